@@ -1,0 +1,227 @@
+"""What an operator's `lower` facet is given to say what it computes.
+
+    @softmax.lower
+    def _(k, x, out, *, axis):
+        *i, j = k.axes(x.shape)                 # one index per dimension
+        top = k.temporary(x.shape[:-1], x.dtype)
+        k.assign(top[i], k.max(x[*i, j], over=j))
+        ...
+        k.assign(out[*i, j], k.exp(x[*i, j] - top[i]) / total[i])
+
+`k.assign` records one stage; its domain is the index symbols it mentions. The order in which the
+points are visited is not said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.compute.computation import Computation, Stage, axis_of
+from compiler.compute.scalar import (
+    FUNCTIONS,
+    Apply,
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Reduce,
+    Scalar,
+    apply,
+    convert,
+    reduction,
+    walk,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array
+from compiler.ir.types import DType, TensorType
+
+Indices = Expr | Iterable[Expr]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handle:
+    """A tensor inside a lowering: `handle[i, j]` is one element of it.
+
+    `value` holds the elements when they are known at compile time (parameters such as pads).
+    """
+
+    name: str
+    type: TensorType
+    value: Array | None = None
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+        return self.type.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the axes."""
+        return self.type.static_shape
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __getitem__(self, index: Indices) -> Read:
+        flat = _flat(index)
+        assert len(flat) == self.rank, f"{self.name} has rank {self.rank}, got {len(flat)} indices"
+        return Read(self.name, flat, self.dtype)
+
+    def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
+        """The element where the index lies inside, else a number; always-inside axes go untested."""
+        read = self[index]
+        tests = tuple(
+            (e, n) for e, n in zip(read.index, self.shape, strict=True) if axis_of(e) is None
+        )
+        if not tests:
+            return read
+        return Inside(tests, read, Number(otherwise, self.dtype))
+
+    def broadcast(self, index: Sequence[Expr]) -> Read:
+        """The element that broadcasting puts at an index of the (larger) result."""
+        own = index[len(index) - self.rank :]
+        return self[tuple(0 if n == 1 else i for i, n in zip(own, self.shape, strict=True))]
+
+
+def _flat(index: Any) -> tuple[Expr, ...]:
+    if isinstance(index, tuple | list):
+        return tuple(e for part in index for e in _flat(part))
+    return (index,)
+
+
+class Lowering:
+    """Records the stages of one computation; the `k` of lower facets."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inputs: list[str] = []
+        self.outputs: list[str] = []
+        self.tensors: dict[str, TensorType] = {}
+        self.stages: list[Stage] = []
+        self._extents: dict[str, int] = {}
+
+    # Tensors
+
+    def input(self, name: str, t: TensorType, value: Array | None = None) -> Handle:
+        """An operand."""
+        if name not in self.tensors:
+            self.inputs.append(name)
+            self.tensors[name] = t
+        return Handle(name, t, value)
+
+    def output(self, name: str, t: TensorType) -> Handle:
+        """A result."""
+        self.outputs.append(name)
+        self.tensors[name] = t
+        return Handle(name, t)
+
+    def temporary(self, shape: Sequence[int], dtype: DType, hint: str = "t") -> Handle:
+        """A tensor that lives only inside."""
+        name = f"{self.name}.{hint}"
+        while name in self.tensors:
+            name += "'"
+        self.tensors[name] = TensorType(dtype, tuple(shape))
+        return Handle(name, self.tensors[name])
+
+    # Indices
+
+    def axis(self, extent: int, hint: str = "i") -> Expr:
+        """A new index that runs over `0 <= i < extent`."""
+        n = 0
+        name = hint
+        while name in self._extents:
+            n += 1
+            name = f"{hint}{n}"
+        self._extents[name] = int(extent)
+        return affine.symbol(name)
+
+    def axes(self, shape: Sequence[int], hints: str = "ijklmnpqrs") -> list[Expr]:
+        """One new index per dimension."""
+        return [self.axis(n, hints[d % len(hints)]) for d, n in enumerate(shape)]
+
+    # Values
+
+    def number(self, value: float | int | bool, dtype: DType) -> Number:
+        """A literal."""
+        return Number(value, dtype)
+
+    def index(self, expr: Expr, dtype: DType = DType.i64) -> IndexValue:
+        """An index as a number."""
+        return IndexValue(expr, dtype)
+
+    def convert(self, x: Scalar, dtype: DType) -> Scalar:
+        """As another element type."""
+        return convert(x, dtype)
+
+    def where(self, condition: Scalar, then: Any, otherwise: Any) -> Apply:
+        """`then` where the condition holds, else `otherwise`."""
+        return apply("select", condition, then, otherwise)
+
+    def inside(self, tests: Sequence[tuple[Expr, int]], then: Scalar, otherwise: Any) -> Inside:
+        """`then` where every `0 <= expr < extent`, else `otherwise`."""
+        other = otherwise if hasattr(otherwise, "dtype") else Number(otherwise, then.dtype)
+        return Inside(tuple(tests), then, other)
+
+    def apply(self, fn: str, *args: Any) -> Apply:
+        """A function by its name in `FUNCTIONS`."""
+        return apply(fn, *args)
+
+    def __getattr__(self, fn: str) -> Any:
+        if fn in FUNCTIONS:
+            return lambda *args: apply(fn, *args)
+        raise AttributeError(fn)
+
+    def sum(self, body: Scalar, over: Indices) -> Reduce:
+        """The sum of `body` over all points of the given indices."""
+        return self.reduce("add", body, over)
+
+    def reduce(self, combine: str, body: Scalar, over: Indices) -> Reduce:
+        """Combine `body` over indices with add, mul, max or min."""
+        names = tuple(axis_of(e) or "" for e in _flat(over))
+        assert all(names), "reductions run over indices made by axis or axes"
+        return Reduce(combine, names, body)
+
+    # Stages
+
+    def assign(self, target: Read, value: Scalar) -> None:
+        """Record one stage: the target's element is `value` at every point."""
+        inner = reduction(value)
+        reduce_axes = inner.axes if inner else ()
+        used: dict[str, None] = {}
+        for e in target.index:
+            used.update(dict.fromkeys(sorted(affine.symbols(e))))
+        assert not set(used) & set(reduce_axes), "a reduced index cannot be in the target"
+        stray = _index_symbols(value) - set(used) - set(reduce_axes)
+        assert not stray, f"{sorted(stray)} are neither in the target nor reduced"
+        extents = {a: self._extents[a] for a in (*used, *reduce_axes)}
+        self.stages.append(Stage(target.tensor, target.index, value, extents))
+
+    def computation(self, origins: tuple[str, ...] = ()) -> Computation:
+        """What was recorded."""
+        return Computation(
+            self.name,
+            tuple(self.inputs),
+            tuple(self.outputs),
+            dict(self.tensors),
+            tuple(self.stages),
+            origins,
+        )
+
+
+def _index_symbols(value: Scalar) -> set[str]:
+    found: set[str] = set()
+    for part in walk(value):
+        if isinstance(part, Read):
+            for e in part.index:
+                found |= affine.symbols(e)
+        elif isinstance(part, IndexValue):
+            found |= affine.symbols(part.expr)
+        elif isinstance(part, Inside):
+            for e, _ in part.tests:
+                found |= affine.symbols(e)
+    return found

@@ -1,0 +1,110 @@
+"""A computation: stages that each say, for every point of a domain, what one element is.
+
+    computation softmax(x: f32[4,10]) -> y: f32[4,10] {
+      temporary top: f32[4]
+      top[i] = reduce_max([j], x[i, j])  for i<4, j<10
+      ...
+    }
+
+Order within a stage is left open: a schedule decides it. Stages run one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from compiler.compute.scalar import Read, Reduce, Scalar, reads, reduction
+from compiler.ir.affine import Affine, Expr
+from compiler.ir.types import TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One assignment: `target[index] = value` for all points of `extents`.
+
+    `extents` gives every index symbol its size: first the axes of the target, in its order, then
+    those of the reduction. The target's index must hit every element of it exactly once, except
+    that several stages may fill one target together (concatenation).
+    """
+
+    target: str
+    index: tuple[Expr, ...]
+    value: Scalar
+    extents: Mapping[str, int]
+
+    @property
+    def reduce_axes(self) -> tuple[str, ...]:
+        """The axes that the reduction inside runs over."""
+        found = reduction(self.value)
+        return found.axes if found else ()
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes of the target, in its order."""
+        inner = set(self.reduce_axes)
+        return tuple(a for a in self.extents if a not in inner)
+
+    @property
+    def n_points(self) -> int:
+        """How often the innermost expression is evaluated."""
+        total = 1
+        for n in self.extents.values():
+            total *= n
+        return total
+
+    @property
+    def reads(self) -> list[Read]:
+        """The reads of other tensors."""
+        return reads(self.value)
+
+    @property
+    def reduce(self) -> Reduce | None:
+        """The reduction inside, if there is one."""
+        return reduction(self.value)
+
+    def is_identity_indexed(self) -> bool:
+        """Whether the target's index is its axes, each once, in order."""
+        return tuple(map(axis_of, self.index)) == self.axes
+
+    def __str__(self) -> str:
+        domain = ", ".join(f"{a}<{n}" for a, n in self.extents.items())
+        index = ", ".join(map(str, self.index))
+        return f"{self.target}[{index}] = {self.value}" + (f"  for {domain}" if domain else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Computation:
+    """Stages with the tensors they read and write. Units: shapes in elements."""
+
+    name: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    tensors: Mapping[str, TensorType]
+    stages: tuple[Stage, ...]
+    origins: tuple[str, ...] = field(default=())
+
+    @property
+    def temporaries(self) -> tuple[str, ...]:
+        """Tensors that live only inside."""
+        named = {*self.inputs, *self.outputs}
+        return tuple(t for t in self.tensors if t not in named)
+
+    def __str__(self) -> str:
+        def signature(names: tuple[str, ...]) -> str:
+            return ", ".join(f"{n}: {self.tensors[n]}" for n in names)
+
+        lines = [
+            f"computation {self.name}({signature(self.inputs)}) -> {signature(self.outputs)} {{"
+        ]
+        lines += [f"  temporary {t}: {self.tensors[t]}" for t in self.temporaries]
+        lines += [f"  {s}" for s in self.stages]
+        return "\n".join([*lines, "}"])
+
+
+def axis_of(e: Expr) -> str | None:
+    """The symbol an index expression is, when it is just that."""
+    if isinstance(e, Affine) and e.constant == 0 and len(e.terms) == 1 and e.terms[0][1] == 1:
+        atom = e.terms[0][0]
+        return atom if isinstance(atom, str) else None
+    return None

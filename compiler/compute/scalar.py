@@ -1,0 +1,264 @@
+"""Scalar expressions: what one point of a computation is made of.
+
+Indices are integer expressions (`compiler.ir.affine`); values are these. Expressions are immutable
+and compare by structure. A `Reduce` may stand anywhere in a stage's value, at most once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+
+FUNCTIONS: dict[str, int] = {
+    # name: number of operands. All take and give one element type, comparisons give bool.
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "max": 2, "min": 2, "pow": 2, "fmod": 2, "mod": 2,
+    "and": 2, "or": 2, "xor": 2, "not": 1, "shl": 2, "shr": 2,
+    "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2,
+    "neg": 1, "abs": 1, "sign": 1, "floor": 1, "ceil": 1, "round": 1, "trunc": 1,
+    "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "erf": 1,
+    "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1,
+    "sinh": 1, "cosh": 1, "asinh": 1, "acosh": 1, "atanh": 1, "isnan": 1, "isinf": 1,
+    "select": 3,  # condition, then, otherwise
+}  # fmt: skip
+"""`max` and `min` give NaN when an operand is NaN; `round` is half to even; `mod` has the divisor's
+sign, `fmod` the dividend's; integer `div` truncates."""
+
+COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}
+COMBINERS = {"add", "mul", "max", "min"}
+
+
+class _Arithmetic:
+    """Python's operators on scalars; plain numbers take the other operand's type."""
+
+    __slots__ = ()
+    dtype: DType
+
+    def __add__(self, o: Any) -> Apply:
+        return apply("add", self, o)
+
+    def __radd__(self, o: Any) -> Apply:
+        return apply("add", o, self)
+
+    def __sub__(self, o: Any) -> Apply:
+        return apply("sub", self, o)
+
+    def __rsub__(self, o: Any) -> Apply:
+        return apply("sub", o, self)
+
+    def __mul__(self, o: Any) -> Apply:
+        return apply("mul", self, o)
+
+    def __rmul__(self, o: Any) -> Apply:
+        return apply("mul", o, self)
+
+    def __truediv__(self, o: Any) -> Apply:
+        return apply("div", self, o)
+
+    def __rtruediv__(self, o: Any) -> Apply:
+        return apply("div", o, self)
+
+    def __neg__(self) -> Apply:
+        return apply("neg", self)
+
+
+@dataclass(frozen=True, slots=True)
+class Read(_Arithmetic):
+    """The element of a tensor at a logical index."""
+
+    tensor: str
+    index: tuple[Expr, ...]
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"{self.tensor}[{', '.join(map(str, self.index))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Number(_Arithmetic):
+    """A literal number of an element type."""
+
+    value: float | int | bool
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"{self.dtype}({self.value!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexValue(_Arithmetic):
+    """An index as a number."""
+
+    expr: Expr
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"index_{self.dtype}({self.expr})"
+
+
+@dataclass(frozen=True, slots=True)
+class Apply(_Arithmetic):
+    """A function of `FUNCTIONS` applied to scalars."""
+
+    fn: str
+    args: tuple[Scalar, ...]
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"{self.fn}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Convert(_Arithmetic):
+    """A scalar as another element type. Floats become integers by truncation, bool by `!= 0`."""
+
+    arg: Scalar
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"to_{self.dtype}({self.arg})"
+
+
+@dataclass(frozen=True, slots=True)
+class Inside(_Arithmetic):
+    """`then` where every `0 <= expr < extent` holds, else `otherwise`; reads in `then` are safe."""
+
+    tests: tuple[tuple[Expr, int], ...]
+    then: Scalar
+    otherwise: Scalar
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of both branches."""
+        return self.then.dtype
+
+    def __str__(self) -> str:
+        tests = ", ".join(f"({e}, {n})" for e, n in self.tests)
+        return f"inside([{tests}], {self.then}, {self.otherwise})"
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce(_Arithmetic):
+    """Combine `body` over all points of some axes: add, mul, max or min."""
+
+    combine: str
+    axes: tuple[str, ...]
+    body: Scalar
+
+    @property
+    def dtype(self) -> DType:
+        """Element type of the body."""
+        return self.body.dtype
+
+    def __str__(self) -> str:
+        return f"reduce_{self.combine}([{', '.join(self.axes)}], {self.body})"
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated(_Arithmetic):
+    """What a stage's reduction gave: stands for it where a schedule has split the stage."""
+
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"accumulated_{self.dtype}()"
+
+
+Scalar = Read | Number | IndexValue | Apply | Convert | Inside | Reduce | Accumulated
+
+
+def apply(fn: str, *args: Any) -> Apply:
+    """A function applied to scalars and plain numbers, which take the type of the first scalar."""
+    assert FUNCTIONS.get(fn) == len(args), f"{fn} does not take {len(args)} operands"
+    typed = args[1:] if fn == "select" else args
+    dtype = next(a.dtype for a in typed if isinstance(a, _Arithmetic))
+    scalars = tuple(a if isinstance(a, _Arithmetic) else Number(a, dtype) for a in args)
+    for a in scalars[1:] if fn == "select" else scalars:
+        assert a.dtype is dtype, f"{fn} of {dtype} and {a.dtype}: convert one first"
+    return Apply(fn, scalars, DType.bool if fn in COMPARISONS else dtype)  # type: ignore[arg-type]
+
+
+def convert(arg: Scalar, dtype: DType) -> Scalar:
+    """The scalar as another element type; itself when it has that type."""
+    return arg if arg.dtype is dtype else Convert(arg, dtype)
+
+
+def children(s: Scalar) -> tuple[Scalar, ...]:
+    """The scalars directly inside."""
+    match s:
+        case Apply(_, args):
+            return args
+        case Convert(arg):
+            return (arg,)
+        case Inside(_, then, otherwise):
+            return (then, otherwise)
+        case Reduce(_, _, body):
+            return (body,)
+        case _:
+            return ()
+
+
+def walk(s: Scalar) -> Iterator[Scalar]:
+    """The scalar and everything inside."""
+    pending = [s]
+    while pending:
+        top = pending.pop()
+        yield top
+        pending.extend(children(top))
+
+
+def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
+    """Replace parts, outermost first: where `change` gives a scalar it stands as it is."""
+    changed = change(s)
+    if changed is not None:
+        return changed
+    match s:
+        case Apply(fn, args, dtype):
+            return Apply(fn, tuple(rewrite(a, change) for a in args), dtype)
+        case Convert(arg, dtype):
+            return Convert(rewrite(arg, change), dtype)
+        case Inside(tests, then, otherwise):
+            return Inside(tests, rewrite(then, change), rewrite(otherwise, change))
+        case Reduce(combine, axes, body):
+            return Reduce(combine, axes, rewrite(body, change))
+        case _:
+            return s
+
+
+def substitute(s: Scalar, values: Mapping[str, Expr]) -> Scalar:
+    """Replace index symbols everywhere; reduction axes must be replaced by plain symbols."""
+
+    def change(part: Scalar) -> Scalar | None:
+        match part:
+            case Read(tensor, index, dtype):
+                return Read(tensor, tuple(affine.substitute(e, values) for e in index), dtype)
+            case IndexValue(expr, dtype):
+                return IndexValue(affine.substitute(expr, values), dtype)
+            case Inside(tests, then, otherwise):
+                return Inside(
+                    tuple((affine.substitute(e, values), n) for e, n in tests),
+                    rewrite(then, change),
+                    rewrite(otherwise, change),
+                )
+            case Reduce(combine, axes, body):
+                renamed = tuple(str(values.get(a, a)) for a in axes)
+                return Reduce(combine, renamed, rewrite(body, change))
+            case _:
+                return None
+
+    return rewrite(s, change)
+
+
+def reads(s: Scalar) -> list[Read]:
+    """Every read inside, left to right."""
+    found = [part for part in walk(s) if isinstance(part, Read)]
+    return found[::-1]
+
+
+def reduction(s: Scalar) -> Reduce | None:
+    """The reduction inside, if there is one."""
+    return next((part for part in walk(s) if isinstance(part, Reduce)), None)

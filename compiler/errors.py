@@ -1,0 +1,248 @@
+"""The one exception that a user's input can cause, and the table of its codes.
+
+Anything else that escapes from the compiler is a bug of ours and stays an ordinary exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in something the user gave: a file, a line of text, a node of a model."""
+
+    source: str = ""
+    line: int = 0
+    column: int = 0
+    length: int = 0
+    node: str = ""
+
+    def __str__(self) -> str:
+        place = self.source
+        if self.line:
+            place += f":{self.line}:{self.column}"
+        if self.node:
+            place += f"{' ' if place else ''}node {self.node!r}"
+        return place
+
+
+class CompileError(Exception):
+    """What was needed and what was found, where, and what to do about it.
+
+    Units: `line` and `column` of `where` count from 1; 0 means unknown.
+    Errors: the code must be in `CODES`; a test looks up every code raised in the source.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        where: Where | None = None,
+        notes: Sequence[str] = (),
+        hint: str = "",
+    ) -> None:
+        assert code in CODES, f"error code {code} is not in the table of compiler/errors.py"
+        super().__init__(code, message)
+        self.code = code
+        self.message = message
+        self.where = where or Where()
+        self.notes = tuple(notes)
+        self.hint = hint or CODES[code].hint
+
+    def at(self, where: Where) -> CompileError:
+        """The same error with a place, unless it has one already."""
+        if str(self.where):
+            return self
+        return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that the command line and the page show."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "where": {
+                "source": self.where.source,
+                "line": self.where.line,
+                "column": self.where.column,
+                "length": self.where.length,
+                "node": self.where.node,
+            },
+            "notes": list(self.notes),
+            "hint": self.hint,
+        }
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if str(self.where) else ""
+        lines = [f"{place}{self.code}: {self.message}", *self.notes]
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.code, self.message, self.where, self.notes, self.hint)
+
+
+def _rebuild(
+    code: str, message: str, where: Where, notes: tuple[str, ...], hint: str
+) -> CompileError:
+    return CompileError(code, message, where=where, notes=notes, hint=hint)
+
+
+def require(condition: bool, code: str, message: str, **rest: Any) -> None:
+    """Raise the error unless the condition holds."""
+    if not condition:
+        raise CompileError(code, message, **rest)
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row of the table: what the code means, and the hint given when the raiser has no better."""
+
+    meaning: str
+    hint: str
+
+
+# Code = E- + where + what. Kept in the order in which a model meets them.
+CODES: dict[str, Code] = {
+    # reading a model
+    "E-MODEL-FILE": Code(
+        "The file could not be opened or read.", "check the path and its permissions"
+    ),
+    "E-MODEL-EMPTY": Code("The file holds no bytes.", "export the model again"),
+    "E-MODEL-PROTOBUF": Code(
+        "The bytes are not an ONNX protobuf message, or end too early.",
+        "export the model again as binary .onnx, and check that it was copied whole",
+    ),
+    "E-MODEL-INVALID": Code(
+        "The message is ONNX, but breaks a rule of the ONNX format.",
+        "run onnx.checker.check_model on it and export the model again",
+    ),
+    "E-MODEL-SIZE": Code(
+        "The model exceeds a limit on bytes, nodes, nesting, elements or names.",
+        "use a smaller model, or raise the limit when you run your own server",
+    ),
+    "E-MODEL-OPSET": Code(
+        "The model asks for an operator set that the installed onnx package cannot read.",
+        "convert it with onnx.version_converter, or update the onnx package",
+    ),
+    "E-MODEL-CYCLE": Code(
+        "The nodes of the graph depend on each other in a circle.",
+        "remove the cycle; loops are written with Loop or Scan",
+    ),
+    "E-MODEL-NAME": Code(
+        "A name is used before it is defined, or defined twice.",
+        "give each value one definition, before its first use",
+    ),
+    "E-MODEL-EXTERNAL": Code(
+        "The model keeps weights in another file, which is not read.",
+        "save it with the weights inside: onnx.save_model(model, path, save_as_external_data=False)",
+    ),
+    "E-MODEL-TENSOR": Code(
+        "A stored tensor's bytes do not fit its type and shape.",
+        "export the model again",
+    ),
+    "E-MODEL-TYPE": Code(
+        "A value has an element type or kind that is not known.",
+        "use the element types of the ONNX standard",
+    ),
+    "E-MODEL-ATTRIBUTE": Code(
+        "An attribute of a node is missing, unknown or of the wrong kind.",
+        "compare the node with its operator's page in the ONNX documentation",
+    ),
+    "E-MODEL-OPERATOR": Code(
+        "No operator of this name and domain is known, and the model has no function for it.",
+        "include the operator as a model-local function, or replace it by standard operators",
+    ),
+    # graph text
+    "E-TEXT-SYNTAX": Code(
+        "The text does not follow the grammar of the level it is in.",
+        "compare the line with what str(graph) prints",
+    ),
+    "E-TEXT-OPERATOR": Code(
+        "The text names an operator that does not exist.", "check its spelling"
+    ),
+    "E-TEXT-STORAGE": Code(
+        "The text names stored bytes that are not loaded in this process.",
+        "load the model that the text was printed from first",
+    ),
+    # graph structure and types
+    "E-GRAPH-NAME": Code(
+        "A value is used before it is defined, or defined twice.",
+        "give each value one definition, before its first use",
+    ),
+    "E-GRAPH-TYPE": Code(
+        "A recorded type differs from what the operator's type rule gives.",
+        "leave the types to inference, or correct the operands",
+    ),
+    "E-GRAPH-CYCLE": Code("The nodes depend on each other in a circle.", "remove the cycle"),
+    "E-OP-OPERANDS": Code(
+        "An operator got too few or too many operands, or operands of a kind it does not take.",
+        "compare the call with the operator's signature",
+    ),
+    "E-OP-ATTRIBUTE": Code(
+        "An operator got an attribute that it does not have, or of the wrong kind.",
+        "compare the call with the operator's signature",
+    ),
+    "E-OP-DTYPE": Code(
+        "The element types of the operands do not go together.",
+        "insert a cast before the node",
+    ),
+    "E-OP-SHAPE": Code(
+        "The shapes of the operands do not go together.",
+        "compare the shapes in the note with what the operator's page asks for",
+    ),
+    "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
+    # compiling
+    "E-INPUT-NAME": Code(
+        "A name was given that is no input of the model, or an input was left out.",
+        "give exactly the inputs that `compilarium inspect` lists",
+    ),
+    "E-INPUT-SHAPE": Code(
+        "An input has another shape than the model or the program was made for.",
+        "pass an array of the shape that `compilarium inspect` lists",
+    ),
+    "E-INPUT-DTYPE": Code(
+        "An input has another element type than the model asks for.",
+        "convert it with array.astype(...)",
+    ),
+    "E-SHAPE-OPEN": Code(
+        "The model leaves dimensions open that this step needs to know.",
+        'give them, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
+    ),
+    "E-PIPELINE-SYNTAX": Code(
+        "The pipeline's text does not follow its grammar.",
+        "write name{option=value},name, for example simplify{until=fixpoint},fuse",
+    ),
+    "E-PIPELINE-PASS": Code("No pass or preset has this name.", "choose one of the listed names"),
+    "E-PIPELINE-OPTION": Code(
+        "The pass has no such option, or not with this value.", "see its words"
+    ),
+    "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),
+    "E-OPTION-VALUE": Code("An option has a value that it cannot take.", "see the allowed values"),
+    "E-SCHEDULE-MOVE": Code(
+        "A schedule move names a loop that is not there, or is not legal here.",
+        "print the loops first, and read the move's words",
+    ),
+    "E-PLAN-INPUT": Code(
+        "A planning problem has a negative size, an empty lifetime or a repeated id.",
+        "correct the row that the message names",
+    ),
+    # running
+    "E-RUN-OPERATOR": Code(
+        "The reference implementation of an operator refused its inputs.",
+        "check the model with onnx.reference and the same inputs",
+    ),
+    "E-RUN-MEMORY": Code(
+        "The program would need more memory than allowed.",
+        "use smaller inputs, or raise the limit",
+    ),
+    "E-LIMIT-SECONDS": Code("The work took longer than allowed.", "use a smaller model"),
+    "E-LIMIT-CRASH": Code(
+        "The child process that did the work ended without an answer.",
+        "use a smaller model; if it is small, please report it",
+    ),
+}

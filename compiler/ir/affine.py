@@ -1,0 +1,352 @@
+"""Integer expressions over named symbols: symbolic dimensions and loop indices are both these.
+
+An expression is a sum of integer multiples of atoms and a constant, kept in one canonical form, so
+that equal sums compare equal. An atom is a symbol, or floor division, remainder, product, minimum or
+maximum of expressions. A result without atoms is a plain `int`, so code for static shapes never
+meets this class.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from compiler.errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A compound atom: `floordiv`, `mod`, `mul`, `min` or `max` of two expressions."""
+
+    fn: str
+    a: Expr
+    b: Expr
+
+    def __str__(self) -> str:
+        if self.fn in ("min", "max"):
+            return f"{self.fn}({self.a}, {self.b})"
+        sign = {"floordiv": "//", "mod": "%", "mul": "*"}[self.fn]
+        return f"{_factor(self.a)}{sign}{_factor(self.b)}"
+
+
+Atom = str | Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """A canonical sum `c0 + c1*atom1 + ...` with at least one atom; build it with `symbol`."""
+
+    terms: tuple[tuple[Atom, int], ...]
+    constant: int = 0
+
+    def __add__(self, other: Expr) -> Expr:
+        return _combine(self, other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Expr) -> Expr:
+        return _combine(self, other, -1)
+
+    def __rsub__(self, other: Expr) -> Expr:
+        return _combine(self * -1, other, 1)
+
+    def __neg__(self) -> Expr:
+        return self * -1
+
+    def __mul__(self, other: Expr) -> Expr:
+        if isinstance(other, Affine):
+            a, b = sorted((self, other), key=str)
+            return _atom(Apply("mul", a, b))
+        factor = int(other)
+        if factor == 0:
+            return 0
+        return Affine(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Expr) -> Expr:
+        return floordiv(self, other)
+
+    def __rfloordiv__(self, other: Expr) -> Expr:
+        return floordiv(other, self)
+
+    def __mod__(self, other: Expr) -> Expr:
+        return mod(self, other)
+
+    def __rmod__(self, other: Expr) -> Expr:
+        return mod(other, self)
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for atom, c in self.terms:
+            text = str(atom)
+            if isinstance(atom, Apply) and abs(c) != 1 and atom.fn not in ("min", "max"):
+                text = f"({text})"
+            text = text if abs(c) == 1 else f"{abs(c)}*{text}"
+            parts.append(("-" if c < 0 else "+") + text)
+        if self.constant:
+            parts.append(f"{self.constant:+d}")
+        return "".join(parts).removeprefix("+")
+
+    def __int__(self) -> int:
+        raise TypeError(f"the symbolic value {self} has no number")
+
+    __index__ = __int__
+
+
+Expr = int | Affine
+
+
+def symbol(name: str) -> Affine:
+    """The expression that is one named symbol."""
+    return Affine(((name, 1),))
+
+
+def _factor(e: Expr) -> str:
+    simple = isinstance(e, int) and e >= 0
+    if isinstance(e, Affine) and not e.constant and len(e.terms) == 1:
+        atom, c = e.terms[0]
+        simple = c == 1 and (isinstance(atom, str) or atom.fn in ("min", "max"))
+    return str(e) if simple else f"({e})"
+
+
+def _atom(a: Atom) -> Affine:
+    return Affine(((a, 1),))
+
+
+@lru_cache(maxsize=65536)
+def _key(atom: Atom) -> tuple[int, str]:
+    return (0 if isinstance(atom, str) else 1, str(atom))
+
+
+def _build(terms: Mapping[Atom, int], constant: int) -> Expr:
+    kept = tuple(sorted(((a, c) for a, c in terms.items() if c), key=lambda t: _key(t[0])))
+    return Affine(kept, constant) if kept else constant
+
+
+def _combine(a: Affine | int, b: Expr, sign: int) -> Expr:
+    terms: dict[Atom, int] = dict(a.terms) if isinstance(a, Affine) else {}
+    constant = a.constant if isinstance(a, Affine) else a
+    if isinstance(b, Affine):
+        for atom, c in b.terms:
+            terms[atom] = terms.get(atom, 0) + sign * c
+        constant += sign * b.constant
+    else:
+        constant += sign * int(b)
+    return _build(terms, constant)
+
+
+def floordiv(a: Expr, b: Expr) -> Expr:
+    """Division rounded towards minus infinity; multiples of a constant divisor are taken out."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if isinstance(b, int):
+        if b == 1:
+            return a
+        assert isinstance(a, Affine), f"cannot divide {a} by {b}"
+        whole, rest = _split_multiples(a, b)
+        if isinstance(rest, int):
+            return whole + rest // b
+        return whole + _atom(Apply("floordiv", rest, b))
+    if a == b:
+        return 1
+    return _atom(Apply("floordiv", a, b))
+
+
+def mod(a: Expr, b: Expr) -> Expr:
+    """Remainder of `floordiv`, never negative for a positive divisor."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a % b
+    if isinstance(b, int):
+        if b == 1:
+            return 0
+        assert isinstance(a, Affine), f"cannot take {a} modulo {b}"
+        _, rest = _split_multiples(a, b)
+        return rest % b if isinstance(rest, int) else _atom(Apply("mod", rest, b))
+    return 0 if a == b else _atom(Apply("mod", a, b))
+
+
+def _split_multiples(a: Affine, b: int) -> tuple[Expr, Expr]:
+    """Split a into b*whole + rest, where rest holds only coefficients in [0, b)."""
+    whole: dict[Atom, int] = {}
+    rest: dict[Atom, int] = {}
+    for atom, c in a.terms:
+        whole[atom], rest[atom] = c // b, c % b
+    return _build(whole, a.constant // b), _build(rest, a.constant % b)
+
+
+def minimum(a: Expr, b: Expr) -> Expr:
+    """The smaller of two expressions, decided now when their difference is a number."""
+    return _extreme("min", a, b)
+
+
+def maximum(a: Expr, b: Expr) -> Expr:
+    """The larger of two expressions, decided now when their difference is a number."""
+    return _extreme("max", a, b)
+
+
+def _extreme(fn: str, a: Expr, b: Expr) -> Expr:
+    difference = a - b
+    if isinstance(difference, int):
+        return a if (difference <= 0) == (fn == "min") else b
+    first, second = sorted((a, b), key=str)
+    return _atom(Apply(fn, first, second))
+
+
+_MEANING: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "floordiv": floordiv,
+    "mod": mod,
+    "mul": lambda a, b: a * b,
+    "min": minimum,
+    "max": maximum,
+}
+
+
+def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
+    """Replace symbols by expressions; symbols without a value stay."""
+    if isinstance(e, int):
+        return e
+    total: Expr = e.constant
+    for atom, c in e.terms:
+        if isinstance(atom, str):
+            term: Expr = values[atom] if atom in values else _atom(atom)
+        else:
+            term = _MEANING[atom.fn](substitute(atom.a, values), substitute(atom.b, values))
+        total = total + term * c
+    return total
+
+
+def symbols(e: Expr) -> frozenset[str]:
+    """The names that an expression depends on."""
+    if isinstance(e, int):
+        return frozenset()
+    found: set[str] = set()
+    for atom, _ in e.terms:
+        found |= {atom} if isinstance(atom, str) else symbols(atom.a) | symbols(atom.b)
+    return frozenset(found)
+
+
+Range = tuple[int, int]
+
+
+def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
+    """Smallest and largest value (both inclusive) when each symbol stays in its range.
+
+    Not tight where a symbol occurs twice. Errors: KeyError for a symbol without a range.
+    """
+    if isinstance(e, int):
+        return e, e
+    low = high = e.constant
+    for atom, c in e.terms:
+        lo, hi = ranges[atom] if isinstance(atom, str) else _apply_bounds(atom, ranges)
+        low += c * (lo if c > 0 else hi)
+        high += c * (hi if c > 0 else lo)
+    return low, high
+
+
+def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
+    (alo, ahi), (blo, bhi) = bounds(atom.a, ranges), bounds(atom.b, ranges)
+    if atom.fn == "min":
+        return min(alo, blo), min(ahi, bhi)
+    if atom.fn == "max":
+        return max(alo, blo), max(ahi, bhi)
+    if atom.fn == "mul":
+        corners = [x * y for x in (alo, ahi) for y in (blo, bhi)]
+        return min(corners), max(corners)
+    if atom.fn == "mod":
+        if blo == bhi and alo // blo == ahi // blo:
+            return alo % blo, ahi % blo
+        return 0, max(bhi - 1, 0)
+    corners = [x // y for x in (alo, ahi) for y in (blo, bhi)]
+    return min(corners), max(corners)
+
+
+def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
+    """The same value with divisions, remainders and extremes that the ranges decide removed."""
+    if isinstance(e, int):
+        return e
+    total: Expr = e.constant
+    for atom, c in e.terms:
+        total = total + (_atom(atom) if isinstance(atom, str) else _decide(atom, ranges)) * c
+    return total
+
+
+def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
+    a, b = simplify(atom.a, ranges), simplify(atom.b, ranges)
+    if atom.fn in ("min", "max"):
+        low, high = bounds(a - b, ranges)
+        if high <= 0:
+            return a if atom.fn == "min" else b
+        if low >= 0:
+            return b if atom.fn == "min" else a
+    if atom.fn in ("floordiv", "mod") and isinstance(a, Affine) and isinstance(b, int):
+        # Multiples of b may leave; what stays often fits one interval of length b.
+        whole, rest = _split_multiples(a, b)
+        low, high = bounds(rest, ranges)
+        if low // b == high // b:
+            quotient = low // b
+            return whole + quotient if atom.fn == "floordiv" else rest - quotient * b
+        shared = _common_divisor(rest, b)
+        if shared > 1 and isinstance(rest, Affine):
+            # (g*r + c) // (g*m) = r // m for 0 <= c < g: drop the remainder below g.
+            small = rest.constant % shared
+            reduced = _build({t: k // shared for t, k in rest.terms}, rest.constant // shared)
+            if atom.fn == "floordiv":
+                return whole + simplify(floordiv(reduced, b // shared), ranges)
+            return simplify(mod(reduced, b // shared), ranges) * shared + small
+    return _MEANING[atom.fn](a, b)
+
+
+def _common_divisor(e: Expr, b: int) -> int:
+    from math import gcd
+
+    shared = b
+    if isinstance(e, Affine):
+        for _, c in e.terms:
+            shared = gcd(shared, c)
+    return shared
+
+
+def product(values: Iterable[Expr]) -> Expr:
+    """The product of expressions; 1 for none."""
+    total: Expr = 1
+    for v in values:
+        total = total * v
+    return total
+
+
+def parse(text: str) -> Expr:
+    """Read what `str` prints. Errors: E-TEXT-SYNTAX."""
+    try:
+        return _from_ast(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, KeyError, RecursionError, MemoryError) as e:
+        raise CompileError(
+            "E-TEXT-SYNTAX", f"needed an integer expression, got {text[:60]!r}"
+        ) from e
+
+
+def _from_ast(node: ast.AST) -> Expr:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.Name):
+        return symbol(node.id)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_from_ast(node.operand)
+    if isinstance(node, ast.BinOp):
+        a, b = _from_ast(node.left), _from_ast(node.right)
+        return _BINARY[type(node.op)](a, b)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 2:
+        a, b = (_from_ast(x) for x in node.args)
+        return {"min": minimum, "max": maximum}[node.func.id](a, b)
+    raise ValueError(ast.dump(node))
+
+
+_BINARY: dict[type, Callable[[Expr, Expr], Expr]] = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.FloorDiv: floordiv,
+    ast.Mod: mod,
+}

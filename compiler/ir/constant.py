@@ -1,0 +1,177 @@
+"""Constant tensors that know how they are stored, so that big ones cost nothing until needed.
+
+A splat of 400 MB is one number; a stored weight is the model's own memory or a range of its file.
+`Constant.array()` is a view wherever it can be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.types import DType, TensorType
+
+LITERAL_LIMIT = 16
+"""Constants of at most this many elements are printed in full."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Splat:
+    """Every element is this one number (a numpy scalar of the constant's type)."""
+
+    value: Any
+
+    def read(self, t: TensorType) -> Array:
+        """A view without memory of its own (all strides are 0)."""
+        return np.broadcast_to(np.asarray(self.value, t.dtype.numpy), t.static_shape)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Literal:
+    """A small array, printed in the text form."""
+
+    values: Array
+
+    def read(self, t: TensorType) -> Array:
+        """The array itself."""
+        return self.values
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Literal)
+            and self.values.dtype == other.values.dtype
+            and self.values.shape == other.values.shape
+            and self.values.tobytes() == other.values.tobytes()
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.values.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Bytes:
+    """An array in memory; the text form names it by digest."""
+
+    values: Array
+
+    @cached_property
+    def digest(self) -> str:
+        """Short content hash, by which the text form finds the bytes again in this process."""
+        digest = hashlib.blake2b(np.ascontiguousarray(self.values).data, digest_size=12).hexdigest()
+        _loaded[f"blob:{digest}"] = self
+        return digest
+
+    def read(self, t: TensorType) -> Array:
+        """The array itself."""
+        return self.values
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bytes) and (self is other or self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.values.shape)
+
+
+@dataclass(frozen=True, weakref_slot=True, slots=True)
+class FileRange:
+    """Bytes of the model file itself, mapped when read; little-endian, row-major.
+
+    Units: offset and nbytes in bytes. Only an importer makes one; text can only name loaded ones.
+    """
+
+    path: str
+    offset: int
+    nbytes: int
+
+    def read(self, t: TensorType) -> Array:
+        """A read-only map of the file. Errors: E-MODEL-FILE when it has gone or shrunk."""
+        try:
+            flat = np.memmap(self.path, np.uint8, "r", self.offset, (self.nbytes,))
+        except (OSError, ValueError) as e:
+            raise CompileError("E-MODEL-FILE", f"weights in {Path(self.path).name}: {e}") from e
+        return flat.view(t.dtype.numpy.newbyteorder("<")).reshape(t.static_shape)
+
+    def label(self) -> str:
+        """What the text form prints; registers the range so that parsing finds it."""
+        key = f"{Path(self.path).name}:{self.offset}+{self.nbytes}"
+        _loaded[f"file:{key}"] = self
+        return key
+
+
+Storage = Splat | Literal | Bytes | FileRange
+
+_loaded: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+
+
+def loaded_storage(kind: str, key: str) -> Storage:
+    """The storage that was printed under this key in this process. Errors: E-TEXT-STORAGE."""
+    found = _loaded.get(f"{kind}:{key}")
+    if found is None:
+        raise CompileError("E-TEXT-STORAGE", f"{kind} {key[:80]!r} is not loaded in this process")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A tensor known at compile time: type, storage, and the ONNX nodes it came from."""
+
+    type: TensorType
+    storage: Storage
+    origins: tuple[str, ...] = field(default=())
+
+    def array(self) -> Array:
+        """The elements, as a view where the storage allows it; never write to it."""
+        return self.storage.read(self.type)
+
+    @property
+    def is_splat(self) -> bool:
+        """Whether every element is the same by construction."""
+        return isinstance(self.storage, Splat)
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of memory that the storage holds: one element for a splat, 0 for a file range."""
+        match self.storage:
+            case Splat():
+                return self.type.dtype.nbytes
+            case FileRange():
+                return 0
+            case Literal(values) | Bytes(values):
+                return values.nbytes
+
+    def with_origins(self, origins: tuple[str, ...]) -> Constant:
+        """The same constant, from other nodes."""
+        return replace(self, origins=origins)
+
+    @staticmethod
+    def of(values: Any, dtype: DType | None = None, origins: tuple[str, ...] = ()) -> Constant:
+        """The constant with these elements, in the cheapest storage that can be told at a glance.
+
+        An array whose strides are all 0 (numpy's broadcast of one element) becomes a splat.
+        """
+        array = np.asarray(values, dtype.numpy if dtype else None)
+        dtype = dtype or DType.from_numpy(array.dtype)
+        if array.dtype != dtype.numpy:
+            array = array.astype(dtype.numpy)
+        t = TensorType(dtype, array.shape)
+        if array.size > 1 and not any(
+            s for s, d in zip(array.strides, array.shape, strict=True) if d > 1
+        ):
+            return Constant(t, Splat(array.reshape(-1)[0]), origins)
+        if array.size <= LITERAL_LIMIT:
+            return Constant(t, Literal(np.ascontiguousarray(array).reshape(array.shape)), origins)
+        return Constant(t, Bytes(array), origins)
+
+    @staticmethod
+    def splat(value: Any, t: TensorType, origins: tuple[str, ...] = ()) -> Constant:
+        """A constant of type t whose elements are all `value`."""
+        return Constant(t, Splat(np.asarray(value).astype(t.dtype.numpy)[()]), origins)

@@ -1,0 +1,288 @@
+"""A mutable working copy of a graph with use lists, for use inside a pass or an importer.
+
+Every node is found by its first output. Nodes that are not touched are shared with the graph before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.infer import Facts
+from compiler.ir.operator import Array, Call, Operand, Out, Tensor
+from compiler.ir.types import TensorType, Type, logical
+
+
+class Editor:
+    """Insert, replace and remove nodes; `graph()` gives the result in topological order."""
+
+    def __init__(self, graph: Graph, outer: Facts | None = None) -> None:
+        self.name = graph.name
+        self.inputs: list[Value] = list(graph.inputs)
+        self.results: list[Result] = list(graph.results)
+        self.constants: dict[str, Constant] = dict(graph.constants)
+        self._nodes: dict[str, Node] = {n.output: n for n in graph.nodes}
+        self._producer: dict[str, str] = {o: n.output for n in graph.nodes for o in n.outputs if o}
+        self._users: dict[str, dict[str, None]] = {}
+        for n in graph.nodes:
+            self._note_uses(n)
+        self._facts = Facts.of_graph(graph, outer)
+        self._names: set[str] = set(self._facts.types) | set(self._producer)
+        for n in graph.nodes:
+            self._facts.types.update(zip(n.outputs, n.types, strict=True))
+        self._known_done = False
+        self._suffix: dict[str, int] = {}
+        self._built: dict[int, tuple[Call, Node]] = {}
+        self.made: list[Node] = []
+        """Nodes made since the list was last cleared; the ledger reads it."""
+
+    # Looking
+
+    def nodes(self) -> list[Node]:
+        """The nodes now; in order as long as nothing was inserted."""
+        return list(self._nodes.values())
+
+    def alive(self, node: Node) -> bool:
+        """Whether this very node is still part of the graph."""
+        return self._nodes.get(node.output) is node
+
+    def producer(self, value: str) -> Node | None:
+        """The node that makes a value; None for inputs, constants and outer values."""
+        key = self._producer.get(value)
+        return None if key is None else self._nodes[key]
+
+    def users(self, value: str) -> list[Node]:
+        """The nodes that read a value, each once."""
+        return [self._nodes[k] for k in self._users.get(value, ())]
+
+    def n_uses(self, value: str) -> int:
+        """How many nodes and results read a value."""
+        return len(self._users.get(value, ())) + sum(r.value == value for r in self.results)
+
+    def is_result(self, value: str) -> bool:
+        """Whether a value is a result of the graph."""
+        return any(r.value == value for r in self.results)
+
+    def type(self, value: str) -> Type:
+        """The type of a value."""
+        return self._facts.types[value]
+
+    def constant(self, value: str) -> Constant | None:
+        """The constant behind a value, if it is one."""
+        return self.constants.get(value)
+
+    def tensor(self, value: str) -> Tensor:
+        """A value as an operand for calls, with its elements when they are known.
+
+        Errors: E-OP-OPERANDS when it is no tensor.
+        """
+        t = self._facts.types[value]
+        if not isinstance(t, TensorType):
+            raise CompileError("E-OP-OPERANDS", f"{value!r} is {t}, not a tensor")
+        return Tensor(value, t, self.known(value))
+
+    def known(self, value: str) -> Array | None:
+        """The elements of a small value known at compile time (symbolic dimensions included)."""
+        if not self._known_done:
+            for n in self.graph().nodes:
+                if n.output in self._nodes:
+                    self._facts.visit(n)
+                    self._facts.types.update(zip(n.outputs, n.types, strict=True))
+            self._known_done = True
+        return self._facts.known.get(value)
+
+    # Changing
+
+    def fresh(self, hint: str) -> str:
+        """A name that is not taken, equal to the hint where possible."""
+        hint = hint or "v"
+        name, i = hint, self._suffix.get(hint, 1)
+        while name in self._names:
+            i += 1
+            name = f"{hint}_{i}"
+        self._suffix[hint] = i
+        self._names.add(name)
+        return name
+
+    def add_constant(
+        self, values: Array | Constant, hint: str = "c", origins: tuple[str, ...] = ()
+    ) -> str:
+        """Add a constant and return its name."""
+        c = values if isinstance(values, Constant) else Constant.of(values, origins=origins)
+        name = self.fresh(hint)
+        self.constants[name] = c
+        self._facts.constant(name, c)
+        return name
+
+    def add(self, node: Node) -> Node:
+        """Add a node as it is; its outputs must be new names."""
+        assert node.output not in self._nodes, f"{node.output!r} is defined already"
+        self._nodes[node.output] = node
+        for name, t in zip(node.outputs, node.types, strict=True):
+            if name:
+                self._producer[name] = node.output
+                self._names.add(name)
+                self._facts.types[name] = t
+        self._note_uses(node)
+        self.made.append(node)
+        return node
+
+    def build(
+        self,
+        operand: Operand,
+        *,
+        hint: str = "",
+        origins: tuple[str, ...] = (),
+        name: str = "",
+        outputs: Sequence[str] | None = None,
+    ) -> str:
+        """Make nodes of a call (and of the calls inside it) and return the value's name.
+
+        `outputs` names the outer call's outputs, `name` its node; arrays become constants.
+        Errors: what the type rules raise.
+        """
+        match operand:
+            case None:
+                return ""
+            case Tensor():
+                return operand.name or self.add_constant(operand.known, hint or "c", origins)
+            case np.ndarray() | np.generic():
+                return self.add_constant(np.asarray(operand), hint or "c", origins)
+            case Constant():
+                return self.add_constant(operand, hint or "c", origins)
+            case Out(call, index):
+                if id(call) not in self._built:
+                    node = self._build_call(call, hint, origins, name, outputs)
+                    self._built[id(call)] = (call, node)
+                return self._built[id(call)][1].outputs[index]
+            case Call():
+                return self._build_call(operand, hint, origins, name, outputs).output
+            case _:
+                raise TypeError(f"{operand!r} cannot become a value")
+
+    def _build_call(
+        self,
+        call: Call,
+        hint: str,
+        origins: tuple[str, ...],
+        name: str,
+        outputs: Sequence[str] | None,
+    ) -> Node:
+        inputs = tuple(
+            self.build(a, hint=f"{hint}.{p}" if hint else p, origins=origins)
+            for a, p in zip(call.args, _operand_names(call), strict=True)
+        )
+        node = Node(call.op.name, inputs, (), (), call.op.bind(call.attrs), name, origins)
+        operand_types, known = self._facts.operands(node)
+        for i, value in enumerate(inputs):
+            if value and known[i] is None:
+                known[i] = self.known(value)
+        tensors = [
+            Tensor(n, t.logical, k) if isinstance(t, TensorType) else None
+            for n, t, k in zip(inputs, operand_types, known, strict=True)
+        ]
+        types = call.op.infer(tensors, node.attrs)
+        if outputs is None:
+            outputs = [self.fresh(hint or call.op.name) for _ in types]
+        types = types[: len(outputs)]
+        node = replace(node, outputs=tuple(outputs), types=types)
+        node = replace(node, name=name or node.output, origins=origins or (name or node.output,))
+        self.add(node)
+        if self._known_done:
+            self._facts.visit(node)
+        return node
+
+    def update(self, old: Node, new: Node) -> None:
+        """Put a changed version of a node in its place; the outputs must be the same names."""
+        assert old.outputs == new.outputs, f"{old.name}: an update keeps the outputs"
+        self._drop_uses(old)
+        self._nodes[old.output] = new
+        self._facts.types.update((v.name, v.type) for v in new.values())
+        self._note_uses(new)
+
+    def replace(self, old: str, new: str) -> None:
+        """Let every reader of `old` read `new`; both must have the same type.
+
+        Results keep their public names. The node behind `old` stays until removed.
+        """
+        a, b = logical(self.type(old)), logical(self.type(new))
+        assert a == b, f"{old!r} is {a}, its replacement {new!r} is {b}"
+        for node in self.users(old):
+            self.update(node, node.with_inputs({old: new}))
+        self.results = [replace(r, value=new) if r.value == old else r for r in self.results]
+
+    def remove(self, node: Node) -> None:
+        """Take a node out; nothing may read it any more."""
+        node = self._nodes[node.output]
+        for o in filter(None, node.outputs):
+            assert not self._users.get(o) and not self.is_result(o), f"{o!r} is still read"
+            self._producer.pop(o)
+        self._drop_uses(node)
+        del self._nodes[node.output]
+
+    def remove_unused(self, values: Iterable[str]) -> list[Node]:
+        """Remove the nodes behind these values, and what only they needed, where nothing reads them."""
+        removed: list[Node] = []
+        pending = [v for v in values if v]
+        while pending:
+            node = self.producer(pending.pop())
+            if node is None or any(self.n_uses(o) for o in node.outputs if o):
+                continue
+            self.remove(node)
+            removed.append(node)
+            pending.extend(node.reads)
+        return removed
+
+    # Finishing
+
+    def graph(self) -> Graph:
+        """The graph now: nodes in a stable topological order, unread constants left out.
+
+        Errors: E-GRAPH-CYCLE.
+        """
+        nodes = tuple(self._sorted())
+        read = {i for n in nodes for i in n.reads} | {r.value for r in self.results}
+        constants = {k: c for k, c in self.constants.items() if k in read}
+        return Graph(self.name, tuple(self.inputs), tuple(self.results), nodes, constants)
+
+    def _sorted(self) -> Iterator[Node]:
+        done: set[str] = set()
+        open_: set[str] = set()
+        for root in self._nodes:
+            stack = [root]
+            while stack:
+                key = stack[-1]
+                if key in done:
+                    stack.pop()
+                    continue
+                node = self._nodes[key]
+                needed = [p for i in node.reads if (p := self._producer.get(i)) and p not in done]
+                if needed:
+                    if key in open_:
+                        raise CompileError("E-GRAPH-CYCLE", f"{node.name!r} depends on itself")
+                    open_.add(key)
+                    stack.extend(reversed(needed))
+                    continue
+                stack.pop()
+                done.add(key)
+                yield node
+
+    def _note_uses(self, node: Node) -> None:
+        for i in node.reads:
+            self._users.setdefault(i, {})[node.output] = None
+
+    def _drop_uses(self, node: Node) -> None:
+        for i in dict.fromkeys(node.reads):
+            self._users[i].pop(node.output, None)
+
+
+def _operand_names(call: Call) -> list[str]:
+    names = list(call.op.schema.operands)
+    while len(names) < len(call.args):
+        names.append(names[-1])
+    return names[: len(call.args)]

@@ -1,0 +1,198 @@
+"""The graph: SSA by name, immutable, with typed values, constants and regions.
+
+Passes take a graph and return a graph; what did not change is shared between the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from compiler.ir.constant import Constant
+from compiler.ir.types import TensorType, Type
+
+Attribute = Any
+"""int, float, bool, str, bytes, DType, Type, Constant, None, or a tuple of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A named value with its type: what graph inputs and operands are."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An output of a graph: the name the user knows it by, and the value it returns."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One application of an operator.
+
+    `inputs` name values, "" stands for an operand left out; `origins` are the names of the ONNX
+    nodes whose work this one does (n:m). `regions` are the bodies of control flow and of fusions.
+    """
+
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    types: tuple[Type, ...]
+    attrs: Mapping[str, Attribute] = field(default_factory=dict)
+    name: str = ""
+    origins: tuple[str, ...] = ()
+    regions: Mapping[str, Graph] = field(default_factory=dict)
+
+    @property
+    def output(self) -> str:
+        """The first output that is there: the node's key in SSA."""
+        return next(o for o in self.outputs if o)
+
+    @property
+    def type(self) -> Type:
+        """The type of the first output that is there."""
+        return next(t for o, t in zip(self.outputs, self.types, strict=True) if o)
+
+    @property
+    def tensor(self) -> TensorType:
+        """The type of the first output, which must be a tensor."""
+        assert isinstance(self.type, TensorType), f"{self.name} gives {self.type}, not a tensor"
+        return self.type
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Every value the node depends on, those its regions capture included."""
+        captured = (n for region in self.regions.values() for n in region.free_names)
+        return (*filter(None, self.inputs), *captured)
+
+    def values(self) -> Iterator[Value]:
+        """The outputs that are there, with their types."""
+        for name, t in zip(self.outputs, self.types, strict=True):
+            if name:
+                yield Value(name, t)
+
+    def with_inputs(self, rename: Mapping[str, str]) -> Node:
+        """The node reading other values; names without an entry stay."""
+        regions = {k: g.rename_free(rename) for k, g in self.regions.items()}
+        return replace(self, inputs=tuple(rename.get(i, i) for i in self.inputs), regions=regions)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and (self is other or _facts(self) == _facts(other))
+
+    def __hash__(self) -> int:
+        return hash((self.op, self.outputs))
+
+
+def _facts(n: Node) -> tuple[Any, ...]:
+    return (n.op, n.inputs, n.outputs, n.types, dict(n.attrs), n.name, n.origins, dict(n.regions))
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """Nodes in topological order, with named inputs, results and constants."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    results: tuple[Result, ...]
+    nodes: tuple[Node, ...]
+    constants: Mapping[str, Constant] = field(default_factory=dict)
+
+    @cached_property
+    def types(self) -> Mapping[str, Type]:
+        """The type of every value: inputs, constants and node outputs."""
+        found: dict[str, Type] = {v.name: v.type for v in self.inputs}
+        found.update((k, c.type) for k, c in self.constants.items())
+        for node in self.nodes:
+            found.update(zip(node.outputs, node.types, strict=True))
+        found.pop("", None)
+        return found
+
+    @cached_property
+    def producers(self) -> Mapping[str, Node]:
+        """The node that makes each value."""
+        return {o: n for n in self.nodes for o in n.outputs if o}
+
+    @cached_property
+    def users(self) -> Mapping[str, tuple[Node, ...]]:
+        """The nodes that read each value, in order, each once; results are not listed."""
+        found: dict[str, dict[int, Node]] = {}
+        for n in self.nodes:
+            for name in n.reads:
+                found.setdefault(name, {})[id(n)] = n
+        return {k: tuple(v.values()) for k, v in found.items()}
+
+    @cached_property
+    def result_values(self) -> frozenset[str]:
+        """The values that are results."""
+        return frozenset(r.value for r in self.results)
+
+    @cached_property
+    def free_names(self) -> tuple[str, ...]:
+        """Values a region reads from the graph around it."""
+        defined = set(self.types)
+        read = dict.fromkeys(n for node in self.nodes for n in node.reads)
+        read.update(dict.fromkeys(r.value for r in self.results))
+        return tuple(n for n in read if n not in defined)
+
+    def rename_free(self, rename: Mapping[str, str]) -> Graph:
+        """The region reading other values of the graph around it."""
+        hit = {n: rename[n] for n in self.free_names if n in rename}
+        if not hit:
+            return self
+        return replace(
+            self,
+            nodes=tuple(n.with_inputs(hit) for n in self.nodes),
+            results=tuple(Result(r.name, hit.get(r.value, r.value)) for r in self.results),
+        )
+
+    @property
+    def outputs(self) -> tuple[Value, ...]:
+        """The results by the names the user knows, with their types."""
+        return tuple(Value(r.name, self.types[r.value]) for r in self.results)
+
+    def node(self, name: str) -> Node:
+        """The node with this name or output. Errors: KeyError."""
+        found = self.producers.get(name) or next((n for n in self.nodes if n.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __str__(self) -> str:
+        from compiler.ir.text import print_graph
+
+        return print_graph(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Graph) and (
+            self is other
+            or (
+                (self.name, self.inputs, self.results) == (other.name, other.inputs, other.results)
+                and self.nodes == other.nodes
+                and dict(self.constants) == dict(other.constants)
+            )
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, len(self.nodes)))
+
+
+def merge_origins(*groups: Iterable[str]) -> tuple[str, ...]:
+    """Origins of something made from several nodes: each name once, in order."""
+    return tuple(dict.fromkeys(o for group in groups for o in group))
+
+
+def all_nodes(graph: Graph) -> Iterator[Node]:
+    """The nodes of a graph and of its regions, outer before inner."""
+    pending = list(reversed(graph.nodes))
+    while pending:
+        n = pending.pop()
+        yield n
+        for region in n.regions.values():
+            pending.extend(reversed(region.nodes))

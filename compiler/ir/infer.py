@@ -1,0 +1,266 @@
+"""Types and known elements of every value, by running the type rules over a graph.
+
+Shape arithmetic is followed while doing so: small integer tensors whose elements are known, or are
+symbolic dimensions, are evaluated with the operators' own references.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError, Where
+from compiler.ir import types as ty
+from compiler.ir.affine import Affine, Expr
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node, Value
+from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
+from compiler.ir.types import OpaqueType, TensorType, Type
+
+KNOWN_LIMIT = 256
+"""Values of at most this many elements are followed through shape arithmetic."""
+
+RuleForOthers = Callable[[Node, Sequence[Type | None], Sequence[Array | None]], tuple[Type, ...]]
+"""Type rule for nodes that are no operators of ours (`onnx.Name`, nodes with regions)."""
+
+_other_rules: dict[str, RuleForOthers] = {}
+
+
+def rule_for(prefix: str) -> Callable[[RuleForOthers], RuleForOthers]:
+    """Register the type rule of nodes whose operator's name starts with this."""
+
+    def register(rule: RuleForOthers) -> RuleForOthers:
+        _other_rules[prefix] = rule
+        return rule
+
+    return register
+
+
+def node_types(
+    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+) -> tuple[Type, ...]:
+    """What the type rule says about a node's outputs. Errors: what the rule raises, at this node."""
+    where = Where(node=node.name)
+    operator = OPERATORS.get(node.op)
+    try:
+        if operator is not None:
+            return operator.infer(_tensors(node, types, known), node.attrs)
+        for prefix, rule in _other_rules.items():
+            if node.op.startswith(prefix):
+                return rule(node, types, known)
+    except CompileError as e:
+        raise e.at(where) from None
+    raise CompileError("E-TEXT-OPERATOR", f"there is no operator {node.op!r}", where=where)
+
+
+def _tensors(
+    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+) -> list[Tensor | None]:
+    tensors: list[Tensor | None] = []
+    for name, t, value in zip(node.inputs, types, known, strict=True):
+        if t is None:
+            tensors.append(None)
+        elif isinstance(t, TensorType):
+            tensors.append(Tensor(name, t.logical, value))
+        else:
+            raise CompileError("E-OP-OPERANDS", f"{node.op} needs tensors, got {t} for {name!r}")
+    return tensors
+
+
+@dataclass
+class Facts:
+    """Types and known elements of the values seen so far, inner scopes falling back to outer."""
+
+    types: dict[str, Type]
+    known: dict[str, Array]
+
+    @staticmethod
+    def of_graph(graph: Graph, outer: Facts | None = None) -> Facts:
+        """The facts before any node: inputs and small constants."""
+        facts = Facts(dict(outer.types), dict(outer.known)) if outer else Facts({}, {})
+        for v in graph.inputs:
+            facts.types[v.name] = v.type
+            facts.known.pop(v.name, None)
+        for name, c in graph.constants.items():
+            facts.constant(name, c)
+        return facts
+
+    def constant(self, name: str, c: Constant) -> None:
+        """Note a constant; its elements only if they are few."""
+        self.types[name] = c.type
+        if c.type.n_elements <= KNOWN_LIMIT:
+            self.known[name] = c.array()
+
+    def operands(self, node: Node) -> tuple[list[Type | None], list[Array | None]]:
+        """Types and known elements of a node's operands. Errors: E-GRAPH-NAME."""
+        operand_types: list[Type | None] = []
+        for i in node.inputs:
+            if i and i not in self.types:
+                raise CompileError(
+                    "E-GRAPH-NAME",
+                    f"{i!r} is used before it is defined",
+                    where=Where(node=node.name),
+                )
+            operand_types.append(self.types[i] if i else None)
+        return operand_types, [self.known.get(i) for i in node.inputs]
+
+    def visit(self, node: Node) -> tuple[Type, ...]:
+        """Infer one node and note what it gives. Errors: see node_types."""
+        operand_types, known = self.operands(node)
+        inferred = node_types(node, operand_types, known)
+        if len(inferred) < len(node.outputs):
+            raise CompileError(
+                "E-OP-OPERANDS",
+                f"{node.op} has {len(inferred)} outputs, the node names {len(node.outputs)}",
+                where=Where(node=node.name),
+            )
+        inferred = inferred[: len(node.outputs)]
+        for name, t in zip(node.outputs, inferred, strict=True):
+            if name:
+                self.types[name] = t
+        self._evaluate(node, operand_types, known)
+        return inferred
+
+    def _evaluate(
+        self, node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+    ) -> None:
+        operator = OPERATORS.get(node.op)
+        if operator is None or not operator.shape_math or operator.reference_fn is None:
+            return
+        if node.op == "shape":
+            t = types[0]
+            if isinstance(t, TensorType) and t.shape is not None:
+                self._note(node.outputs[0], dims_array(t.shape))
+            return
+        if any(i and k is None for i, k in zip(node.inputs, known, strict=True)):
+            return
+        result = evaluate_known(operator, known, node.attrs)
+        for name, value in zip(node.outputs, result, strict=False):
+            if name:
+                self._note(name, value)
+
+    def _note(self, name: str, value: Array) -> None:
+        if value.size <= KNOWN_LIMIT:
+            self.known[name] = value
+
+
+def dims_array(dims: Sequence[Expr]) -> Array:
+    """Dimensions as a 1-d array: int64 when all are numbers, else objects."""
+    if all(isinstance(d, int) for d in dims):
+        return np.array([int(d) for d in dims], np.int64)
+    array = np.empty(len(dims), np.object_)
+    array[:] = list(dims)
+    return array
+
+
+def evaluate_known(
+    operator: Operator, operands: Sequence[Array | None], attrs: Mapping[str, Any]
+) -> tuple[Array, ...]:
+    """The reference on known elements; nothing when symbols stand in the way."""
+    assert operator.reference_fn is not None
+    symbolic = any(o is not None and o.dtype == np.object_ for o in operands)
+    try:
+        result = operator.reference_fn(*operands, **attrs)
+    except Exception:  # noqa: BLE001 - a reference may refuse symbols in any way; then it is unknown
+        if symbolic:
+            return ()
+        raise
+    results = result if isinstance(result, tuple) else (result,)
+    return tuple(_settle(np.asarray(r)) for r in results)
+
+
+def _settle(value: Array) -> Array:
+    """Object arrays that became all numbers are numbers again."""
+    if value.dtype == np.object_ and not any(isinstance(v, Affine) for v in value.flat):
+        return value.astype(np.int64)
+    return value
+
+
+def infer(graph: Graph, outer: Facts | None = None) -> tuple[Graph, Facts]:
+    """The graph with every type set by the rules (layouts kept), and the facts found.
+
+    Errors: the rules' own, with the node's name as place.
+    """
+    facts = Facts.of_graph(graph, outer)
+    nodes = []
+    for node in graph.nodes:
+        inferred = tuple(
+            keep_layout(t, old) for t, old in zip(facts.visit(node), node.types, strict=True)
+        )
+        facts.types.update((o, t) for o, t in zip(node.outputs, inferred, strict=True) if o)
+        nodes.append(node if inferred == node.types else replace(node, types=inferred))
+    return replace(graph, nodes=tuple(nodes)), facts
+
+
+def keep_layout(inferred: Type, recorded: Type) -> Type:
+    """Type rules speak of shapes; the layout that a value was given stays."""
+    if isinstance(inferred, TensorType) and isinstance(recorded, TensorType):
+        return inferred.with_layout(recorded.layout)
+    return inferred
+
+
+def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
+    """The graph for inputs of these shapes, every type inferred anew.
+
+    Symbols that the shapes decide are replaced wherever they occur.
+    Errors: E-INPUT-NAME for no input of that name, E-INPUT-SHAPE when ranks or fixed sizes differ.
+    """
+    given = {v.name: v for v in graph.inputs}
+    values: dict[str, Expr] = {}
+    for name, shape in shapes.items():
+        if name not in given:
+            raise CompileError(
+                "E-INPUT-NAME", f"no input is named {name!r}; inputs: {', '.join(given)}"
+            )
+        _unify(name, given[name].type, shape, values)
+    inputs = []
+    for v in graph.inputs:
+        t = ty.substitute(v.type, values)
+        if v.name in shapes and isinstance(t, TensorType):
+            t = replace(t, shape=tuple(int(d) for d in shapes[v.name]))
+        inputs.append(Value(v.name, t))
+    return infer(replace(graph, inputs=tuple(inputs)))[0]
+
+
+def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) -> None:
+    if not isinstance(t, TensorType):
+        raise CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, which has no shape to give")
+    if t.shape is None:
+        return
+    mismatch = CompileError("E-INPUT-SHAPE", f"{name!r} is {t}, got the shape {list(shape)}")
+    if len(shape) != len(t.shape):
+        raise mismatch
+    for dim, size in zip(t.shape, shape, strict=True):
+        size = int(size)
+        if size < 0:
+            raise mismatch
+        if isinstance(dim, int):
+            if dim != size:
+                raise mismatch
+        elif len(dim.terms) == 1 and dim.constant == 0 and dim.terms[0][1] == 1:
+            atom = dim.terms[0][0]
+            if isinstance(atom, str) and values.setdefault(atom, size) != size:
+                raise CompileError(
+                    "E-INPUT-SHAPE",
+                    f"{name!r} needs {atom} = {values[atom]} as elsewhere, got {size}",
+                )
+
+
+def is_open(t: Type) -> bool:
+    """Whether a type leaves something open until the program runs."""
+    return not isinstance(t, TensorType) or not t.is_static
+
+
+__all__ = [
+    "Facts",
+    "OpaqueType",
+    "evaluate_known",
+    "infer",
+    "is_open",
+    "node_types",
+    "rule_for",
+    "specialize",
+]

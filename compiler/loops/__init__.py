@@ -1,0 +1,1 @@
+"""Loop IR: explicit loops, buffers, vectors and registers; what schedules make and codegen reads."""

@@ -1,0 +1,164 @@
+"""The nodes of Loop IR.
+
+    kernel dense(x: f32[4,64] input, w: f32[2,64,16] constant, y: f32[4,2,16] output) {
+      register acc: f32[4,16]
+      parallel ob in 0..2 {
+        unroll m in 0..4 { vector n in 0..16 { acc[m, n] = f32(0.0) } }
+        for k in 0..64 {
+          unroll m in 0..4 { vector n in 0..16 {
+            acc[m, n] = add(acc[m, n], mul(x[m, k], w[ob, k, n]))
+          } }
+        }
+        unroll m in 0..4 { vector n in 0..16 { y[m, ob, n] = acc[m, n] } }
+      }
+    }
+
+Values are the scalar expressions of `compiler.compute.scalar`, with `Read` of a buffer at a physical
+index and without `Reduce`. Buffers are row-major without gaps. Semantics are those of the loops run
+one after the other; `kind` says how a loop may be run and never changes the result, except that a
+`vector` or `parallel` loop promises that its iterations do not depend on each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compiler.compute.scalar import Scalar
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+
+Role = Literal["input", "output", "constant", "temporary", "register"]
+LoopKind = Literal["for", "unroll", "vector", "parallel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory (or registers) for elements of one type, row-major.
+
+    A `register` buffer lives in machine registers: under unrolled and vector loops its indices must
+    become numbers (vector axis last). Other buffers are pointers given by the caller; outputs may
+    share memory with an input only where the kernel says so.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    role: Role
+
+    @property
+    def n_elements(self) -> int:
+        """Product of the shape."""
+        total = 1
+        for n in self.shape:
+            total *= n
+        return total
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        return self.n_elements * self.dtype.nbytes
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each axis."""
+        strides, step = [], 1
+        for n in reversed(self.shape):
+            strides.append(step)
+            step *= n
+        return tuple(reversed(strides))
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Run the body for `start <= var < stop`.
+
+    `unroll` and `vector` loops have numbers as bounds; a vector loop holds no other loop than
+    unrolled ones, and at most one vector loop is open at a time.
+    """
+
+    var: str
+    start: Expr
+    stop: Expr
+    body: tuple[Statement, ...]
+    kind: LoopKind = "for"
+
+    @property
+    def extent(self) -> int:
+        """Number of iterations, when the bounds are numbers apart."""
+        n = self.stop - self.start
+        assert isinstance(n, int), f"the extent of {self.var} is not a number"
+        return n
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`buffer[index] = value`."""
+
+    buffer: str
+    index: tuple[Expr, ...]
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """Ask for the cache line of an element; never faults, may lie outside the buffer."""
+
+    buffer: str
+    index: tuple[Expr, ...]
+
+
+Statement = Loop | Store | Prefetch
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One function over buffers. `params` are its pointers in calling order, outputs last."""
+
+    name: str
+    params: tuple[Buffer, ...]
+    body: tuple[Statement, ...]
+    registers: tuple[Buffer, ...] = field(default=())
+
+    @property
+    def buffers(self) -> dict[str, Buffer]:
+        """All buffers by name."""
+        return {b.name: b for b in (*self.params, *self.registers)}
+
+    def __str__(self) -> str:
+        return "\n".join(kernel_lines(self))
+
+
+def kernel_lines(k: Kernel) -> Iterator[str]:
+    """The text of a kernel; `compiler.loops.text` reads it back."""
+    yield f"kernel {k.name}({', '.join(f'{b} {b.role}' for b in k.params)}) {{"
+    yield from (f"  register {b}" for b in k.registers)
+    for s in k.body:
+        yield from (f"  {line}" for line in statement_lines(s))
+    yield "}"
+
+
+def statement_lines(s: Statement) -> Iterator[str]:
+    """The text of one statement."""
+    match s:
+        case Loop(var, start, stop, body, kind):
+            yield f"{kind} {var} in {start}..{stop} {{"
+            for inner in body:
+                yield from (f"  {line}" for line in statement_lines(inner))
+            yield "}"
+        case Store(buffer, index, value):
+            yield f"{buffer}[{', '.join(map(str, index))}] = {value}"
+        case Prefetch(buffer, index):
+            yield f"prefetch {buffer}[{', '.join(map(str, index))}]"
+
+
+def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Every statement, outer before inner, in order."""
+    for s in body:
+        yield s
+        if isinstance(s, Loop):
+            yield from walk(s.body)
