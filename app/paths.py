@@ -1,7 +1,7 @@
 """Where the files of the page lie: in a clone at its top, in an installed wheel in `app/_site`.
 
-`hatch_build.py` copies the folders into `app/_site` of a wheel under the same names, so that everything
-below a folder has one relative path in both places.
+`hatch_build.py` copies the folders into `app/_site` of a wheel under the same names, so that
+everything below a folder has one relative path in both places.
 """
 
 from __future__ import annotations

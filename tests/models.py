@@ -1,0 +1,35 @@
+"""The real models that tests use, found inside installed packages; nothing is downloaded."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+LIGHT_CNNS = ("squeezenet", "resnet50", "shufflenet", "inception_v2")
+"""The light models of the onnx package whose every operator has a declaration of ours."""
+
+OCR_MODELS = (
+    "ch_ppocr_mobile_v2.0_cls_infer",
+    "ch_PP-OCRv4_det_infer",
+    "ch_PP-OCRv4_rec_infer",
+)
+
+
+def light_model(name: str) -> Path:
+    """A light model of the onnx package: real structure, weights that are splats."""
+    return _inside("onnx", f"backend/test/data/light/light_{name}.onnx")
+
+
+def ocr_model(name: str) -> Path:
+    """A PP-OCR model with its trained weights."""
+    return _inside("rapidocr_onnxruntime", f"models/{name}.onnx")
+
+
+def _inside(package: str, path: str) -> Path:
+    """A file of an installed package, which is not imported: only its files are wanted."""
+    spec = importlib.util.find_spec(package)
+    assert spec is not None, f"{package} is not installed: run `make setup`"
+    assert spec.origin is not None, f"{package} has no folder"
+    found = Path(spec.origin).parent / path
+    assert found.is_file(), f"{package} has no file {path}"
+    return found
