@@ -1,0 +1,45 @@
+import pytest
+
+from compiler.errors import CompileError
+from compiler.memory import plan_memory
+from compiler.memory.csvfile import read_csv, write_csv
+
+PROBLEM = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n"
+
+
+def test_a_problem_is_read_and_its_solution_reads_back() -> None:
+    buffers = read_csv(PROBLEM)
+    assert [(b.name, b.start, b.end, b.size) for b in buffers] == [
+        ("b1", 0, 3, 4),
+        ("b2", 3, 9, 4),
+        ("b3", 0, 9, 4),
+    ]
+    plan = plan_memory(buffers, alignment_bytes=1)
+    assert plan.peak_bytes == 8
+    solution = write_csv(plan)
+    assert solution.splitlines()[0] == "id,lower,upper,size,offset"
+    assert [b.offset for b in read_csv(solution)] == [b.offset for b in plan.buffers]
+
+
+def test_columns_may_stand_in_any_order_with_blank_lines_and_a_byte_order_mark() -> None:
+    (b,) = read_csv("\ufeffsize, upper ,id,lower\n\n 7,5,x,2\n\n")
+    assert (b.name, b.start, b.end, b.size, b.offset) == ("x", 2, 5, 7, -1)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("", 1, "needed the columns"),
+        ("id,lower,size\na,1,2\n", 1, "upper not among"),
+        ("id,lower,upper,size\na,0,3,4\nb,0,x,4\n", 3, "whole number as upper, got 'x'"),
+        ("id,lower,upper,size\na,0,3\n", 2, "needed 4 cells, got 3"),
+        ("id,lower,upper,size\na,0,3,4\n\nb,5,5,4\n", 4, "ends after it starts"),
+        ("id,lower,upper,size\na,0,3,-4\n", 2, "at least 0 bytes"),
+        ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 0, "used twice"),
+    ],
+)
+def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: str) -> None:
+    with pytest.raises(CompileError, match=words) as caught:
+        read_csv(text, "p.csv")
+    assert caught.value.code == "E-PLAN-INPUT"
+    assert caught.value.where.line == line

@@ -1,0 +1,88 @@
+import random
+
+from compiler.memory import Step, check_plan, check_steps, join_lifetimes, plan_memory
+
+
+def test_a_value_lives_from_its_launch_until_after_its_last_read() -> None:
+    steps = [
+        Step(reads=("input",), writes=("a",)),
+        Step(reads=("a",), writes=("b",), scratch={"1.t": 8}),
+        Step(reads=("a", "b"), writes=("result",)),
+    ]
+    found = join_lifetimes(steps, {"a": 64, "b": 32}, {})
+    assert [(b.name, b.size, b.start, b.end) for b in found.buffers] == [
+        ("a", 64, 0, 3),
+        ("b", 32, 1, 3),
+        ("1.t", 8, 1, 2),
+    ]
+
+
+def test_reading_a_view_keeps_its_root_alive() -> None:
+    steps = [Step(writes=("a",)), Step(writes=("b",)), Step(reads=("v2",), writes=("c",))]
+    found = join_lifetimes(steps, {"a": 8, "b": 8, "c": 8}, {"v1": "a", "v2": "v1"})
+    a = found.buffers[0]
+    assert (a.start, a.end, a.values) == (0, 3, ("a", "v1", "v2"))
+    assert found.homes["v2"] == "a"
+
+
+def test_a_chain_of_in_place_launches_is_one_buffer() -> None:
+    steps = [
+        Step(writes=("a",)),
+        Step(reads=("a",), writes=("b",), may_overwrite={"b": ("a",)}),
+        Step(reads=("b",), writes=("c",), may_overwrite={"c": ("b",)}),
+    ]
+    found = join_lifetimes(steps, dict.fromkeys("abc", 16), {})
+    assert [(b.name, b.start, b.end, b.values) for b in found.buffers] == [
+        ("a", 0, 3, ("a", "b", "c"))
+    ]
+    assert found.overwritten == {"b": "a", "c": "b"}
+
+
+def test_an_operand_that_is_read_later_is_not_overwritten() -> None:
+    step = Step(reads=("a",), writes=("b",), may_overwrite={"b": ("a",)})
+    later = Step(reads=("a", "b"), writes=("c",))
+    found = join_lifetimes([Step(writes=("a",)), step, later], dict.fromkeys("abc", 16), {})
+    assert found.overwritten == {}
+    viewed = Step(reads=("view", "b"), writes=("c",))
+    found = join_lifetimes(
+        [Step(writes=("a",)), step, viewed], dict.fromkeys("abc", 16), {"view": "a"}
+    )
+    assert found.overwritten == {}
+
+
+def test_other_sizes_and_values_outside_the_arena_are_not_overwritten() -> None:
+    step = Step(reads=("a", "x"), writes=("b",), may_overwrite={"b": ("x", "a")})
+    found = join_lifetimes([Step(writes=("a",)), step], {"a": 32, "b": 16}, {})
+    assert found.overwritten == {}
+
+
+def test_two_results_never_take_over_the_same_operand() -> None:
+    step = Step(reads=("a",), writes=("b", "c"), may_overwrite={"b": ("a",), "c": ("a",)})
+    found = join_lifetimes([Step(writes=("a",)), step], dict.fromkeys("abc", 16), {})
+    assert found.overwritten == {"b": "a"}
+    assert found.homes == {"a": "a", "b": "a", "c": "c"}
+
+
+def test_random_programs_planned_and_followed_step_by_step_have_no_fault() -> None:
+    chance = random.Random(7)
+    for _ in range(60):
+        steps, sizes, views, known = [], {}, {}, []
+        for n in range(chance.randint(1, 15)):
+            reads = tuple(chance.sample(known, min(len(known), chance.randint(0, 3))))
+            out = f"v{n}"
+            sizes[out] = chance.choice([0, 40, 64, 200])
+            over = {out: tuple(r for r in reads if chance.random() < 0.6)}
+            scratch = {f"{n}.s": 24} if chance.random() < 0.3 else {}
+            steps.append(Step(reads, (out,), scratch, over))
+            known.append(out)
+            if chance.random() < 0.3:
+                views[f"w{n}"] = out
+                known.append(f"w{n}")
+        found = join_lifetimes(steps, sizes, views)
+        plan = plan_memory(found.buffers)
+        assert check_plan(plan) == []
+        places = {v: (plan.offset_of(h), sizes[v]) for v, h in found.homes.items() if v in sizes}
+        places |= {s: (plan.offset_of(s), 24) for step in steps for s in step.scratch}
+        assert check_steps(steps, places, views) == []
+        for value, victim in found.overwritten.items():
+            assert places[value] == places[victim]

@@ -1,0 +1,102 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.errors import CompileError
+from compiler.memory import Buffer, Plan, check_plan, parse_plan, plan_memory
+from compiler.memory.plan import PLANNERS
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> list[Buffer]:
+    rows = draw(
+        st.lists(st.tuples(st.integers(0, 300), st.integers(0, 12), st.integers(1, 8)), max_size=14)
+    )
+    return [Buffer(f"b{i}", size, start, start + n) for i, (size, start, n) in enumerate(rows)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems(), st.sampled_from([1, 16, 64]))
+def test_every_plan_passes_the_checker_and_is_not_below_the_bound(
+    buffers: list[Buffer], alignment: int
+) -> None:
+    for planner in PLANNERS:
+        plan = plan_memory(buffers, alignment_bytes=alignment, planner=planner, time_limit_s=0.005)
+        assert check_plan(plan) == []
+        assert plan.peak_bytes >= plan.lower_bound_bytes
+        assert [b.name for b in plan.buffers] == [b.name for b in buffers]
+
+
+@settings(max_examples=60, deadline=None)
+@given(problems())
+def test_the_text_of_a_plan_reads_back_equal(buffers: list[Buffer]) -> None:
+    plan = plan_memory(buffers)
+    assert parse_plan(str(plan)) == plan
+
+
+def test_text_keeps_names_that_need_quotes_and_what_a_buffer_holds() -> None:
+    plan = Plan((Buffer('a "b"\\', 5, 0, 2, 64, ('a "b"\\', "view of it", "y")),), 32)
+    assert parse_plan(str(plan)) == plan
+
+
+def test_buffers_that_are_never_alive_together_share_bytes() -> None:
+    plan = plan_memory([Buffer("a", 128, 0, 2), Buffer("b", 100, 2, 5), Buffer("c", 40, 1, 4)])
+    assert plan.offset_of("a") == plan.offset_of("b") == 0
+    assert plan.offset_of("c") == 128
+    assert plan.peak_bytes == 168
+    assert plan.lower_bound_bytes == 168
+
+
+def test_the_smallest_gap_that_fits_is_taken() -> None:
+    # x and y keep gaps of 64 and 128 bytes open behind a and b while s is placed.
+    buffers = [
+        Buffer("a", 320, 0, 1),
+        Buffer("x", 300, 1, 9),
+        Buffer("gap", 256, 0, 2),
+        Buffer("s", 60, 1, 2),
+    ]
+    plan = plan_memory(buffers)
+    assert plan.offset_of("x") == 0
+    assert plan.offset_of("gap") == 320
+    assert plan.offset_of("s") == 576
+
+
+def test_search_is_never_worse_than_greedy() -> None:
+    buffers = [
+        Buffer(f"b{i}", 64 * (1 + i * 7 % 11), i * 5 % 13, i * 5 % 13 + 3) for i in range(40)
+    ]
+    greedy = plan_memory(buffers)
+    better = plan_memory(buffers, planner="search", time_limit_s=0.05)
+    assert better.peak_bytes <= greedy.peak_bytes
+
+
+@pytest.mark.parametrize(
+    ("buffers", "words"),
+    [
+        ([Buffer("a", -1, 0, 1)], "at least 0 bytes"),
+        ([Buffer("a", 1, 3, 3)], "ends after it starts"),
+        ([Buffer("a", 1, -2, 3)], "from step 0"),
+        ([Buffer("a", 1, 0, 1), Buffer("a", 1, 0, 1)], "used twice"),
+    ],
+)
+def test_problems_that_make_no_sense_are_named(buffers: list[Buffer], words: str) -> None:
+    with pytest.raises(CompileError, match=words) as caught:
+        plan_memory(buffers)
+    assert caught.value.code == "E-PLAN-INPUT"
+
+
+def test_unknown_planner_and_alignment_are_option_errors() -> None:
+    for options in ({"planner": "magic"}, {"alignment_bytes": 48}):
+        with pytest.raises(CompileError) as caught:
+            plan_memory([], **options)
+        assert caught.value.code == "E-OPTION-VALUE"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("", 0), ("plan {\n}", 1), ("plan 5 bytes, alignment 64 {\n  a: many bytes\n}", 2)],
+)
+def test_text_that_is_no_plan_is_refused_with_the_line(text: str, line: int) -> None:
+    with pytest.raises(CompileError) as caught:
+        parse_plan(text)
+    assert (caught.value.code, caught.value.where.line) == ("E-TEXT-SYNTAX", line)
