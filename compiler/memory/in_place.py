@@ -1,0 +1,68 @@
+"""Which operands a kernel may overwrite with its results: read off the loops, promised by nobody.
+
+A result may take over an operand's bytes when every element of it is stored once, and each element
+of the operand is read only by the store of the element that lies in the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compiler.compute.scalar import reads
+from compiler.ir.affine import Expr
+from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """A store with how often it runs; None when its loops have no plain number of iterations."""
+
+    store: Store
+    count: int | None
+
+
+def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
+    """For each output of a kernel, the inputs over which it may be written."""
+    stores = list(_stores(kernel.body, 1))
+    outputs = [p for p in kernel.params if p.role == "output"]
+    inputs = [p for p in kernel.params if p.role == "input"]
+    found = {y.name: tuple(x.name for x in inputs if _may(x, y, stores)) for y in outputs}
+    return {y: operands for y, operands in found.items() if operands}
+
+
+def _stores(body: tuple[Statement, ...], count: int | None) -> Iterator[_Stored]:
+    for s in body:
+        if isinstance(s, Store):
+            yield _Stored(s, count)
+        elif isinstance(s, Loop):
+            n = s.stop - s.start
+            inner = count * max(n, 0) if isinstance(n, int) and count is not None else None
+            yield from _stores(s.body, inner)
+
+
+def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
+    if (x.dtype, x.n_elements) != (y.dtype, y.n_elements):
+        return False
+    written = [s for s in stores if s.store.buffer == y.name]
+    # All elements are written; as many stores as elements means that none is written twice.
+    if any(s.count is None for s in written) or sum(s.count or 0 for s in written) != x.n_elements:
+        return False
+    return all(_reads_in_place(x, y, s.store) for s in stores)
+
+
+def _reads_in_place(x: Buffer, y: Buffer, store: Store) -> bool:
+    """Whether a store reads x (and y) nowhere but where it writes y."""
+    both = {x.name: x, y.name: y}
+    places = [_address(both[r.tensor], r.index) for r in reads(store.value) if r.tensor in both]
+    if not places:
+        return True
+    return store.buffer == y.name and all(p == _address(y, store.index) for p in places)
+
+
+def _address(buffer: Buffer, index: tuple[Expr, ...]) -> Expr:
+    """How many elements lie before an element."""
+    total: Expr = 0
+    for i, stride in zip(index, buffer.strides, strict=True):
+        total = total + i * stride
+    return total
