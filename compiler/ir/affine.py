@@ -270,7 +270,22 @@ def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
     total: Expr = e.constant
     for atom, c in e.terms:
         total = total + (_atom(atom) if isinstance(atom, str) else _decide(atom, ranges)) * c
-    return total
+    return recombine(total)
+
+
+def recombine(e: Expr) -> Expr:
+    """Put quotient and remainder of one division together: `(a//b)*b*k + (a%b)*k` is `a*k`."""
+    if isinstance(e, int):
+        return e
+    terms = dict(e.terms)
+    for atom, c in e.terms:
+        if isinstance(atom, Apply) and atom.fn == "mod" and isinstance(atom.b, int):
+            quotient = floordiv(atom.a, atom.b)
+            rest = e - _atom(atom) * c - quotient * (c * atom.b)
+            n_rest = 0 if isinstance(rest, int) else len(rest.terms)
+            if n_rest < len(terms) - 1 or (n_rest == 0 and len(terms) == 2):
+                return recombine(rest + atom.a * c)
+    return e
 
 
 def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
@@ -281,32 +296,31 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
             return a if atom.fn == "min" else b
         if low >= 0:
             return b if atom.fn == "min" else a
-    if atom.fn in ("floordiv", "mod") and isinstance(a, Affine) and isinstance(b, int):
+    if atom.fn in ("floordiv", "mod") and isinstance(a, Affine) and isinstance(b, int) and b > 0:
         # Multiples of b may leave; what stays often fits one interval of length b.
         whole, rest = _split_multiples(a, b)
         low, high = bounds(rest, ranges)
         if low // b == high // b:
             quotient = low // b
             return whole + quotient if atom.fn == "floordiv" else rest - quotient * b
-        shared = _common_divisor(rest, b)
-        if shared > 1 and isinstance(rest, Affine):
-            # (g*r + c) // (g*m) = r // m for 0 <= c < g: drop the remainder below g.
-            small = rest.constant % shared
-            reduced = _build({t: k // shared for t, k in rest.terms}, rest.constant // shared)
-            if atom.fn == "floordiv":
-                return whole + simplify(floordiv(reduced, b // shared), ranges)
-            return simplify(mod(reduced, b // shared), ranges) * shared + small
+        if isinstance(rest, Affine):
+            coarse = _by_coarse_part(atom.fn, rest, b, ranges)
+            if coarse is not None:
+                return whole + coarse if atom.fn == "floordiv" else coarse
     return _MEANING[atom.fn](a, b)
 
 
-def _common_divisor(e: Expr, b: int) -> int:
-    from math import gcd
-
-    shared = b
-    if isinstance(e, Affine):
-        for _, c in e.terms:
-            shared = gcd(shared, c)
-    return shared
+def _by_coarse_part(fn: str, a: Affine, b: int, ranges: Mapping[str, Range]) -> Expr | None:
+    """(g*r + s) // (g*m) is r // m when 0 <= s < g: leave the fine part s out of the division."""
+    for g in sorted({c for _, c in a.terms if 1 < c < b and b % c == 0}, reverse=True):
+        coarse = _build({t: c // g for t, c in a.terms if c % g == 0}, a.constant // g)
+        fine = _build({t: c for t, c in a.terms if c % g}, a.constant % g)
+        low, high = bounds(fine, ranges)
+        if low >= 0 and high < g:
+            if fn == "floordiv":
+                return simplify(floordiv(coarse, b // g), ranges)
+            return simplify(mod(coarse, b // g), ranges) * g + fine
+    return None
 
 
 def product(values: Iterable[Expr]) -> Expr:

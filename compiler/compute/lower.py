@@ -1,0 +1,370 @@
+"""From nodes to computations: run the `lower` facets, then substitute fused producers.
+
+A fused group becomes one computation in which elementwise producers stand inside the expressions of
+their consumers, and an elementwise consumer is applied to the value of a reduction where it is made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from compiler.compute.builder import Lowering
+from compiler.compute.computation import Computation, Stage, axis_of
+from compiler.compute.scalar import Inside, Number, Read, Scalar, rewrite, substitute, walk
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.infer import KNOWN_LIMIT
+from compiler.ir.operator import OPERATORS, Operator, Tensor
+from compiler.ir.types import DType, TensorType
+
+DUPLICATE_LIMIT = 48
+"""A producer read several times is substituted while copies times size stay within this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A computation, and which graph value each of its tensors is."""
+
+    computation: Computation
+    operands: Mapping[str, str]
+    results: Mapping[str, str]
+
+
+def lower_node(node: Node, graph: Graph) -> Lowered | None:
+    """What a node or fused group computes; None when an operator inside says nothing about it.
+
+    Shapes: every type must be static. Tensors get upper-case names after the operators' operands.
+    """
+    if not all(_is_static(graph.types[i]) for i in node.inputs if i):
+        return None
+    if not all(_is_static(t) for t in node.types):
+        return None
+    body = node.regions["body"] if node.op == "fusion" else _as_body(node, graph)
+    constants = {p.name: graph.constants.get(a) for p, a in _parameters(node, body)}
+    try:
+        stages = _Stages(body, {k: c for k, c in constants.items() if c is not None})
+        stages.types.update((p.name, graph.types[a]) for p, a in _parameters(node, body))
+        for inner in body.nodes:
+            if not stages.add(inner):
+                return None
+    except CompileError as e:
+        if e.code == "E-SHAPE-OPEN":
+            return None
+        raise
+    outputs = [r.value for r in body.results]
+    kept = _substitute_producers(stages.stages, set(outputs))
+    kept = [replace(s, value=_with_numbers(s.value, stages.numbers)) for s in kept]
+    return _named(node, body, kept, stages.types, outputs)
+
+
+def _is_static(t: object) -> bool:
+    return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
+
+
+def _parameters(node: Node, body: Graph) -> Iterator[tuple[Value, str]]:
+    operands = (
+        node.inputs if node.op == "fusion" else tuple(dict.fromkeys(filter(None, node.inputs)))
+    )
+    yield from zip(body.inputs, operands, strict=True)
+
+
+def _as_body(node: Node, graph: Graph) -> Graph:
+    """A single node as a group of its own."""
+    inputs = tuple(Value(i, graph.types[i]) for i in dict.fromkeys(filter(None, node.inputs)))
+    results = tuple(Result(o, o) for o in node.outputs if o)
+    return Graph(node.op, inputs, results, (node,))
+
+
+class _Stages:
+    """Collects the stages of all nodes of a body, over its value names."""
+
+    def __init__(self, body: Graph, operand_constants: Mapping[str, Constant]) -> None:
+        self.body = body
+        self.constants = {**operand_constants, **body.constants}
+        self.types: dict[str, TensorType] = {
+            k: t for k, t in body.types.items() if isinstance(t, TensorType)
+        }
+        self.numbers = {k: n for k, c in self.constants.items() if (n := _number(c)) is not None}
+        self.stages: list[Stage] = []
+        self.n_temporaries = 0
+
+    def add(self, node: Node) -> bool:
+        """Lower one node; False when its operator has no lowering."""
+        operator = OPERATORS.get(node.op)
+        if operator is None:
+            return False
+        if operator.lower_fn is not None:
+            self._run_facet(operator, node)
+            return True
+        if operator.decompose_fn is None:
+            return False
+        inner = _decomposed(operator, node, self)
+        self.types.update((k, t) for k, t in inner.types.items() if isinstance(t, TensorType))
+        self.constants.update(inner.constants)
+        self.numbers.update(
+            {k: n for k, c in inner.constants.items() if (n := _number(c)) is not None}
+        )
+        return all(self.add(n) for n in inner.nodes)
+
+    def _run_facet(self, operator: Operator, node: Node) -> None:
+        assert operator.lower_fn is not None
+        k = Lowering(node.op)
+        renamed: dict[str, str] = {}
+        operands = []
+        for position, value in enumerate(node.inputs):
+            if not value:
+                operands.append(None)
+                continue
+            local = f"operand{position}"
+            renamed[local] = value
+            operands.append(k.input(local, self.types[value].logical, self._known(value)))
+        outputs = []
+        for position, (value, t) in enumerate(zip(node.outputs, node.types, strict=True)):
+            assert isinstance(t, TensorType)
+            local = f"result{position}"
+            renamed[local] = value
+            if not value:
+                self.n_temporaries += 1
+                renamed[local] = f"unused%{self.n_temporaries}"
+                self.types[renamed[local]] = t
+            outputs.append(k.output(local, t.logical))
+        operator.lower_fn(k, *operands, *outputs, **node.attrs)
+        for local in set(k.tensors) - set(renamed):
+            self.n_temporaries += 1
+            renamed[local] = f"{local.rpartition('.')[2]}%{self.n_temporaries}"
+            self.types[renamed[local]] = k.tensors[local]
+        self.stages += [_rename_tensors(s, renamed) for s in k.stages]
+
+    def _known(self, value: str):  # noqa: ANN202 - numpy array or None
+        c = self.constants.get(value)
+        return c.array() if c is not None and c.type.n_elements <= KNOWN_LIMIT else None
+
+
+def _decomposed(operator: Operator, node: Node, around: _Stages) -> Graph:
+    """The graph that an operator's `decompose` facet makes of a node."""
+    assert operator.decompose_fn is not None
+    reads = dict.fromkeys(filter(None, node.inputs))
+    inputs = tuple(Value(i, around.types[i].logical) for i in reads)
+    editor = Editor(Graph(node.op, inputs, (), ()))
+    operands = [
+        Tensor(i, around.types[i].logical, around._known(i)) if i else None for i in node.inputs
+    ]
+    made = operator.decompose_fn(*operands, **node.attrs)
+    several = made if isinstance(made, tuple) else (made,)
+    for value, part in zip(node.outputs, several, strict=False):
+        if value:
+            built = editor.build(part, hint=f"{value}%", outputs=[value])
+            assert built == value, f"{node.op} decomposes into nothing"
+    results = tuple(Result(o, o) for o in node.outputs if o)
+    editor.results = list(results)
+    return editor.graph()
+
+
+def _number(c: Constant) -> Number | None:
+    """A constant that is one number everywhere."""
+    if c.type.dtype is DType.string or not (c.is_splat or c.type.n_elements == 1):
+        return None
+    return (
+        Number(c.array().reshape(-1)[:1].tolist()[0], c.type.dtype) if c.type.n_elements else None
+    )
+
+
+def _with_numbers(value: Scalar, numbers: Mapping[str, Number]) -> Scalar:
+    def change(s: Scalar) -> Scalar | None:
+        if isinstance(s, Read) and s.tensor in numbers:
+            return numbers[s.tensor]
+        if isinstance(s, Inside) and not any(
+            isinstance(p, Read) and p.tensor not in numbers for p in walk(s.then)
+        ):
+            return Inside(s.tests, rewrite(s.then, change), rewrite(s.otherwise, change))
+        return None
+
+    return rewrite(value, change)
+
+
+def _rename_tensors(stage: Stage, renamed: Mapping[str, str]) -> Stage:
+    def change(s: Scalar) -> Scalar | None:
+        return replace(s, tensor=renamed[s.tensor]) if isinstance(s, Read) else None
+
+    return replace(stage, target=renamed[stage.target], value=rewrite(stage.value, change))
+
+
+# Substitution
+
+
+def _substitute_producers(stages: list[Stage], outputs: set[str]) -> list[Stage]:
+    """Put producers into their consumers wherever that is one expression per point."""
+    stages = list(stages)
+    position = 0
+    while position < len(stages):
+        producer = stages[position]
+        if producer.target in outputs or not _is_sole_definition(producer, stages):
+            position += 1
+            continue
+        consumers = [s for s in stages if any(r.tensor == producer.target for r in s.reads)]
+        merged = [_merge(producer, c) for c in consumers] if consumers else []
+        if not consumers:
+            del stages[position]
+        elif all(m is not None for m in merged) and _worth_copying(producer, consumers):
+            for consumer, m in zip(consumers, merged, strict=True):
+                assert m is not None
+                stages[_place(stages, consumer)] = m
+            del stages[position]
+        else:
+            position += 1
+    return stages
+
+
+def _place(stages: list[Stage], stage: Stage) -> int:
+    return next(i for i, s in enumerate(stages) if s is stage)
+
+
+def _is_sole_definition(producer: Stage, stages: list[Stage]) -> bool:
+    alone = sum(s.target == producer.target for s in stages) == 1
+    return alone and producer.is_identity_indexed()
+
+
+def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
+    n_reads = sum(r.tensor == producer.target for c in consumers for r in c.reads)
+    if producer.reduce is not None:
+        return n_reads == 1
+    size = sum(1 for _ in walk(producer.value))
+    return n_reads == 1 or n_reads * size <= DUPLICATE_LIMIT
+
+
+def _merge(producer: Stage, consumer: Stage) -> Stage | None:
+    if producer.reduce is None:
+        return _into_consumer(producer, consumer)
+    return _as_epilogue(producer, consumer)
+
+
+def _into_consumer(producer: Stage, consumer: Stage) -> Stage:
+    def change(s: Scalar) -> Scalar | None:
+        if isinstance(s, Read) and s.tensor == producer.target:
+            values = dict(zip(producer.axes, s.index, strict=True))
+            return substitute(producer.value, values)
+        return None
+
+    return replace(consumer, value=rewrite(consumer.value, change))
+
+
+def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
+    """The consumer computed where the producer's reduction ends; None when points do not match."""
+    if consumer.reduce is not None or not consumer.is_identity_indexed():
+        return None
+    found = [r for r in consumer.reads if r.tensor == producer.target]
+    if len({r.index for r in found}) != 1:
+        return None
+    symbols = [axis_of(e) for e in found[0].index]
+    sizes = dict(zip(producer.axes, (producer.extents[a] for a in producer.axes), strict=True))
+    rename: dict[str, Expr] = {}
+    for symbol, own in zip(symbols, producer.axes, strict=True):
+        if symbol is None:
+            if sizes[own] == 1:
+                continue
+            return None
+        if symbol in rename or consumer.extents[symbol] != sizes[own]:
+            return None
+        rename[symbol] = affine.symbol(own)
+    for axis in consumer.axes:
+        if axis not in rename:
+            return None
+    pinned = {a: 0 for a, s in zip(producer.axes, symbols, strict=True) if s is None}
+    value = substitute(consumer.value, rename)
+    inner = substitute(producer.value, pinned)
+
+    def change(s: Scalar) -> Scalar | None:
+        return inner if isinstance(s, Read) and s.tensor == producer.target else None
+
+    index = tuple(affine.substitute(e, rename) for e in consumer.index)
+    order = [axis_of(e) for e in index]
+    extents = {a: sizes[a] for a in order if a is not None}
+    extents.update((a, producer.extents[a]) for a in producer.reduce_axes)
+    return Stage(consumer.target, index, rewrite(value, change), extents)
+
+
+# Names
+
+
+def _named(
+    node: Node,
+    body: Graph,
+    stages: list[Stage],
+    types: Mapping[str, TensorType],
+    outputs: list[str],
+) -> Lowered:
+    """The computation under readable names that depend only on its structure."""
+    read = {r.tensor for s in stages for r in s.reads}
+    names: dict[str, str] = {}
+    for inner in body.nodes:
+        labels = _operand_labels(inner)
+        for value, label in zip(inner.inputs, labels, strict=True):
+            if value in read and value not in names and value not in outputs:
+                names[value] = _unique(label.upper(), names)
+    for s in stages:
+        if s.target not in names:
+            label = s.target.partition("%")[0] if "%" in s.target else "y"
+            names[s.target] = _unique(re.sub(r"\W", "_", label).upper() or "T", names)
+    for value in sorted(read - set(names)):
+        names[value] = _unique("T", names)
+    graph_names = {p.name: a for p, a in _parameters(node, body)}
+    operands = {names[v]: graph_names[v] for v in graph_names if v in names and v in read}
+    results = dict(zip(node.outputs, [r.value for r in body.results], strict=False))
+    if node.op != "fusion":
+        results = {o: o for o in node.outputs if o}
+    renamed = tuple(_rename_tensors(s, names) for s in stages)
+    tensor_types = {
+        names[v]: types[v]
+        for v in (*graph_names, *(n for n in names if n not in graph_names))
+        if v in names and (v in read or any(s.target == v for s in stages))
+    }
+    for value, a in results.items():
+        tensor_types[names[a]] = _output_type(node, value)
+    ordered = tuple(n for n in tensor_types if n in operands)
+    computation = Computation(
+        computation_name(node),
+        ordered,
+        tuple(names[a] for a in results.values()),
+        tensor_types,
+        renamed,
+        node.origins,
+    )
+    return Lowered(computation, operands, {names[a]: v for v, a in results.items()})
+
+
+def _output_type(node: Node, value: str) -> TensorType:
+    t = node.types[node.outputs.index(value)]
+    assert isinstance(t, TensorType)
+    return t
+
+
+def _operand_labels(node: Node) -> list[str]:
+    schema = OPERATORS[node.op].schema.operands
+    return [schema[min(i, len(schema) - 1)] for i in range(len(node.inputs))]
+
+
+def _unique(label: str, taken: Mapping[str, str]) -> str:
+    used = set(taken.values())
+    name, n = label, 0
+    while name in used:
+        n += 1
+        name = f"{label}{n}"
+    return name
+
+
+def computation_name(node: Node) -> str:
+    """The operators inside, joined: what a kernel is called."""
+    inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
+    words: list[str] = []
+    for n in inner:
+        if not words or words[-1] != n.op:
+            words.append(n.op)
+    if len(words) > 4:
+        words = [*words[:3], f"and_{len(words) - 3}_more"]
+    return re.sub(r"\W", "_", "_".join(words))

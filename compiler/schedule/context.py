@@ -1,0 +1,126 @@
+"""What a policy may know besides the nest: which operands are constants, and the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.compute.scalar import Inside, Read, walk
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.affine import Apply, Expr
+from compiler.ir.types import DType
+from compiler.schedule.nest import Axis, Nest
+from compiler.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`packable` are the constants that only this nest reads."""
+
+    target: Target
+    packable: frozenset[str]
+
+    def lanes(self, dtype: DType) -> int:
+        """Elements of a full vector; small types still take as many lanes as f32."""
+        return max(self.target.vector_bytes // max(dtype.nbytes, 4), 1)
+
+
+def addresses(nest: Nest) -> list[Expr]:
+    """The address of the target and of every read."""
+    found = [nest.address(nest.target, nest.index)]
+    return found + [nest.address(r.tensor, r.index) for r in nest.reads()]
+
+
+def tested(nest: Nest) -> set[str]:
+    """Indices that padding tests look at."""
+    found: set[str] = set()
+    for part in walk(nest.value):
+        if isinstance(part, Inside):
+            for e, _ in part.tests:
+                found |= affine.symbols(e)
+    return found
+
+
+def divided(nest: Nest) -> dict[str, int]:
+    """Indices that stand alone inside a division, and by what (the largest divisor)."""
+    found: dict[str, int] = {}
+
+    def look(e: Expr) -> None:
+        if isinstance(e, int):
+            return
+        for atom, _ in e.terms:
+            if isinstance(atom, Apply):
+                look(atom.a)
+                look(atom.b)
+                symbols = affine.symbols(atom.a)
+                if atom.fn in ("floordiv", "mod") and isinstance(atom.b, int) and len(symbols) == 1:
+                    (name,) = symbols
+                    found[name] = max(found.get(name, 0), atom.b)
+
+    for e in addresses(nest):
+        look(e)
+    return found
+
+
+def fuse_all(nest: Nest) -> Nest:
+    """Fuse neighbouring loops wherever every address stays a plain sum."""
+    names = _fresh(nest)
+    done = False
+    while not done:
+        done = True
+        for a, b in zip(nest.axes, nest.axes[1:], strict=False):
+            fused = _try_fuse(nest, a, b, names)
+            if fused is not None:
+                nest, done = fused, False
+                break
+    return nest
+
+
+def _fresh(nest: Nest) -> Callable[[str], str]:
+    def name(hint: str) -> str:
+        taken = {a.var for a in nest.axes}
+        while hint in taken:
+            hint += "_"
+        return hint
+
+    return name
+
+
+def _try_fuse(nest: Nest, a: Axis, b: Axis, name: Callable[[str], str]) -> Nest | None:
+    if a.is_reduction != b.is_reduction or {a.var, b.var} & tested(nest):
+        return None
+    var = name(a.var + b.var)
+    try:
+        fused = nest.fuse(a.var, b.var, var)
+    except CompileError:
+        return None
+    before, after = divisions(nest), divisions(fused)
+    return fused if after <= before else None
+
+
+def divisions(nest: Nest) -> int:
+    """How many divisions and remainders all addresses hold."""
+
+    def count(e: Expr) -> int:
+        if isinstance(e, int):
+            return 0
+        return sum(1 + count(t.a) + count(t.b) for t, _ in e.terms if isinstance(t, Apply))
+
+    return sum(map(count, addresses(nest)))
+
+
+def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | None]]]:
+    """By how much each address grows with an index: the target's, and each read's."""
+    own = nest.stride_of(nest.target, nest.index, var)
+    return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
+
+
+def pack_constants(nest: Nest, ctx: Context) -> Nest:
+    """Repack every constant that follows the loops; what does not is read where it lies."""
+    for tensor in sorted({r.tensor for r in nest.reads()} & ctx.packable):
+        try:
+            nest = nest.pack(tensor)
+        except CompileError:
+            continue
+    return nest

@@ -1,0 +1,443 @@
+"""A loop nest under construction, and the moves that shape it.
+
+A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some over
+the target's points and some over its reduction. A move returns a new nest and never changes what is
+computed; one that is not legal raises E-SCHEDULE-MOVE with the reason. `realize.py` writes the
+nest out as Loop IR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from compiler.compute.computation import Stage
+from compiler.compute.scalar import (
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Reduce,
+    Scalar,
+    reads,
+    reduction,
+    rewrite,
+)
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.ir.types import TensorType
+from compiler.loops.nodes import LoopKind
+from compiler.schedule.packing import Packing
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One loop: its index, how often it runs, and how.
+
+    `lanes` marks a reduction loop whose iterations are kept apart in registers and combined at the
+    end.
+    """
+
+    var: str
+    extent: int
+    is_reduction: bool
+    kind: LoopKind = "for"
+    lanes: bool = False
+
+    def __str__(self) -> str:
+        word = {"for": "", "unroll": "unroll ", "vector": "vector ", "parallel": "parallel "}
+        return f"{word[self.kind]}{self.var}<{self.extent}"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A loop of `length` run as `outer` parts of `factor` iterations of `inner`.
+
+    When the factor does not divide the length, `inner` is shorter in the last part. Either part
+    may have been split again.
+    """
+
+    var: str
+    length: int
+    outer: str
+    inner: str
+    factor: int
+
+
+@dataclass(frozen=True)
+class Nest:
+    """One stage over physical buffers, with its loops and the moves made so far."""
+
+    target: str
+    index: tuple[Expr, ...]
+    value: Scalar
+    axes: tuple[Axis, ...]
+    tensors: Mapping[str, TensorType]
+    packings: Mapping[str, Packing]
+    shapes: Mapping[str, tuple[int, ...]]
+    zero_halo: bool = False
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    """By the name of the outer part."""
+    moves: tuple[str, ...] = ()
+
+    # Looking
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """Where each index runs, both ends included."""
+        return {a.var: (0, a.extent - 1) for a in self.axes}
+
+    @property
+    def space(self) -> list[Axis]:
+        """The loops over the target's points."""
+        return [a for a in self.axes if not a.is_reduction]
+
+    @property
+    def reduced(self) -> list[Axis]:
+        """The loops over the reduction."""
+        return [a for a in self.axes if a.is_reduction]
+
+    @property
+    def reduce(self) -> Reduce | None:
+        """The reduction inside the value."""
+        return reduction(self.value)
+
+    def axis(self, var: str) -> Axis:
+        """The loop with this index. Errors: E-SCHEDULE-MOVE."""
+        found = [a for a in self.axes if a.var == var]
+        require(bool(found), "E-SCHEDULE-MOVE", f"there is no loop {var!r} in {self}")
+        return found[0]
+
+    def has(self, var: str) -> bool:
+        """Whether there is a loop with this index."""
+        return any(a.var == var for a in self.axes)
+
+    def reads(self) -> list[Read]:
+        """All reads of buffers."""
+        return reads(self.value)
+
+    def strides(self, tensor: str) -> tuple[int, ...]:
+        """Elements between neighbours along each physical axis of a buffer."""
+        strides, step = [], 1
+        for n in reversed(self.shapes[tensor]):
+            strides.append(step)
+            step *= n
+        return tuple(reversed(strides))
+
+    def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
+        """The offset of an element in its buffer, in elements."""
+        total: Expr = 0
+        for e, stride in zip(index, self.strides(tensor), strict=True):
+            total = total + e * stride
+        return affine.simplify(total, self.ranges)
+
+    def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
+        """By how much the address grows with an index; None when not by a constant."""
+        return coefficient(self.address(tensor, index), var)
+
+    def __str__(self) -> str:
+        return f"{self.target}: " + ", ".join(map(str, self.axes))
+
+    # Moves
+
+    def split(self, var: str, factor: int, outer: str = "", inner: str = "") -> Nest:
+        """Run a loop in parts: `for i<n` becomes `for io<ceil(n/f) { for ii<f }`, the last part shorter.
+
+        Errors: E-SCHEDULE-MOVE when the loop is not plain or the factor does not fit.
+        """
+        a = self.axis(var)
+        uneven = var in self.splits and self.splits[var].length % self.splits[var].factor
+        require(
+            a.kind == "for" and not uneven and factor >= 1,
+            "E-SCHEDULE-MOVE",
+            f"loop {a} cannot be split by {factor}: its last part is shorter",
+        )
+        factor = min(factor, a.extent)
+        names = (outer or f"{var}o", inner or f"{var}i")
+        made = Split(var, a.extent, names[0], names[1], factor)
+        first = replace(a, var=names[0], extent=-(-a.extent // factor))
+        second = replace(a, var=names[1], extent=factor)
+        joined = affine.symbol(names[0]) * factor + affine.symbol(names[1])
+        axes = tuple(b for c in self.axes for b in ((first, second) if c is a else (c,)))
+        done = self._with({var: joined}, axes, f"split({var}, {factor}, {names[0]}, {names[1]})")
+        return replace(done, splits={**self.splits, names[0]: made})
+
+    def fuse(self, outer: str, inner: str, var: str) -> Nest:
+        """Run two loops as one: `for a<m { for b<n }` becomes `for f<m*n`.
+
+        Errors: E-SCHEDULE-MOVE when the loops are not plain, next to each other and of one kind.
+        """
+        a, b = self.axis(outer), self.axis(inner)
+        at = self.axes.index(a)
+        require(
+            self.axes[at + 1 : at + 2] == (b,)
+            and a.is_reduction == b.is_reduction
+            and a.kind == b.kind == "for"
+            and not self._is_part(outer)
+            and not self._is_part(inner),
+            "E-SCHEDULE-MOVE",
+            f"loops {a} and {b} cannot run as one",
+        )
+        f = affine.symbol(var)
+        joined = {outer: affine.floordiv(f, b.extent), inner: affine.mod(f, b.extent)}
+        fused = Axis(var, a.extent * b.extent, a.is_reduction)
+        axes = (*self.axes[:at], fused, *self.axes[at + 2 :])
+        return self._with(joined, axes, f"fuse({outer}, {inner}, {var})")
+
+    def reorder(self, *order: str) -> Nest:
+        """Run the loops in this order, outermost first; loops not named keep their place after.
+
+        Errors: E-SCHEDULE-MOVE when the parts of a split with a shorter end would come before it.
+        """
+        named = [self.axis(v) for v in order]
+        axes = (*named, *(a for a in self.axes if a not in named))
+        places = {a.var: i for i, a in enumerate(axes)}
+        for s in self.splits.values():
+            inside = [places[v] for v in self.parts(s.inner)]
+            require(
+                max(places[v] for v in self.parts(s.outer)) < min(inside),
+                "E-SCHEDULE-MOVE",
+                f"{s.inner} must run inside {s.outer}, whose last part may be shorter",
+            )
+        return replace(self, axes=axes, moves=(*self.moves, f"reorder({', '.join(order)})"))
+
+    def mark(self, kind: LoopKind, *loops: str) -> Nest:
+        """Run loops in another way: `unroll`, `vector` or `parallel`.
+
+        Errors: E-SCHEDULE-MOVE for a vector loop that is not innermost.
+        """
+        for var in loops:
+            self.axis(var)
+        axes = tuple(replace(a, kind=kind) if a.var in loops else a for a in self.axes)
+        require(
+            all(a.kind != "vector" for a in axes[:-1]),
+            "E-SCHEDULE-MOVE",
+            "a vector loop must be innermost",
+        )
+        return replace(self, axes=axes, moves=(*self.moves, f"{kind}({', '.join(loops)})"))
+
+    def without_halo(self) -> Nest:
+        """The nest leaving the zeros round its target to an earlier one."""
+        return replace(self, zero_halo=False)
+
+    def keep_lanes(self, *loops: str) -> Nest:
+        """Keep the iterations of reduction loops apart in registers, and combine them at the end."""
+        for var in loops:
+            require(
+                self.axis(var).is_reduction,
+                "E-SCHEDULE-MOVE",
+                f"{var} is no loop of the reduction",
+            )
+        axes = tuple(replace(a, lanes=True) if a.var in loops else a for a in self.axes)
+        return replace(self, axes=axes, moves=(*self.moves, f"keep_lanes({', '.join(loops)})"))
+
+    def parts(self, var: str) -> list[str]:
+        """The loops that a loop has become by splits."""
+        for s in self.splits.values():
+            if s.var == var:
+                return [*self.parts(s.outer), *self.parts(s.inner)]
+        return [var]
+
+    def _is_part(self, var: str) -> bool:
+        """Whether a loop's length depends on another's position."""
+        return any(s.length % s.factor and var in (s.outer, s.inner) for s in self.splits.values())
+
+    def round_up(self, var: str, multiple: int) -> Nest:
+        """Run a loop to the next multiple; the caller knows that the memory behind is there."""
+        a = self.axis(var)
+        extent = -(-a.extent // multiple) * multiple
+        if extent == a.extent:
+            return self
+        axes = tuple(replace(b, extent=extent) if b is a else b for b in self.axes)
+        return replace(self, axes=axes, moves=(*self.moves, f"round_up({var}, {multiple})"))
+
+    def pack(self, tensor: str) -> Nest:
+        """Repack a constant into the order of the loops that read it.
+
+        Errors: E-SCHEDULE-MOVE when its index is not made of whole loops.
+        """
+        found = {r.index for r in self.reads() if r.tensor == tensor}
+        require(
+            len(found) == 1 and tensor not in self.packings,
+            "E-SCHEDULE-MOVE",
+            f"{tensor} is read at {len(found)} different places",
+        )
+        (index,) = found
+        packing, variables = packing_for(index, self.shapes[tensor], self.axes)
+        require(
+            packing is not None, "E-SCHEDULE-MOVE", f"{tensor}[{index}] does not follow the loops"
+        )
+        assert packing is not None
+        new_index = tuple(affine.symbol(v) for v in variables)
+
+        def change(s: Scalar) -> Scalar | None:
+            return (
+                replace(s, index=new_index) if isinstance(s, Read) and s.tensor == tensor else None
+            )
+
+        return replace(
+            self,
+            value=rewrite(self.value, change),
+            packings={**self.packings, tensor: packing},
+            shapes={**self.shapes, tensor: packing.shape},
+            moves=(*self.moves, f"pack({tensor})"),
+        )
+
+    def _with(self, values: Mapping[str, Expr], axes: tuple[Axis, ...], move: str) -> Nest:
+        ranges = {a.var: (0, a.extent - 1) for a in axes}
+        reduced = tuple(a.var for a in axes if a.is_reduction)
+        value = substitute(self.value, values, ranges, reduced)
+        index = tuple(affine.simplify(affine.substitute(e, values), ranges) for e in self.index)
+        return replace(self, axes=axes, index=index, value=value, moves=(*self.moves, move))
+
+
+def coefficient(e: Expr, var: str) -> int | None:
+    """The factor of a symbol in a sum; None when it also stands inside a division or extreme."""
+    if isinstance(e, int):
+        return 0
+    factor = 0
+    for atom, c in e.terms:
+        if atom == var:
+            factor = c
+        elif not isinstance(atom, str) and var in affine.symbols(atom.a) | affine.symbols(atom.b):
+            return None
+    return factor
+
+
+def packing_for(
+    index: Sequence[Expr], shape: Sequence[int], axes: Sequence[Axis]
+) -> tuple[Packing | None, tuple[str, ...]]:
+    """The packing that makes `index` follow the loops, and the loops in order; None if there is none."""
+    extents = {a.var: a.extent for a in axes}
+    padded: list[int] = []
+    split: list[int] = []
+    factors: list[str] = []
+    for e, n in zip(index, shape, strict=True):
+        terms = [] if isinstance(e, int) else list(e.terms)
+        if (isinstance(e, int) and e) or (not isinstance(e, int) and e.constant):
+            return None, ()
+        terms.sort(key=lambda t: -t[1])
+        step = 1
+        for atom, c in reversed(terms):
+            if not isinstance(atom, str) or c != step or atom in factors:
+                return None, ()
+            step *= extents[atom]
+        if step < n:
+            return None, ()
+        padded.append(step)
+        split += [extents[str(atom)] for atom, _ in terms] or [1]
+        factors += [str(atom) for atom, _ in terms] or [""]
+    places = {a.var: i for i, a in enumerate(axes)}
+    order = sorted(range(len(factors)), key=lambda i: places.get(factors[i], -1))
+    used = tuple(i for i in order if factors[i])
+    rest = tuple(i for i in order if not factors[i])
+    packing = Packing(tuple(padded), tuple(split), (*rest, *used))
+    if rest:
+        packing = Packing(
+            packing.padded,
+            tuple(s for s, f in zip(split, factors, strict=True) if f),
+            _renumber(used),
+        )
+    return packing, tuple(factors[i] for i in used)
+
+
+def _renumber(kept: tuple[int, ...]) -> tuple[int, ...]:
+    rank = {old: new for new, old in enumerate(sorted(kept))}
+    return tuple(rank[i] for i in kept)
+
+
+def substitute(
+    value: Scalar,
+    values: Mapping[str, Expr],
+    ranges: Mapping[str, Range],
+    reduced: tuple[str, ...] | None = None,
+) -> Scalar:
+    """Replace indices in a value and simplify every index; tests that the ranges decide go."""
+
+    def index_of(e: Expr) -> Expr:
+        return affine.simplify(affine.substitute(e, values), ranges)
+
+    def change(s: Scalar) -> Scalar | None:
+        match s:
+            case Read(tensor, index, dtype):
+                return Read(tensor, tuple(map(index_of, index)), dtype)
+            case IndexValue(expr, dtype):
+                return IndexValue(index_of(expr), dtype)
+            case Inside(tests, then, otherwise):
+                return _inside([(index_of(e), n) for e, n in tests], then, otherwise)
+            case Reduce(combine, axes, body):
+                return Reduce(combine, axes if reduced is None else reduced, rewrite(body, change))
+            case _:
+                return None
+
+    def _inside(tests: list[tuple[Expr, int]], then: Scalar, otherwise: Scalar) -> Scalar:
+        open_tests = []
+        for e, n in tests:
+            low, high = affine.bounds(e, ranges)
+            if high < 0 or low >= n:
+                return rewrite(otherwise, change)
+            if low < 0 or high >= n:
+                open_tests.append((e, n))
+        if not open_tests:
+            return rewrite(then, change)
+        return Inside(tuple(open_tests), rewrite(then, change), rewrite(otherwise, change))
+
+    return rewrite(value, change)
+
+
+def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
+    """The plain nest of a stage: its own loops in order, over physical buffers.
+
+    Loops that run once vanish. Reads of padding become reads of the halo where there is one.
+    """
+    reduced = set(stage.reduce_axes)
+    axes = tuple(Axis(v, n, v in reduced) for v, n in stage.extents.items() if n != 1)
+    ranges: dict[str, Range] = {a.var: (0, a.extent - 1) for a in axes}
+    once: dict[str, Expr] = {v: 0 for v, n in stage.extents.items() if n == 1}
+    kept = tuple(a.var for a in axes if a.is_reduction)
+    value = substitute(stage.value, once, ranges, kept)
+    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges))
+    value = rewrite(value, lambda s: _physical(s, tensors))
+    if not kept:
+        value = rewrite(value, lambda s: s.body if isinstance(s, Reduce) else None)
+    value = substitute(value, {}, ranges)
+    layout = tensors[stage.target].layout
+    index = layout.physical_index(tuple(affine.substitute(e, once) for e in stage.index))
+    return Nest(
+        stage.target,
+        tuple(affine.simplify(e, ranges) for e in index),
+        value,
+        axes,
+        tensors,
+        {},
+        {n: t.layout.physical_shape(t.static_shape) for n, t in tensors.items()},
+        bool(layout.halo),
+    )
+
+
+def _physical(s: Scalar, tensors: Mapping[str, TensorType]) -> Scalar | None:
+    if isinstance(s, Read):
+        return replace(s, index=tensors[s.tensor].layout.physical_index(s.index))
+    return None
+
+
+def _through_halo(
+    s: Scalar, tensors: Mapping[str, TensorType], ranges: Mapping[str, Range]
+) -> Scalar | None:
+    """A padded read whose padding lies in the halo is a plain read."""
+    if not (isinstance(s, Inside) and isinstance(s.then, Read)):
+        return None
+    if not (isinstance(s.otherwise, Number) and s.otherwise.value == 0):
+        return None
+    t = tensors[s.then.tensor]
+    if not t.layout.halo:
+        return None
+    halo = (0, 0, *t.layout.halo)
+    reach = {e: (n, h) for e, n, h in zip(s.then.index, t.static_shape, halo, strict=True)}
+    for e, n in s.tests:
+        size, h = reach.get(e, (-1, 0))
+        low, high = affine.bounds(e, ranges)
+        if size != n or low < -h or high >= n + h:
+            return None
+    return s.then

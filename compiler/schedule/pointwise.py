@@ -1,0 +1,74 @@
+"""The policy for stages without a reduction: elementwise chains and data movement."""
+
+from __future__ import annotations
+
+from compiler.schedule.context import Context, divided, fuse_all, pack_constants, strides
+from compiler.schedule.nest import Axis, Nest
+
+VECTORS = 4
+"""Vectors written out per step, so that loop overhead and latency hide behind each other."""
+
+
+def pointwise(nest: Nest, ctx: Context) -> Nest:
+    """Fuse the loops that memory allows to fuse, and vectorise the one along the target's memory."""
+    nest = fuse_all(nest)
+    nest = _pad_lanes(nest)
+    vector = _vector_axis(nest)
+    if vector is None:
+        return nest
+    t = nest.tensors[nest.target]
+    lanes = ctx.lanes(t.dtype)
+    v = vector.var
+    others = [a for a in nest.space if a is not vector]
+    if t.layout.block > 1:
+        nest = nest.split(v, t.layout.block, f"{v}b", f"{v}l")
+        rows = _rows(others)
+        if rows is None:
+            return pack_constants(
+                nest.reorder(*(a.var for a in others), f"{v}b", f"{v}l").mark("vector", f"{v}l"),
+                ctx,
+            )
+        r = rows.var
+        nest = nest.split(r, VECTORS, f"{r}o", f"{r}i")
+        rest = [a.var for a in others if a is not rows]
+        batch, inner = (
+            rest[:1] if others[0] is not rows else [],
+            rest[1:] if others[0] is not rows else rest,
+        )
+        nest = nest.reorder(*batch, f"{v}b", *inner, f"{r}o", f"{r}i", f"{v}l")
+        return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", f"{r}i"), ctx)
+    n_vectors = max(1, min(VECTORS, vector.extent // lanes))
+    nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
+        f"{v}m", lanes, f"{v}v", f"{v}l"
+    )
+    nest = nest.reorder(*(a.var for a in others), f"{v}o", f"{v}v", f"{v}l")
+    return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", f"{v}v"), ctx)
+
+
+def _rows(others: list[Axis]) -> Axis | None:
+    return others[-1] if others and others[-1].extent > 1 else None
+
+
+def _pad_lanes(nest: Nest) -> Nest:
+    """Compute the padding lanes of a blocked target too, where every operand is blocked alike."""
+    block = nest.tensors[nest.target].layout.block
+    if block == 1 or any(nest.tensors[r.tensor].layout.block != block for r in nest.reads()):
+        return nest
+    for v, d in divided(nest).items():
+        if (
+            d == block
+            and nest.has(v)
+            and nest.axis(v).extent == nest.tensors[nest.target].static_shape[1]
+        ):
+            nest = nest.round_up(v, block)
+    return nest
+
+
+def _vector_axis(nest: Nest) -> Axis | None:
+    block = nest.tensors[nest.target].layout.block
+    if block > 1:
+        own = {v for v, d in divided(nest).items() if d == block and nest.has(v)}
+        found = [nest.axis(v) for v in own if nest.stride_of(nest.target, nest.index, v) is None]
+        return found[0] if found else None
+    contiguous = [a for a in nest.space if strides(nest, a.var)[0] == 1]
+    return contiguous[0] if contiguous else None

@@ -1,0 +1,80 @@
+"""Choosing a schedule: each stage gets the policy of its class, and all become one kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from compiler.compute.computation import Computation
+from compiler.loops.nodes import Buffer, Kernel, Role, Statement
+from compiler.schedule.context import Context
+from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
+from compiler.schedule.nest import Nest, nest_of
+from compiler.schedule.packing import Packing
+from compiler.schedule.pointwise import pointwise
+from compiler.schedule.realize import Realizer
+from compiler.schedule.reduction import reduction
+from compiler.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A kernel, how its constant operands are repacked, and the moves that made it."""
+
+    kernel: Kernel
+    packings: Mapping[str, Packing]
+    moves: tuple[str, ...]
+
+
+def schedule(computation: Computation, constants: frozenset[str], target: Target) -> Scheduled:
+    """The kernel for a computation on a target; `constants` names operands known at compile time.
+
+    Shapes: the kernel's buffers have the physical shapes of the tensors' layouts; a packed constant
+    that of its packing.
+    """
+    readers: dict[str, int] = {}
+    for stage in computation.stages:
+        for tensor in {r.tensor for r in stage.reads}:
+            readers[tensor] = readers.get(tensor, 0) + 1
+    context = Context(target, frozenset(c for c in constants if readers.get(c) == 1))
+    realizer = Realizer()
+    body: list[Statement] = []
+    packings: dict[str, Packing] = {}
+    shapes = {n: t.layout.physical_shape(t.static_shape) for n, t in computation.tensors.items()}
+    moves: list[str] = []
+    zeroed: set[str] = set()
+    for stage in computation.stages:
+        nest = apply_policy(nest_of(stage, computation.tensors), context)
+        if nest.target in zeroed:
+            nest = nest.without_halo()
+        zeroed.add(nest.target)
+        body += realizer.realize(nest)
+        packings.update(nest.packings)
+        shapes.update((t, p.shape) for t, p in nest.packings.items())
+        moves += [f"{stage.target}: {m}" for m in nest.moves]
+    names = (*computation.inputs, *computation.temporaries, *computation.outputs)
+    params = tuple(
+        Buffer(n, computation.tensors[n].dtype, shapes[n], _role(n, computation, constants))
+        for n in names
+    )
+    kernel = Kernel(computation.name, params, tuple(body), tuple(realizer.registers))
+    return Scheduled(kernel, packings, tuple(moves))
+
+
+def _role(name: str, computation: Computation, constants: frozenset[str]) -> Role:
+    if name in constants:
+        return "constant"
+    if name in computation.inputs:
+        return "input"
+    return "output" if name in computation.outputs else "temporary"
+
+
+def apply_policy(nest: Nest, ctx: Context) -> Nest:
+    """The nest as the policy of its class shapes it."""
+    if not nest.axes:
+        return nest
+    if nest.reduce is None:
+        return pointwise(nest, ctx)
+    if is_contraction(nest):
+        return contraction(nest, ctx)
+    return reduction(split_blocked_reduction(nest), ctx)

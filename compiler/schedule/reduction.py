@@ -1,0 +1,112 @@
+"""The policy for reductions, pools and dot products.
+
+Where neighbouring results read neighbouring elements, lanes run over results; where the reduction runs
+along memory, lanes run over the reduction, several accumulators apart (pairwise at the end), which also
+keeps the error of long sums small.
+"""
+
+from __future__ import annotations
+
+from compiler.ir import affine
+from compiler.schedule.context import Context, divided, fuse_all, pack_constants, strides
+from compiler.schedule.nest import Axis, Nest
+
+ACCUMULATORS = 8
+"""Independent chains that hide the latency of an addition (4 cycles, 2 a cycle)."""
+
+UNROLLED_WINDOW = 9
+"""Windows of at most this many taps are written out."""
+
+
+def reduction(nest: Nest, ctx: Context) -> Nest:
+    """Vectorise over results where they are neighbours, else over the reduction."""
+    space_last = nest.reorder(*(a.var for a in nest.space), *(a.var for a in nest.reduced))
+    nest = fuse_all(space_last)
+    vector = _vector_axis(nest)
+    if vector is not None:
+        return _over_results(nest, vector, ctx)
+    return dot_product(nest, ctx)
+
+
+def _vector_axis(nest: Nest) -> Axis | None:
+    block = nest.tensors[nest.target].layout.block
+    if block > 1:
+        found = [v for v, d in divided(nest).items() if d == block and nest.has(v)]
+        channels = [nest.axis(v) for v in found if not nest.axis(v).is_reduction]
+        return channels[-1] if channels else None
+    for a in nest.space:
+        own, of_reads = strides(nest, a.var)
+        if own == 1 and any(s in (1, 2) for _, s in of_reads) and not _runs_along(nest):
+            return a
+    return None
+
+
+def _runs_along(nest: Nest) -> bool:
+    """Whether the innermost reduction loop itself walks neighbours, and is long enough to vectorise."""
+    innermost = nest.reduced[-1]
+    along = [s for _, s in strides(nest, innermost.var)[1]]
+    return 1 in along and innermost.extent >= 16
+
+
+def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
+    reduce = nest.reduce
+    assert reduce is not None
+    lanes = ctx.lanes(reduce.dtype)
+    n_vectors = min(-(-vector.extent // lanes), ACCUMULATORS)
+    if n_vectors > 1 and vector.extent % (lanes * n_vectors):
+        n_vectors = next(n for n in range(n_vectors, 0, -1) if (vector.extent // lanes) % n == 0)
+    others = [a for a in nest.space if a is not vector]
+    v = vector.var
+    nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
+        f"{v}m", lanes, f"{v}v", f"{v}l"
+    )
+    rows: list[str] = []
+    if others and n_vectors < ACCUMULATORS // 2 and others[-1].extent > 1:
+        r = others[-1].var
+        n_rows = min(others[-1].extent, ACCUMULATORS // n_vectors)
+        nest = nest.split(r, n_rows, f"{r}o", f"{r}i")
+        rows = [f"{r}i"]
+        others = [*others[:-1], nest.axis(f"{r}o")]
+    reduced = [a.var for a in nest.reduced]
+    nest = nest.reorder(f"{v}o", *(a.var for a in others), *reduced, *rows, f"{v}v", f"{v}l")
+    n_taps = 1
+    for a in nest.reduced:
+        n_taps *= a.extent
+    unrolled = [a.var for a in nest.reduced] if n_taps <= UNROLLED_WINDOW else []
+    nest = nest.mark("vector", f"{v}l").mark("unroll", *rows, f"{v}v", *unrolled)
+    return pack_constants(nest, ctx)
+
+
+def dot_product(nest: Nest, ctx: Context) -> Nest:
+    """Lanes along the innermost reduction loop, combined at the end."""
+    reduce = nest.reduce
+    assert reduce is not None
+    lanes = ctx.lanes(reduce.dtype)
+    innermost = max(nest.reduced, key=lambda a: _contiguity(nest, a))
+    order = [a.var for a in nest.reduced if a is not innermost]
+    nest = nest.reorder(*(a.var for a in nest.space), *order, innermost.var)
+    if innermost.extent < lanes or innermost.var in nest.splits:
+        return pack_constants(nest, ctx)
+    k = innermost.var
+    n_chains = min(ACCUMULATORS // 2, innermost.extent // lanes)
+    nest = nest.split(k, lanes * n_chains, f"{k}o", f"{k}m").split(f"{k}m", lanes, f"{k}c", f"{k}l")
+    nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").keep_lanes(
+        f"{k}c", f"{k}l"
+    )
+    nest = nest.mark("vector", f"{k}l").mark("unroll", f"{k}c")
+    return pack_constants(nest, ctx)
+
+
+def _contiguity(nest: Nest, a: Axis) -> tuple[int, int]:
+    along = [s for _, s in strides(nest, a.var)[1]]
+    return (sum(s in (0, 1) for s in along) if 1 in along else -1, a.extent)
+
+
+def reduces_channels_of_blocks(nest: Nest) -> bool:
+    """Whether some operand is read along its blocked channels."""
+    return any(
+        affine.symbols(e) & {a.var for a in nest.reduced}
+        for r in nest.reads()
+        if nest.tensors[r.tensor].layout.block > 1
+        for e in r.index[-1:]
+    )
