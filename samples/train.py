@@ -1,0 +1,182 @@
+"""Trains the sample models and writes them beside this file: `make samples`.
+
+The data are the 1,797 handwritten digits of 8x8 pixels that scikit-learn carries (the extra
+`train`). One image in five is held out, and stored as digits_test.npz, so that the accuracy that
+catalogue.json states can be measured again, before and after compiling. Everything is seeded.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from samples.networks import (
+    Array,
+    BatchNorm,
+    Convolution,
+    Dense,
+    Flatten,
+    MaxPool,
+    Network,
+    Relu,
+    Scale,
+    adam,
+    cross_entropy,
+)
+
+HERE = Path(__file__).resolve().parent
+CATALOGUE = HERE / "catalogue.json"
+TEST_IMAGES = HERE / "digits_test.npz"
+
+SEED = 20
+N_CLASSES = 10
+OPSET = 18
+IR_VERSION = 9
+
+Labels = NDArray[np.int64]
+
+
+def digits_mlp(rng: np.random.Generator) -> Network:
+    """Two hidden layers, written as MatMul and Add, so that a pass may join them."""
+    return Network(
+        "digits_mlp",
+        [
+            ("to_unit_range", Scale(16)),
+            ("flatten", Flatten()),
+            ("hidden1", Dense(64, 64, rng, as_gemm=False)),
+            ("relu1", Relu()),
+            ("hidden2", Dense(64, 32, rng, as_gemm=False)),
+            ("relu2", Relu()),
+            ("scores", Dense(32, N_CLASSES, rng, as_gemm=False)),
+        ],
+    )
+
+
+def digits_cnn(rng: np.random.Generator) -> Network:
+    """Two convolutions with a batch normalisation each, so that folding has work to do."""
+    return Network(
+        "digits_cnn",
+        [
+            ("to_unit_range", Scale(16)),
+            ("conv1", Convolution(1, 16, rng)),
+            ("norm1", BatchNorm(16)),
+            ("relu1", Relu()),
+            ("pool1", MaxPool()),
+            ("conv2", Convolution(16, 32, rng)),
+            ("norm2", BatchNorm(32)),
+            ("relu2", Relu()),
+            ("pool2", MaxPool()),
+            ("flatten", Flatten()),
+            ("scores", Dense(128, N_CLASSES, rng)),
+        ],
+    )
+
+
+def load_digits() -> tuple[Array, Labels]:
+    """Images [1797, 1, 8, 8] with grey levels 0 to 16, and which digit each one is."""
+    from sklearn import datasets
+
+    digits: Any = datasets.load_digits()
+    images = digits.images.astype(np.float32)[:, None]
+    return images, digits.target.astype(np.int64)
+
+
+def hold_out(labels: Labels, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Marks one image in five, the same share of every digit."""
+    held_out = np.zeros(len(labels), bool)
+    for digit in range(N_CLASSES):
+        of_digit = np.flatnonzero(labels == digit)
+        held_out[rng.permutation(of_digit)[: len(of_digit) // 5]] = True
+    return held_out
+
+
+def train(
+    network: Network,
+    images: Array,
+    labels: Labels,
+    rng: np.random.Generator,
+    *,
+    n_epochs: int,
+    batch_size: int = 32,
+    rate: float = 2e-3,
+) -> list[float]:
+    """Fit the network, and give the mean loss of each epoch; the rate falls to zero on a cosine."""
+    losses = []
+    n_batches = len(images) // batch_size
+    step = adam(network, rate=rate)
+    for _epoch in range(n_epochs):
+        order = rng.permutation(len(images))
+        total = 0.0
+        for batch in np.array_split(order, n_batches):
+            loss, gradient = cross_entropy(
+                network.scores(images[batch], training=True), labels[batch]
+            )
+            network.backward(gradient)
+            step()
+            total += loss
+        losses.append(total / n_batches)
+    return losses
+
+
+def to_onnx(network: Network) -> onnx.ModelProto:
+    """The network with a softmax behind its scores; the batch size stays open as `N`."""
+    nodes: list[onnx.NodeProto] = []
+    tensors: dict[str, Any] = {}
+    value = "image"
+    for name, layer in network.layers:
+        made, read = layer.nodes(name, value, f"{name}.out")
+        nodes += made
+        tensors |= read
+        value = f"{name}.out"
+    nodes.append(helper.make_node("Softmax", [value], ["probabilities"], name="softmax", axis=1))
+    graph = helper.make_graph(
+        nodes,
+        network.name,
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, ["N", 1, 8, 8])],
+        [helper.make_tensor_value_info("probabilities", TensorProto.FLOAT, ["N", N_CLASSES])],
+        [numpy_helper.from_array(np.ascontiguousarray(t), name) for name, t in tensors.items()],
+    )
+    model = helper.make_model(
+        graph,
+        producer_name="compilarium samples/train.py",
+        opset_imports=[helper.make_opsetid("", OPSET)],
+        ir_version=IR_VERSION,
+    )
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+def accuracy(scores: NDArray[Any], labels: Labels) -> float:
+    """The share of images whose largest score is that of the right digit."""
+    return float((scores.argmax(axis=1) == labels).mean())
+
+
+def main() -> None:
+    """Train both networks, and write the models, the held-out images and the stated accuracies."""
+    images, labels = load_digits()
+    held_out = hold_out(labels, np.random.default_rng(SEED))
+    test_images, test_labels = images[held_out], labels[held_out]
+    np.savez_compressed(
+        TEST_IMAGES, images=test_images.astype(np.uint8), labels=test_labels.astype(np.uint8)
+    )
+    catalogue = json.loads(CATALOGUE.read_text(encoding="utf-8"))
+    entries = {entry["name"]: entry for entry in catalogue["samples"]}
+    for make, n_epochs in ((digits_mlp, 40), (digits_cnn, 40)):
+        rng = np.random.default_rng(SEED)
+        network = make(rng)
+        losses = train(network, images[~held_out], labels[~held_out], rng, n_epochs=n_epochs)
+        onnx.save_model(to_onnx(network), HERE / f"{network.name}.onnx")
+        share = accuracy(network.scores(test_images), test_labels)
+        entries[network.name]["accuracy"] = round(share, 4)
+        print(f"{network.name}: loss {losses[0]:.3f} to {losses[-1]:.4f}, held out {share:.4f}")
+    CATALOGUE.write_text(json.dumps(catalogue, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
