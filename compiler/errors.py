@@ -241,8 +241,37 @@ CODES: dict[str, Code] = {
         "use smaller inputs, or raise the limit",
     ),
     "E-LIMIT-SECONDS": Code("The work took longer than allowed.", "use a smaller model"),
+    "E-LIMIT-MEMORY": Code("The work needed more memory than allowed.", "use a smaller model"),
+    "E-LIMIT-OUTPUT": Code(
+        "The work wrote more than allowed.", "use a smaller model, or a pipeline of fewer passes"
+    ),
+    "E-LIMIT-QUEUE": Code("Too many others are waiting already.", "try again in a few seconds"),
     "E-LIMIT-CRASH": Code(
         "The child process that did the work ended without an answer.",
         "use a smaller model; if it is small, please report it",
+    ),
+    # requests to the playground
+    "E-REQUEST-BODY": Code(
+        "The body of a request, or a value in its address, is not what the route takes.",
+        "compare it with /api/v1/openapi.json",
+    ),
+    "E-REQUEST-SIZE": Code("The body of a request is larger than the route takes.", "send less"),
+    "E-REQUEST-UNKNOWN": Code(
+        "Nothing of that name or id is kept here.", "it may have been removed; start again"
+    ),
+    "E-REQUEST-METHOD": Code(
+        "The address does not take this method.", "compare it with /api/v1/openapi.json"
+    ),
+    "E-REQUEST-ORIGIN": Code(
+        "A page of another site sent the request.", "open the playground itself"
+    ),
+    "E-RESULT-ABSENT": Code(
+        "This part of a job's result is not there, or not yet.", "wait until the job has finished"
+    ),
+    "E-UPLOAD-SIZE": Code("The file is larger than uploads may be.", "use a smaller model"),
+    "E-UPLOAD-DISK": Code("The server has no space left.", "tell whoever runs this server"),
+    "E-SERVER-BUG": Code(
+        "Something in the program itself went wrong; the input is not to blame.",
+        "please report it, with what you did",
     ),
 }
