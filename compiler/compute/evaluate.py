@@ -1,0 +1,245 @@
+"""A numpy oracle for computations: every stage evaluated over whole grids of index values.
+
+It shares nothing with schedules, Loop IR or code generation, so it can judge them. Meant for small
+tensors: each sub-expression becomes an array over the stage's domain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.computation import Computation, Stage
+from compiler.compute.scalar import (
+    Apply,
+    Convert,
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Reduce,
+    Scalar,
+)
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+CHUNK_POINTS = 4_000_000
+"""Domains with more points are evaluated in slices along the first axes of the target."""
+
+
+def evaluate(computation: Computation, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a computation for these inputs, by tensor name.
+
+    Shapes: `arrays` holds every input with exactly the shape and element type of its tensor.
+    Errors: AssertionError when a read outside its tensor is not guarded, or an input does not fit.
+    """
+    memory: dict[str, Array] = {}
+    for name in computation.inputs:
+        t, array = computation.tensors[name], arrays[name]
+        assert array.shape == t.static_shape, f"{name} is {t}, got the shape {array.shape}"
+        assert array.dtype == t.dtype.numpy, f"{name} is {t}, got {array.dtype}"
+        memory[name] = array
+    for name, t in computation.tensors.items():
+        if name not in memory:
+            memory[name] = np.zeros(t.static_shape, t.dtype.numpy)
+    with np.errstate(all="ignore"):
+        for stage in computation.stages:
+            _run(stage, memory, {a: (0, n) for a, n in stage.extents.items()})
+    return {name: memory[name] for name in computation.outputs}
+
+
+Ranges = dict[str, tuple[int, int]]
+
+
+def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
+    """One stage over a box of its domain, halved until it is small enough."""
+    sizes = {a: stop - start for a, (start, stop) in ranges.items()}
+    widest = max(stage.axes, key=lambda a: sizes[a], default=None)
+    if math.prod(sizes.values()) > CHUNK_POINTS and widest is not None and sizes[widest] > 1:
+        start, stop = ranges[widest]
+        middle = (start + stop) // 2
+        _run(stage, memory, {**ranges, widest: (start, middle)})
+        _run(stage, memory, {**ranges, widest: (middle, stop)})
+        return
+    grid = _Grid(ranges, memory)
+    if any(sizes[a] == 0 for a in stage.axes):
+        return
+    value = grid.scalar(stage.value, None)
+    target = memory[stage.target]
+    index = grid.indices(stage.index, target.shape, None)
+    position = {a: d for d, a in enumerate(ranges)}
+    # The value has one axis per index symbol; those that were reduced away have length 1 now.
+    inner = tuple(position[a] for a in stage.reduce_axes)
+    shape = [1 if d in inner else n for d, n in enumerate(sizes.values())]
+    target[tuple(np.broadcast_to(i, shape) for i in index)] = np.broadcast_to(value, shape)
+
+
+@dataclass
+class _Grid:
+    """Evaluates expressions over a box; every array has one axis per index symbol."""
+
+    ranges: Ranges
+    memory: Mapping[str, Array]
+
+    def index(self, e: Expr) -> Array:
+        """An integer expression at every point."""
+        n_axes = len(self.ranges)
+        if isinstance(e, int):
+            return np.full((1,) * n_axes, e, np.int64)
+        total = np.full((1,) * n_axes, e.constant, np.int64)
+        for atom, c in e.terms:
+            if isinstance(atom, str):
+                start, stop = self.ranges[atom]
+                d = list(self.ranges).index(atom)
+                shape = [-1 if i == d else 1 for i in range(n_axes)]
+                term = np.arange(start, stop, dtype=np.int64).reshape(shape)
+            else:
+                term = _INDEX[atom.fn](self.index(atom.a), self.index(atom.b))
+            total = total + c * term
+        return total
+
+    def indices(
+        self, index: tuple[Expr, ...], shape: tuple[int, ...], mask: Array | None
+    ) -> tuple[Array, ...]:
+        """Index arrays, each inside `shape` wherever the mask holds and made so elsewhere."""
+        made: list[Array] = []
+        for e, n in zip(index, shape, strict=True):
+            i = self.index(e)
+            outside = (i < 0) | (i >= n)
+            if outside.any():
+                reached = outside if mask is None else outside & mask
+                assert not reached.any(), f"index {e} leaves an axis of size {n}"
+                i = np.clip(i, 0, max(n - 1, 0))
+            made.append(i)
+        return tuple(made)
+
+    def scalar(self, s: Scalar, mask: Array | None) -> Array:
+        """A scalar at every point; where the mask is false the value does not matter."""
+        match s:
+            case Read(tensor, index, _):
+                source = self.memory[tensor]
+                at = self.indices(index, source.shape, mask)
+                if source.size == 0:
+                    return np.zeros((1,) * len(self.ranges), source.dtype)
+                if not at:
+                    return source.reshape((1,) * len(self.ranges))
+                return source[at]
+            case Number(value, dtype):
+                return np.full((1,) * len(self.ranges), value, dtype.numpy)
+            case IndexValue(expr, dtype):
+                return self.index(expr).astype(dtype.numpy)
+            case Apply(fn, args, dtype):
+                values = [self.scalar(a, mask) for a in args]
+                return np.asarray(FUNCTIONS[fn](*values)).astype(dtype.numpy)
+            case Convert(arg, dtype):
+                return convert(self.scalar(arg, mask), dtype)
+            case Inside(tests, then, otherwise):
+                return self._inside(tests, then, otherwise, mask)
+            case Reduce(combine, axes, body):
+                return self._reduce(combine, axes, self.scalar(body, mask), body.dtype)
+            case _:
+                raise TypeError(f"{s} is no part of a computation")
+
+    def _inside(
+        self,
+        tests: tuple[tuple[Expr, int], ...],
+        then: Scalar,
+        otherwise: Scalar,
+        mask: Array | None,
+    ) -> Array:
+        holds = np.ones((1,) * len(self.ranges), np.bool_)
+        for e, n in tests:
+            i = self.index(e)
+            holds = holds & (i >= 0) & (i < n)
+        reached = holds if mask is None else holds & mask
+        missed = ~holds if mask is None else ~holds & mask
+        return np.where(holds, self.scalar(then, reached), self.scalar(otherwise, missed))
+
+    def _reduce(self, combine: str, axes: tuple[str, ...], body: Array, dtype: DType) -> Array:
+        names = list(self.ranges)
+        inner = tuple(names.index(a) for a in axes)
+        sizes = [stop - start for start, stop in self.ranges.values()]
+        full = [n if d in inner else body.shape[d] for d, n in enumerate(sizes)]
+        body = np.broadcast_to(body, full)
+        if combine in ("max", "min"):
+            fn = np.maximum if combine == "max" else np.minimum
+            made = fn.reduce(body, axis=inner, keepdims=True, initial=neutral(combine, dtype))
+        else:
+            # Sums of floats are taken in f64, so that the oracle's own rounding stays out of the way.
+            wide = np.float64 if dtype.is_float else dtype.numpy
+            fn = np.add if combine == "add" else np.multiply
+            made = fn.reduce(body, axis=inner, keepdims=True, dtype=wide)
+        return made.astype(dtype.numpy)
+
+
+def neutral(combine: str, dtype: DType) -> Any:
+    """The element that changes nothing when combined by add, mul, max or min."""
+    if combine == "add":
+        return dtype.numpy.type(0)
+    if combine == "mul":
+        return dtype.numpy.type(1)
+    if dtype is DType.bool:
+        return np.bool_(combine == "min")
+    if dtype.is_float:
+        return dtype.numpy.type(-np.inf if combine == "max" else np.inf)
+    limits = np.iinfo(dtype.numpy)
+    return dtype.numpy.type(limits.min if combine == "max" else limits.max)
+
+
+def convert(x: Array, dtype: DType) -> Array:
+    """Another element type: floats are cut off towards zero, bool is `!= 0`."""
+    if dtype is DType.bool:
+        return x != 0
+    return x.astype(dtype.numpy)
+
+
+def erf(x: Array) -> Array:
+    """The error function, which numpy does not have."""
+    x = np.asarray(x)
+    return np.asarray(_erf(x.astype(np.float64)), np.float64).astype(x.dtype)
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """Division; of integers rounded towards zero, and 0 where the divisor is 0."""
+    if a.dtype.kind not in "iu":
+        return np.true_divide(a, b)
+    quotient, remainder = np.floor_divide(a, b), np.remainder(a, b)
+    short = (remainder != 0) & ((a < 0) != (b < 0))
+    return quotient + short.astype(a.dtype)
+
+
+_INDEX: dict[str, Callable[[Array, Array], Array]] = {
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": divide,
+    "max": np.maximum, "min": np.minimum, "pow": np.power, "fmod": np.fmod, "mod": np.remainder,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "shl": np.left_shift, "shr": np.right_shift,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+    "neg": np.negative, "abs": np.abs, "sign": np.sign,
+    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
+    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "exp": np.exp, "log": np.log,
+    "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": erf,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "isnan": np.isnan, "isinf": np.isinf,
+    "select": np.where,
+}  # fmt: skip
+"""The numpy meaning of every function of `compiler.compute.scalar.FUNCTIONS`."""

@@ -1,0 +1,304 @@
+"""Arithmetic on elements: one row per operator. Activations, comparisons and logic have own files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.evaluate import divide, erf
+from compiler.ir import affine
+from compiler.ir.affine import Affine, Expr
+from compiler.ir.operator import Call, OnnxCall, Operand, Tensor
+from compiler.ir.types import DType, TensorType
+from compiler.ops.cast import cast
+from compiler.ops.requirements import broadcast_type, require_elements
+from compiler.ops.table import (
+    attributes_of,
+    binary,
+    binary_samples,
+    chain,
+    elementwise,
+    old_broadcast,
+    unary,
+)
+
+
+def with_symbols(
+    numbers: Callable[..., Any], symbolic: Callable[[Expr, Expr], Any]
+) -> Callable[[Any, Any], Any]:
+    """One function for arrays of numbers and, element by element, for symbolic dimensions."""
+    each = np.frompyfunc(symbolic, 2, 1)
+
+    def apply(a: Any, b: Any) -> Any:
+        if np.asarray(a).dtype == np.object_ or np.asarray(b).dtype == np.object_:
+            return each(a, b)
+        return numbers(a, b)
+
+    return apply
+
+
+def _symbolic_div(a: Expr, b: Expr) -> Expr:
+    """Division of sizes, which are not negative; plain numbers are cut off towards zero."""
+    if isinstance(a, Affine) or isinstance(b, Affine):
+        return affine.floordiv(a, b)
+    quotient = abs(a) // abs(b) if b else 0
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+# Two operands
+
+add = binary(
+    "add",
+    "Add two tensors element by element, under numpy's broadcasting.",
+    numpy=np.add,
+    scalar=lambda k, a, b: a + b,
+    onnx="Add",
+)
+sub = binary(
+    "sub",
+    "Subtract the second tensor from the first, under numpy's broadcasting.",
+    numpy=np.subtract,
+    scalar=lambda k, a, b: a - b,
+    onnx="Sub",
+)
+mul = binary(
+    "mul",
+    "Multiply two tensors element by element, under numpy's broadcasting.",
+    numpy=np.multiply,
+    scalar=lambda k, a, b: a * b,
+    onnx="Mul",
+)
+div = binary(
+    "div",
+    """Divide the first tensor by the second, under numpy's broadcasting.
+
+    Integers are rounded towards zero; dividing an integer by 0 gives 0.
+    """,
+    numpy=with_symbols(divide, _symbolic_div),
+    scalar=lambda k, a, b: a / b,
+    onnx="Div",
+)
+max_ = binary(
+    "max",
+    "The larger of two elements; NaN when one of them is NaN.",
+    numpy=with_symbols(np.maximum, affine.maximum),
+    scalar=lambda k, a, b: k.max(a, b),
+)
+min_ = binary(
+    "min",
+    "The smaller of two elements; NaN when one of them is NaN.",
+    numpy=with_symbols(np.minimum, affine.minimum),
+    scalar=lambda k, a, b: k.min(a, b),
+)
+
+
+def _power(a: Any, b: Any) -> Any:
+    if a.dtype.kind not in "iu":
+        return np.power(a, b)
+    return np.rint(np.power(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
+
+
+def _power_scalar(k: Any, a: Any, b: Any) -> Any:
+    if not a.dtype.is_integer:
+        return k.pow(a, b)
+    real = k.pow(k.convert(a, DType.f64), k.convert(b, DType.f64))
+    return k.convert(k.round(real), a.dtype)
+
+
+pow_ = binary(
+    "pow",
+    """Raise the first tensor to the power of the second, under numpy's broadcasting.
+
+    Integers are computed in f64, which is exact up to 2**53; a negative power of an integer other
+    than 1 and -1 gives 0.
+    """,
+    numpy=_power,
+    scalar=_power_scalar,
+    exact=False,
+)
+
+
+def _mod_samples() -> Iterator[tuple[Any, ...]]:
+    for fmod in (False, True):
+        for operands, _ in binary_samples("number"):
+            yield operands, {"fmod": fmod}
+
+
+@elementwise(
+    numpy=lambda a, b, fmod: np.fmod(a, b) if fmod else np.remainder(a, b),
+    scalar=lambda k, a, b, fmod: k.fmod(a, b) if fmod else k.mod(a, b),
+    samples=_mod_samples,
+)
+def mod(a: Tensor, b: Tensor, *, fmod: bool = False) -> TensorType:
+    """The remainder of a division, with the sign of the divisor, or with `fmod` of the dividend.
+
+    Source: ONNX Mod-13.
+    """
+    return broadcast_type("mod", require_elements("mod", "number", a, b), a, b)
+
+
+# One operand
+
+neg = unary(
+    "neg",
+    "Change the sign of every element.",
+    numpy=np.negative,
+    scalar=lambda k, x: -x,
+    onnx="Neg",
+    elements="signed",
+    exact=True,
+)
+abs_ = unary(
+    "abs",
+    "The absolute value of every element.",
+    numpy=np.abs,
+    scalar=lambda k, x: k.abs(x),
+    onnx="Abs",
+    elements="number",
+    exact=True,
+)
+sign = unary(
+    "sign",
+    "-1, 0 or 1 for every element; NaN stays NaN.",
+    numpy=np.sign,
+    scalar=lambda k, x: k.sign(x),
+    onnx="Sign",
+    elements="number",
+    exact=True,
+)
+reciprocal = unary(
+    "reciprocal",
+    "1/x for every element.",
+    numpy=lambda x: 1 / x,
+    scalar=lambda k, x: 1.0 / x,
+    onnx="Reciprocal",
+    exact=True,
+)
+sqrt = unary(
+    "sqrt",
+    "The square root; NaN for negative numbers.",
+    numpy=np.sqrt,
+    scalar=lambda k, x: k.sqrt(x),
+    onnx="Sqrt",
+    exact=True,
+)
+floor = unary(
+    "floor",
+    "The largest whole number that is not larger.",
+    numpy=np.floor,
+    scalar=lambda k, x: k.floor(x),
+    onnx="Floor",
+    exact=True,
+)
+ceil = unary(
+    "ceil",
+    "The smallest whole number that is not smaller.",
+    numpy=np.ceil,
+    scalar=lambda k, x: k.ceil(x),
+    onnx="Ceil",
+    exact=True,
+)
+round_ = unary(
+    "round",
+    "The nearest whole number; halves go to the even one.",
+    numpy=np.rint,
+    scalar=lambda k, x: k.round(x),
+    onnx="Round",
+    exact=True,
+)
+exp = unary("exp", "e to the power of x.", numpy=np.exp, scalar=lambda k, x: k.exp(x), onnx="Exp")
+log = unary(
+    "log",
+    "The natural logarithm; NaN for negative numbers, -inf for 0.",
+    numpy=np.log,
+    scalar=lambda k, x: k.log(x),
+    onnx="Log",
+)
+erf_ = unary("erf", "The error function.", numpy=erf, scalar=lambda k, x: k.erf(x), onnx="Erf")
+tanh = unary(
+    "tanh", "Hyperbolic tangent.", numpy=np.tanh, scalar=lambda k, x: k.tanh(x), onnx="Tanh"
+)
+sin = unary("sin", "Sine of radians.", numpy=np.sin, scalar=lambda k, x: k.sin(x), onnx="Sin")
+cos = unary("cos", "Cosine of radians.", numpy=np.cos, scalar=lambda k, x: k.cos(x), onnx="Cos")
+tan = unary("tan", "Tangent of radians.", numpy=np.tan, scalar=lambda k, x: k.tan(x), onnx="Tan")
+asin = unary(
+    "asin", "Inverse sine.", numpy=np.arcsin, scalar=lambda k, x: k.asin(x), onnx="Asin"
+)
+acos = unary(
+    "acos", "Inverse cosine.", numpy=np.arccos, scalar=lambda k, x: k.acos(x), onnx="Acos"
+)
+atan = unary(
+    "atan", "Inverse tangent.", numpy=np.arctan, scalar=lambda k, x: k.atan(x), onnx="Atan"
+)
+sinh = unary(
+    "sinh", "Hyperbolic sine.", numpy=np.sinh, scalar=lambda k, x: k.sinh(x), onnx="Sinh"
+)
+cosh = unary(
+    "cosh", "Hyperbolic cosine.", numpy=np.cosh, scalar=lambda k, x: k.cosh(x), onnx="Cosh"
+)
+asinh = unary(
+    "asinh",
+    "Inverse hyperbolic sine.",
+    numpy=np.arcsinh,
+    scalar=lambda k, x: k.asinh(x),
+    onnx="Asinh",
+)
+acosh = unary(
+    "acosh",
+    "Inverse hyperbolic cosine; NaN below 1.",
+    numpy=np.arccosh,
+    scalar=lambda k, x: k.acosh(x),
+    onnx="Acosh",
+)
+atanh = unary(
+    "atanh",
+    "Inverse hyperbolic tangent; NaN outside [-1, 1].",
+    numpy=np.arctanh,
+    scalar=lambda k, x: k.atanh(x),
+    onnx="Atanh",
+)
+
+
+# ONNX
+
+
+@mod.onnx("Mod")
+def _(n: OnnxCall) -> Operand:
+    return mod(n.operand(0), n.operand(1), **attributes_of(n, mod))
+
+
+@pow_.onnx("Pow")
+def _(n: OnnxCall) -> Operand:
+    """The result has the base's type; operands of two types meet in the wider one."""
+    base, power = n.operand(0), n.operand(1)
+    if base is None or power is None or base.dtype is power.dtype:
+        return pow_(*old_broadcast(n))
+    common = DType.from_numpy(np.result_type(base.dtype.numpy, power.dtype.numpy))
+    made = pow_(cast(base, to=common), cast(power, to=common))
+    return made if common is base.dtype else cast(made, to=base.dtype)
+
+
+@max_.onnx("Max")
+def _(n: OnnxCall) -> Operand:
+    return chain(max_, n.operands)
+
+
+@min_.onnx("Min")
+def _(n: OnnxCall) -> Operand:
+    return chain(min_, n.operands)
+
+
+@add.onnx("Sum")
+def _(n: OnnxCall) -> Operand:
+    return chain(add, n.operands)
+
+
+@div.onnx("Mean")
+def _(n: OnnxCall) -> Call | Tensor:
+    first = n.operand(0)
+    assert first is not None
+    if len(n.operands) == 1:
+        return first
+    return div(chain(add, n.operands), np.asarray(len(n.operands), first.dtype.numpy))

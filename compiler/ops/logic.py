@@ -1,0 +1,61 @@
+"""Logic on bool and on the bits of integers: one row per operator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import OnnxCall, Operand
+from compiler.ops.table import binary, unary
+
+logical_and = binary(
+    "logical_and", "True where both elements are true.",
+    numpy=np.logical_and, scalar=lambda k, a, b: k.apply("and", a, b), onnx="And", elements="bool",
+)  # fmt: skip
+logical_or = binary(
+    "logical_or", "True where at least one element is true.",
+    numpy=np.logical_or, scalar=lambda k, a, b: k.apply("or", a, b), onnx="Or", elements="bool",
+)  # fmt: skip
+logical_xor = binary(
+    "logical_xor", "True where exactly one element is true.",
+    numpy=np.logical_xor, scalar=lambda k, a, b: k.apply("xor", a, b), onnx="Xor", elements="bool",
+)  # fmt: skip
+logical_not = unary(
+    "logical_not", "True where the element is false.",
+    numpy=np.logical_not, scalar=lambda k, x: k.apply("not", x), onnx="Not", elements="bool",
+    exact=True,
+)  # fmt: skip
+
+bit_and = binary(
+    "bit_and", "The bits that both integers have.",
+    numpy=np.bitwise_and, scalar=lambda k, a, b: k.apply("and", a, b), onnx="BitwiseAnd",
+    elements="integer",
+)  # fmt: skip
+bit_or = binary(
+    "bit_or", "The bits that at least one of the integers has.",
+    numpy=np.bitwise_or, scalar=lambda k, a, b: k.apply("or", a, b), onnx="BitwiseOr",
+    elements="integer",
+)  # fmt: skip
+bit_xor = binary(
+    "bit_xor", "The bits that exactly one of the integers has.",
+    numpy=np.bitwise_xor, scalar=lambda k, a, b: k.apply("xor", a, b), onnx="BitwiseXor",
+    elements="integer",
+)  # fmt: skip
+bit_not = unary(
+    "bit_not", "Every bit of an integer the other way round.",
+    numpy=np.invert, scalar=lambda k, x: k.apply("not", x), onnx="BitwiseNot", elements="integer",
+    exact=True,
+)  # fmt: skip
+shift_left = binary(
+    "shift_left", "Move the bits of an integer up; the second operand says by how many places.",
+    numpy=np.left_shift, scalar=lambda k, a, b: k.apply("shl", a, b), elements="integer",
+)  # fmt: skip
+shift_right = binary(
+    "shift_right", "Move the bits of an integer down; the second operand says by how many places.",
+    numpy=np.right_shift, scalar=lambda k, a, b: k.apply("shr", a, b), elements="integer",
+)  # fmt: skip
+
+
+@shift_left.onnx("BitShift")
+def _(n: OnnxCall) -> Operand:
+    operator = shift_left if n.attr("direction") == "LEFT" else shift_right
+    return operator(n.operand(0), n.operand(1))

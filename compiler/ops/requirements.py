@@ -1,0 +1,181 @@
+"""What type rules ask of their operands: element types, broadcasting, axes; and counting work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from compiler.errors import CompileError, require
+from compiler.ir import affine
+from compiler.ir.operator import Array, Cost, Tensor
+from compiler.ir.types import Dim, DType, TensorType, Type
+
+Elements = Literal["float", "number", "signed", "integer", "bool", "logical", "any"]
+
+_WORDS: dict[Elements, str] = {
+    "float": "floating point numbers",
+    "number": "numbers",
+    "signed": "numbers that can be negative",
+    "integer": "integers",
+    "bool": "bool",
+    "logical": "bool or integers",
+    "any": "elements",
+}
+
+
+def is_one_of(dtype: DType, elements: Elements) -> bool:
+    """Whether an element type belongs to a class of them."""
+    match elements:
+        case "float":
+            return dtype.is_float
+        case "number":
+            return dtype.is_float or dtype.is_integer
+        case "signed":
+            return dtype.is_float or (dtype.is_integer and dtype.label[0] == "i")
+        case "integer":
+            return dtype.is_integer
+        case "bool":
+            return dtype is DType.bool
+        case "logical":
+            return dtype is DType.bool or dtype.is_integer
+        case "any":
+            return True
+
+
+def require_elements(op_name: str, elements: Elements, *operands: Tensor | None) -> DType:
+    """The one element type of the operands that are there. Errors: E-OP-DTYPE."""
+    given = [o for o in operands if o is not None]
+    first = given[0].dtype
+    for o in given:
+        require(
+            is_one_of(o.dtype, elements),
+            "E-OP-DTYPE",
+            f"{op_name} takes {_WORDS[elements]}, got {o.dtype}",
+        )
+        require(
+            o.dtype is first,
+            "E-OP-DTYPE",
+            f"{op_name} takes operands of one element type, got {first} and {o.dtype}",
+        )
+    return first
+
+
+def require_rank(op_name: str, x: Tensor, ranks: Sequence[int], what: str = "x") -> None:
+    """Errors: E-OP-SHAPE unless the operand has one of these ranks."""
+    allowed = ", ".join(map(str, ranks))
+    require(
+        x.rank in ranks,
+        "E-OP-SHAPE",
+        f"{op_name} takes {what} of rank {allowed}, got rank {x.rank} ({x.type})",
+    )
+
+
+def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
+    """Errors: E-OP-SHAPE when two sizes are numbers and differ; open sizes may still agree."""
+    if isinstance(found, int) and isinstance(needed, int):
+        require(
+            found == needed, "E-OP-SHAPE", f"{op_name} needs {what} of size {needed}, got {found}"
+        )
+
+
+def broadcast_dims(op_name: str, *shapes: Sequence[Dim]) -> tuple[Dim, ...]:
+    """The shape that numpy's broadcasting gives; of open dimensions the larger counts.
+
+    Errors: E-OP-SHAPE.
+    """
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(s)) + tuple(s) for s in shapes]
+    made: list[Dim] = []
+    for d, sizes in enumerate(zip(*padded, strict=True)):
+        total: Dim = 1
+        for n in sizes:
+            total = _broadcast_dim(op_name, total, n, d - rank, shapes)
+        made.append(total)
+    return tuple(made)
+
+
+def _broadcast_dim(op_name: str, a: Dim, b: Dim, axis: int, shapes: Sequence[Sequence[Dim]]) -> Dim:
+    if a == b or b == 1:
+        return a
+    if a == 1:
+        return b
+    if isinstance(a, int) and isinstance(b, int):
+        listed = " and ".join(f"[{','.join(map(str, s))}]" for s in shapes)
+        raise CompileError(
+            "E-OP-SHAPE", f"{op_name} cannot broadcast {listed}: {a} against {b} at axis {axis}"
+        )
+    # An open size must turn out as 1 or as the number beside it.
+    if isinstance(a, int):
+        return a
+    return b if isinstance(b, int) else affine.maximum(a, b)
+
+
+def broadcast_type(op_name: str, dtype: DType, *operands: Tensor | None) -> TensorType:
+    """The type of an elementwise result; its rank is open when an operand's is."""
+    shapes = [o.type.shape for o in operands if o is not None]
+    known = [s for s in shapes if s is not None]
+    if len(known) < len(shapes):
+        return TensorType(dtype, None)
+    return TensorType(dtype, broadcast_dims(op_name, *known))
+
+
+def normal_axis(axis: int, rank: int) -> int:
+    """The axis counted from 0. Errors: E-AXIS when it is outside [-rank, rank)."""
+    require(
+        -rank <= axis < rank,
+        "E-OP-AXIS",
+        f"axis {axis} is outside [-{rank}, {rank}), the axes of a rank-{rank} tensor",
+    )
+    return axis + rank if axis < 0 else axis
+
+
+def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
+    """Distinct axes counted from 0, in order. Errors: E-OP-AXIS."""
+    found = sorted(normal_axis(int(a), rank) for a in axes)
+    require(len(set(found)) == len(found), "E-OP-AXIS", f"axes {tuple(axes)} repeat one")
+    return tuple(found)
+
+
+# Computing in a wider type
+
+
+def wide(dtype: DType) -> DType:
+    """The type in which arithmetic on elements is done: f32 for the short floats."""
+    return DType.f32 if dtype.is_float and dtype.bits < 32 else dtype
+
+
+def widened(x: Array) -> Array:
+    """An array of a short float type as f32; others as they are."""
+    if x.dtype == np.object_ or x.dtype.kind in "biuc" or x.dtype.itemsize >= 4:
+        return x
+    return x.astype(wide(DType.from_numpy(x.dtype)).numpy)
+
+
+def rounded(result: Any, like: Array) -> Array:
+    """A result computed on `widened` operands, in the element type of `like` again."""
+    result = np.asarray(result)
+    if like.dtype == np.object_ or result.dtype in (like.dtype, np.object_, np.bool_):
+        return result
+    return result.astype(like.dtype)
+
+
+# Counting
+
+
+def traffic(operands: Sequence[Type | None], out: Type | tuple[Type, ...], flops: int) -> Cost:
+    """Cost of `flops` operations that read every operand once and write every result once."""
+    outs = out if isinstance(out, tuple) else (out,)
+    return Cost(
+        flops,
+        sum(t.nbytes for t in operands if isinstance(t, TensorType)),
+        sum(t.nbytes for t in outs if isinstance(t, TensorType)),
+    )
+
+
+def n_elements(t: Type | tuple[Type, ...]) -> int:
+    """Elements of a type, of the first when there are several."""
+    first = t[0] if isinstance(t, tuple) else t
+    assert isinstance(first, TensorType)
+    return first.n_elements

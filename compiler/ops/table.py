@@ -1,0 +1,242 @@
+"""How one row becomes a whole elementwise operator: all facets from two expressions.
+
+A row gives the numpy meaning and the scalar expression; type rule, cost, lowering, samples and the
+ONNX facet follow the same pattern for every row.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.ir.operator import OPERATORS, Array, Call, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.types import DType, TensorType, Type
+from compiler.ops.requirements import (
+    Elements,
+    broadcast_type,
+    n_elements,
+    require_elements,
+    rounded,
+    traffic,
+    wide,
+    widened,
+)
+
+SPECIAL = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 0.5, -0.5, 2.5, -1.5, 1e30], np.float32)
+"""Numbers at which formulas tend to differ; samples of floating point rows include them."""
+
+
+def elementwise(
+    *,
+    numpy: Callable[..., Any],
+    scalar: Callable[..., Any],
+    flops: int = 1,
+    exact: bool = True,
+    inplace: tuple[int, ...] = (0,),
+    like: int = 0,
+    samples: Callable[[], Iterator[tuple[Any, ...]]],
+) -> Callable[[Callable[..., Any]], Operator]:
+    """Declare an operator from its type rule and two expressions.
+
+    `numpy(*arrays, **attrs)` and `scalar(k, *scalars, **attrs)` get None for operands left out, and
+    short floats widened to f32; `like` is the operand whose element type a numeric result has.
+    Units: flops per element of the result.
+    """
+    def declare(rule: Callable[..., Any]) -> Operator:
+        operator = op(kind="elementwise", shape_math=True, exact=exact, inplace=inplace)(rule)
+        n_operands = len(operator.schema.operands)
+
+        @operator.reference
+        def _(*arrays: Array | None, **attrs: Any) -> Array:
+            given = [*arrays, *[None] * (n_operands - len(arrays))]
+            model = given[like]
+            assert model is not None
+            with np.errstate(all="ignore"):
+                made = numpy(*(None if a is None else widened(a) for a in given), **attrs)
+            return rounded(made, model)
+
+        @operator.cost
+        def _(*operands: Type | None, out: Type, **attrs: Any) -> Any:
+            return traffic(operands, out, flops * n_elements(out))
+
+        @operator.lower
+        def _(k: Lowering, *tensors: Handle | None, **attrs: Any) -> None:
+            *operands, out = tensors
+            assert out is not None
+            index = k.axes(out.shape)
+            values = [
+                None if t is None else k.convert(t.broadcast(index), wide(t.dtype))
+                for t in operands
+            ]
+            k.assign(out[index], k.convert(scalar(k, *values, **attrs), out.dtype))
+
+        operator.samples(samples)
+        return operator
+
+    return declare
+
+
+def _describe(rule: Callable[..., Any], name: str, words: str) -> None:
+    """Name a row's type rule, and let its source be the row, not this file."""
+    row = sys._getframe(2)
+    rule.__name__, rule.__doc__ = name, words
+    rule.__code__ = rule.__code__.replace(
+        co_filename=row.f_code.co_filename, co_firstlineno=row.f_lineno
+    )
+
+
+def unary(
+    name: str,
+    words: str,
+    *,
+    numpy: Callable[[Any], Any],
+    scalar: Callable[[Any, Any], Any],
+    onnx: str = "",
+    elements: Elements = "float",
+    result: DType | None = None,
+    flops: int = 1,
+    exact: bool = False,
+) -> Operator:
+    """A row with one operand and no attributes; `result` is its element type unless that of x."""
+
+    def rule(x: Tensor) -> TensorType:
+        dtype = require_elements(name, elements, x)
+        return TensorType(result or dtype, x.type.shape)
+
+    _describe(rule, name, words)
+    operator = elementwise(
+        numpy=numpy,
+        scalar=scalar,
+        flops=flops,
+        exact=exact,
+        inplace=() if result else (0,),
+        samples=lambda: unary_samples(elements),
+    )(rule)
+    if onnx:
+        operator.onnx(onnx)(lambda n: operator(n.operand(0)))
+    return operator
+
+
+def unary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
+    """Odd, empty, scalar and special operands of the element types that a row takes."""
+    for dtype in _dtypes(elements):
+        yield [f"{dtype}[2,3,5]"], {}
+        yield [f"{dtype}[0,3]"], {}
+        yield [f"{dtype}[]"], {}
+        if dtype == "f32":
+            yield [SPECIAL], {}
+
+
+def binary(
+    name: str,
+    words: str,
+    *,
+    numpy: Callable[[Any, Any], Any],
+    scalar: Callable[[Any, Any, Any], Any],
+    onnx: str = "",
+    elements: Elements = "number",
+    result: DType | None = None,
+    flops: int = 1,
+    exact: bool = True,
+) -> Operator:
+    """A row with two operands under numpy's broadcasting."""
+
+    def rule(a: Tensor, b: Tensor) -> TensorType:
+        dtype = require_elements(name, elements, a, b)
+        return broadcast_type(name, result or dtype, a, b)
+
+    _describe(rule, name, words)
+    operator = elementwise(
+        numpy=numpy,
+        scalar=scalar,
+        flops=flops,
+        exact=exact,
+        inplace=() if result else (0, 1),
+        samples=lambda: binary_samples(elements),
+    )(rule)
+    if onnx:
+        operator.onnx(onnx)(lambda n: operator(*old_broadcast(n)))
+    return operator
+
+
+def binary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
+    """Operands of equal and of different shapes, empty ones, and special numbers against each other."""
+    for dtype in _dtypes(elements):
+        yield [f"{dtype}[2,3,5]", f"{dtype}[2,3,5]"], {}
+        yield [f"{dtype}[2,1,5]", f"{dtype}[3,1]"], {}
+        yield [f"{dtype}[]", f"{dtype}[2,3]"], {}
+        yield [f"{dtype}[0,3]", f"{dtype}[1]"], {}
+        if dtype == "f32":
+            yield [SPECIAL[:, None], SPECIAL], {}
+        elif dtype[0] in "iu":
+            small = np.arange(1, 5).astype(DType.parse(dtype).numpy)
+            yield [small[:, None], small[:3]], {}
+
+
+def _dtypes(elements: Elements) -> Sequence[str]:
+    return {
+        "float": ["f32", "f16"],
+        "number": ["f32", "i64", "u8", "f16"],
+        "signed": ["f32", "i32"],
+        "integer": ["i64", "u8"],
+        "bool": ["bool"],
+        "logical": ["bool", "i32", "u8"],
+        "any": ["f32", "i64", "bool"],
+    }[elements]
+
+
+# ONNX
+
+
+def old_broadcast(n: OnnxCall) -> tuple[Operand, Operand]:
+    """Two operands of an ONNX node; before opset 7 the second was aligned at the attribute `axis`."""
+    a, b = n.operand(0), n.operand(1)
+    if n.opset >= 7 or not n.attr("broadcast", 0) or a is None or b is None:
+        return a, b
+    axis = n.attr("axis")
+    n_behind = 0 if axis is None else a.rank - (axis % max(a.rank, 1)) - b.rank
+    return a, with_trailing_ones(b, n_behind)
+
+
+def with_trailing_ones(x: Tensor, n: int) -> Operand:
+    """The tensor with axes of size 1 added behind."""
+    if n <= 0:
+        return x
+    return OPERATORS["unsqueeze"](x, np.arange(x.rank, x.rank + n))
+
+
+def attributes_of(n: OnnxCall, operator: Operator) -> dict[str, Any]:
+    """The node's attributes that the operator has too, under the same names."""
+    kinds = operator.schema.kinds
+    found: dict[str, Any] = {}
+    for name in operator.schema.attributes:
+        if name in n.attrs:
+            value = n.attrs[name]
+            found[name] = bool(value) if kinds.get(name) is bool else value
+    return found
+
+
+def chain(operator: Operator, operands: Sequence[Operand]) -> Operand:
+    """A variadic ONNX operator as a chain of two-operand calls."""
+    total = operands[0]
+    for o in operands[1:]:
+        total = operator(total, o)
+    return total
+
+
+__all__ = [
+    "SPECIAL",
+    "Call",
+    "attributes_of",
+    "binary",
+    "binary_samples",
+    "chain",
+    "elementwise",
+    "old_broadcast",
+    "unary",
+    "unary_samples",
+]

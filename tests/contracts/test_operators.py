@@ -1,0 +1,135 @@
+"""Every operator has every facet, and the facets say the same thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import compiler.ops
+from compiler.ir.operator import ONNX, OPERATORS, Operator, Sample
+from compiler.ir.types import TensorType
+from tests.operator_samples import (
+    as_tuple,
+    assert_same,
+    assert_type,
+    lowered,
+    operands_of,
+    reference,
+    tensors_of,
+    value_of,
+)
+
+assert compiler.ops.__doc__
+
+STRUCTURAL = {"fusion"}
+"""Holds a region instead of having a meaning of its own; its type, reference and cost are the body's."""
+
+NOT_IN_ONNX = {"relayout"}
+"""Operators that our own passes introduce: no ONNX node becomes one directly."""
+
+THROUGH_ANOTHER = {"shift_right": "BitShift"}
+"""Made by the facet that another operator registers for an ONNX name which covers both."""
+
+WITHOUT_LOWERING: set[str] = set()
+"""Evaluated by their reference only."""
+
+
+def named(operators: Iterator[Operator]) -> list[object]:
+    return [pytest.param(o, id=o.name) for o in operators if o.name not in STRUCTURAL]
+
+
+ALL = named(iter(OPERATORS.values()))
+LOWERED = named(o for o in OPERATORS.values() if o.lower_fn is not None)
+DECOMPOSED = named(o for o in OPERATORS.values() if o.decompose_fn is not None)
+
+
+def samples(operator: Operator) -> Iterator[tuple[int, Sample]]:
+    yield from enumerate(operator.all_samples())
+
+
+def describe(sample: Sample) -> str:
+    operands = [o if isinstance(o, str) or o is None else repr(o) for o in sample.operands]
+    return f"{operands} {dict(sample.attrs)}"
+
+
+@pytest.mark.parametrize("operator", ALL)
+def test_no_facet_is_missing(operator: Operator) -> None:
+    assert operator.words, "the docstring is what the page shows"
+    assert operator.reference_fn, "reference"
+    assert operator.cost_fn, "cost"
+    assert operator.samples_fn, "samples"
+    if operator.name not in WITHOUT_LOWERING:
+        assert operator.lower_fn or operator.decompose_fn, "one of lower and decompose"
+    if operator.name not in NOT_IN_ONNX:
+        assert operator.onnx_names or THROUGH_ANOTHER.get(operator.name) in ONNX, "onnx"
+    for name in operator.onnx_names:
+        assert name in ONNX
+
+
+def test_the_lists_of_exceptions_name_operators_that_need_them() -> None:
+    assert NOT_IN_ONNX <= set(OPERATORS)
+    assert WITHOUT_LOWERING <= set(OPERATORS)
+    assert not [n for n in NOT_IN_ONNX if OPERATORS[n].onnx_names]
+    assert not [n for n in WITHOUT_LOWERING if OPERATORS[n].lower_fn]
+
+
+@pytest.mark.parametrize("operator", ALL)
+def test_samples_are_distinct_and_do_not_all_have_one_element(operator: Operator) -> None:
+    texts = [describe(s) for s in operator.all_samples()]
+    assert len(texts) >= 2
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("operator", ALL)
+def test_the_type_rule_gives_the_type_of_the_reference(operator: Operator) -> None:
+    for seed, sample in samples(operator):
+        arrays = operands_of(operator, sample, seed)
+        inferred = operator.infer(
+            tensors_of(operator, sample, arrays), operator.bind(sample.attrs)
+        )
+        made = reference(operator, arrays, sample.attrs)
+        assert len(inferred) == len(made), describe(sample)
+        for t, array in zip(inferred, made, strict=True):
+            assert_type(t, array)
+
+
+@pytest.mark.parametrize("operator", ALL)
+def test_cost_is_counted_for_every_sample(operator: Operator) -> None:
+    assert operator.cost_fn is not None
+    for seed, sample in samples(operator):
+        arrays = operands_of(operator, sample, seed)
+        tensors = tensors_of(operator, sample, arrays)
+        bound = operator.bind(sample.attrs)
+        types = operator.infer(tensors, bound)
+        out = types if len(types) > 1 else types[0]
+        cost = operator.cost_fn(*(t and t.type for t in tensors), out=out, **bound)
+        assert min(cost.flops, cost.bytes_read, cost.bytes_written) >= 0, describe(sample)
+        if operator.kind in ("elementwise", "reduction", "contraction", "movement"):
+            written = sum(t.nbytes for t in types if isinstance(t, TensorType))
+            assert cost.bytes_written == written, describe(sample)
+
+
+@pytest.mark.parametrize("operator", LOWERED)
+def test_the_lowering_computes_the_reference(operator: Operator) -> None:
+    for seed, sample in samples(operator):
+        arrays = operands_of(operator, sample, seed)
+        needed = reference(operator, arrays, sample.attrs)
+        got = lowered(operator, tensors_of(operator, sample, arrays), arrays, sample.attrs)
+        for g, n in zip(got, needed, strict=True):
+            assert_same(g, n, exact=operator.exact)
+
+
+@pytest.mark.parametrize("operator", DECOMPOSED)
+def test_the_decomposition_computes_the_reference(operator: Operator) -> None:
+    assert operator.decompose_fn is not None
+    for seed, sample in samples(operator):
+        arrays = operands_of(operator, sample, seed)
+        tensors = tensors_of(operator, sample, arrays)
+        made = as_tuple(operator.decompose_fn(*tensors, **operator.bind(sample.attrs)))
+        given = {t.name: a for t, a in zip(tensors, arrays, strict=True) if t and a is not None}
+        for part, needed in zip(made, reference(operator, arrays, sample.attrs), strict=True):
+            got = value_of(part, given)
+            assert got is not None
+            assert_same(np.asarray(got), needed, exact=operator.exact)

@@ -1,0 +1,145 @@
+"""Applying operators in tests: random operands, reference, lowering under the oracle, calls as trees."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Lowering
+from compiler.compute.evaluate import evaluate
+from compiler.ir.operator import Array, Call, Operator, Out, Sample, Tensor
+from compiler.ir.types import DType, TensorType, Type, parse_type
+
+Arrays = tuple[Array, ...]
+
+
+def random_array(t: TensorType, rng: np.random.Generator) -> Array:
+    """Numbers that make bugs visible: of both signs, none zero among integers."""
+    shape = t.static_shape
+    if t.dtype is DType.bool:
+        return rng.integers(0, 2, shape).astype(np.bool_)
+    if t.dtype.is_float:
+        return np.asarray(rng.normal(size=shape)).astype(t.dtype.numpy)
+    values = rng.integers(1, 9, shape)
+    if t.dtype.label[0] == "i":
+        values = values * rng.choice([-1, 1], shape)
+    return np.asarray(values).astype(t.dtype.numpy)
+
+
+def operands_of(operator: Operator, sample: Sample, seed: int = 0) -> list[Array | None]:
+    """Arrays for a sample's operands, the same ones in every run."""
+    rng = np.random.default_rng(zlib.crc32(operator.name.encode()) + seed)
+    arrays: list[Array | None] = []
+    for o in sample.operands:
+        if isinstance(o, str):
+            t = parse_type(o)
+            assert isinstance(t, TensorType)
+            arrays.append(random_array(t, rng))
+        else:
+            arrays.append(o)
+    return arrays
+
+
+def tensors_of(
+    operator: Operator, sample: Sample, arrays: Sequence[Array | None]
+) -> list[Tensor | None]:
+    """Operands as the type rule sees them: elements known where the sample gives them."""
+    names = operator.schema.operands
+    made: list[Tensor | None] = []
+    for position, (given, array) in enumerate(zip(sample.operands, arrays, strict=True)):
+        if array is None:
+            made.append(None)
+            continue
+        t = TensorType(DType.from_numpy(array.dtype), array.shape)
+        name = names[min(position, len(names) - 1)] + str(position)
+        made.append(Tensor(name, t, None if isinstance(given, str) else array))
+    return made
+
+
+def as_tuple(made: Any) -> tuple[Any, ...]:
+    return made if isinstance(made, tuple) else (made,)
+
+
+def reference(operator: Operator, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) -> Arrays:
+    assert operator.reference_fn is not None
+    with np.errstate(all="ignore"):
+        made = operator.reference_fn(*arrays, **operator.bind(attrs))
+    return tuple(np.asarray(a) for a in as_tuple(made))
+
+
+def lowered(
+    operator: Operator,
+    tensors: Sequence[Tensor | None],
+    arrays: Sequence[Array | None],
+    attrs: Mapping[str, Any],
+) -> Arrays:
+    """What the lower facet says, evaluated by the oracle."""
+    assert operator.lower_fn is not None
+    bound = operator.bind(attrs)
+    types = operator.infer(tensors, bound)
+    k = Lowering(operator.name)
+    handles = [None if t is None else k.input(t.name, t.type, t.value) for t in tensors]
+    if not operator.schema.variadic:
+        handles += [None] * (len(operator.schema.operands) - len(handles))
+    outputs = [k.output(f"out{i}", t) for i, t in enumerate(types) if isinstance(t, TensorType)]
+    operator.lower_fn(k, *handles, *outputs, **bound)
+    given = {t.name: a for t, a in zip(tensors, arrays, strict=True) if t is not None and a is not None}
+    made = evaluate(k.computation(), given)
+    return tuple(made[o.name] for o in outputs)
+
+
+def value_of(operand: Any, arrays: Mapping[str, Array]) -> Array | None:
+    """A call and the calls inside it, by the operators' references."""
+    match operand:
+        case None:
+            return None
+        case Tensor():
+            return arrays[operand.name] if operand.name in arrays else operand.known
+        case Out(call, index):
+            return _results(call, arrays)[index]
+        case Call():
+            return _results(operand, arrays)[0]
+        case _:
+            return np.asarray(operand)
+
+
+def _results(call: Call, arrays: Mapping[str, Array]) -> Arrays:
+    operands = [value_of(a, arrays) for a in call.args]
+    made = reference(call.op, operands, call.attrs)
+    tensors = [
+        None if o is None else Tensor("", TensorType(DType.from_numpy(o.dtype), o.shape), o)
+        for o in operands
+    ]
+    for t, a in zip(call.op.infer(tensors, call.op.bind(call.attrs)), made, strict=True):
+        assert_type(t, a)
+    return made
+
+
+def assert_type(t: Type, array: Array) -> None:
+    assert isinstance(t, TensorType)
+    assert t.dtype.numpy == array.dtype, f"inferred {t}, got {array.dtype}"
+    assert t.static_shape == array.shape, f"inferred {t}, got {list(array.shape)}"
+
+
+TOLERANCE = {"f64": 1e-10, "f32": 2e-5, "f16": 2e-3, "bf16": 2e-2}
+
+
+def assert_same(got: Array, needed: Array, *, exact: bool = False, slack: float = 1.0) -> None:
+    """Equal bits of value for integers and exact operators, else close on the scale of the result."""
+    assert got.dtype == needed.dtype, f"{got.dtype} instead of {needed.dtype}"
+    assert got.shape == needed.shape, f"{got.shape} instead of {needed.shape}"
+    dtype = DType.from_numpy(needed.dtype)
+    if not dtype.is_float:
+        np.testing.assert_array_equal(got, needed)
+        return
+    got64, needed64 = got.astype(np.float64), needed.astype(np.float64)
+    if exact:
+        np.testing.assert_array_equal(got64, needed64)
+        return
+    finite = np.abs(needed64[np.isfinite(needed64)])
+    scale = min(max(finite.max(initial=0.0), 1e-30), 1.0)
+    tolerance = TOLERANCE[dtype.label] * slack
+    np.testing.assert_allclose(got64, needed64, rtol=tolerance, atol=tolerance * scale)
