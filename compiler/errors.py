@@ -100,7 +100,7 @@ def require(condition: bool, code: str, message: str, **rest: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One row of the table: what the code means, and the hint given when the raiser has no better."""
+    """One row of the table: what the code means, and the hint given when the raiser has none."""
 
     meaning: str
     hint: str
@@ -139,7 +139,7 @@ CODES: dict[str, Code] = {
     ),
     "E-MODEL-EXTERNAL": Code(
         "The model keeps weights in another file, which is not read.",
-        "save it with the weights inside: onnx.save_model(model, path, save_as_external_data=False)",
+        "save it with the weights inside: onnx.save_model(model, path)",
     ),
     "E-MODEL-TENSOR": Code(
         "A stored tensor's bytes do not fit its type and shape.",

@@ -1,7 +1,7 @@
 """The trace: what happened during a compilation, in order, with reasons and seconds.
 
-The driver makes one `Event` per pass; the pass tells its `Log` about each rewrite it applied and each
-one it considered and declined. Graphs are immutable, so `before` and `after` are references.
+The driver makes one `Event` per pass; the pass tells its `Log` about each rewrite it applied and
+each one it considered and declined. Graphs are immutable, so `before` and `after` are references.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _names(things: Iterable[Node | str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One pass over the graph. Units: `seconds` of the pass itself, `verify_seconds` of checking it."""
+    """One pass over the graph. Units: `seconds` of the pass, `verify_seconds` of checking it."""
 
     name: str
     before: Graph

@@ -73,7 +73,7 @@ class Handle:
         return Read(self.name, flat, self.dtype)
 
     def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
-        """The element where the index lies inside, else a number; always-inside axes go untested."""
+        """The element where the index lies inside, else a number; plain indices go untested."""
         read = self[index]
         tests = tuple(
             (e, n) for e, n in zip(read.index, self.shape, strict=True) if axis_of(e) is None

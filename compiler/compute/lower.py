@@ -1,7 +1,8 @@
 """From nodes to computations: run the `lower` facets, then substitute fused producers.
 
 A fused group becomes one computation in which elementwise producers stand inside the expressions of
-their consumers, and an elementwise consumer is applied to the value of a reduction where it is made.
+their consumers, and an elementwise consumer is applied to the value of a reduction where it is
+made.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import KNOWN_LIMIT
-from compiler.ir.operator import OPERATORS, Operator, Tensor
+from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
 from compiler.ir.types import DType, TensorType
 
 DUPLICATE_LIMIT = 48
@@ -49,7 +50,10 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
     constants = {p.name: graph.constants.get(a) for p, a in _parameters(node, body)}
     try:
         stages = _Stages(body, {k: c for k, c in constants.items() if c is not None})
-        stages.types.update((p.name, graph.types[a]) for p, a in _parameters(node, body))
+        for parameter, operand in _parameters(node, body):
+            t = graph.types[operand]
+            assert isinstance(t, TensorType), f"{operand} is {t}, not a tensor"
+            stages.types[parameter.name] = t
         for inner in body.nodes:
             if not stages.add(inner):
                 return None
@@ -141,7 +145,7 @@ class _Stages:
             self.types[renamed[local]] = k.tensors[local]
         self.stages += [_rename_tensors(s, renamed) for s in k.stages]
 
-    def _known(self, value: str):  # noqa: ANN202 - numpy array or None
+    def _known(self, value: str) -> Array | None:
         c = self.constants.get(value)
         return c.array() if c is not None and c.type.n_elements <= KNOWN_LIMIT else None
 

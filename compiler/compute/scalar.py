@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -36,7 +36,6 @@ class _Arithmetic:
     """Python's operators on scalars; plain numbers take the other operand's type."""
 
     __slots__ = ()
-    dtype: DType
 
     def __add__(self, o: Any) -> Apply:
         return apply("add", self, o)
@@ -175,11 +174,13 @@ def apply(fn: str, *args: Any) -> Apply:
     """A function applied to scalars and plain numbers, which take the type of the first scalar."""
     assert FUNCTIONS.get(fn) == len(args), f"{fn} does not take {len(args)} operands"
     typed = args[1:] if fn == "select" else args
-    dtype = next(a.dtype for a in typed if isinstance(a, _Arithmetic))
-    scalars = tuple(a if isinstance(a, _Arithmetic) else Number(a, dtype) for a in args)
+    dtype = next(cast(Scalar, a).dtype for a in typed if isinstance(a, _Arithmetic))
+    scalars = tuple(
+        cast(Scalar, a) if isinstance(a, _Arithmetic) else Number(a, dtype) for a in args
+    )
     for a in scalars[1:] if fn == "select" else scalars:
         assert a.dtype is dtype, f"{fn} of {dtype} and {a.dtype}: convert one first"
-    return Apply(fn, scalars, DType.bool if fn in COMPARISONS else dtype)  # type: ignore[arg-type]
+    return Apply(fn, scalars, DType.bool if fn in COMPARISONS else dtype)
 
 
 def convert(arg: Scalar, dtype: DType) -> Scalar:

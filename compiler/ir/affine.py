@@ -1,8 +1,8 @@
 """Integer expressions over named symbols: symbolic dimensions and loop indices are both these.
 
 An expression is a sum of integer multiples of atoms and a constant, kept in one canonical form, so
-that equal sums compare equal. An atom is a symbol, or floor division, remainder, product, minimum or
-maximum of expressions. A result without atoms is a plain `int`, so code for static shapes never
+that equal sums compare equal. An atom is a symbol, or floor division, remainder, product, minimum
+or maximum of expressions. A result without atoms is a plain `int`, so code for static shapes never
 meets this class.
 """
 

@@ -1,6 +1,7 @@
 """A mutable working copy of a graph with use lists, for use inside a pass or an importer.
 
-Every node is found by its first output. Nodes that are not touched are shared with the graph before.
+Every node is found by its first output. Nodes that are not touched are shared with the graph
+before.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import Facts
 from compiler.ir.operator import Array, Call, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
+from compiler.ir.verify import refines
 
 
 class Editor:
@@ -40,6 +42,8 @@ class Editor:
         self._built: dict[int, tuple[Call, Node]] = {}
         self.made: list[Node] = []
         """Nodes made since the list was last cleared; the ledger reads it."""
+        self.made_constants: list[str] = []
+        """Constants added since the list was last cleared."""
 
     # Looking
 
@@ -117,6 +121,7 @@ class Editor:
         name = self.fresh(hint)
         self.constants[name] = c
         self._facts.constant(name, c)
+        self.made_constants.append(name)
         return name
 
     def add(self, node: Node) -> Node:
@@ -197,6 +202,40 @@ class Editor:
             self._facts.visit(node)
         return node
 
+    def rename(self, node: Node, onto: Node) -> Node:
+        """Let an unread single-output node take over the place and the names of another.
+
+        It must give the type of `onto`, or leave open what that states; the further outputs of
+        `onto` must be unread.
+        """
+        a, b = logical(onto.type), logical(node.type)
+        assert a == b or refines(a, b), f"{onto.output!r} is {a}, {node.output!r} is {b}"
+        self.remove(node)
+        for o in onto.outputs[1:]:
+            assert not o or not self.n_uses(o), f"{o!r} is still read"
+            self._producer.pop(o, None)
+        self._drop_uses(onto)
+        renamed = replace(node, outputs=(onto.output,), types=(onto.type,), name=onto.name)
+        self._nodes[onto.output] = renamed
+        self._note_uses(renamed)
+        self.made = [renamed if n is node else n for n in self.made]
+        return renamed
+
+    def settle(self, node: Node, values: Sequence[Constant | None]) -> None:
+        """Let constants take the place of a node, under the names of its outputs.
+
+        `values` has one constant per output; None where the output is left out.
+        """
+        self._drop_uses(node)
+        del self._nodes[node.output]
+        for name, c in zip(node.outputs, values, strict=True):
+            if name:
+                assert c is not None, f"{name!r} needs a constant"
+                self._producer.pop(name)
+                self.constants[name] = c
+                self._facts.constant(name, c)
+                self.made_constants.append(name)
+
     def update(self, old: Node, new: Node) -> None:
         """Put a changed version of a node in its place; the outputs must be the same names."""
         assert old.outputs == new.outputs, f"{old.name}: an update keeps the outputs"
@@ -204,6 +243,22 @@ class Editor:
         self._nodes[old.output] = new
         self._facts.types.update((v.name, v.type) for v in new.values())
         self._note_uses(new)
+
+    def rename_output(self, node: Node, old: str, new: str) -> None:
+        """Give an output a fresh name; nodes read it by that name, results wait for a new `old`."""
+        readers = self.users(old)
+        node = self._nodes.pop(node.output)
+        self._drop_uses(node)
+        self._producer.pop(old)
+        renamed = replace(node, outputs=tuple(new if o == old else o for o in node.outputs))
+        self._nodes[renamed.output] = renamed
+        for o in filter(None, renamed.outputs):
+            self._producer[o] = renamed.output
+        self._names.add(new)
+        self._facts.types[new] = self._facts.types.pop(old)
+        self._note_uses(renamed)
+        for reader in readers:
+            self.update(reader, reader.with_inputs({old: new}))
 
     def replace(self, old: str, new: str) -> None:
         """Let every reader of `old` read `new`; both must have the same type.
@@ -220,13 +275,13 @@ class Editor:
         """Take a node out; nothing may read it any more."""
         node = self._nodes[node.output]
         for o in filter(None, node.outputs):
-            assert not self._users.get(o) and not self.is_result(o), f"{o!r} is still read"
+            assert not self.n_uses(o), f"{o!r} is still read"
             self._producer.pop(o)
         self._drop_uses(node)
         del self._nodes[node.output]
 
     def remove_unused(self, values: Iterable[str]) -> list[Node]:
-        """Remove the nodes behind these values, and what only they needed, where nothing reads them."""
+        """Remove the unread nodes behind these values, and what only they needed."""
         removed: list[Node] = []
         pending = [v for v in values if v]
         while pending:

@@ -42,7 +42,7 @@ def rule_for(prefix: str) -> Callable[[RuleForOthers], RuleForOthers]:
 def node_types(
     node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
 ) -> tuple[Type, ...]:
-    """What the type rule says about a node's outputs. Errors: what the rule raises, at this node."""
+    """What the type rule says about a node's outputs. Errors: the rule's, at this node."""
     where = Where(node=node.name)
     operator = OPERATORS.get(node.op)
     try:
@@ -164,7 +164,7 @@ def evaluate_known(
     symbolic = any(o is not None and o.dtype == np.object_ for o in operands)
     try:
         result = operator.reference_fn(*operands, **attrs)
-    except Exception:  # noqa: BLE001 - a reference may refuse symbols in any way; then it is unknown
+    except Exception:  # a reference may refuse symbols in any way
         if symbolic:
             return ()
         raise

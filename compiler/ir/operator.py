@@ -4,8 +4,8 @@
     def softmax(x: Tensor, *, axis: int = -1) -> Tensor: ...
 
 The function's signature is the schema (operands positional, attributes keyword-only), its body the
-type rule, its docstring the words on the page. The facets follow as decorators: `reference`, `cost`,
-`lower` or `decompose`, `onnx`, `samples`. A call, `softmax(x, axis=1)`, describes an
+type rule, its docstring the words on the page. The facets follow as decorators: `reference`,
+`cost`, `lower` or `decompose`, `onnx`, `samples`. A call, `softmax(x, axis=1)`, describes an
 application; importers and rules give such calls to the editor, which makes nodes of them.
 """
 
@@ -70,7 +70,7 @@ class Tensor:
 
 
 Operand = Any
-"""Tensor, Call, Out, numpy array (becomes a constant), None (left out), or a pattern placeholder."""
+"""Tensor, Call, Out, numpy array (becomes a constant), None (left out), or a placeholder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,6 +190,7 @@ class Operator:
     samples_fn: Callable[[], Iterator[tuple[Any, ...]]] | None = None
     onnx_names: tuple[str, ...] = ()
     schema: Schema = field(init=False)
+    """Operands and attributes, from the rule's signature."""
 
     def __post_init__(self) -> None:
         self.schema = Schema.of(self.rule)
@@ -250,6 +251,7 @@ class Operator:
     # Use.
 
     def __call__(self, *args: Operand, **attrs: Any) -> Call:
+        """An application of the operator, as a description."""
         return Call(self, args, attrs)
 
     def bind(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -358,7 +360,7 @@ class Schema:
 
 
 def _normalise(op_name: str, name: str, value: Any, kind: Any) -> Any:
-    """Lists become tuples, numpy numbers Python's, and whole numbers floats where floats are due."""
+    """Lists become tuples, numpy numbers Python's, whole numbers floats where floats are due."""
     if isinstance(value, list | tuple | np.ndarray):
         return tuple(_normalise(op_name, name, v, None) for v in value)  # type: ignore[arg-type]
     if isinstance(value, np.generic):

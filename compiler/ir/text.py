@@ -109,7 +109,8 @@ def attribute(value: Any) -> str:
 def _storage(c: Constant) -> str:
     match c.storage:
         case Splat(value):
-            return f"splat({_elements(np.asarray(value, c.type.dtype.numpy).reshape(1), c.type.dtype)})"
+            one = np.asarray(value, c.type.dtype.numpy).reshape(1)
+            return f"splat({_elements(one, c.type.dtype)})"
         case Literal(values):
             return f"literal({_elements(values.reshape(-1), c.type.dtype)})"
         case Bytes() as b:

@@ -111,9 +111,9 @@ _BY_NUMPY = {d.numpy: d for d in DType}
 class Layout:
     """How a tensor's elements lie in memory: channels in blocks, zeros around the image.
 
-    `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c); `halo` is the number
-    of zero elements kept on each side of each spatial axis, so that a convolution reads its padding
-    instead of testing for it. Logical shapes and values do not change.
+    `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c); `halo` is the
+    number of zero elements kept on each side of each spatial axis, so that a convolution reads its
+    padding instead of testing for it. Logical shapes and values do not change.
     Source: NCHWc blocking, Liu et al. 2019 (NeoCPU), arXiv:1809.02697.
     """
 

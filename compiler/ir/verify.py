@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph, Node
@@ -10,17 +11,32 @@ from compiler.ir.infer import Facts
 from compiler.ir.types import OpaqueType, TensorType, Type, logical
 
 
-def verify(graph: Graph, outer: Facts | None = None) -> Facts:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A graph that was verified, and the facts found: what a later check may rely on."""
+
+    graph: Graph
+    facts: Facts
+
+
+def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = None) -> Facts:
     """Check that names are defined once and before use, types are right, and results exist.
 
-    Returns the facts found on the way.
+    Returns the facts found on the way. `last` saves work: a node that is the very object checked
+    then, reading the same values of the same types, is not inferred again.
     Errors: E-GRAPH-NAME, E-GRAPH-TYPE, and what type rules raise.
     """
     facts = Facts.of_graph(graph, outer)
     seen: set[str] = set()
     _define(seen, (v.name for v in graph.inputs), graph.name)
     _define(seen, graph.constants, graph.name)
+    same = _same_sources(graph, last)
     for node in graph.nodes:
+        if last and _is_unchanged(node, last, same):
+            _define(seen, filter(None, node.outputs), node.name)
+            _copy(node, last.facts, facts)
+            same.update(node.outputs)
+            continue
         _check_captures(node, facts)
         inferred = facts.visit(node)
         _define(seen, filter(None, node.outputs), node.name)
@@ -28,6 +44,8 @@ def verify(graph: Graph, outer: Facts | None = None) -> Facts:
             if name:
                 _check_type(node, name, recorded, t)
                 facts.types[name] = recorded
+                if last and _is_same_value(name, last.facts, facts):
+                    same.add(name)
     names = [r.name for r in graph.results]
     for r in graph.results:
         if r.value not in facts.types:
@@ -35,6 +53,37 @@ def verify(graph: Graph, outer: Facts | None = None) -> Facts:
     if len(set(names)) != len(names):
         raise CompileError("E-GRAPH-NAME", f"{graph.name} has two results of the same name")
     return facts
+
+
+def _same_sources(graph: Graph, last: Checked | None) -> set[str]:
+    """Inputs and constants that are what they were when `last` was checked."""
+    if last is None:
+        return set()
+    inputs = {v.name: v for v in last.graph.inputs}
+    same = {v.name for v in graph.inputs if inputs.get(v.name) == v}
+    old = last.graph.constants
+    return same | {name for name, c in graph.constants.items() if old.get(name) is c}
+
+
+def _is_unchanged(node: Node, last: Checked, same: set[str]) -> bool:
+    return last.graph.producers.get(node.output) is node and all(i in same for i in node.reads)
+
+
+def _copy(node: Node, old: Facts, new: Facts) -> None:
+    for name in filter(None, node.outputs):
+        new.types[name] = old.types[name]
+        if name in old.known:
+            new.known[name] = old.known[name]
+
+
+def _is_same_value(name: str, old: Facts, new: Facts) -> bool:
+    """Whether a value that was inferred anew has the type and the known elements it had."""
+    if old.types.get(name) != new.types[name]:
+        return False
+    a, b = old.known.get(name), new.known.get(name)
+    if a is None or b is None:
+        return a is b
+    return a.dtype == b.dtype and a.shape == b.shape and bool((a == b).all())
 
 
 def _define(seen: set[str], names: Iterable[str], place: str) -> None:
@@ -60,7 +109,7 @@ def _check_captures(node: Node, facts: Facts) -> None:
 def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
     if logical(recorded) == logical(inferred) or isinstance(inferred, OpaqueType):
         return
-    if _refines(recorded, inferred):
+    if refines(recorded, inferred):
         return
     raise CompileError(
         "E-GRAPH-TYPE",
@@ -69,7 +118,7 @@ def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
     )
 
 
-def _refines(recorded: Type, inferred: Type) -> bool:
+def refines(recorded: Type, inferred: Type) -> bool:
     """Whether the record only closes what inference leaves open (a model may state more)."""
     if not (isinstance(recorded, TensorType) and isinstance(inferred, TensorType)):
         return False

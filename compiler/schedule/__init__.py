@@ -1,1 +1,1 @@
-"""Schedules: from a computation to Loop IR by moves, chosen by a policy for each class of computation."""
+"""Schedules: from a computation to Loop IR by moves that a policy per class chooses."""

@@ -1,15 +1,13 @@
 """The policy for contractions: sums of products, that is matrix products and convolutions.
 
 One schedule serves all: the target's contiguous axis is vectorised (output channels in a blocked
-layout, columns or pixels in a plain one), a second axis is unrolled as rows, constants are packed in the
-order of the loops, and the accumulators stay in registers over the whole reduction.
+layout, columns or pixels in a plain one), a second axis is unrolled as rows, constants are packed
+in the order of the loops, and the accumulators stay in registers over the whole reduction.
 Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
 Georganas et al. 2018 (arXiv:1808.05567).
 """
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, walk
 from compiler.ir import affine
@@ -160,7 +158,7 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, rows: Axis | None) -> bool:
-    """Whether vectors along the reduction do better: few columns, or columns far apart in memory."""
+    """Whether vectors along the reduction do better: few columns, or columns far apart."""
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in _operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along

@@ -1,9 +1,9 @@
 """A loop nest under construction, and the moves that shape it.
 
-A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some over
-the target's points and some over its reduction. A move returns a new nest and never changes what is
-computed; one that is not legal raises E-SCHEDULE-MOVE with the reason. `realize.py` writes the
-nest out as Loop IR.
+A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some
+over the target's points and some over its reduction. A move returns a new nest and never changes
+what is computed; one that is not legal raises E-SCHEDULE-MOVE with the reason. `realize.py` writes
+the nest out as Loop IR.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ class Nest:
     # Moves
 
     def split(self, var: str, factor: int, outer: str = "", inner: str = "") -> Nest:
-        """Run a loop in parts: `for i<n` becomes `for io<ceil(n/f) { for ii<f }`, the last part shorter.
+        """Run a loop in parts: `for i<n` becomes `for io<ceil(n/f) { for ii<f }`, the last part
+        shorter.
 
         Errors: E-SCHEDULE-MOVE when the loop is not plain or the factor does not fit.
         """
@@ -222,7 +223,7 @@ class Nest:
         return replace(self, zero_halo=False)
 
     def keep_lanes(self, *loops: str) -> Nest:
-        """Keep the iterations of reduction loops apart in registers, and combine them at the end."""
+        """Keep the iterations of reduction loops apart in registers until the end."""
         for var in loops:
             require(
                 self.axis(var).is_reduction,
@@ -308,7 +309,7 @@ def coefficient(e: Expr, var: str) -> int | None:
 def packing_for(
     index: Sequence[Expr], shape: Sequence[int], axes: Sequence[Axis]
 ) -> tuple[Packing | None, tuple[str, ...]]:
-    """The packing that makes `index` follow the loops, and the loops in order; None if there is none."""
+    """The packing that makes `index` follow the loops, and the loops; None if there is none."""
     extents = {a.var: a.extent for a in axes}
     padded: list[int] = []
     split: list[int] = []

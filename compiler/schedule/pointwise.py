@@ -10,7 +10,7 @@ VECTORS = 4
 
 
 def pointwise(nest: Nest, ctx: Context) -> Nest:
-    """Fuse the loops that memory allows to fuse, and vectorise the one along the target's memory."""
+    """Fuse the loops that memory allows to fuse, and vectorise along the target's memory."""
     nest = fuse_all(nest)
     nest = _pad_lanes(nest)
     vector = _vector_axis(nest)

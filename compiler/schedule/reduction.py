@@ -1,8 +1,8 @@
 """The policy for reductions, pools and dot products.
 
-Where neighbouring results read neighbouring elements, lanes run over results; where the reduction runs
-along memory, lanes run over the reduction, several accumulators apart (pairwise at the end), which also
-keeps the error of long sums small.
+Where neighbouring results read neighbouring elements, lanes run over results; where the reduction
+runs along memory, lanes run over the reduction, several accumulators apart (pairwise at the end),
+which also keeps the error of long sums small.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _vector_axis(nest: Nest) -> Axis | None:
 
 
 def _runs_along(nest: Nest) -> bool:
-    """Whether the innermost reduction loop itself walks neighbours, and is long enough to vectorise."""
+    """Whether the innermost reduction loop itself walks neighbours, and enough of them."""
     innermost = nest.reduced[-1]
     along = [s for _, s in strides(nest, innermost.var)[1]]
     return 1 in along and innermost.extent >= 16
