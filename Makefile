@@ -62,7 +62,7 @@ bench: .venv/.dev ## one model against ONNX Runtime, one thread (MODEL=)
 
 .PHONY: samples
 samples: .venv/.dev ## train the sample models anew and write samples/
-	$(BIN)/python samples/train.py
+	$(BIN)/python -m samples.train
 
 .PHONY: picture
 picture: browser bundle ## take the picture of the page that README.md shows

@@ -1,4 +1,4 @@
-"""A Chromium for the browser tests: the installed one, else Debian's, which is installed if allowed.
+"""A Chromium for the browser tests: the installed one, else Debian's, installed where allowed.
 
 `python tests/browser/chromium.py` makes sure that there is one, and fails where there cannot be.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = "chromium"
 
-# A page of our own needs no accelerator and nothing from outside; these keep the browser from trying.
+# Our page needs no accelerator and nothing from outside; these keep the browser from trying.
 FLAGS = (
     "--disable-gpu",
     "--disable-quic",

