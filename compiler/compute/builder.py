@@ -122,9 +122,9 @@ class Lowering:
 
     def temporary(self, shape: Sequence[int], dtype: DType, hint: str = "t") -> Handle:
         """A tensor that lives only inside."""
-        name = f"{self.name}.{hint}"
+        name = hint
         while name in self.tensors:
-            name += "'"
+            name += "_"
         self.tensors[name] = TensorType(dtype, tuple(shape))
         return Handle(name, self.tensors[name])
 

@@ -141,7 +141,7 @@ class _Stages:
         operator.lower_fn(k, *operands, *outputs, **node.attrs)
         for local in set(k.tensors) - set(renamed):
             self.n_temporaries += 1
-            renamed[local] = f"{local.rpartition('.')[2]}%{self.n_temporaries}"
+            renamed[local] = f"{local}%{self.n_temporaries}"
             self.types[renamed[local]] = k.tensors[local]
         self.stages += [_rename_tensors(s, renamed) for s in k.stages]
 

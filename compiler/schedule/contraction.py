@@ -52,7 +52,7 @@ def contraction(nest: Nest, ctx: Context) -> Nest:
     if vector is None:
         return dot_product(nest, ctx)
     rows = _rows_axis(nest, vector)
-    if _prefers_dot_product(nest, vector, rows):
+    if _prefers_dot_product(nest, vector, ctx):
         return dot_product(nest, ctx)
     return _tile(nest, vector, rows, ctx)
 
@@ -157,7 +157,7 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     return max(reversed(candidates), key=lambda a: min(a.extent, 14), default=None)
 
 
-def _prefers_dot_product(nest: Nest, vector: Axis, rows: Axis | None) -> bool:
+def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
     """Whether vectors along the reduction do better: few columns, or columns far apart."""
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in _operands(nest)]
@@ -165,7 +165,9 @@ def _prefers_dot_product(nest: Nest, vector: Axis, rows: Axis | None) -> bool:
     if nest.tensors[nest.target].layout.block > 1 or not contiguous or innermost.extent < 32:
         return False
     scattered = [
-        s for r, s in strides(nest, vector.var)[1] if r in _operands(nest) and s not in (0, 1)
+        s
+        for r, s in strides(nest, vector.var)[1]
+        if r in _operands(nest) and r.tensor not in ctx.packable and s not in (0, 1)
     ]
     return vector.extent < 8 or len(scattered) > 0
 

@@ -154,7 +154,6 @@ class Nest:
             "E-SCHEDULE-MOVE",
             f"loop {a} cannot be split by {factor}: its last part is shorter",
         )
-        factor = min(factor, a.extent)
         names = (outer or f"{var}o", inner or f"{var}i")
         made = Split(var, a.extent, names[0], names[1], factor)
         first = replace(a, var=names[0], extent=-(-a.extent // factor))

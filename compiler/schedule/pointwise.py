@@ -21,28 +21,28 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
     v = vector.var
     others = [a for a in nest.space if a is not vector]
     if t.layout.block > 1:
-        nest = nest.split(v, t.layout.block, f"{v}b", f"{v}l")
-        rows = _rows(others)
-        if rows is None:
-            return pack_constants(
-                nest.reorder(*(a.var for a in others), f"{v}b", f"{v}l").mark("vector", f"{v}l"),
-                ctx,
-            )
-        r = rows.var
-        nest = nest.split(r, VECTORS, f"{r}o", f"{r}i")
-        rest = [a.var for a in others if a is not rows]
-        batch, inner = (
-            rest[:1] if others[0] is not rows else [],
-            rest[1:] if others[0] is not rows else rest,
-        )
-        nest = nest.reorder(*batch, f"{v}b", *inner, f"{r}o", f"{r}i", f"{v}l")
-        return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", f"{r}i"), ctx)
+        return _blocked(nest, vector, t.layout.block, ctx)
     n_vectors = max(1, min(VECTORS, vector.extent // lanes))
     nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
         f"{v}m", lanes, f"{v}v", f"{v}l"
     )
     nest = nest.reorder(*(a.var for a in others), f"{v}o", f"{v}v", f"{v}l")
     return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", f"{v}v"), ctx)
+
+
+def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
+    """Lanes over the channels of a block, loops in the order of the target's memory."""
+    rows = _rows([a for a in nest.space if a is not vector])
+    v = vector.var
+    nest = nest.split(v, block, f"{v}b", f"{v}l")
+    unrolled: list[str] = []
+    if rows is not None:
+        nest = nest.split(rows.var, VECTORS, f"{rows.var}o", f"{rows.var}i")
+        unrolled = [f"{rows.var}i"]
+    outer = [a.var for a in nest.space if a.var not in (f"{v}l", *unrolled)]
+    outer.sort(key=lambda var: -(strides(nest, var)[0] or 0))
+    nest = nest.reorder(*outer, *unrolled, f"{v}l")
+    return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", *unrolled), ctx)
 
 
 def _rows(others: list[Axis]) -> Axis | None:
