@@ -51,7 +51,7 @@ def _graph_lines(g: Graph) -> Iterator[str]:
     yield f"graph {quote(g.name)}({inputs}) {{"
     for name, c in g.constants.items():
         origins = f" <- {', '.join(map(quote, c.origins))}" if c.origins else ""
-        yield f"  const {quote(name)}: {c.type} = {_storage(c)}{origins}"
+        yield f"  const {quote(name)}: {c.type} = {storage_text(c)}{origins}"
     for n in g.nodes:
         yield from (f"  {line}" for line in node_lines(n))
     results = ", ".join(
@@ -101,12 +101,13 @@ def attribute(value: Any) -> str:
         case tuple():
             return "[" + ",".join(map(attribute, value)) + "]"
         case Constant():
-            return f"tensor({value.type}, {_storage(value)})"
+            return f"tensor({value.type}, {storage_text(value)})"
         case _:
             return f"type({value})"
 
 
-def _storage(c: Constant) -> str:
+def storage_text(c: Constant) -> str:
+    """How a constant is stored, as the text form says it."""
     match c.storage:
         case Splat(value):
             one = np.asarray(value, c.type.dtype.numpy).reshape(1)
