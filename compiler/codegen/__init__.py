@@ -1,0 +1,1 @@
+"""Loop IR -> LLVM text -> machine code."""

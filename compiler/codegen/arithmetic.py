@@ -1,0 +1,351 @@
+"""Every function of `compiler.compute.scalar.FUNCTIONS` and every conversion as LLVM operations.
+
+Source: ONNX operator specifications and numpy's casting; integers wrap, and no operand can trap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.codegen import math
+from compiler.codegen.emitter import Emitter
+from compiler.codegen.values import HALF, Value, constant, mangled, value_type
+from compiler.ir.types import DType
+from compiler.loops.limits import NotLowerable
+
+EXACT_IN_HALF = {"neg", "abs", "max", "min", "floor", "ceil", "round", "trunc", "sign", "select"}
+"""Functions whose result needs no rounding when the operands are half-precision numbers."""
+
+
+class Arithmetic:
+    """Writes functions of values."""
+
+    def __init__(self, out: Emitter, has_fma: bool, is_x86: bool) -> None:
+        self.out = out
+        self.has_fma = has_fma
+        self.is_x86 = is_x86
+
+    def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
+        """A function of values of one element type (for `select`, the first is a bool)."""
+        if fn == "select":
+            return self.out.select(args[0], args[1], args[2])
+        lanes = max(a.lanes for a in args)
+        args = [self.out.splat(a, lanes) for a in args]
+        kind = args[0].dtype
+        if fn in _COMPARE:
+            return self._compare(fn, args[0], args[1])
+        if kind is DType.bool:
+            return self._bool(fn, args)
+        if kind.is_float:
+            found = self._float(fn, args)
+            return self.rounded(found) if fn not in EXACT_IN_HALF else found
+        return self._integer(fn, args)
+
+    def fma(self, a: Value, b: Value, c: Value) -> Value:
+        """`a * b + c` for f32 and f64, rounded once where the target can."""
+        lanes = max(a.lanes, b.lanes, c.lanes)
+        a, b, c = (self.out.splat(v, lanes) for v in (a, b, c))
+        if self.has_fma:
+            return self.out.call(f"llvm.fma.{mangled(c.dtype, lanes)}", c.dtype, lanes, a, b, c)
+        product = self._two("fmul", a, b)
+        return self._two("fadd", product, c)
+
+    def negate(self, a: Value) -> Value:
+        """`-a` of a float."""
+        return self.out.op(f"fneg {a.typed}", a.dtype, a.lanes, a)
+
+    def rounded(self, v: Value) -> Value:
+        """An f32 result as a half-precision number; other types as they are."""
+        if v.dtype not in HALF or v.is_constant:
+            return v
+        out, lanes = self.out, v.lanes
+        if v.dtype is DType.f16:
+            half = f"<{lanes} x half>" if lanes else "half"
+            narrow = out.op(f"fptrunc {v.typed} to {half}", v.dtype, lanes, v)
+            return out.op(f"fpext {half} {narrow.ref} to {v.type}", v.dtype, lanes, narrow)
+        i32 = DType.i32
+        wide = value_type(i32, lanes)
+        bits = out.op(f"bitcast {v.typed} to {wide}", i32, lanes, v)
+        odd = self._two("and", self._two("lshr", bits, _same(bits, 16)), _same(bits, 1))
+        nearest = self._two("add", self._two("add", bits, _same(bits, 0x7FFF)), odd)
+        quiet = self._two("or", bits, _same(bits, 0x400000))
+        is_nan = self.out.op(f"fcmp uno {v.typed}, {v.ref}", DType.bool, lanes, v)
+        kept = self._two("and", out.select(is_nan, quiet, nearest), _same(bits, -65536))
+        return out.op(f"bitcast {kept.typed} to {v.type}", v.dtype, lanes, kept)
+
+    def _two(self, operation: str, a: Value, b: Value) -> Value:
+        return self.out.op(f"{operation} {a.typed}, {b.ref}", a.dtype, a.lanes, a, b)
+
+    def _test(self, operation: str, a: Value, b: Value) -> Value:
+        return self.out.op(f"{operation} {a.typed}, {b.ref}", DType.bool, a.lanes, a, b)
+
+    def _intrinsic(self, name: str, *args: Value) -> Value:
+        a = args[0]
+        return self.out.call(f"llvm.{name}.{mangled(a.dtype, a.lanes)}", a.dtype, a.lanes, *args)
+
+    # Comparisons and bools
+
+    def _compare(self, fn: str, a: Value, b: Value) -> Value:
+        for_float, for_signed, for_unsigned = _COMPARE[fn]
+        if a.dtype.is_float:
+            return self._test(f"fcmp {for_float}", a, b)
+        signed = a.dtype.label[0] == "i"
+        return self._test(f"icmp {for_signed if signed else for_unsigned}", a, b)
+
+    def _bool(self, fn: str, args: list[Value]) -> Value:
+        if fn == "not":
+            return self.out.negated(args[0])
+        operation = {"and": "and", "or": "or", "xor": "xor", "max": "or", "min": "and",
+                     "add": "or", "mul": "and", "ne": "xor"}.get(fn)  # fmt: skip
+        if operation is None:
+            raise NotLowerable(f"{fn} of bools has no generated code")
+        return self._two(operation, args[0], args[1])
+
+    # Floats
+
+    def _float(self, fn: str, args: list[Value]) -> Value:
+        a = args[0]
+        if fn in _FLOAT_OPERATIONS:
+            return self._two(_FLOAT_OPERATIONS[fn], a, args[1])
+        if fn in _FLOAT_INTRINSICS:
+            return self._intrinsic(_FLOAT_INTRINSICS[fn], a)
+        match fn:
+            case "neg":
+                return self.negate(a)
+            case "max" | "min":
+                return self._extreme(fn, a, args[1])
+            case "isnan":
+                return self._test("fcmp uno", a, a)
+            case "isinf":
+                return self._test("fcmp oeq", self._intrinsic("fabs", a), _same(a, float("inf")))
+            case "rsqrt":
+                return self._two("fdiv", _same(a, 1.0), self._intrinsic("sqrt", a))
+            case "sign":
+                return self._sign(a)
+            case "mod":
+                return self._floor_mod(a, args[1])
+            case _:
+                return math.function(self, fn, args)
+
+    def _extreme(self, fn: str, a: Value, b: Value) -> Value:
+        """max or min that gives NaN when an operand is NaN.
+
+        On x86 `a > b ? a : b` is one instruction and gives b when either is NaN; so a literal goes
+        first, and otherwise a NaN in a is put back. Elsewhere there is an instruction for it.
+        """
+        if not self.is_x86:
+            return self._intrinsic("maximum" if fn == "max" else "minimum", a, b)
+        if b.is_constant:
+            a, b = b, a
+        test = "fcmp ogt" if fn == "max" else "fcmp olt"
+        found = self.out.select(self._test(test, a, b), a, b)
+        if a.is_constant and "0x7FF8" not in a.ref:
+            return found
+        return self.out.select(self._test("fcmp uno", a, a), a, found)
+
+    def _sign(self, a: Value) -> Value:
+        one = self._intrinsic("copysign", _same(a, 1.0), a)
+        is_number = self._test("fcmp one", a, _same(a, 0.0))
+        return self.out.select(is_number, one, a)
+
+    def _floor_mod(self, a: Value, b: Value) -> Value:
+        remainder = self._two("frem", a, b)
+        zero = _same(a, 0.0)
+        signs_differ = self.out.op(
+            f"xor {self._test('fcmp olt', remainder, zero).typed}, "
+            f"{self._test('fcmp olt', b, zero).ref}",
+            DType.bool, a.lanes, remainder, b,
+        )  # fmt: skip
+        wrong = self.out.all_of([signs_differ, self._test("fcmp une", remainder, zero)])
+        return self.out.select(wrong, self._two("fadd", remainder, b), remainder)
+
+    # Integers
+
+    def _integer(self, fn: str, args: list[Value]) -> Value:
+        a = args[0]
+        signed = a.dtype.label[0] == "i"
+        if fn in _INTEGER_OPERATIONS:
+            return self._two(_INTEGER_OPERATIONS[fn], a, args[1])
+        match fn:
+            case "max" | "min":
+                return self._intrinsic(f"{'s' if signed else 'u'}{fn}", a, args[1])
+            case "neg":
+                return self._two("sub", _same(a, 0), a)
+            case "abs":
+                if not signed:
+                    return a
+                return self.out.select(
+                    self._test("icmp slt", a, _same(a, 0)), self._two("sub", _same(a, 0), a), a
+                )
+            case "not":
+                return self._two("xor", a, _same(a, -1))
+            case "sign":
+                return self._integer_sign(a, signed)
+            case "floor" | "ceil" | "round" | "trunc":
+                return a
+            case "div" | "fmod" | "mod":
+                return self._divide(fn, a, args[1], signed)
+            case "shl" | "shr":
+                return self._shift(fn, a, args[1], signed)
+            case "pow":
+                return self._integer_power(a, args[1], signed)
+            case "isnan" | "isinf":
+                return constant(False, DType.bool, a.lanes)
+            case _:
+                raise NotLowerable(f"{fn} of {a.dtype} has no generated code")
+
+    def _integer_sign(self, a: Value, signed: bool) -> Value:
+        positive = self.out.select(self._test("icmp ne", a, _same(a, 0)), _same(a, 1), _same(a, 0))
+        if not signed:
+            return positive
+        return self.out.select(self._test("icmp slt", a, _same(a, 0)), _same(a, -1), positive)
+
+    def _divide(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
+        """Division by 0 gives 0, and the smallest number divided by -1 gives itself, as in numpy."""
+        zero, one = _same(a, 0), _same(a, 1)
+        by_zero = self._test("icmp eq", b, zero)
+        bad = by_zero
+        if signed:
+            least = _same(a, 1 << (a.dtype.bits - 1))
+            overflow = self.out.all_of(
+                [self._test("icmp eq", a, least), self._test("icmp eq", b, _same(a, -1))]
+            )
+            bad = self.out.op(
+                f"or {by_zero.typed}, {overflow.ref}", DType.bool, a.lanes, by_zero, overflow
+            )
+        safe = b if _is_safe_divisor(b) else self.out.select(bad, one, b)
+        prefix = "s" if signed else "u"
+        if fn == "div":
+            quotient = self._two(f"{prefix}div", a, safe)
+            return quotient if safe is b else self.out.select(by_zero, zero, quotient)
+        remainder = self._two(f"{prefix}rem", a, safe)
+        if fn == "mod" and signed:
+            raised = self._two("add", remainder, safe)
+            differ = self._test("icmp slt", self._two("xor", remainder, safe), zero)
+            wrong = self.out.all_of([differ, self._test("icmp ne", remainder, zero)])
+            remainder = self.out.select(wrong, raised, remainder)
+        return remainder if safe is b else self.out.select(by_zero, zero, remainder)
+
+    def _shift(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
+        """Shifts by the width or more leave only zeros (or signs)."""
+        bits = a.dtype.bits
+        inside = self._test("icmp ult", b, _same(b, bits))
+        if fn == "shr" and signed:
+            return self._two("ashr", a, self.out.select(inside, b, _same(b, bits - 1)))
+        amount = self.out.select(inside, b, _same(b, 0))
+        shifted = self._two("shl" if fn == "shl" else "lshr", a, amount)
+        return self.out.select(inside, shifted, _same(a, 0))
+
+    def _integer_power(self, a: Value, b: Value, signed: bool) -> Value:
+        """Square and multiply over the exponent's bits; negative exponents give 1/a truncated."""
+        result, base = _same(a, 1), a
+        n_bits = a.dtype.bits - (1 if signed else 0)
+        for bit in range(n_bits):
+            wanted = self._two("and", b, _same(b, 1 << bit))
+            taken = self._test("icmp ne", wanted, _same(b, 0))
+            result = self.out.select(taken, self._two("mul", result, base), result)
+            if bit + 1 < n_bits:
+                base = self._two("mul", base, base)
+        if not signed:
+            return result
+        odd = self._test("icmp ne", self._two("and", b, _same(b, 1)), _same(b, 0))
+        is_one = self._test("icmp eq", a, _same(a, 1))
+        is_minus_one = self._test("icmp eq", a, _same(a, -1))
+        sign = self.out.select(odd, _same(a, -1), _same(a, 1))
+        inverse = self.out.select(is_minus_one, sign, _same(a, 0))
+        inverse = self.out.select(is_one, _same(a, 1), inverse)
+        return self.out.select(self._test("icmp slt", b, _same(b, 0)), inverse, result)
+
+    # Conversions
+
+    def convert(self, v: Value, dtype: DType) -> Value:
+        """A value as another element type.
+
+        Floats that do not fit an integer saturate at 32 or 64 bits and then wrap; NaN becomes 0.
+        """
+        if v.dtype is dtype:
+            return v
+        if v.dtype.is_float:
+            if dtype.is_float:
+                return self._float_to_float(v, dtype)
+            return self._from_float(v, dtype)
+        if dtype is DType.bool:
+            return self._test("icmp ne", v, _same(v, 0))
+        if dtype.is_float:
+            signed = v.dtype.label[0] == "i"
+            kind = value_type(dtype, v.lanes)
+            text = f"{'s' if signed else 'u'}itofp {v.typed} to {kind}"
+            return self.rounded(self.out.op(text, dtype, v.lanes, v))
+        return self._integer_to_integer(v, dtype)
+
+    def _integer_to_integer(self, v: Value, dtype: DType) -> Value:
+        kind = value_type(dtype, v.lanes)
+        from_bits = 1 if v.dtype is DType.bool else v.dtype.bits
+        if from_bits == dtype.bits:
+            return Value(v.ref, dtype, v.lanes, v.level)
+        if from_bits > dtype.bits:
+            operation = "trunc"
+        else:
+            operation = "sext" if v.dtype.label[0] == "i" else "zext"
+        return self.out.op(f"{operation} {v.typed} to {kind}", dtype, v.lanes, v)
+
+    def _float_to_float(self, v: Value, dtype: DType) -> Value:
+        kind = value_type(dtype, v.lanes)
+        if kind == v.type:
+            return self.rounded(Value(v.ref, dtype, v.lanes, v.level))
+        operation = "fpext" if dtype is DType.f64 else "fptrunc"
+        if dtype is DType.f16:
+            half = f"<{v.lanes} x half>" if v.lanes else "half"
+            narrow = self.out.op(f"fptrunc {v.typed} to {half}", dtype, v.lanes, v)
+            return self.out.op(f"fpext {half} {narrow.ref} to {kind}", dtype, v.lanes, narrow)
+        made = self.out.op(f"{operation} {v.typed} to {kind}", dtype, v.lanes, v)
+        return self.rounded(made)
+
+    def _from_float(self, v: Value, dtype: DType) -> Value:
+        if dtype is DType.bool:
+            return self._test("fcmp une", v, _same(v, 0.0))
+        if dtype is DType.u64:
+            return self._float_to_u64(v)
+        wide = DType.i64 if dtype in (DType.i64, DType.u32) else DType.i32
+        found = self._saturated(v, wide, "s")
+        return self._integer_to_integer(found, dtype)
+
+    def _saturated(self, v: Value, dtype: DType, sign: str) -> Value:
+        name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
+        return self.out.call(name, dtype, v.lanes, v)
+
+    def _float_to_u64(self, v: Value) -> Value:
+        negative = self._test("fcmp olt", v, _same(v, 0.0))
+        wrapped = self._integer_to_integer(self._saturated(v, DType.i64, "s"), DType.u64)
+        return self.out.select(negative, wrapped, self._saturated(v, DType.u64, "u"))
+
+
+Function = Callable[[Arithmetic, list[Value]], Value]
+
+_COMPARE = {
+    "eq": ("oeq", "eq", "eq"), "ne": ("une", "ne", "ne"), "lt": ("olt", "slt", "ult"),
+    "le": ("ole", "sle", "ule"), "gt": ("ogt", "sgt", "ugt"), "ge": ("oge", "sge", "uge"),
+}  # fmt: skip
+
+_FLOAT_OPERATIONS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv", "fmod": "frem"}
+
+_FLOAT_INTRINSICS = {
+    "abs": "fabs", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil",
+    "round": "roundeven", "trunc": "trunc",
+}  # fmt: skip
+
+_INTEGER_OPERATIONS = {
+    "add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"
+}  # fmt: skip
+
+
+def _same(like: Value, number: float | int) -> Value:
+    """A number in the shape and type of a value."""
+    return constant(number, like.dtype, like.lanes)
+
+
+def _is_safe_divisor(b: Value) -> bool:
+    """Whether a divisor is a literal other than 0 and -1."""
+    if not b.is_constant:
+        return False
+    return b.ref.removeprefix("splat (").removesuffix(")").split()[-1] not in ("0", "-1")

@@ -1,0 +1,229 @@
+"""Writes the text of one LLVM function: names, scopes, loops, and value numbering.
+
+Every loop is a scope. An operation without side effects is written at the outermost scope in which
+all its operands exist, and only once: equal text is the same value. So loop-invariant code leaves
+its loops while the text is written, and no optimiser needs to find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.codegen.values import Value, constant, value_type
+from compiler.ir.types import DType
+
+
+@dataclass(slots=True)
+class Scope:
+    """The text of one loop body (or the function), still being written."""
+
+    block: str
+    vector_budget: int
+    lines: list[str] = field(default_factory=list)
+    numbered: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class OpenLoop:
+    """What `close_loop` needs of a loop."""
+
+    label: str
+    done: str
+    counter: Value
+    start: Value
+    stop: Value
+    may_be_empty: bool
+    phis: list[tuple[Value, Value]]
+    """The value before the loop, and its name inside."""
+
+
+class Emitter:
+    """Text of one function. Values of `level` d belong to scope d; the function is scope 0."""
+
+    def __init__(self, n_vector_registers: int) -> None:
+        self.n_vector_registers = n_vector_registers
+        self.scopes: list[Scope] = [Scope("entry", n_vector_registers)]
+        self.declarations: dict[str, None] = {}
+        self._count = 0
+
+    @property
+    def level(self) -> int:
+        """Depth of the current scope."""
+        return len(self.scopes) - 1
+
+    def fresh(self, prefix: str = "v") -> str:
+        """A new SSA name."""
+        self._count += 1
+        return f"%{prefix}{self._count}"
+
+    # Operations
+
+    def op(self, text: str, dtype: DType, lanes: int, *operands: Value) -> Value:
+        """The value of an operation without side effects; `text` is its right-hand side."""
+        level = 0
+        for o in operands:
+            if o.level > level:
+                level = o.level
+        return self.op_at(text, dtype, lanes, level)
+
+    def op_at(self, text: str, dtype: DType, lanes: int, level: int, key: str = "") -> Value:
+        """As `op`, with the outermost scope given, and a key that may say more than the text."""
+        key = key or text
+        scopes = self.scopes
+        current = len(scopes) - 1
+        for depth in range(level, current + 1):
+            found = scopes[depth].numbered.get(key)
+            if found is not None:
+                return found
+        if lanes and level < current:
+            level = self._reserve(level, current)
+        scope = scopes[level]
+        self._count += 1
+        ref = f"%v{self._count}"
+        scope.lines.append(f"  {ref} = {text}")
+        made = Value(ref, dtype, lanes, level)
+        scope.numbered[key] = made
+        return made
+
+    def _reserve(self, level: int, current: int) -> int:
+        """Where a vector may be defined so that the loops between have a register for it."""
+        scopes = self.scopes
+        outermost = current
+        while outermost > level and scopes[outermost].vector_budget > 0:
+            outermost -= 1
+        for depth in range(outermost + 1, current + 1):
+            scopes[depth].vector_budget -= 1
+        return outermost
+
+    def line(self, text: str) -> None:
+        """A line with a side effect, here and now."""
+        self.scopes[-1].lines.append(f"  {text}")
+
+    def call(self, name: str, dtype: DType, lanes: int, *operands: Value) -> Value:
+        """The value of a pure function; it gets declared."""
+        result = value_type(dtype, lanes)
+        self.declare(f"declare {result} @{name}({', '.join(o.type for o in operands)})")
+        text = f"call {result} @{name}({', '.join(o.typed for o in operands)})"
+        return self.op(text, dtype, lanes, *operands)
+
+    def declare(self, text: str) -> None:
+        """Note a declaration that the module needs."""
+        self.declarations[text] = None
+
+    # Loops
+
+    def open_loop(
+        self, start: Value, stop: Value, may_be_empty: bool, carried: Sequence[Value]
+    ) -> OpenLoop:
+        """Begin a loop that counts from start to stop and carries values from turn to turn."""
+        self._count += 1
+        label = f"loop{self._count}"
+        inside = len(self.scopes)
+        counter = Value(self.fresh("i"), DType.i64, 0, inside)
+        phis = [(v, Value(self.fresh("r"), v.dtype, v.lanes, inside)) for v in carried]
+        budget = self.n_vector_registers - 4 - len(phis)
+        self.scopes.append(Scope(label, budget))
+        return OpenLoop(label, f"done{label[4:]}", counter, start, stop, may_be_empty, phis)
+
+    def close_loop(self, loop: OpenLoop, latch: Sequence[Value]) -> list[Value]:
+        """End a loop; `latch` are the carried values at its end. Gives them as seen afterwards."""
+        i, start = loop.counter.ref, loop.start
+        inner = self.scopes[-1]
+        following = self.fresh("n")
+        inner.lines.append(f"  {following} = add nuw nsw i64 {i}, 1")
+        test = self.fresh("c")
+        inner.lines.append(f"  {test} = icmp slt i64 {following}, {loop.stop.ref}")
+        inner.lines.append(f"  br i1 {test}, label %{loop.label}, label %{loop.done}")
+        self.scopes.pop()
+        outer, level = self.scopes[-1], self.level
+        before = outer.block
+        if loop.may_be_empty:
+            enter = self.fresh("c")
+            outer.lines.append(f"  {enter} = icmp slt i64 {start.ref}, {loop.stop.ref}")
+            outer.lines.append(f"  br i1 {enter}, label %{loop.label}, label %{loop.done}")
+        else:
+            outer.lines.append(f"  br label %{loop.label}")
+        outer.lines.append(f"{loop.label}:")
+        outer.lines.append(
+            f"  {i} = phi i64 [ {start.ref}, %{before} ], [ {following}, %{inner.block} ]"
+        )
+        for (initial, phi), last in zip(loop.phis, latch, strict=True):
+            outer.lines.append(
+                f"  {phi.ref} = phi {phi.type} [ {initial.ref}, %{before} ], "
+                f"[ {last.ref}, %{inner.block} ]"
+            )
+        outer.lines.extend(inner.lines)
+        outer.lines.append(f"{loop.done}:")
+        outer.block = loop.done
+        after: list[Value] = []
+        for (initial, phi), last in zip(loop.phis, latch, strict=True):
+            if not loop.may_be_empty:
+                after.append(Value(last.ref, last.dtype, last.lanes, min(last.level, level)))
+                continue
+            merged = self.fresh("r")
+            outer.lines.append(
+                f"  {merged} = phi {phi.type} [ {initial.ref}, %{before} ], "
+                f"[ {last.ref}, %{inner.block} ]"
+            )
+            after.append(Value(merged, last.dtype, last.lanes, level))
+        return after
+
+    # Vectors
+
+    def splat(self, v: Value, lanes: int) -> Value:
+        """A scalar in every lane; a vector as it is."""
+        if v.lanes or not lanes:
+            return v
+        if v.is_constant:
+            return Value(f"splat ({v.typed})", v.dtype, lanes)
+        vector = value_type(v.dtype, lanes)
+        first = self.op(f"insertelement {vector} poison, {v.typed}, i64 0", v.dtype, lanes, v)
+        zeros = "zeroinitializer"
+        return self.op(
+            f"shufflevector {first.typed}, {vector} poison, <{lanes} x i32> {zeros}",
+            v.dtype, lanes, first,
+        )  # fmt: skip
+
+    def shuffle(self, a: Value, b: Value | None, picks: Sequence[int]) -> Value:
+        """Lanes of one or two vectors in a new order; a negative pick leaves a lane undefined."""
+        second = b.typed if b is not None else f"{a.type} poison"
+        mask = ", ".join("i32 poison" if p < 0 else f"i32 {p}" for p in picks)
+        operands = (a,) if b is None else (a, b)
+        text = f"shufflevector {a.typed}, {second}, <{len(picks)} x i32> <{mask}>"
+        return self.op(text, a.dtype, len(picks), *operands)
+
+    def extract(self, v: Value, lane: int) -> Value:
+        """One lane as a scalar."""
+        return self.op(f"extractelement {v.typed}, i64 {lane}", v.dtype, 0, v)
+
+    def insert(self, v: Value, element: Value, lane: int) -> Value:
+        """The vector with one lane replaced."""
+        text = f"insertelement {v.typed}, {element.typed}, i64 {lane}"
+        return self.op(text, v.dtype, v.lanes, v, element)
+
+    def select(self, condition: Value, then: Value, otherwise: Value) -> Value:
+        """`then` where the condition holds, else `otherwise`, lane by lane where any is a vector."""
+        lanes = max(condition.lanes, then.lanes, otherwise.lanes)
+        then, otherwise = self.splat(then, lanes), self.splat(otherwise, lanes)
+        if then.ref == otherwise.ref:
+            return then
+        condition = self.splat(condition, lanes)
+        text = f"select {condition.typed}, {then.typed}, {otherwise.typed}"
+        return self.op(text, then.dtype, lanes, condition, then, otherwise)
+
+    def all_of(self, conditions: Sequence[Value]) -> Value:
+        """Whether every condition holds."""
+        lanes = max((c.lanes for c in conditions), default=0)
+        total: Value | None = None
+        for c in conditions:
+            c = self.splat(c, lanes)
+            total = c if total is None else self.op(
+                f"and {total.typed}, {c.ref}", DType.bool, lanes, total, c
+            )  # fmt: skip
+        return constant(True, DType.bool, lanes) if total is None else total
+
+    def negated(self, condition: Value) -> Value:
+        """Whether a condition does not hold."""
+        one = constant(True, DType.bool, condition.lanes)
+        return self.op(f"xor {condition.typed}, {one.ref}", DType.bool, condition.lanes, condition)

@@ -1,0 +1,206 @@
+"""LLVM text -> machine code: compile, keep on disk, load, call; text or objects for other machines."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from compiler.targets.target import Target, host
+
+_lock = threading.RLock()
+_counter = 0
+
+
+@cache
+def _initialised() -> bool:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return True
+
+
+def _machine(target: Target) -> Any:
+    """LLVM's description of a target, for code that may be loaded anywhere."""
+    _initialised()
+    return llvm.Target.from_triple(target.triple).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small"
+    )
+
+
+def _parsed(ir: str) -> Any:
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    return module
+
+
+def assembly(ir: str, target: Target) -> str:
+    """The assembly text of a module."""
+    with _lock:
+        return _machine(target).emit_assembly(_parsed_after_start(ir))
+
+
+def _parsed_after_start(ir: str) -> Any:
+    _initialised()
+    return _parsed(ir)
+
+
+def object_code(ir: str, target: Target) -> bytes:
+    """The relocatable object of a module; from the disk when it was made before."""
+    store = ObjectStore.default()
+    key = store.key(ir, target)
+    found = store.get(key)
+    if found is None:
+        with _lock:
+            found = _machine(target).emit_object(_parsed_after_start(ir))
+        store.put(key, found)
+    return found
+
+
+class ObjectStore:
+    """Objects on disk under a key of text, target and version of LLVM.
+
+    Entries are written whole or not at all and carry their own digest; a damaged one counts as
+    missing. A directory that cannot be written makes the store forgetful, never wrong.
+    """
+
+    def __init__(self, directory: Path | None, limit_bytes: int = 512 << 20) -> None:
+        self.directory = directory
+        self.limit_bytes = limit_bytes
+
+    @staticmethod
+    @cache
+    def default() -> ObjectStore:
+        """The store of this user; `COMPILARIUM_CACHE` names another directory, or none if empty."""
+        named = os.environ.get("COMPILARIUM_CACHE")
+        if named is not None:
+            return ObjectStore(Path(named) if named else None)
+        return ObjectStore(user_cache_directory() / "objects")
+
+    def key(self, ir: str, target: Target) -> str:
+        """The name of an entry."""
+        facts = (llvmlite.__version__, target.triple, target.cpu, target.features, ir)
+        return hashlib.sha256(
+            "\0".join(map(str, (*llvm.llvm_version_info, *facts))).encode()
+        ).hexdigest()
+
+    def get(self, key: str) -> bytes | None:
+        """An entry; None when it is missing or damaged."""
+        if self.directory is None:
+            return None
+        try:
+            data = (self.directory / key).read_bytes()
+        except OSError:
+            return None
+        digest, code = data[:32], data[32:]
+        return code if hashlib.sha256(code).digest() == digest else None
+
+    def put(self, key: str, code: bytes) -> None:
+        """Write an entry; does nothing where the directory cannot be written."""
+        if self.directory is None:
+            return
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.directory, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as f:
+                    f.write(hashlib.sha256(code).digest() + code)
+                os.replace(name, self.directory / key)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            self._trim()
+        except OSError:
+            return
+
+    def _trim(self) -> None:
+        """Remove the oldest entries beyond the limit."""
+        assert self.directory is not None
+        entries = [(p.stat().st_mtime, p.stat().st_size, p) for p in self.directory.iterdir()]
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self.limit_bytes:
+                return
+            path.unlink(missing_ok=True)
+            total -= size
+
+
+def user_cache_directory() -> Path:
+    """Where this system keeps what programs may lose."""
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "compilarium"
+
+
+class Library:
+    """Machine code in memory; it stays callable while this object lives."""
+
+    def __init__(self, addresses: dict[str, int], keep: object) -> None:
+        self._addresses = addresses
+        self._keep = keep
+
+    @staticmethod
+    def compile(ir: str, target: Target | None = None) -> Library:
+        """Compile a module for this machine and load it, every defined function by its name."""
+        target = target or host()
+        code = object_code(ir, target)
+        return Library.load(code, defined_symbols(ir))
+
+    @staticmethod
+    def load(code: bytes, symbols: Iterable[str]) -> Library:
+        """Load an object file made for this machine."""
+        global _counter
+        with _lock:
+            jit = _linker()
+            builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+            for name in symbols:
+                builder.export_symbol(name)
+            _counter += 1
+            tracker = builder.link(jit, f"library{_counter}")
+            return Library({name: tracker[name] for name in symbols}, tracker)
+
+    @property
+    def symbols(self) -> list[str]:
+        """The functions that are there."""
+        return list(self._addresses)
+
+    def address(self, symbol: str) -> int:
+        """Where a function begins."""
+        return self._addresses[symbol]
+
+    def function(self, symbol: str, n_pointers: int = 4) -> Callable[..., None]:
+        """A function of pointers, callable from Python; it lets other threads run meanwhile."""
+        kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_pointers)
+        made = kind(self._addresses[symbol])
+        made.library = self  # type: ignore[attr-defined]
+        return made
+
+
+@cache
+def _linker() -> Any:
+    _initialised()
+    llvm.initialize_native_asmparser()
+    return llvm.create_lljit_compiler(_machine(host()))
+
+
+def defined_symbols(ir: str) -> list[str]:
+    """The names of the functions that a module defines."""
+    names: list[str] = []
+    for line in ir.splitlines():
+        if line.startswith("define "):
+            name = line[line.index("@") + 1 :]
+            names.append(name[1:].split('"')[0] if name.startswith('"') else name.split("(")[0])
+    return names

@@ -1,0 +1,328 @@
+"""Loop IR -> the text of an LLVM function.
+
+`unroll` and `vector` loops vanish while the text is written: their variables become numbers and
+lanes. Register buffers become SSA values that the remaining loops carry. The text is meant for
+LLVM's code generator alone; no optimiser runs after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from compiler.codegen.addresses import Env, Indices, Lane, flatten
+from compiler.codegen.arithmetic import Arithmetic
+from compiler.codegen.emitter import Emitter
+from compiler.codegen.memory import Memory, parameter
+from compiler.codegen.registers import Registers, cut_registers, vector_pieces
+from compiler.codegen.values import HALF, Value, constant
+from compiler.compute.scalar import (
+    Apply,
+    Convert,
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Scalar,
+)
+from compiler.compute.scalar import walk as walk_scalar
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+from compiler.loops.limits import check_kernel
+from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store, walk
+from compiler.targets.target import Target
+
+UNROLLED_PIECES = 8
+"""A vector loop of more hardware vectors than this becomes a loop over vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionText:
+    """The definition of one function and the declarations that it needs."""
+
+    text: str
+    declarations: tuple[str, ...]
+
+
+def function_text(kernel: Kernel, symbol: str, target: Target) -> FunctionText:
+    """The LLVM text of a kernel as a function of pointers to its params, in order.
+
+    Errors: NotLowerable for element types or functions without generated code.
+    """
+    check_kernel(kernel)
+    writer = _Writer(kernel, target)
+    writer.statements(kernel.body, {})
+    stored = _stored_buffers(kernel.body)
+    params = ", ".join(
+        f"ptr noalias {'' if b.name in stored else 'readonly '}captures(none) {parameter(b)}"
+        for b in kernel.params
+    )
+    head = f'define void @"{symbol}"({params}) nounwind {{'
+    lines = [head, "entry:", *writer.out.scopes[0].lines, "  ret void", "}"]
+    return FunctionText("\n".join(lines), tuple(writer.out.declarations))
+
+
+Cache = dict[object, dict]  # type: ignore[type-arg]
+"""What is known of the statements of one body; holds the caches of inner bodies by identity."""
+
+
+class _Writer:
+    """Writes one kernel."""
+
+    def __init__(self, kernel: Kernel, target: Target) -> None:
+        self.buffers = kernel.buffers
+        self.target = target
+        self.out = Emitter(target.n_vector_registers)
+        self.env = Env()
+        self.indices = Indices(self.out, self.env)
+        self.memory = Memory(self.out, self.indices, target)
+        self.arithmetic = Arithmetic(self.out, target.has_fma, target.is_x86)
+        self.widths = {
+            id(s): _vector_width(s, self.buffers, target)
+            for s in walk(kernel.body)
+            if isinstance(s, Loop) and s.kind == "vector"
+        }
+        cuts = cut_registers(kernel, self.widths)
+        self.registers = Registers(self.out, self.env, self.indices, cuts)
+        self.vector: Loop | None = None
+        self.guards: list[Value] = []
+
+    # Statements
+
+    def statements(self, body: Iterable[Statement], cache: Cache) -> None:
+        """Write statements one after the other."""
+        for s in body:
+            known = cache.get(id(s))
+            if known is None:
+                known = cache[id(s)] = {}
+            match s:
+                case Loop():
+                    self._loop(s, known)
+                case Store():
+                    self._in_pieces(lambda s=s, known=known: self._store(s, known))
+                case Prefetch():
+                    self._prefetch(s, known)
+
+    def _loop(self, loop: Loop, cache: Cache) -> None:
+        start = affine.simplify(affine.substitute(loop.start, self._numbers()), self.env.ranges)
+        stop = affine.simplify(affine.substitute(loop.stop, self._numbers()), self.env.ranges)
+        extent = stop - start
+        if isinstance(extent, int) and extent <= 0:
+            return
+        low, high = self._bounds(start)[0], self._bounds(stop)[1] - 1
+        outer = self.env.ranges.get(loop.var)
+        self.env.ranges[loop.var] = (low, max(low, high))
+        if loop.kind == "vector":
+            self._vector_loop(loop, cache)
+        elif (
+            isinstance(start, int)
+            and isinstance(stop, int)
+            and (loop.kind == "unroll" or extent == 1)
+        ):
+            for i in range(start, stop):
+                self.env.numbers[loop.var] = i
+                self.statements(loop.body, cache)
+            self.env.numbers.pop(loop.var, None)
+        else:
+            self._counted_loop(loop, start, stop, cache)
+        if outer is None:
+            self.env.ranges.pop(loop.var, None)
+        else:
+            self.env.ranges[loop.var] = outer
+
+    def _numbers(self) -> dict[str, Expr]:
+        return dict(self.env.numbers)
+
+    def _bounds(self, e: Expr) -> tuple[int, int]:
+        return affine.bounds(e, self.env.ranges)
+
+    def _counted_loop(self, loop: Loop, start: Expr, stop: Expr, cache: Cache) -> None:
+        keys = self.registers.stored_in(loop.body, self.widths)
+        written = _stored_buffers(loop.body) - self.registers.cuts.keys()
+        may_be_empty = self._bounds(stop - start)[0] < 1
+        first, end = self.indices.scalar(start), self.indices.scalar(stop)
+        carried = [self.registers.get(k) for k in keys]
+        opened = self.out.open_loop(first, end, may_be_empty, carried)
+        for key, (_, phi) in zip(keys, opened.phis, strict=True):
+            self.registers.current[key] = phi
+        self.memory.enter_loop(written, self.out.level)
+        self.env.values[loop.var] = opened.counter
+        self.statements(loop.body, cache)
+        del self.env.values[loop.var]
+        self.memory.leave_loop(written)
+        latch = [self.registers.get(k) for k in keys]
+        after = self.out.close_loop(opened, latch)
+        self.registers.current.update(zip(keys, after, strict=True))
+
+    def _vector_loop(self, loop: Loop, cache: Cache) -> None:
+        assert self.vector is None, f"the vector loop {loop.var} is inside another one"
+        assert isinstance(loop.start, int)
+        width = self.widths[id(loop)]
+        n_whole = loop.extent // width
+        if n_whole > UNROLLED_PIECES and not self.registers.stored_in(loop.body, self.widths):
+            self._wide_vector_loop(loop, n_whole, width, cache)
+            return
+        self.vector = loop
+        self.statements(loop.body, cache)
+        self.vector = None
+
+    def _wide_vector_loop(self, loop: Loop, n_whole: int, width: int, cache: Cache) -> None:
+        """Run a very wide vector loop as a loop over vectors and a rest."""
+        assert isinstance(loop.start, int)
+        outer, var = f"{loop.var}.vectors", affine.symbol(loop.var)
+        values = {loop.var: affine.symbol(outer) * width + var}
+        inner = substitute_statements(loop.body, values)
+        part = Loop(loop.var, loop.start, loop.start + width, inner, "vector")
+        whole = Loop(outer, 0, n_whole, (part,), "for")
+        done = loop.start + n_whole * width
+        rest = Loop(loop.var, done, loop.start + loop.extent, loop.body, "vector")
+        self.widths |= {id(part): width, id(rest): width}
+        self._kept = (*getattr(self, "_kept", ()), whole, rest)
+        saved = self.env.ranges.pop(loop.var)
+        self.statements((whole, rest), cache)
+        self.env.ranges[loop.var] = saved
+
+    def _in_pieces(self, write: object) -> None:
+        """Write a statement once, or once for each hardware vector of the open vector loop."""
+        assert callable(write)
+        loop = self.vector
+        if loop is None:
+            write()
+            return
+        assert isinstance(loop.start, int)
+        for first, active, lanes in vector_pieces(loop.extent, self.widths[id(loop)]):
+            self.env.lane = Lane(loop.var, loop.start + first, active, lanes)
+            write()
+        self.env.lane = None
+
+    def _store(self, s: Store, cache: Cache) -> None:
+        value = self.value(s.value, cache)
+        if s.buffer in self.registers.cuts:
+            self.registers.write(s.buffer, s.index, value)
+            return
+        b = self.buffers[s.buffer]
+        self.memory.store(b, self.indices.resolve(self._flat(s, b, s.index, cache)), value)
+
+    def _prefetch(self, s: Prefetch, cache: Cache) -> None:
+        b = self.buffers[s.buffer]
+        self.memory.prefetch(b, self.indices.resolve(self._flat(s, b, s.index, cache)))
+
+    def _flat(self, owner: object, b: Buffer, index: tuple[Expr, ...], cache: Cache) -> Expr:
+        """The element number of an access, worked out once per statement."""
+        found = cache.get(("flat", id(owner)))
+        if found is None:
+            flat = self.indices.simplified(flatten(index, b.strides))
+            found = cache[("flat", id(owner))] = {"flat": flat}
+        return found["flat"]
+
+    # Values
+
+    def value(self, s: Scalar, cache: Cache) -> Value:
+        """The value of an expression, for all lanes where they differ."""
+        match s:
+            case Read(name, index, _):
+                if name in self.registers.cuts:
+                    return self.registers.read(name, index)
+                b = self.buffers[name]
+                r = self.indices.resolve(self._flat(s, b, index, cache))
+                guard = self.out.all_of(self.guards) if self.guards else None
+                return self.memory.load(b, r, guard)
+            case Number(number, dtype):
+                return constant(number, dtype)
+            case Apply(fn, args, dtype):
+                fused = self._fused(s, cache)
+                if fused is not None:
+                    return fused
+                return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
+            case Convert(arg, dtype):
+                return self.arithmetic.convert(self.value(arg, cache), dtype)
+            case IndexValue(expr, dtype):
+                return self._index_value(expr, dtype)
+            case Inside():
+                return self._inside(s, cache)
+            case _:
+                raise AssertionError(f"{type(s).__name__} has no place in Loop IR")
+
+    def _fused(self, s: Apply, cache: Cache) -> Value | None:
+        """`a*b + c` and its relatives as one operation."""
+        if s.fn not in ("add", "sub") or not s.dtype.is_float or s.dtype in HALF:
+            return None
+        left, right = s.args
+        if isinstance(right, Apply) and right.fn == "mul":
+            a, b = (self.value(x, cache) for x in right.args)
+            c = self.value(left, cache)
+            if s.fn == "sub":
+                a = self.arithmetic.negate(a)
+            return self.arithmetic.fma(a, b, c)
+        if isinstance(left, Apply) and left.fn == "mul":
+            a, b = (self.value(x, cache) for x in left.args)
+            c = self.value(right, cache)
+            return self.arithmetic.fma(a, b, self.arithmetic.negate(c) if s.fn == "sub" else c)
+        return None
+
+    def _index_value(self, expr: Expr, dtype: DType) -> Value:
+        r = self.indices.resolve(self.indices.simplified(expr))
+        v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
+        return self.arithmetic.convert(v, dtype)
+
+    def _inside(self, s: Inside, cache: Cache) -> Value:
+        conditions: list[Value] = []
+        for e, extent in s.tests:
+            r = self.indices.resolve(self.indices.simplified(e))
+            low, high = self.indices.bounds(r)
+            if low >= 0 and high < extent:
+                continue
+            if high < 0 or low >= extent:
+                return self.value(s.otherwise, cache)
+            v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
+            limit = constant(extent, v.dtype, v.lanes)
+            text = f"icmp ult {v.typed}, {limit.ref}"
+            conditions.append(self.out.op(text, DType.bool, v.lanes, v))
+        if not conditions:
+            return self.value(s.then, cache)
+        holds = self.out.all_of(conditions)
+        self.guards.append(holds)
+        then = self.value(s.then, cache)
+        self.guards[-1] = self.out.negated(holds)
+        otherwise = self.value(s.otherwise, cache)
+        self.guards.pop()
+        return self.out.select(holds, then, otherwise)
+
+
+def substitute_statements(
+    body: tuple[Statement, ...], values: dict[str, Expr]
+) -> tuple[Statement, ...]:
+    """Replace index symbols in statements."""
+    from compiler.compute.scalar import substitute
+
+    def index(e: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(affine.substitute(x, values) for x in e)
+
+    made: list[Statement] = []
+    for s in body:
+        match s:
+            case Loop(var, start, stop, inner, kind):
+                start, stop = affine.substitute(start, values), affine.substitute(stop, values)
+                made.append(Loop(var, start, stop, substitute_statements(inner, values), kind))
+            case Store(buffer, i, value):
+                made.append(Store(buffer, index(i), substitute(value, values)))
+            case Prefetch(buffer, i):
+                made.append(Prefetch(buffer, index(i)))
+    return tuple(made)
+
+
+def _stored_buffers(body: tuple[Statement, ...]) -> set[str]:
+    return {s.buffer for s in walk(body) if isinstance(s, Store)}
+
+
+def _vector_width(loop: Loop, buffers: dict[str, Buffer], target: Target) -> int:
+    """Lanes of one hardware vector for the widest elements that the loop works on."""
+    widest = 1
+    for s in walk(loop.body):
+        if isinstance(s, Store):
+            widest = max(widest, buffers[s.buffer].dtype.nbytes)
+            for part in walk_scalar(s.value):
+                if isinstance(part, Apply | Convert | Read):
+                    widest = max(widest, 4 if part.dtype in HALF else part.dtype.nbytes)
+    return target.lanes(widest)

@@ -1,0 +1,89 @@
+"""Kernels and the order in which they run -> one LLVM module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.codegen.llvm import function_text
+from compiler.loops.nodes import Kernel
+from compiler.targets.target import Target
+
+Space = Literal["arena", "constants", "input", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """A pointer that a kernel gets: bytes into the arena or the constants, or a caller's array.
+
+    Units: `offset` in bytes for arena and constants, a position for inputs and outputs.
+    """
+
+    space: Space
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One call of a kernel."""
+
+    symbol: str
+    args: tuple[Arg, ...]
+
+
+def module_ir(
+    kernels: Mapping[str, Kernel],
+    launches: Sequence[Launch],
+    target: Target,
+    segments: Sequence[tuple[int, int]] = (),
+) -> str:
+    """The text of a module with every kernel under its symbol, and the entry points.
+
+    `run` performs all launches in order; `run_0`, `run_1`... perform `launches[first:end]` of each
+    segment, so that other work can be done in between. An entry point is
+    `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
+    Errors: NotLowerable when a kernel cannot be expressed.
+    """
+    functions = [function_text(k, symbol, target) for symbol, k in kernels.items()]
+    return assemble([(f.text, f.declarations) for f in functions], launches, target, segments)
+
+
+def assemble(
+    functions: Sequence[tuple[str, Sequence[str]]],
+    launches: Sequence[Launch],
+    target: Target,
+    segments: Sequence[tuple[int, int]] = (),
+) -> str:
+    """As `module_ir`, from functions that are text already, each with its declarations."""
+    declarations = dict.fromkeys(d for _, needed in functions for d in needed)
+    parts = [f'target triple = "{target.triple}"', "\n".join(declarations)]
+    parts += [text for text, _ in functions]
+    parts.append(entry_text("run", launches))
+    parts += [entry_text(f"run_{i}", launches[a:b]) for i, (a, b) in enumerate(segments)]
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def entry_text(name: str, launches: Sequence[Launch]) -> str:
+    """The definition of one entry point."""
+    lines = [
+        f"define void @{name}(ptr %arena, ptr %constants, ptr %inputs, ptr %outputs) nounwind {{"
+    ]
+    known: dict[Arg, str] = {}
+    for launch in launches:
+        for arg in launch.args:
+            if arg not in known:
+                known[arg] = f"%a{len(known)}"
+                lines += _pointer(known[arg], arg)
+        args = ", ".join(f"ptr {known[a]}" for a in launch.args)
+        lines.append(f'  call void @"{launch.symbol}"({args})')
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+def _pointer(name: str, arg: Arg) -> list[str]:
+    if arg.space in ("arena", "constants"):
+        return [f"  {name} = getelementptr i8, ptr %{arg.space}, i64 {arg.offset}"]
+    return [
+        f"  {name}.at = getelementptr ptr, ptr %{arg.space}s, i64 {arg.offset}",
+        f"  {name} = load ptr, ptr {name}.at",
+    ]

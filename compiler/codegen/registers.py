@@ -1,0 +1,236 @@
+"""Register buffers as SSA values: how each is cut into vectors, and which ones a loop carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from compiler.codegen.addresses import Env, Indices, Lane, Resolved
+from compiler.codegen.emitter import Emitter
+from compiler.codegen.values import Value, power_of_two
+from compiler.compute.scalar import Read, walk
+from compiler.ir import affine
+from compiler.ir.affine import Affine, Expr
+from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store
+
+Key = tuple[str, int, int]
+"""Register name, row (all axes but the last, row-major), and number of the vector in the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A row of a register is cut into vectors of `width` elements; width 0 keeps single elements."""
+
+    buffer: Buffer
+    width: int
+
+    @property
+    def row(self) -> int:
+        """Elements of one row."""
+        return self.buffer.shape[-1] if self.buffer.shape else 1
+
+    def lanes(self, part: int) -> int:
+        """Lanes of one vector of a row; 0 where single elements are kept."""
+        if not self.width:
+            return 0
+        return power_of_two(min(self.width, self.row - part * self.width))
+
+    def locate(self, position: int) -> tuple[int, int]:
+        """The vector and the lane of an element of a row."""
+        return divmod(position, self.width) if self.width else (position, 0)
+
+
+def vector_pieces(extent: int, width: int) -> list[tuple[int, int, int]]:
+    """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece."""
+    pieces = [(k, width, width) for k in range(0, extent - width + 1, width)]
+    rest = extent % width
+    if rest:
+        pieces.append((extent - rest, rest, power_of_two(rest)))
+    return pieces
+
+
+def cut_registers(kernel: Kernel, widths: Mapping[int, int]) -> dict[str, Cut]:
+    """Choose the vectors of every register; `widths` gives the lanes of vector loops by identity."""
+    found: dict[str, set[int]] = {b.name: set() for b in kernel.registers}
+    _collect_widths(kernel.body, widths, None, {}, kernel.buffers, found)
+    cuts: dict[str, Cut] = {}
+    for b in kernel.registers:
+        row = b.shape[-1] if b.shape else 1
+        used = found[b.name]
+        if not used:
+            cuts[b.name] = Cut(b, 0)
+        elif len(used) == 1 and 0 not in used:
+            cuts[b.name] = Cut(b, min(used.pop(), power_of_two(row)))
+        else:
+            cuts[b.name] = Cut(b, power_of_two(row))
+    return cuts
+
+
+def _collect_widths(
+    body: tuple[Statement, ...],
+    widths: Mapping[int, int],
+    lane: tuple[str, int] | None,
+    starts: dict[str, int],
+    buffers: Mapping[str, Buffer],
+    found: dict[str, set[int]],
+) -> None:
+    """Note the width of every vector access to a register, 0 where it may straddle two vectors."""
+    for s in body:
+        if isinstance(s, Loop):
+            if s.kind == "vector":
+                assert isinstance(s.start, int)
+                inner = (s.var, widths[id(s)])
+                _collect_widths(s.body, widths, inner, {**starts, s.var: s.start}, buffers, found)
+            else:
+                start = s.start if isinstance(s.start, int) else 0
+                _collect_widths(s.body, widths, lane, {**starts, s.var: start}, buffers, found)
+        elif isinstance(s, Store) and lane is not None:
+            accesses = [(s.buffer, s.index)]
+            accesses += [(r.tensor, r.index) for r in walk(s.value) if isinstance(r, Read)]
+            for name, index in accesses:
+                if name in found and index and lane[0] in affine.symbols(index[-1]):
+                    found[name].add(lane[1] if _is_aligned(index[-1], lane, starts) else 0)
+
+
+def _is_aligned(e: Expr, lane: tuple[str, int], starts: Mapping[str, int]) -> bool:
+    """Whether a vector access begins at a multiple of its width, whatever the loops do."""
+    var, width = lane
+    if not isinstance(e, Affine):
+        return False
+    offset = e.constant
+    for atom, c in e.terms:
+        if not isinstance(atom, str):
+            return False
+        if atom == var:
+            if c != 1:
+                return False
+            offset += starts[var]
+        elif c % width:
+            return False
+    return offset % width == 0
+
+
+class Registers:
+    """The current SSA value of every vector (or element) of the register buffers."""
+
+    def __init__(self, out: Emitter, env: Env, indices: Indices, cuts: Mapping[str, Cut]) -> None:
+        self.out = out
+        self.env = env
+        self.indices = indices
+        self.cuts = cuts
+        self.current: dict[Key, Value] = {}
+
+    def get(self, key: Key) -> Value:
+        """The value now; undefined before the first store."""
+        found = self.current.get(key)
+        if found is None:
+            cut = self.cuts[key[0]]
+            return Value("poison", cut.buffer.dtype, cut.lanes(key[2]))
+        return found
+
+    def read(self, name: str, index: tuple[Expr, ...]) -> Value:
+        """The element (or the elements of all lanes) at an index."""
+        cut = self.cuts[name]
+        row, last = self._position(cut, index)
+        lane = self.env.lane
+        if last.is_uniform or lane is None:
+            part, at = cut.locate(last.constant)
+            v = self.get((name, row, part))
+            return self.out.extract(v, at) if v.lanes else v
+        part, at = self._vector_at(cut, last, lane)
+        v = self.get((name, row, part))
+        if at == 0 and v.lanes == lane.lanes:
+            return v
+        picks = [at + i if i < lane.active else -1 for i in range(lane.lanes)]
+        return self.out.shuffle(v, None, picks)
+
+    def write(self, name: str, index: tuple[Expr, ...], value: Value) -> None:
+        """Replace the element (or the elements of all lanes) at an index."""
+        cut = self.cuts[name]
+        row, last = self._position(cut, index)
+        lane = self.env.lane
+        if last.is_uniform or lane is None:
+            part, at = cut.locate(last.constant)
+            key = (name, row, part)
+            lanes = cut.lanes(part)
+            self.current[key] = self.out.insert(self.get(key), value, at) if lanes else value
+            return
+        part, at = self._vector_at(cut, last, lane)
+        key = (name, row, part)
+        lanes = cut.lanes(part)
+        value = self.out.splat(value, lane.lanes)
+        covered = min(cut.width, cut.row - part * cut.width)
+        if at == 0 and lanes == lane.lanes and lane.active >= covered:
+            self.current[key] = value
+            return
+        if lanes != lane.lanes:
+            picks = [i if i < lane.active else -1 for i in range(lanes)]
+            value = self.out.shuffle(value, None, picks)
+        inside = range(at, at + lane.active)
+        blend = [lanes + i - at if i in inside else i for i in range(lanes)]
+        self.current[key] = self.out.shuffle(self.get(key), value, blend)
+
+    def _position(self, cut: Cut, index: tuple[Expr, ...]) -> tuple[int, Resolved]:
+        row = 0
+        for e, n in zip(index[:-1], cut.buffer.shape[:-1], strict=True):
+            r = self.indices.resolve(e)
+            assert r.is_uniform and not r.atoms, f"{cut.buffer.name}[{e}] is not a number here"
+            row = row * n + r.constant
+        last = self.indices.resolve(index[-1]) if index else Resolved(0)
+        assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a number here"
+        return row, last
+
+    def _vector_at(self, cut: Cut, last: Resolved, lane: Lane) -> tuple[int, int]:
+        assert last.lane_step == 1 and not last.lane_atoms, (
+            f"lanes of register {cut.buffer.name} must lie side by side"
+        )
+        part, at = cut.locate(last.constant)
+        assert at + lane.active <= cut.lanes(part), f"{cut.buffer.name}: an access leaves its row"
+        return part, at
+
+    # Loops
+
+    def stored_in(self, body: tuple[Statement, ...], widths: Mapping[int, int]) -> list[Key]:
+        """The vectors that a loop body stores to, in order of first store."""
+        found: dict[Key, None] = {}
+        for name, index, loops in _register_stores(body, self.cuts, ()):
+            used = set().union(*(affine.symbols(e) for e in index)) if index else set()
+            bound = [loop for loop in loops if loop.var in used]
+            self._instances(name, index, bound, widths, found)
+        return list(found)
+
+    def _instances(
+        self,
+        name: str,
+        index: tuple[Expr, ...],
+        loops: list[Loop],
+        widths: Mapping[int, int],
+        found: dict[Key, None],
+    ) -> None:
+        if not loops:
+            row, last = self._position(self.cuts[name], index)
+            found[(name, row, self.cuts[name].locate(last.constant)[0])] = None
+            return
+        loop, *rest = loops
+        assert isinstance(loop.start, int)
+        if loop.kind == "vector":
+            before = self.env.lane
+            for first, active, lanes in vector_pieces(loop.extent, widths[id(loop)]):
+                self.env.lane = Lane(loop.var, loop.start + first, active, lanes)
+                self._instances(name, index, rest, widths, found)
+            self.env.lane = before
+            return
+        for i in range(loop.start, loop.start + loop.extent):
+            self.env.numbers[loop.var] = i
+            self._instances(name, index, rest, widths, found)
+        del self.env.numbers[loop.var]
+
+
+def _register_stores(
+    body: tuple[Statement, ...], cuts: Mapping[str, Cut], loops: tuple[Loop, ...]
+) -> Iterator[tuple[str, tuple[Expr, ...], tuple[Loop, ...]]]:
+    for s in body:
+        if isinstance(s, Loop):
+            yield from _register_stores(s.body, cuts, (*loops, s))
+        elif isinstance(s, Store) and s.buffer in cuts:
+            yield s.buffer, s.index, loops

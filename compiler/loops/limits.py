@@ -1,0 +1,42 @@
+"""Which kernels machine code can be made for."""
+
+from __future__ import annotations
+
+from compiler.compute.scalar import Scalar, walk
+from compiler.ir.types import DType
+from compiler.loops.nodes import Kernel, Store
+from compiler.loops.nodes import walk as walk_statements
+
+LOWERABLE = frozenset(
+    {
+        DType.f32, DType.f64, DType.f16, DType.bf16, DType.bool,
+        DType.i8, DType.i16, DType.i32, DType.i64,
+        DType.u8, DType.u16, DType.u32, DType.u64,
+    }
+)  # fmt: skip
+"""Element types that generated code knows."""
+
+
+class NotLowerable(Exception):
+    """A kernel is right but generated code cannot express it: the node must run some other way."""
+
+
+def check_dtype(dtype: DType) -> None:
+    """Raise NotLowerable for an element type without generated code."""
+    if dtype not in LOWERABLE:
+        raise NotLowerable(f"elements of type {dtype} have no generated code")
+
+
+def check_scalar(value: Scalar) -> None:
+    """Raise NotLowerable when an expression needs an element type without generated code."""
+    for part in walk(value):
+        check_dtype(part.dtype)
+
+
+def check_kernel(kernel: Kernel) -> None:
+    """Raise NotLowerable when a kernel needs an element type without generated code."""
+    for b in (*kernel.params, *kernel.registers):
+        check_dtype(b.dtype)
+    for s in walk_statements(kernel.body):
+        if isinstance(s, Store):
+            check_scalar(s.value)

@@ -1,0 +1,165 @@
+"""Facts about the machines that code is made for. Nothing here compiles anything."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from compiler.errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One kind of machine.
+
+    Units: `vector_bytes` is the width of the vectors that arithmetic runs on, the cache sizes are
+    bytes of one core's share (`l3_bytes` of the whole cache). `features` is LLVM's feature string.
+    """
+
+    name: str
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    n_vector_registers: int
+    l1d_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    n_cores: int
+    has_fma: bool
+
+    def lanes(self, element_bytes: int) -> int:
+        """How many elements of this size one vector register holds."""
+        return max(self.vector_bytes // element_bytes, 1)
+
+    @property
+    def is_x86(self) -> bool:
+        """Whether this is an x86 machine."""
+        return self.triple.startswith(("x86_64", "i686", "amd64"))
+
+    @property
+    def has_masks(self) -> bool:
+        """Whether loads and stores of part of a vector are single instructions."""
+        return "+avx512vl" in self.features or self.cpu == "x86-64-v4" or "+sve" in self.features
+
+
+_KIB, _MIB = 1 << 10, 1 << 20
+
+_LINUX_X86 = "x86_64-unknown-linux-gnu"
+_LINUX_ARM = "aarch64-unknown-linux-gnu"
+
+_V3 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,+popcnt"
+_V4 = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,-prefer-256-bit"
+
+TARGETS: dict[str, Target] = {
+    t.name: t
+    for t in (
+        Target("x86-64", _LINUX_X86, "x86-64", "", 16, 16,
+               32 * _KIB, 256 * _KIB, 8 * _MIB, 1, False),
+        Target("x86-64-v3", _LINUX_X86, "x86-64-v3", _V3, 32, 16,
+               32 * _KIB, 512 * _KIB, 16 * _MIB, 1, True),
+        Target("x86-64-v4", _LINUX_X86, "x86-64-v4", _V4, 64, 32,
+               48 * _KIB, 1 * _MIB, 32 * _MIB, 1, True),
+        Target("aarch64", _LINUX_ARM, "generic", "+neon,+fp-armv8", 16, 32,
+               64 * _KIB, 512 * _KIB, 8 * _MIB, 1, True),
+        Target("neoverse-v1", _LINUX_ARM, "neoverse-v1", "", 16, 32,
+               64 * _KIB, 1 * _MIB, 32 * _MIB, 1, True),
+        Target("apple-m1", "arm64-apple-macosx13.0.0", "apple-m1", "", 16, 32,
+               128 * _KIB, 3 * _MIB, 12 * _MIB, 1, True),
+    )
+}  # fmt: skip
+"""Machines to make text or objects for, besides the host. Cache sizes are typical ones."""
+
+
+def names() -> list[str]:
+    """What `by_name` knows."""
+    return ["host", *TARGETS]
+
+
+def by_name(name: str) -> Target:
+    """The target of this name; `host` is the machine this runs on. Errors: E-TARGET-NAME."""
+    if name == "host":
+        return host()
+    if name not in TARGETS:
+        raise CompileError("E-TARGET-NAME", f"{name[:40]!r} is none of {', '.join(names())}")
+    return TARGETS[name]
+
+
+@cache
+def host() -> Target:
+    """The machine this runs on: features as LLVM finds them, caches as the system tells them.
+
+    The name of the processor is not used: virtual machines misname themselves, and the tuning that
+    comes with a name may split wide vectors.
+    """
+    import llvmlite.binding as llvm
+
+    found = llvm.get_host_cpu_features()
+    on = {k for k, v in found.items() if v}
+    triple = llvm.get_process_triple()
+    flags = sorted(("+" if v else "-") + k for k, v in found.items())
+    x86 = triple.startswith(("x86_64", "i686", "amd64"))
+    wide = {"avx512f", "avx512bw", "avx512dq", "avx512vl"} <= on
+    if wide:
+        flags.append("-prefer-256-bit")
+    vector_bytes = 64 if wide else 32 if "avx2" in on else 16
+    l1d, l2, l3 = (_cache_bytes(level, fallback) for level, fallback in _FALLBACK_CACHES)
+    return Target(
+        name="host",
+        triple=triple,
+        cpu="generic",
+        features=",".join(flags),
+        vector_bytes=vector_bytes,
+        n_vector_registers=32 if wide or not x86 else 16,
+        l1d_bytes=l1d,
+        l2_bytes=l2,
+        l3_bytes=l3,
+        n_cores=_n_cores(),
+        has_fma="fma" in on or not x86,
+    )
+
+
+_FALLBACK_CACHES = ((1, 32 * _KIB), (2, 512 * _KIB), (3, 8 * _MIB))
+
+
+def _n_cores() -> int:
+    """Processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _cache_bytes(
+    level: int, fallback: int, root: str = "/sys/devices/system/cpu/cpu0/cache"
+) -> int:
+    """Size of the first processor's data cache of a level; the fallback where nothing tells it."""
+    for index in sorted(Path(root).glob("index*")):
+        try:
+            if (index / "level").read_text().strip() != str(level):
+                continue
+            if (index / "type").read_text().strip() == "Instruction":
+                continue
+            size = parse_size((index / "size").read_text())
+        except (OSError, ValueError):
+            continue
+        if size > 0:
+            return size
+    return _sysconf_bytes(level) or fallback
+
+
+def _sysconf_bytes(level: int) -> int:
+    key = {1: "SC_LEVEL1_DCACHE_SIZE", 2: "SC_LEVEL2_CACHE_SIZE", 3: "SC_LEVEL3_CACHE_SIZE"}[level]
+    try:
+        return max(os.sysconf(key), 0)
+    except (ValueError, OSError, AttributeError):
+        return 0
+
+
+def parse_size(text: str) -> int:
+    """Bytes from texts such as `48K` or `32M`. Errors: ValueError."""
+    text = text.strip().upper().removesuffix("B")
+    factors = {"K": _KIB, "M": _MIB, "G": 1 << 30}
+    factor = factors.get(text[-1:], 1)
+    return int(text.rstrip("KMG")) * factor
