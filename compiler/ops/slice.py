@@ -1,0 +1,165 @@
+"""Taking a regular part of a tensor: from start to end, in steps, along some axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Affine, Expr
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.types import Dim, TensorType
+from compiler.ops.dims import (
+    LARGEST_SIZE,
+    axes_in_order,
+    copied,
+    known_value,
+    length,
+    open_dim,
+    open_dims,
+    parameter,
+    settle,
+    sizes_of,
+)
+
+
+@op(kind="movement", shape_math=True, name="slice")
+def slice_(
+    x: Tensor,
+    starts: Tensor,
+    ends: Tensor,
+    axes: Tensor | None = None,
+    steps: Tensor | None = None,
+) -> TensorType:
+    """Take every step-th element from start up to, but not including, end.
+
+    Shapes: one start and end for each of `axes` (all axes when left out); negative numbers count
+    from the end of the axis, and a negative step runs backwards.
+    Errors: E-OP-SHAPE when the lists differ in length, E-OP-AXIS, E-OP-ATTRIBUTE for a step of 0.
+    Source: ONNX Slice-13.
+    """
+    lists = [parameter(t, "the parameters of a slice") for t in (starts, ends, axes, steps) if t]
+    lengths = {n for t in lists if isinstance(n := length(t), int)}
+    require(len(lengths) <= 1, "E-OP-SHAPE", f"starts, ends, axes, steps have lengths {lengths}")
+    if axes is not None and (axes.value is None or axes.value.dtype == np.object_):
+        return TensorType(x.dtype, open_dims(x.rank, *_all(x, lists)))
+    n = max(lengths, default=None)
+    if axes is None and n is None:
+        return TensorType(x.dtype, open_dims(x.rank, *_all(x, lists)))
+    listed = sizes_of(axes.value) if axes and axes.value is not None else list(range(n or 0))
+    at = axes_in_order([int(a) for a in listed], x.rank)
+    shape = list(x.shape)
+    for position, axis in enumerate(at):
+        start, end, step = (_element(t, position) for t in (starts, ends, steps))
+        if steps is None:
+            step = 1
+        size = None
+        if start is not None and end is not None and isinstance(step, int):
+            size = n_taken(shape[axis], start, end, step)
+        shape[axis] = open_dim(axis, *_all(x, lists)) if size is None else size
+    return TensorType(x.dtype, tuple(shape))
+
+
+def _all(x: Tensor, lists: Sequence[Tensor]) -> list[Tensor]:
+    return [x, *lists]
+
+
+def _element(t: Tensor | None, position: int) -> Dim | None:
+    return None if t is None or t.value is None else sizes_of(t.value)[position]
+
+
+def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
+    """How many elements a slice takes from an axis; None when that has no closed form here.
+
+    Errors: E-OP-ATTRIBUTE for a step of 0.
+    """
+    require(step != 0, "E-OP-ATTRIBUTE", "the step of a slice cannot be 0")
+    if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
+        return len(range(size)[start:end:step])
+    if step < 0:
+        whole = start == -1 and isinstance(end, int) and end <= -LARGEST_SIZE
+        return settle(affine.floordiv(size + (-step - 1), -step)) if whole else None
+    taken = _clamped(end, size) - _clamped(start, size)
+    return settle(affine.floordiv(affine.maximum(settle(taken), 0) + (step - 1), step))
+
+
+def _clamped(position: Dim, size: Dim) -> Dim:
+    """A start or end as a place on the axis; symbolic ones are sizes, counted from the front."""
+    if isinstance(position, int) and position >= LARGEST_SIZE:
+        return size
+    if isinstance(position, int) and position < 0:
+        return settle(affine.maximum(size + position, 0))
+    if isinstance(position, Affine) and position.constant < 0:
+        position = affine.maximum(position, 0)
+    return settle(affine.minimum(position, size))
+
+
+@slice_.reference
+def _(
+    x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
+) -> Array:
+    cuts = [slice(None)] * x.ndim
+    for axis, cut in _cuts(x.ndim, starts, ends, axes, steps):
+        cuts[axis] = cut
+    return x[tuple(cuts)]
+
+
+def _cuts(
+    rank: int, starts: Array, ends: Array, axes: Array | None, steps: Array | None
+) -> Iterator[tuple[int, slice]]:
+    n = len(starts)
+    at = range(n) if axes is None else axes_in_order(axes.tolist(), rank)
+    each = np.ones(n, np.int64) if steps is None else steps
+    for axis, start, end, step in zip(at, starts, ends, each, strict=True):
+        yield axis, slice(int(start), int(end), int(step))
+
+
+@slice_.cost
+def _(x: TensorType, *parameters: TensorType | None, out: TensorType) -> Cost:
+    return copied(out)
+
+
+@slice_.lower
+def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
+    *parameters, out = rest
+    assert out is not None
+    values = [None if p is None else known_value(p, "where a slice begins") for p in parameters]
+    starts, ends, axes, steps = [*values, None, None][:4]
+    assert starts is not None, "starts are required"
+    assert ends is not None, "ends are required"
+    index = k.axes(out.shape)
+    source: list[Expr] = list(index)
+    for axis, cut in _cuts(x.rank, starts, ends, axes, steps):
+        start, _, step = cut.indices(x.shape[axis])
+        source[axis] = index[axis] * step + start
+    k.assign(out[index], x[source])
+
+
+@slice_.onnx("Slice")
+def _(call: OnnxCall) -> Call:
+    if call.opset >= 10:
+        return slice_(*call.operands)
+    axes = call.attr("axes")
+    return slice_(
+        call.operand(0),
+        np.array(call.attr("starts"), np.int64),
+        np.array(call.attr("ends"), np.int64),
+        None if axes is None else np.array(axes, np.int64),
+    )
+
+
+@slice_.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    def numbers(*values: int) -> Array:
+        return np.array(values, np.int64)
+
+    far = np.iinfo(np.int64)
+    yield ["f32[5,7]", numbers(1, 2), numbers(4, 6)], {}
+    yield ["f32[5,7,2]", numbers(-3), numbers(far.max), numbers(1)], {}
+    yield ["f32[9]", numbers(-1), numbers(far.min), numbers(0), numbers(-2)], {}
+    yield ["i64[3,8]", numbers(1), numbers(7), numbers(-1), numbers(3)], {}
+    yield ["f32[4,3]", numbers(3), numbers(1), numbers(0)], {}
