@@ -1,0 +1,49 @@
+"""The public door: load, compile, run, and look at every step of it.
+
+    graph = compiler.load("model.onnx")
+    program = compiler.compile(graph)
+    outputs = program.run({"x": array})
+
+Names are imported when first used, so that `compiler.ir` alone stays light.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from compiler.driver import compile
+    from compiler.errors import CompileError
+    from compiler.frontend import load
+    from compiler.ir.graph import Graph
+    from compiler.ir.text import parse_graph as parse
+    from compiler.reference import reference
+    from compiler.runtime.program import Program
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CompileError": ("compiler.errors", "CompileError"),
+    "Graph": ("compiler.ir.graph", "Graph"),
+    "Program": ("compiler.runtime.program", "Program"),
+    "compile": ("compiler.driver", "compile"),
+    "load": ("compiler.frontend", "load"),
+    "parse": ("compiler.ir.text", "parse_graph"),
+    "reference": ("compiler.reference", "reference"),
+}
+
+__all__ = ["CompileError", "Graph", "Program", "compile", "load", "parse", "reference"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'compiler' has no attribute {name!r}")
+    module, attribute = _HOMES[name]
+    found = getattr(importlib.import_module(module), attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

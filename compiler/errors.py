@@ -222,6 +222,10 @@ CODES: dict[str, Code] = {
         "The pass has no such option, or not with this value.", "see its words"
     ),
     "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),
+    "E-TARGET-RUN": Code(
+        "The program was made for another machine than this one.",
+        'emit its code, or compile with target="host" to run it here',
+    ),
     "E-OPTION-VALUE": Code("An option has a value that it cannot take.", "see the allowed values"),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a loop that is not there, or is not legal here.",

@@ -1,0 +1,5 @@
+"""`python -m compiler`: the command line."""
+
+from compiler.cli import main
+
+main()

@@ -1,0 +1,151 @@
+"""From a graph to a program: specialise, passes, loops, memory, machine code; each step timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from time import perf_counter
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
+from compiler.ir.types import TensorType
+from compiler.passes.pipeline import Line, Pipeline, as_pipeline
+from compiler.passes.run import run_pipeline
+from compiler.runtime.build import build_program
+from compiler.runtime.built import Built, Stage
+from compiler.runtime.program import Program
+from compiler.targets.target import Target, by_name
+from compiler.trace import Event, Trace
+
+Progress = Callable[[str, Event | None], None]
+"""Called with the name of each step as it starts, and with the event after each pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `compile` was asked for, checked."""
+
+    pipeline: Pipeline
+    target: Target
+    keep_trace: bool = True
+    verify: bool = True
+    progress: Progress | None = None
+
+
+def compile(
+    graph: Graph | str | PathLike[str] | bytes,
+    pipeline: str | Pipeline | Sequence[Line] = "default",
+    target: str | Target = "host",
+    threads: int = 1,
+    precision: str = "f32",
+    inputs: Mapping[str, Sequence[int]] | None = None,
+    trace: bool = True,
+    progress: Progress | None = None,
+    verify: bool = True,
+) -> Program:
+    """Make a program of a graph (or of an ONNX file or its bytes).
+
+    `inputs` gives shapes where the model leaves dimensions open; without them machine code is made
+    at the first run with each set of shapes. `trace=False` does not keep what the passes did.
+    Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
+    E-OPTION-VALUE for what is not offered.
+    """
+    options = Options(
+        as_pipeline(pipeline),
+        target if isinstance(target, Target) else by_name(target),
+        trace,
+        verify,
+        progress,
+    )
+    _check_offered(threads, precision)
+    clock = Clock(options.progress)
+    if not isinstance(graph, Graph):
+        with clock.stage("import"):
+            graph = _load(graph)
+    if inputs:
+        with clock.stage("specialise"):
+            graph = specialize(graph, inputs)
+    if not has_open_inputs(graph):
+        return Program(graph, build(graph, options, clock), None)
+    source = graph
+    # The passes run now as well: what they do to open shapes is worth seeing, errors come early.
+    optimised, events = _run_passes(source, options, clock)
+    opened = Built(optimised, events, options.target, tuple(clock.stages))
+
+    def specialise(shapes: Mapping[str, Sequence[int]]) -> Built:
+        again = Clock(options.progress)
+        with again.stage("specialise"):
+            known = specialize(source, shapes)
+        return build(known, options, again)
+
+    return Program(source, opened, specialise)
+
+
+def has_open_inputs(graph: Graph) -> bool:
+    """Whether a tensor among the inputs has dimensions that only a run tells."""
+    return any(isinstance(v.type, TensorType) and not v.type.is_static for v in graph.inputs)
+
+
+def _load(source: str | PathLike[str] | bytes) -> Graph:
+    from compiler.frontend import load
+
+    return load(source)
+
+
+def _check_offered(threads: int, precision: str) -> None:
+    if threads != 1:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"programs run on one thread so far, got threads={threads}",
+            hint="leave threads at 1",
+        )
+    if precision != "f32":
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"code is made at f32 accuracy only so far, got precision={precision!r:.40}",
+            hint='leave precision at "f32"',
+        )
+
+
+@dataclass
+class Clock:
+    """Times the steps of a compilation and tells about them."""
+
+    progress: Progress | None = None
+    stages: list[Stage] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        """One step, from here to the end of the block."""
+        if self.progress is not None:
+            self.progress(name, None)
+        start = perf_counter()
+        yield
+        self.stages.append(Stage(name, perf_counter() - start))
+
+    def event(self, event: Event) -> None:
+        """A pass has ended."""
+        if self.progress is not None:
+            self.progress(event.name, event)
+
+
+def _run_passes(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Trace | None]:
+    with clock.stage("passes"):
+        optimised, trace = run_pipeline(
+            graph,
+            options.pipeline,
+            verify=options.verify,
+            keep_declined=options.keep_trace,
+            progress=clock.event,
+        )
+    return optimised, trace if options.keep_trace else None
+
+
+def build(source: Graph, options: Options, clock: Clock) -> Built:
+    """Everything from the passes to machine code, for a graph whose inputs have fixed shapes."""
+    graph, trace = _run_passes(source, options, clock)
+    built = build_program(graph, options.target, clock.stage)
+    return replace(built, trace=trace, stages=tuple(clock.stages))

@@ -1,0 +1,1 @@
+"""Everything that happens after compiling: arena, constants, launches, fallbacks, profile."""

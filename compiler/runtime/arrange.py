@@ -1,0 +1,147 @@
+"""Where every value of a program lies: arena, packed constants, or the caller's own arrays.
+
+Results are written straight into the arrays that `run` returns; inputs are read from the caller's
+arrays. All else that has a size known now lies in the arena; the rest is kept by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from compiler.ir.graph import Graph, Result
+from compiler.ir.types import TensorType
+from compiler.memory.buffer import Plan
+from compiler.memory.check import check_plan, check_steps
+from compiler.memory.in_place import overwritable
+from compiler.memory.lifetimes import Step, join_lifetimes, root_of
+from compiler.memory.plan import plan_memory
+from compiler.runtime.select import NativeWork, ViewWork, Work, in_memory
+
+Space = Literal["arena", "input", "output"]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value lies: a byte offset in the arena, or the number of an input or output."""
+
+    space: Space
+    offset: int
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """The places of a program's values and the plan behind them.
+
+    `copied` lists the results that `run` has to copy at the end (position, value); `scratch` gives
+    the arena offsets of a launch's temporaries by launch number and parameter.
+    """
+
+    places: Mapping[str, Place]
+    views: Mapping[str, str]
+    plan: Plan
+    copied: tuple[tuple[int, Result], ...]
+    scratch: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+
+
+def arrange(graph: Graph, works: Sequence[Work]) -> Arrangement:
+    """Give every value a place. The plan is checked by a checker that did not make it."""
+    views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
+    launches = [w for w in works if not isinstance(w, ViewWork)]
+    outside = {v.name: Place("input", i) for i, v in enumerate(graph.inputs) if in_memory(v.type)}
+    hosted, copied = _results(graph, launches, views)
+    outside.update(hosted)
+    steps = [_step(number, w, views) for number, w in enumerate(launches)]
+    late = tuple(dict.fromkeys(r.value for _, r in copied))
+    steps.append(Step(reads=tuple(v for v in late if root_of(v, views) not in outside)))
+    sizes = {
+        v.name: v.type.nbytes
+        for w in launches
+        for v in w.node.values()
+        if v.name not in outside and isinstance(v.type, TensorType) and in_memory(v.type)
+    }
+    steps = [_without(step, sizes, views) for step in steps]
+    lifetimes = join_lifetimes(steps, sizes, views)
+    plan = plan_memory(lifetimes.buffers)
+    places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
+    places.update(outside)
+    places.update({v: places[r] for v in views if (r := root_of(v, views)) in places})
+    scratch = {
+        (number, name.partition(":")[2]): plan.offset_of(name)
+        for number, step in enumerate(steps)
+        for name in step.scratch
+    }
+    _check(plan, steps, sizes, views, places)
+    return Arrangement(places, views, plan, tuple(copied), scratch, tuple(steps))
+
+
+def _results(
+    graph: Graph, launches: Sequence[Work], views: Mapping[str, str]
+) -> tuple[dict[str, Place], list[tuple[int, Result]]]:
+    """Values that are made directly in an output array, and results that are copied at the end."""
+    made = {v.name: v.type for w in launches for v in w.node.values()}
+    hosted: dict[str, Place] = {}
+    copied: list[tuple[int, Result]] = []
+    for position, result in enumerate(graph.results):
+        root = root_of(result.value, views)
+        t = made.get(root)
+        direct = isinstance(t, TensorType) and in_memory(t) and t.layout.is_plain
+        if direct and root not in hosted:
+            hosted[root] = Place("output", position)
+        else:
+            copied.append((position, result))
+    return hosted, copied
+
+
+def _step(number: int, work: Work, views: Mapping[str, str]) -> Step:
+    node = work.node
+    if not isinstance(work, NativeWork):
+        return Step(reads=node.reads, writes=tuple(filter(None, node.outputs)))
+    kernel = work.scheduled.kernel
+    values = {**work.lowered.operands, **work.lowered.results}
+    read = [p.name for p in kernel.params if p.role == "input"]
+    scratch = {f"{number}:{p.name}": p.nbytes for p in kernel.params if p.role == "temporary"}
+    over = {
+        values[y]: tuple(
+            values[x] for x in safe if not _needed(values[x], read, safe, values, views)
+        )
+        for y, safe in overwritable(kernel).items()
+    }
+    writes = tuple(values[p.name] for p in kernel.params if p.role == "output")
+    return Step(tuple(values[x] for x in read), writes, scratch, over)
+
+
+def _needed(
+    operand: str,
+    read: Sequence[str],
+    safe: Sequence[str],
+    values: Mapping[str, str],
+    views: Mapping[str, str],
+) -> bool:
+    """Whether a kernel gets an operand's memory also under a name that it must not lose."""
+    root = root_of(operand, views)
+    return any(root_of(values[x], views) == root for x in read if x not in safe)
+
+
+def _without(step: Step, sizes: Mapping[str, int], views: Mapping[str, str]) -> Step:
+    """The step with only what lies in the arena."""
+    reads = tuple(dict.fromkeys(r for r in step.reads if root_of(r, views) in sizes))
+    return Step(
+        reads, tuple(w for w in step.writes if w in sizes), step.scratch, step.may_overwrite
+    )
+
+
+def _check(
+    plan: Plan,
+    steps: Sequence[Step],
+    sizes: Mapping[str, int],
+    views: Mapping[str, str],
+    places: Mapping[str, Place],
+) -> None:
+    by_value = {v: (places[v].offset, n) for v, n in sizes.items()}
+    for step in steps:
+        by_value.update((s, (plan.offset_of(s), n)) for s, n in step.scratch.items())
+    faults = [*check_plan(plan), *check_steps(steps, by_value, views)]
+    assert not faults, "the memory plan is wrong: " + "; ".join(map(str, faults[:5]))

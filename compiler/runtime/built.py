@@ -1,0 +1,55 @@
+"""All that one compilation for fixed shapes made, from the graph to the machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.graph import Graph
+from compiler.loops.nodes import Kernel
+from compiler.memory.buffer import Plan
+from compiler.runtime.executable import Executable
+from compiler.runtime.kernels import KernelInfo
+from compiler.targets.target import Target
+from compiler.trace import Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of a compilation and how long it took."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Built:
+    """A graph with everything made of it. `functions` are the different kernels by symbol.
+
+    `is_compiled` is False where the shapes are still open: then only the graph is there.
+    """
+
+    graph: Graph
+    trace: Trace | None
+    target: Target
+    stages: tuple[Stage, ...] = ()
+    kernels: tuple[KernelInfo, ...] = ()
+    plan: Plan = field(default_factory=lambda: Plan(()))
+    functions: Mapping[str, Kernel] = field(default_factory=dict)
+    launches: Mapping[int, Any] = field(default_factory=dict)
+    llvm: str = ""
+    weight_bytes: int = 0
+    executable: Executable | None = None
+    library: Any = None
+    is_compiled: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long the compilation took."""
+        return sum(s.seconds for s in self.stages)
+
+
+def stage_seconds(stages: Sequence[Stage]) -> dict[str, float]:
+    """Seconds by stage name."""
+    return {s.name: s.seconds for s in stages}

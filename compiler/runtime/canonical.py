@@ -1,0 +1,84 @@
+"""Kernels under names that say nothing, so that equal ones are compiled once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from compiler.compute.scalar import Read, Scalar, rewrite, substitute
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.loops.nodes import Kernel, Loop, Prefetch, Statement, Store
+
+
+def canonical_text(kernel: Kernel) -> str:
+    """A text that is equal for kernels that differ in names only."""
+    return str(renamed(kernel, "kernel"))
+
+
+def renamed(kernel: Kernel, name: str) -> Kernel:
+    """The kernel under a name, with buffers and loop variables numbered in order."""
+    buffers = {p.name: f"b{i}" for i, p in enumerate(kernel.params)}
+    buffers.update((r.name, f"r{i}") for i, r in enumerate(kernel.registers))
+    renamer = _Renamer(buffers)
+    return Kernel(
+        name,
+        tuple(replace(p, name=buffers[p.name]) for p in kernel.params),
+        renamer.body(kernel.body),
+        tuple(replace(r, name=buffers[r.name]) for r in kernel.registers),
+    )
+
+
+@dataclass
+class _Renamer:
+    buffers: Mapping[str, str]
+    variables: dict[str, Expr] = field(default_factory=dict)
+    n_variables: int = 0
+
+    def body(self, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(map(self.statement, body))
+
+    def statement(self, s: Statement) -> Statement:
+        match s:
+            case Loop(var, start, stop, body, kind):
+                # Bounds belong to the scope outside the loop.
+                start, stop = self.expression(start), self.expression(stop)
+                fresh, before = f"i{self.n_variables}", self.variables.get(var)
+                self.n_variables += 1
+                self.variables[var] = affine.symbol(fresh)
+                inner = self.body(body)
+                if before is None:
+                    del self.variables[var]
+                else:
+                    self.variables[var] = before
+                return Loop(fresh, start, stop, inner, kind)
+            case Store(buffer, index, value):
+                return Store(self.buffers[buffer], self.index(index), self.value(value))
+            case Prefetch(buffer, index):
+                return Prefetch(self.buffers[buffer], self.index(index))
+
+    def expression(self, e: Expr) -> Expr:
+        return affine.substitute(e, self.variables)
+
+    def index(self, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(map(self.expression, index))
+
+    def value(self, value: Scalar) -> Scalar:
+        def change(part: Scalar) -> Scalar | None:
+            return (
+                replace(part, tensor=self.buffers[part.tensor]) if isinstance(part, Read) else None
+            )
+
+        return rewrite(substitute(value, self.variables), change)
+
+
+def symbol_name(label: str, taken: set[str]) -> str:
+    """A function name for machine code that is not taken yet, readable where possible."""
+    base = re.sub(r"\W", "_", label) or "kernel"
+    name, n = base, 1
+    while name in taken:
+        n += 1
+        name = f"{base}_{n}"
+    taken.add(name)
+    return name

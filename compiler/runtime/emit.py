@@ -1,0 +1,52 @@
+"""A program as text at each of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from compiler.codegen import jit
+from compiler.runtime.built import Built
+from compiler.runtime.kernels import KernelInfo
+
+KINDS = ("graph", "computation", "schedule", "loops", "llvm", "asm", "object", "memory")
+
+
+def emit(built: Built, kind: str) -> str | bytes:
+    """The program at one level; `object` is a relocatable file. `kind` is one of KINDS."""
+    match kind:
+        case "graph":
+            return f"{built.graph}\n"
+        case "computation":
+            return _joined(_per_function(built, lambda k: str(k.computation)))
+        case "schedule":
+            return _joined(_per_function(built, _schedule_text))
+        case "loops":
+            return _joined([str(k) for k in built.functions.values()])
+        case "llvm":
+            return built.llvm
+        case "asm":
+            return jit.assembly(built.llvm, built.target)
+        case "object":
+            return jit.object_code(built.llvm, built.target)
+        case "memory":
+            return f"{built.plan}\n"
+        case _:
+            raise AssertionError(f"{kind} is no kind")
+
+
+def _per_function(built: Built, text: Callable[[KernelInfo], str]) -> list[str]:
+    """A text for each different kernel, of the first launch that uses it."""
+    first: dict[str, KernelInfo] = {}
+    for k in built.kernels:
+        if k.native:
+            first.setdefault(k.symbol, k)
+    return [text(k) for k in first.values()]
+
+
+def _schedule_text(kernel: KernelInfo) -> str:
+    lines = [f"  {move}" for move in kernel.moves]
+    return "\n".join([f"schedule {kernel.symbol} {{", *lines, "}"])
+
+
+def _joined(parts: list[str]) -> str:
+    return "\n\n".join(parts) + "\n" if parts else ""

@@ -1,0 +1,295 @@
+"""A program for fixed shapes: machine code, packed constants, arena, and fallbacks in between."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.constant import Array
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.types import TensorType, Type
+from compiler.reference import reference
+from compiler.runtime.arrange import Arrangement
+from compiler.runtime.select import in_memory
+from compiler.runtime.storage import (
+    aligned_array,
+    aligned_bytes,
+    physical_view,
+    store_logical,
+    to_logical,
+)
+
+Entry = Callable[[int, int, int, int], None]
+"""Native code of one segment: arena, constants, inputs, outputs as addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeSegment:
+    """Launches that run in one native call. `kernels` are positions in the list of kernels."""
+
+    entry: Entry
+    kernels: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackSegment:
+    """One node that the reference runs. `graph` is the node as a graph of its own."""
+
+    graph: Graph
+    node: Node
+    kernels: tuple[int, ...]
+
+
+Segment = NativeSegment | FallbackSegment
+
+
+@dataclass(slots=True)
+class Workspace:
+    """What one run needs for itself: arena and the tables of input and output addresses."""
+
+    arena: Array
+    inputs: Any
+    outputs: Any
+    arena_address: int
+    inputs_address: int
+    outputs_address: int
+
+    @staticmethod
+    def of(arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
+        """A fresh one. Units: bytes."""
+        arena = aligned_bytes(max(arena_bytes, 1))
+        inputs = (ctypes.c_void_p * max(n_inputs, 1))()
+        outputs = (ctypes.c_void_p * max(n_outputs, 1))()
+        addresses = arena.ctypes.data, ctypes.addressof(inputs), ctypes.addressof(outputs)
+        return Workspace(arena, inputs, outputs, *addresses)
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one run: memory, arrays of the caller, and values that have no place."""
+
+    space: Workspace
+    inputs: list[Any]
+    outputs: list[Any]
+    kept: dict[str, Any] = field(default_factory=dict)
+
+
+class Executable:
+    """Runs a graph whose inputs have fixed shapes. May be called from several threads at once."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        arrangement: Arrangement,
+        segments: Sequence[Segment],
+        constants: Array,
+        keep: Any = None,
+    ) -> None:
+        self.graph = graph
+        self.arrangement = arrangement
+        self.segments = tuple(segments)
+        self.constants = constants
+        self._keep = keep
+        """What the entries' machine code lives in."""
+        self._constants_address = constants.ctypes.data
+        self._spaces: deque[Workspace] = deque()
+        self._inputs = tuple(_InputSpec.of(v) for v in graph.inputs)
+        self._outputs = _direct_outputs(graph, arrangement)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by name, in graph order, as new arrays; inputs must fit the graph."""
+        run = self._start(inputs)
+        try:
+            for segment in self.segments:
+                if isinstance(segment, NativeSegment):
+                    space = run.space
+                    segment.entry(
+                        space.arena_address,
+                        self._constants_address,
+                        space.inputs_address,
+                        space.outputs_address,
+                    )
+                else:
+                    self._fall_back(segment, run)
+            return self._finish(run)
+        finally:
+            self._spaces.append(run.space)
+
+    def timed(
+        self, inputs: Mapping[str, Any], launch: Callable[[int, Run, int], None], n_kernels: int
+    ) -> list[float]:
+        """Seconds of each kernel in one run; `launch(kernel, run, constants)` runs a native one."""
+        run = self._start(inputs)
+        seconds = [0.0] * n_kernels
+        try:
+            for segment in self.segments:
+                for number in segment.kernels:
+                    start = perf_counter()
+                    if isinstance(segment, NativeSegment):
+                        launch(number, run, self._constants_address)
+                    else:
+                        self._fall_back(segment, run)
+                    seconds[number] = perf_counter() - start
+            self._finish(run)
+        finally:
+            self._spaces.append(run.space)
+        return seconds
+
+    def _start(self, inputs: Mapping[str, Any]) -> Run:
+        try:
+            space = self._spaces.pop()
+        except IndexError:
+            space = Workspace.of(
+                self.arrangement.plan.peak_bytes, len(self._inputs), len(self._outputs)
+            )
+        given = [spec.accept(inputs[spec.name]) for spec in self._inputs]
+        for i, spec in enumerate(self._inputs):
+            if spec.is_array:
+                space.inputs[i] = given[i].ctypes.data
+        outputs: list[Any] = [None if t is None else aligned_array(t) for t in self._outputs]
+        for i, made in enumerate(outputs):
+            if made is not None:
+                space.outputs[i] = made.ctypes.data
+        return Run(space, given, outputs)
+
+    def _finish(self, run: Run) -> dict[str, Any]:
+        for position, result in self.arrangement.copied:
+            run.outputs[position] = self._copy(run, result)
+        return {r.name: value for r, value in zip(self.graph.results, run.outputs, strict=True)}
+
+    def _copy(self, run: Run, result: Result) -> Any:
+        constant = self.graph.constants.get(result.value)
+        if constant is not None:
+            return np.array(constant.array(), order="C")
+        t = self.graph.types[result.value]
+        return own(_shaped(self.value(run, result.value), t))
+
+    # Fallbacks
+
+    def value(self, run: Run, name: str) -> Any:
+        """A value in logical order: maybe a view of memory that later launches overwrite."""
+        constant = self.graph.constants.get(name)
+        if constant is not None:
+            return constant.array()
+        place = self.arrangement.places.get(name)
+        if place is None:
+            return self._kept(run, name)
+        t = self.graph.types[name]
+        assert isinstance(t, TensorType), f"{name} is {t} and has a place"
+        if place.space == "arena":
+            return to_logical(physical_view(run.space.arena, place.offset, t), t)
+        held = run.inputs if place.space == "input" else run.outputs
+        return _shaped(held[place.offset], t)
+
+    def _kept(self, run: Run, name: str) -> Any:
+        for i, spec in enumerate(self._inputs):
+            if spec.name == name:
+                return run.inputs[i]
+        return run.kept[name]
+
+    def _fall_back(self, segment: FallbackSegment, run: Run) -> None:
+        operands = {v.name: self.value(run, v.name) for v in segment.graph.inputs}
+        made = reference(segment.graph, operands)
+        for value in segment.node.values():
+            self._store(run, value, made[value.name])
+
+    def _store(self, run: Run, value: Value, made: Any) -> None:
+        place = self.arrangement.places.get(value.name)
+        if place is None:
+            # What the reference gives may be a view of an operand, whose memory is reused.
+            run.kept[value.name] = own(made)
+            return
+        t = value.type
+        assert isinstance(t, TensorType), f"{value.name} is {t} and has a place"
+        array = np.asarray(made)
+        _check_made(value, array)
+        if place.space == "arena":
+            store_logical(array, physical_view(run.space.arena, place.offset, t), t)
+        else:
+            np.copyto(run.outputs[place.offset].reshape(array.shape), array)
+
+
+def _shaped(value: Any, t: Type) -> Any:
+    """An array under the shape of a type: a view may lie in memory that has another shape."""
+    if isinstance(t, TensorType) and in_memory(t) and isinstance(value, np.ndarray):
+        return value.reshape(t.static_shape)
+    return value
+
+
+def own(value: Any) -> Any:
+    """The value with arrays of its own, lists included."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="C")
+    if isinstance(value, list):
+        return [own(v) for v in value]
+    return value
+
+
+def _check_made(value: Value, array: Array) -> None:
+    t = value.type
+    assert isinstance(t, TensorType), f"{value.name} is {t}"
+    if array.shape != t.static_shape or array.dtype != t.dtype.numpy:
+        raise CompileError(
+            "E-GRAPH-TYPE",
+            f"{value.name!r} is recorded as {t}, but running gave {array.dtype}{list(array.shape)}",
+            hint="the model states a wrong shape for this value; remove its value_info",
+        )
+
+
+def _direct_outputs(graph: Graph, arrangement: Arrangement) -> tuple[TensorType | None, ...]:
+    """The types of results that launches write straight into new arrays; None for copied ones."""
+    copied = {position for position, _ in arrangement.copied}
+    found: list[TensorType | None] = []
+    for position, result in enumerate(graph.results):
+        t = graph.types[result.value]
+        direct = position not in copied
+        assert not direct or isinstance(t, TensorType), f"{result.name} is {t}"
+        found.append(t if direct and isinstance(t, TensorType) else None)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _InputSpec:
+    """What `run` needs to know about one input."""
+
+    name: str
+    is_array: bool
+    dtype: Any
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def of(v: Value) -> _InputSpec:
+        t = v.type
+        if isinstance(t, TensorType) and in_memory(t):
+            return _InputSpec(v.name, True, t.dtype.numpy, t.static_shape)
+        return _InputSpec(v.name, False, None, ())
+
+    def accept(self, value: Any) -> Any:
+        """The value as native code can read it: a row-major, aligned array, copied only if not."""
+        if not self.is_array:
+            return value
+        array = np.asarray(value)
+        assert array.dtype == self.dtype, f"{self.name} has element type {array.dtype}"
+        assert array.shape == self.shape, f"{self.name} has shape {array.shape}"
+        if array.flags.c_contiguous and array.flags.aligned:
+            return array
+        return np.array(array, order="C")
+
+
+def fallback_graph(node: Node, graph: Graph) -> Graph:
+    """A node as a graph of its own, with everything it reads as inputs, in plain layouts."""
+    reads = dict.fromkeys(node.reads)
+    inputs = tuple(Value(r, _plain(graph.types[r])) for r in reads)
+    results = tuple(Result(v.name, v.name) for v in node.values())
+    return Graph(node.name or node.op, inputs, results, (node,))
+
+
+def _plain(t: Type) -> Type:
+    return t.logical if isinstance(t, TensorType) else t

@@ -1,0 +1,77 @@
+"""Seconds per kernel, measured in sequence inside whole runs, never on one hot kernel alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import Any
+
+from compiler.errors import CompileError
+from compiler.runtime.built import Built
+from compiler.runtime.executable import Run
+
+
+class Profile(dict[str, float]):
+    """Seconds by kernel name, in the order of the launches: the least of all runs.
+
+    `medians` has the medians by name, `runs` the seconds of every run, kernel by kernel. Each
+    figure includes about a microsecond for calling the kernel on its own.
+    """
+
+    def __init__(self, names: tuple[str, ...], runs: list[list[float]]) -> None:
+        super().__init__(
+            (n, min(times)) for n, times in zip(names, zip(*runs, strict=True), strict=True)
+        )
+        self.medians = {
+            n: median(times) for n, times in zip(names, zip(*runs, strict=True), strict=True)
+        }
+        self.runs = runs
+
+    @property
+    def minima(self) -> dict[str, float]:
+        """The least seconds by name."""
+        return dict(self)
+
+    @property
+    def seconds(self) -> float:
+        """The sum of the minima."""
+        return sum(self.values())
+
+
+def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
+    """Run `repeat` times and time each kernel. Errors: E-TARGET-RUN for code of another machine."""
+    executable = built.executable
+    if executable is None:
+        raise CompileError("E-TARGET-RUN", f"code for {built.target.name} cannot be timed here")
+    launches = _launchers(built)
+
+    def launch(number: int, run: Run, constants: int) -> None:
+        launches[number](run, constants)
+
+    runs = [executable.timed(inputs, launch, len(built.kernels)) for _ in range(repeat)]
+    return Profile(tuple(k.name for k in built.kernels), runs)
+
+
+def _launchers(built: Built) -> dict[int, Callable[[Run, int], None]]:
+    """A call of one kernel for every native launch."""
+    return {
+        number: _launcher(built.library.function(launch.symbol, len(launch.args)), launch.args)
+        for number, launch in built.launches.items()
+    }
+
+
+def _launcher(function: Callable[..., None], args: tuple[Any, ...]) -> Callable[[Run, int], None]:
+    places = tuple((a.space, a.offset) for a in args)
+
+    def call(run: Run, constants: int) -> None:
+        space = run.space
+        bases = {"arena": space.arena_address, "constants": constants}
+        pointers = [
+            bases[where] + offset
+            if where in bases
+            else (space.inputs if where == "input" else space.outputs)[offset]
+            for where, offset in places
+        ]
+        function(*pointers)
+
+    return call

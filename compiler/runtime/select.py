@@ -1,0 +1,151 @@
+"""How each node of a graph will run: as a view, as generated code, or by the reference."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compiler.compute.computation import Computation
+from compiler.compute.lower import Lowered, lower_node
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import DType, TensorType, Type
+from compiler.loops.limits import NotLowerable, check_kernel
+from compiler.schedule.policy import Scheduled, schedule
+
+if TYPE_CHECKING:
+    from compiler.targets.target import Target
+
+
+@dataclass(frozen=True, slots=True)
+class ViewWork:
+    """No work: the result is the operand's memory under another shape."""
+
+    node: Node
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class NativeWork:
+    """A node that generated code runs."""
+
+    node: Node
+    lowered: Lowered
+    scheduled: Scheduled
+
+
+@dataclass(frozen=True, slots=True)
+class FallbackWork:
+    """A node that the reference implementation runs, and why."""
+
+    node: Node
+    because: str
+
+
+Work = ViewWork | NativeWork | FallbackWork
+
+
+class Selector:
+    """Decides for one graph and target; equal computations are scheduled once."""
+
+    def __init__(self, graph: Graph, target: Target) -> None:
+        self.graph = graph
+        self.target = target
+        self._scheduled: dict[tuple[str, frozenset[str]], Scheduled] = {}
+
+    def works(self) -> Iterator[Work]:
+        """How each node will run, in order."""
+        for node in self.graph.nodes:
+            yield self.work(node)
+
+    def work(self, node: Node) -> Work:
+        """How one node will run."""
+        source = view_source(node, self.graph)
+        if source is not None:
+            return ViewWork(node, source)
+        obstacle = _obstacle(node, self.graph)
+        if obstacle:
+            return FallbackWork(node, obstacle)
+        lowered = lower_node(node, self.graph)
+        if lowered is None:
+            return FallbackWork(node, f"{_culprit(node)} has no lowering to loops")
+        try:
+            scheduled = self._schedule(lowered)
+        except NotLowerable as e:
+            return FallbackWork(node, str(e))
+        return NativeWork(node, lowered, scheduled)
+
+    def _schedule(self, lowered: Lowered) -> Scheduled:
+        computation = lowered.computation
+        constants = frozenset(
+            t for t, value in lowered.operands.items() if value in self.graph.constants
+        )
+        key = (_text(computation), constants)
+        if key not in self._scheduled:
+            found = schedule(computation, constants, self.target)
+            check_kernel(found.kernel)
+            self._scheduled[key] = found
+        return self._scheduled[key]
+
+
+def _text(computation: Computation) -> str:
+    """The computation without what does not matter to a schedule: the nodes it came from."""
+    return str(dataclasses.replace(computation, origins=()))
+
+
+def view_source(node: Node, graph: Graph) -> str | None:
+    """The value whose memory a node's result may share: same bytes, same order, plain layouts."""
+    operator = OPERATORS.get(node.op)
+    if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
+        return None
+    source = node.inputs[0]
+    before, after = graph.types.get(source), node.types[0]
+    if source in graph.constants or not (in_memory(before) and in_memory(after)):
+        return None
+    assert isinstance(before, TensorType), f"{source} is {before}"
+    assert isinstance(after, TensorType), f"{node.output} is {after}"
+    same = before.dtype is after.dtype and before.nbytes == after.nbytes
+    plain = before.layout.is_plain and after.layout.is_plain
+    return source if same and plain else None
+
+
+def in_memory(t: Type | None) -> bool:
+    """Whether values of a type are bytes of a size known now: what may lie in an arena."""
+    return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
+
+
+def _obstacle(node: Node, graph: Graph) -> str:
+    """Why a node cannot become a kernel, as far as types tell; "" when they allow it."""
+    types: Mapping[str, Type] = graph.types
+    for name, t in [*((i, types[i]) for i in node.inputs if i), *_outputs(node)]:
+        if not isinstance(t, TensorType):
+            return f"{name} is {t}, which is no tensor"
+        if not t.is_static:
+            return f"the shape of {name}, {t}, is known only when the program runs"
+        if t.dtype is DType.string:
+            return f"{name} holds strings"
+    return ""
+
+
+def _outputs(node: Node) -> Iterator[tuple[str, Type]]:
+    for value in node.values():
+        yield value.name, value.type
+
+
+def _culprit(node: Node) -> str:
+    """The operator inside a node that says nothing about its loops."""
+    inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
+    for n in inner:
+        operator = OPERATORS.get(n.op)
+        if operator is None or (operator.lower_fn is None and operator.decompose_fn is None):
+            return n.op
+    return node.op
+
+
+def open_types(graph: Graph) -> CompileError:
+    """The error for a step that needs every shape."""
+    names = [v.name for v in graph.inputs if not in_memory(v.type)]
+    return CompileError("E-SHAPE-OPEN", f"the inputs {', '.join(names)} leave dimensions open")

@@ -1,0 +1,77 @@
+"""Bytes and arrays: aligned memory, and tensors in layouts that are not row-major."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.constant import Array
+from compiler.ir.types import TensorType
+
+PAGE_BYTES = 2 << 20
+"""Large memory starts at a multiple of this, so that the system may use large pages."""
+
+LINE_BYTES = 64
+
+
+def aligned_bytes(nbytes: int) -> Array:
+    """Uninitialised bytes that start at a cache line; large ones at a large page."""
+    alignment = PAGE_BYTES if nbytes >= PAGE_BYTES else LINE_BYTES
+    raw = np.empty(nbytes + alignment, np.uint8)
+    start = -raw.ctypes.data % alignment
+    return raw[start : start + nbytes]
+
+
+def aligned_array(t: TensorType) -> Array:
+    """An uninitialised array of a static type in plain layout, starting at a cache line."""
+    shape = t.static_shape
+    return aligned_bytes(t.n_elements * t.dtype.nbytes).view(t.dtype.numpy).reshape(shape)
+
+
+def physical_view(memory: Array, offset: int, t: TensorType) -> Array:
+    """The bytes of a tensor in memory as an array of its physical shape."""
+    flat = memory[offset : offset + t.nbytes].view(t.dtype.numpy)
+    return flat.reshape(t.layout.physical_shape(t.static_shape))
+
+
+def to_logical(physical: Array, t: TensorType) -> Array:
+    """The tensor's elements in logical order: a view in plain layout, else a new array."""
+    if t.layout.is_plain:
+        return physical
+    inner = physical[_inside(t)]
+    n, c, *spatial = t.static_shape
+    if t.layout.block == 1:
+        return np.ascontiguousarray(inner)
+    # [N, C/b, spatial, b] -> [N, C/b, b, spatial] -> [N, C, spatial]
+    moved = np.moveaxis(inner, -1, 2).reshape(n, -1, *spatial)
+    return np.ascontiguousarray(moved[:, :c])
+
+
+def store_logical(array: Array, physical: Array, t: TensorType) -> None:
+    """Write a tensor's elements into memory of its layout, zeros into halo and padding."""
+    if t.layout.is_plain:
+        np.copyto(physical, array)
+        return
+    physical[...] = 0
+    inner = physical[_inside(t)]
+    n, c, *spatial = t.static_shape
+    block = t.layout.block
+    if block == 1:
+        inner[...] = array
+        return
+    whole, rest = divmod(c, block)
+    blocks = array[:, : whole * block].reshape(n, whole, block, *spatial)
+    inner[:, :whole] = np.moveaxis(blocks, 2, -1)
+    if rest:
+        inner[:, whole, ..., :rest] = np.moveaxis(array[:, whole * block :], 1, -1)
+
+
+def _inside(t: TensorType) -> tuple[slice, ...]:
+    """The part of the physical array that is no halo."""
+    rank = len(t.static_shape)
+    sizes = t.static_shape[2:]
+    halo = t.layout.halo_of(rank)
+    return (
+        slice(None),
+        slice(None),
+        *(slice(h, h + s) for h, s in zip(halo, sizes, strict=True)),
+    )
