@@ -1,0 +1,156 @@
+"""A real server and a real browser; pages fail their test when anything goes wrong in them."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+
+from tests.browser import chromium
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+SERVER_START_S = 60
+STEP_MS = 20_000
+"""How long one step may take: nothing is timed, this only ends a test that hangs."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a playground served as `make serve` serves it, with data of its own."""
+    folder = tmp_path_factory.mktemp("server")
+    address = f"http://127.0.0.1:{_free_port()}"
+    log_path = folder / "log.txt"
+    with log_path.open("w") as log:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "compiler", "serve"),
+                *("--host", "127.0.0.1", "--port", address.rpartition(":")[2]),
+                *("--data-folder", str(folder / "data")),
+            ],
+            cwd=REPOSITORY,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        _wait_until_served(address, process, log_path)
+        yield address
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    assert "Traceback" not in log_path.read_text(), log_path.read_text()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _wait_until_served(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + SERVER_START_S
+    while time.monotonic() < end:
+        assert process.poll() is None, f"the server ended: {log.read_text()}"
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)  # between two questions, until there is an answer
+    raise AssertionError(f"nothing is served after {SERVER_START_S} s: {log.read_text()}")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium.find()
+    # Never skipped: a suite without its browser tests would look green and be none.
+    assert path is not None, "no Chromium starts here: run `make browser`, or leave out -m browser"
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=path, args=chromium.flags(), headless=True
+        )
+        yield launched
+        launched.close()
+
+
+class Watch:
+    """Collects what a page must not do: errors in its console, failed or foreign requests."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.problems: list[str] = []
+        self._expected: list[re.Pattern[str]] = []
+        self._address = address
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.problems.append(f"uncaught: {error}"))
+        page.on("request", self._request)
+        page.on("requestfailed", self._failed)
+        page.on("response", self._response)
+
+    def expect(self, pattern: str) -> None:
+        """Problems that match are what this test is about; at least one must come."""
+        self._expected.append(re.compile(pattern))
+
+    def finish(self) -> None:
+        """Errors: AssertionError for a problem nobody expected, and for one that did not come."""
+        for pattern in self._expected:
+            assert any(pattern.search(p) for p in self.problems), (
+                f"{pattern.pattern} did not happen"
+            )
+        left = [p for p in self.problems if not any(e.search(p) for e in self._expected)]
+        assert not left, "\n".join(left)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.problems.append(f"console {message.type}: {message.text} {message.location}")
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith((self._address, "data:", "blob:")):
+            self.problems.append(f"asked another server: {request.url}")
+
+    def _failed(self, request: Request) -> None:
+        # A page that closes a stream of events or leaves a request behind is no failure.
+        if request.failure != "net::ERR_ABORTED":
+            self.problems.append(f"request failed: {request.url} {request.failure}")
+
+    def _response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.problems.append(f"answer {response.status}: {response.url}")
+
+
+@pytest.fixture
+def page(browser: Browser, server: str) -> Iterator[Page]:
+    """An empty page of its own; whatever goes wrong in it fails the test at its end."""
+    context = browser.new_context(
+        base_url=server, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
+    )
+    context.set_default_timeout(STEP_MS)
+    made = context.new_page()
+    watch = Watch(made, server)
+    made.watch = watch  # type: ignore[attr-defined]
+    yield made
+    context.close()
+    watch.finish()
+
+
+@pytest.fixture
+def watch(page: Page) -> Watch:
+    """What the page of this test is being watched for."""
+    return page.watch  # type: ignore[attr-defined]
