@@ -77,7 +77,11 @@ def _run(stage: Stage, memory: dict[str, Array], ranges: Ranges) -> None:
     # The value has one axis per index symbol; those that were reduced away have length 1 now.
     inner = tuple(position[a] for a in stage.reduce_axes)
     shape = [1 if d in inner else n for d, n in enumerate(sizes.values())]
-    target[tuple(np.broadcast_to(i, shape) for i in index)] = np.broadcast_to(value, shape)
+    full = np.broadcast_to(value, shape)
+    if index:
+        target[tuple(np.broadcast_to(i, shape) for i in index)] = full
+    else:
+        target[()] = full.reshape(())
 
 
 @dataclass

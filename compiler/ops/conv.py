@@ -1,0 +1,208 @@
+"""Convolution, as a direct sum over input channels and taps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import Dim, TensorType
+from compiler.ops.requirements import (
+    n_elements,
+    require_elements,
+    require_rank,
+    require_size,
+    rounded,
+    traffic,
+    wide,
+    widened,
+)
+from compiler.ops.window import (
+    check_window,
+    onnx_window,
+    output_dims,
+    resolve,
+    spatial_axes,
+    tap,
+    windows,
+)
+
+Ints = tuple[int, ...]
+
+
+def static_kernel(op_name: str, w: Tensor) -> Ints:
+    """The spatial sizes of weights. Errors: E-OP-SHAPE when one is open."""
+    kernel = [d for d in w.shape[2:] if isinstance(d, int)]
+    require(
+        len(kernel) == w.rank - 2, "E-OP-SHAPE", f"{op_name} needs a kernel of known size, {w.type}"
+    )
+    return tuple(kernel)
+
+
+@op(kind="contraction", exact=False)
+def conv(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    groups: int = 1,
+    auto_pad: str = "notset",
+) -> TensorType:
+    """Slide each filter over the image and sum the products of weights and elements under it.
+
+    out[n, o, y, x] = sum over i, ky, kx of x[n, i, s*y+d*ky-p, s*x+d*kx-p] * w[o, i, ky, kx] + b[o],
+    with 0 outside the image. Groups split input and output channels into separate convolutions; as
+    many groups as channels is a depthwise convolution.
+    Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, places...]; one to
+    three spatial axes. Pads are all beginnings, then all ends; `auto_pad` other than notset replaces
+    them.
+    Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows.
+    Source: ONNX Conv-22.
+    """
+    dtype = require_elements("conv", "float", x, w, b)
+    if x.type.shape is None:
+        return TensorType(dtype, None)
+    require_rank("conv", x, (3, 4, 5))
+    require_rank("conv", w, (x.rank,), "w")
+    kernel = static_kernel("conv", w)
+    check_window("conv", x.rank - 2, kernel, strides, pads, dilations, auto_pad)
+    require(groups >= 1, "E-OP-ATTRIBUTE", f"conv needs at least 1 group, got {groups}")
+    require_size("conv", f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups)
+    outputs = w.shape[0]
+    require(
+        not isinstance(outputs, int) or outputs % groups == 0,
+        "E-OP-SHAPE",
+        f"conv cannot split {outputs} output channels into {groups} groups",
+    )
+    if b is not None:
+        require_rank("conv", b, (1,), "b")
+        require_size("conv", "b", b.shape[0], outputs)
+    places = output_dims(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+    return TensorType(dtype, (x.shape[0], outputs, *places))
+
+
+@conv.reference
+def _(
+    x: Array,
+    w: Array,
+    b: Array | None = None,
+    *,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    groups: int,
+    auto_pad: str,
+) -> Array:
+    n, channels, *sizes = x.shape
+    kernel = w.shape[2:]
+    places = [int(p) for p in output_dims(sizes, kernel, strides, pads, dilations, auto_pad)]
+    window = resolve(sizes, kernel, strides, pads, dilations, auto_pad)
+    taps = windows(widened(x), window, places, 0)
+    d = len(sizes)
+    # [N, G, C/G, places, kernel] against [G, O/G, C/G, kernel]: one matrix product per group.
+    taps = taps.reshape(n, groups, channels // groups, *places, *kernel)
+    inner = (channels // groups) * window.n_taps
+    rows = np.moveaxis(taps, 2, 2 + d).reshape(n, groups, int(np.prod(places)), inner)
+    filters = widened(w).reshape(groups, w.shape[0] // groups, inner)
+    made = np.matmul(filters, np.swapaxes(rows, -1, -2)).reshape(n, w.shape[0], *places)
+    if b is not None:
+        made = made + widened(b).reshape(-1, *[1] * d)
+    return rounded(made, x)
+
+
+@conv.cost
+def _(x: TensorType, w: TensorType, b: TensorType | None = None, *, out: TensorType, **_: Any) -> Cost:
+    n_products = w.n_elements // max(w.static_shape[0], 1)
+    flops = (2 * n_products + (b is not None)) * n_elements(out)
+    return traffic([x, w, b], out, flops)
+
+
+@conv.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    w: Handle,
+    b: Handle | None,
+    out: Handle,
+    *,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    groups: int,
+    auto_pad: str,
+) -> None:
+    window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
+    n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
+    places = spatial_axes(k, out.shape[2:])
+    channel, inner = input_channel(k, o, out.shape[1], w.shape[1], groups)
+    taps = spatial_axes(k, window.kernel, "k")
+    element = tap(k, x, (n, channel), places, taps, window, out.shape[2:], 0)
+    weight = w[o, inner[0] if inner else 0, *taps]
+    product = k.convert(element, wide(x.dtype)) * k.convert(weight, wide(w.dtype))
+    total = k.sum(product, over=[*inner, *taps])
+    if b is not None:
+        total = total + k.convert(b[o], wide(b.dtype))
+    k.assign(out[n, o, *places], k.convert(total, out.dtype))
+
+
+def input_channel(
+    k: Lowering, o: Expr, n_outputs: int, n_inner: int, groups: int
+) -> tuple[Expr, list[Expr]]:
+    """Which input channel belongs to output channel `o`, and the index it is summed over.
+
+    With one input channel per group (depthwise) nothing is summed over channels.
+    """
+    if groups == 1:
+        i = k.axis(n_inner, "i")
+        return i, [i]
+    group = affine.floordiv(o, max(n_outputs // groups, 1))
+    if n_inner == 1:
+        return group, []
+    i = k.axis(n_inner, "i")
+    return group * n_inner + i, [i]
+
+
+def _window(n_spatial: int, **given: Any) -> dict[str, Any]:
+    plain = {"strides": (1,) * n_spatial, "pads": (0,) * (2 * n_spatial), "dilations": (1,) * n_spatial}
+    return {**plain, **given}
+
+
+@conv.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[2,3,5,7]", "f32[4,3,3,2]", "f32[4]"], _window(2)
+    yield ["f32[1,2,7,5]", "f32[3,2,3,3]"], _window(2, pads=(1, 0, 2, 1), strides=(2, 3))
+    yield ["f32[1,2,9,8]", "f32[3,2,3,2]"], _window(2, dilations=(3, 2), strides=(1, 2), pads=(1,) * 4)
+    yield ["f32[1,4,5,6]", "f32[6,2,3,3]", "f32[6]"], _window(2, groups=2, pads=(1,) * 4)
+    yield ["f32[2,3,5,4]", "f32[3,1,3,3]", "f32[3]"], _window(2, groups=3, pads=(1,) * 4)
+    yield ["f32[2,3,5,4]", "f32[6,1,3,1]"], _window(2, groups=3, strides=(2, 1))
+    yield ["f32[1,2,6,5]", "f32[3,2,3,2]"], _window(2, auto_pad="same_upper", strides=(2, 2))
+    yield ["f32[1,2,6,5]", "f32[3,2,4,2]"], _window(2, auto_pad="same_lower", strides=(1, 2))
+    yield ["f32[1,2,6,5]", "f32[3,2,3,2]"], _window(2, auto_pad="valid")
+    yield ["f32[2,3,5,7]", "f32[4,3,1,1]", "f32[4]"], _window(2)
+    yield ["f32[2,3,8]", "f32[4,3,3]", "f32[4]"], _window(1, pads=(2, 1))
+    yield ["f32[1,2,4,5,3]", "f32[3,2,2,3,2]"], _window(3, pads=(1, 0, 1, 0, 1, 0), strides=(1, 2, 1))
+    yield ["f32[0,3,5,7]", "f32[4,3,3,2]"], _window(2)
+    yield ["f16[1,2,5,4]", "f16[3,2,3,3]", "f16[3]"], _window(2, pads=(1,) * 4)
+
+
+@conv.onnx("Conv")
+def _(n: OnnxCall) -> Operand | None:
+    x, w = n.operand(0), n.operand(1)
+    assert x is not None
+    assert w is not None
+    if x.type.shape is None or w.type.shape is None or not 3 <= x.rank <= 5:
+        return None
+    if not all(isinstance(d, int) for d in w.shape[2:]):
+        return None
+    kernel: tuple[Dim, ...] = w.shape[2:]
+    window = onnx_window(n, [int(d) for d in kernel])
+    return conv(x, w, n.operand(2), groups=int(n.attr("group", 1)), **window)

@@ -1,0 +1,306 @@
+"""Transposed convolution, written as a gather: each output element sums what reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.compute.scalar import Scalar
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import Dim, TensorType
+from compiler.ops.conv import static_kernel
+from compiler.ops.requirements import (
+    require_elements,
+    require_rank,
+    require_size,
+    rounded,
+    traffic,
+    wide,
+    widened,
+)
+from compiler.ops.window import check_window, extent, onnx_window, spatial_axes
+
+Ints = tuple[int, ...]
+
+
+@op(kind="contraction", exact=False)
+def conv_transpose(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    output_padding: tuple[int, ...],
+    dilations: tuple[int, ...],
+    groups: int = 1,
+    output_shape: tuple[int, ...] = (),
+    auto_pad: str = "notset",
+) -> TensorType:
+    """Spread each element of the image over the window of a filter, and sum where windows overlap.
+
+    It is the transpose of the convolution with the same attributes: element y of x is added to the
+    elements s*y+d*ky-p of the result. Pads cut the result; `output_padding` adds rows at its end;
+    `output_shape` gives its spatial sizes instead of pads.
+    Shapes: x [N, C, spatial...], w [C, O/groups, kernel...], b [O].
+    Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows.
+    Source: ONNX ConvTranspose-22.
+    """
+    dtype = require_elements("conv_transpose", "float", x, w, b)
+    if x.type.shape is None:
+        return TensorType(dtype, None)
+    require_rank("conv_transpose", x, (3, 4, 5))
+    require_rank("conv_transpose", w, (x.rank,), "w")
+    n = x.rank - 2
+    kernel = static_kernel("conv_transpose", w)
+    check_window("conv_transpose", n, kernel, strides, pads, dilations, auto_pad)
+    require(
+        len(output_padding) == n and len(output_shape) in (0, n),
+        "E-OP-ATTRIBUTE",
+        f"conv_transpose needs {n} numbers in output_padding and output_shape",
+    )
+    require_size("conv_transpose", "channels of x", x.shape[1], w.shape[0])
+    channels = w.shape[0]
+    require(
+        groups >= 1 and (not isinstance(channels, int) or channels % groups == 0),
+        "E-OP-SHAPE",
+        f"conv_transpose cannot split {channels} channels into {groups} groups",
+    )
+    if b is not None:
+        require_rank("conv_transpose", b, (1,), "b")
+        require_size("conv_transpose", "b", b.shape[0], w.shape[1] * groups)
+    sizes = _sizes(
+        x.shape[2:], kernel, strides, pads, output_padding, dilations, output_shape, auto_pad
+    )
+    return TensorType(dtype, (x.shape[0], w.shape[1] * groups, *sizes))
+
+
+def _sizes(
+    dims: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Ints,
+    pads: Ints,
+    output_padding: Ints,
+    dilations: Ints,
+    output_shape: Ints,
+    auto_pad: str,
+) -> tuple[Dim, ...]:
+    """Spatial sizes of the result."""
+    if output_shape:
+        return output_shape
+    n = len(kernel)
+    made: list[Dim] = []
+    for d, size in enumerate(dims):
+        if auto_pad in ("same_upper", "same_lower"):
+            made.append(size * strides[d])
+            continue
+        cut = pads[d] + pads[n + d] if auto_pad == "notset" else 0
+        full = (size - 1) * strides[d] + output_padding[d] + extent(kernel[d], dilations[d])
+        made.append(full - cut)
+    return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
+
+
+def _begins(
+    dims: Sequence[int],
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Ints,
+    pads: Ints,
+    output_padding: Ints,
+    dilations: Ints,
+    output_shape: Ints,
+    auto_pad: str,
+) -> Ints:
+    """How many elements are cut off at the beginning of each spatial axis (negative: added)."""
+    if not output_shape and auto_pad in ("notset", "valid"):
+        return tuple(pads[: len(kernel)]) if auto_pad == "notset" else (0,) * len(kernel)
+    made: list[int] = []
+    for d, size in enumerate(dims):
+        full = (size - 1) * strides[d] + output_padding[d] + extent(kernel[d], dilations[d])
+        total = full - sizes[d]
+        made.append(total // 2 if auto_pad == "same_upper" else total - total // 2)
+    return tuple(made)
+
+
+@conv_transpose.reference
+def _(
+    x: Array,
+    w: Array,
+    b: Array | None = None,
+    *,
+    strides: Ints,
+    pads: Ints,
+    output_padding: Ints,
+    dilations: Ints,
+    groups: int,
+    output_shape: Ints,
+    auto_pad: str,
+) -> Array:
+    n, channels, *dims = x.shape
+    kernel = w.shape[2:]
+    rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
+    sizes = [int(s) for s in _sizes(dims, kernel, *rest)]
+    begins = _begins(dims, sizes, kernel, *rest)
+    image = widened(x).reshape(n, groups, channels // groups, *dims)
+    filters = widened(w).reshape(groups, channels // groups, *w.shape[1:])
+    made = np.zeros((n, groups, w.shape[1], *sizes), image.dtype)
+    for at in np.ndindex(*kernel):
+        weights = filters[(slice(None),) * 3 + at]
+        spread = np.einsum("ngi...,gio->ngo...", image, weights)
+        source, target = [slice(None)] * 3, [slice(None)] * 3
+        for d, t in enumerate(at):
+            # Element y lands on stride*y + offset; keep those inside the result.
+            offset = t * dilations[d] - begins[d]
+            first = max(0, -(offset // strides[d]))
+            last = min(dims[d], (sizes[d] - 1 - offset) // strides[d] + 1)
+            start = first * strides[d] + offset
+            count = max(last - first, 0)
+            source.append(slice(first, first + count))
+            target.append(slice(start, start + count * strides[d], strides[d]))
+        if all(s.start < s.stop for s in source[3:]):
+            made[tuple(target)] += spread[tuple(source)]
+    made = made.reshape(n, groups * w.shape[1], *sizes)
+    if b is not None:
+        made = made + widened(b).reshape(-1, *[1] * len(dims))
+    return rounded(made, x)
+
+
+@conv_transpose.cost
+def _(x: TensorType, w: TensorType, b: TensorType | None = None, *, out: TensorType, **_: Any) -> Cost:
+    per_element = w.n_elements // max(w.static_shape[0], 1)
+    flops = 2 * x.n_elements * per_element + (out.n_elements if b else 0)
+    return traffic([x, w, b], out, flops)
+
+
+@conv_transpose.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    w: Handle,
+    b: Handle | None,
+    out: Handle,
+    *,
+    strides: Ints,
+    pads: Ints,
+    output_padding: Ints,
+    dilations: Ints,
+    groups: int,
+    output_shape: Ints,
+    auto_pad: str,
+) -> None:
+    rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
+    begins = _begins(x.shape[2:], out.shape[2:], w.shape[2:], *rest)
+    n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
+    places = spatial_axes(k, out.shape[2:])
+    n_inner, n_outer = w.shape[0] // groups, w.shape[1]
+    inner = [k.axis(n_inner, "i")] if n_inner > 1 or groups == 1 else []
+    group = affine.floordiv(o, max(n_outer, 1)) if groups > 1 else 0
+    channel = group * n_inner + (inner[0] if inner else 0)
+    outer = affine.mod(o, max(n_outer, 1)) if groups > 1 else o
+    spans = [
+        -(-size // step) if dilation == 1 else size
+        for size, step, dilation in zip(w.shape[2:], strides, dilations, strict=True)
+    ]
+    taps = spatial_axes(k, spans, "k")
+    sources: list[Expr] = []
+    filters: list[Expr] = []
+    inside_image: list[tuple[Expr, int]] = []
+    inside_filter: list[tuple[Expr, int]] = []
+    for d, size in enumerate(x.shape[2:]):
+        place = places[d] + begins[d]
+        source, at = _reached(place, taps[d], strides[d], dilations[d])
+        ranges = {str(places[d]): (0, out.shape[2 + d] - 1), str(taps[d]): (0, spans[d] - 1)}
+        if not _always_inside(source, size, ranges):
+            inside_image.append((source, size))
+        if dilations[d] > 1 and strides[d] > 1:
+            inside_image.append((affine.mod(place - taps[d] * dilations[d], strides[d]), 1))
+        if not _always_inside(at, w.shape[2 + d], ranges):
+            inside_filter.append((at, w.shape[2 + d]))
+        sources.append(source)
+        filters.append(at)
+    element: Scalar = x[n, channel, *sources]
+    if inside_image:
+        element = k.inside(inside_image, element, 0)
+    weight = k.convert(w[channel, outer, *filters], wide(w.dtype))
+    product: Scalar = k.convert(element, wide(x.dtype)) * weight
+    if inside_filter:
+        product = k.inside(inside_filter, product, 0)
+    total = k.sum(product, over=[*inner, *taps])
+    if b is not None:
+        total = total + k.convert(b[o], wide(b.dtype))
+    k.assign(out[n, o, *places], k.convert(total, out.dtype))
+
+
+def _reached(place: Expr, tap: Expr, stride: int, dilation: int) -> tuple[Expr, Expr]:
+    """Which element of the image meets which tap of the filter at one place of the result.
+
+    Element y lands on stride*y + dilation*t. Without dilation only every stride-th tap can reach a
+    place, beginning at its remainder: the index runs over those alone. With both, it runs over all
+    taps and the caller tests that the division has no remainder.
+    """
+    if dilation == 1:
+        return affine.floordiv(place, stride) - tap, tap * stride + affine.mod(place, stride)
+    return affine.floordiv(place - tap * dilation, stride), tap
+
+
+def _always_inside(e: Expr, size: int, ranges: dict[str, affine.Range]) -> bool:
+    low, high = affine.bounds(e, ranges)
+    return low >= 0 and high < size
+
+
+@conv_transpose.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[2,3,4,5]", "f32[3,4,3,2]", "f32[4]"], _attrs(2)
+    yield ["f32[1,3,4,5]", "f32[3,2,2,2]", "f32[2]"], _attrs(2, strides=(2, 2))
+    yield (
+        ["f32[1,2,4,3]", "f32[2,3,3,4]"],
+        _attrs(2, strides=(2, 3), pads=(1, 0, 0, 2), output_padding=(1, 2)),
+    )
+    yield ["f32[1,2,4,3]", "f32[2,3,3,2]"], _attrs(2, strides=(2, 3), dilations=(3, 2))
+    yield ["f32[1,2,4,3]", "f32[2,3,3,2]"], _attrs(2, dilations=(3, 2), pads=(1, 1, 2, 0))
+    yield ["f32[1,4,3,4]", "f32[4,3,3,3]", "f32[6]"], _attrs(2, groups=2, strides=(2, 1))
+    yield ["f32[1,3,3,4]", "f32[3,1,3,3]", "f32[3]"], _attrs(2, groups=3, strides=(2, 2))
+    yield ["f32[1,2,3,4]", "f32[2,3,3,3]"], _attrs(2, strides=(3, 2), output_shape=(10, 8))
+    yield ["f32[1,2,3,4]", "f32[2,3,3,3]"], _attrs(2, strides=(2, 2), auto_pad="same_upper")
+    yield ["f32[1,2,3,4]", "f32[2,3,4,2]"], _attrs(2, strides=(2, 2), auto_pad="same_lower")
+    yield ["f32[1,2,3,4]", "f32[2,3,2,3]"], _attrs(2, strides=(4, 4))
+    yield ["f32[2,3,5]", "f32[3,2,4]"], _attrs(1, strides=(2,), pads=(1, 1))
+    yield ["f32[1,2,2,3,2]", "f32[2,2,2,3,2]"], _attrs(3, strides=(2, 1, 2))
+    yield ["f32[0,3,4,5]", "f32[3,4,3,2]"], _attrs(2)
+    yield ["f16[1,2,3,3]", "f16[2,2,2,2]", "f16[2]"], _attrs(2, strides=(2, 2))
+
+
+def _attrs(n_spatial: int, **given: Any) -> dict[str, Any]:
+    ones = (1,) * n_spatial
+    plain = {"strides": ones, "dilations": ones, "pads": (0,) * (2 * n_spatial)}
+    return {**plain, "output_padding": (0,) * n_spatial, **given}
+
+
+@conv_transpose.onnx("ConvTranspose")
+def _(n: OnnxCall) -> Operand | None:
+    x, w = n.operand(0), n.operand(1)
+    assert x is not None
+    assert w is not None
+    if x.type.shape is None or w.type.shape is None or not 3 <= x.rank <= 5:
+        return None
+    if not all(isinstance(d, int) for d in w.shape[2:]):
+        return None
+    window = onnx_window(n, [int(d) for d in w.shape[2:]])
+    n_spatial = x.rank - 2
+    output_shape = tuple(n.attr("output_shape") or ())
+    return conv_transpose(
+        x,
+        w,
+        n.operand(2),
+        output_padding=tuple(n.attr("output_padding") or (0,) * n_spatial),
+        groups=int(n.attr("group", 1)),
+        # Some exporters give batch and channels too.
+        output_shape=output_shape[-n_spatial:],
+        **window,
+    )

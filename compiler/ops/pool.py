@@ -1,0 +1,389 @@
+"""Pooling: the largest, the mean or the norm of the elements in each window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.compute.evaluate import neutral
+from compiler.compute.scalar import Scalar
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.types import DType, TensorType
+from compiler.ops.requirements import (
+    n_elements,
+    require_elements,
+    require_rank,
+    rounded,
+    traffic,
+    wide,
+    widened,
+)
+from compiler.ops.window import (
+    Window,
+    check_window,
+    onnx_window,
+    output_dims,
+    resolve,
+    spatial_axes,
+    tap,
+    windows,
+)
+
+Ints = tuple[int, ...]
+
+
+def _pooled(
+    op_name: str,
+    x: Tensor,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+) -> TensorType:
+    if x.type.shape is None:
+        return x.type
+    require_rank(op_name, x, (3, 4, 5))
+    check_window(op_name, x.rank - 2, kernel, strides, pads, dilations, auto_pad)
+    places = output_dims(x.shape[2:], kernel, strides, pads, dilations, auto_pad, ceil_mode)
+    return TensorType(x.dtype, (*x.shape[:2], *places))
+
+
+def _places(x: Array, kernel: Ints, ceil_mode: bool, rest: Sequence[Any]) -> list[int]:
+    return [int(p) for p in output_dims(x.shape[2:], kernel, *rest, ceil_mode)]
+
+
+def _tap_axes(n_spatial: int) -> Ints:
+    return tuple(range(-n_spatial, 0))
+
+
+def _pool_cost(x: TensorType, *, out: TensorType, kernel: Ints, **_: Any) -> Cost:
+    return traffic([x], out, int(np.prod(kernel)) * n_elements(out))
+
+
+def _grid(k: Lowering, out: Handle, window: Window) -> tuple[list[Expr], list[Expr], list[Expr]]:
+    """Indices of batch and channel, of the places, and of the taps."""
+    outer = [k.axis(out.shape[0], "n"), k.axis(out.shape[1], "c")]
+    return outer, spatial_axes(k, out.shape[2:]), spatial_axes(k, window.kernel, "k")
+
+
+@op(kind="reduction")
+def max_pool(
+    x: Tensor,
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    ceil_mode: bool = False,
+    auto_pad: str = "notset",
+) -> TensorType:
+    """The largest element of each window; what lies outside the image does not count.
+
+    Shapes: x [N, C, spatial...] with one to three spatial axes; pads are all beginnings, then all
+    ends. With `ceil_mode` a last window may stick out behind the image, but not start there.
+    Errors: E-OP-ATTRIBUTE for windows that are no windows.
+    Source: ONNX MaxPool-22.
+    """
+    require_elements("max_pool", "number", x)
+    return _pooled("max_pool", x, kernel, strides, pads, dilations, ceil_mode, auto_pad)
+
+
+@max_pool.reference
+def _(
+    x: Array,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+) -> Array:
+    rest = (strides, pads, dilations, auto_pad)
+    lowest = neutral("max", DType.from_numpy(x.dtype))
+    window = resolve(x.shape[2:], kernel, *rest)
+    taps = windows(x, window, _places(x, kernel, ceil_mode, rest), lowest)
+    return taps.max(axis=_tap_axes(len(kernel)))
+
+
+max_pool.cost(_pool_cost)
+
+
+@max_pool.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    out: Handle,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+) -> None:
+    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+    outer, places, taps = _grid(k, out, window)
+    lowest = neutral("max", x.dtype).item()
+    element = tap(k, x, outer, places, taps, window, out.shape[2:], lowest)
+    k.assign(out[*outer, *places], k.reduce("max", element, over=taps))
+
+
+@op(kind="reduction", exact=False)
+def average_pool(
+    x: Tensor,
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    ceil_mode: bool = False,
+    auto_pad: str = "notset",
+    count_include_pad: bool = False,
+) -> TensorType:
+    """The mean of the elements of each window.
+
+    Elements outside the image count as zeros with `count_include_pad`, else not at all; what
+    `ceil_mode` adds behind the padding never counts.
+    Shapes: as for max_pool.
+    Errors: E-OP-ATTRIBUTE for windows that are no windows.
+    Source: ONNX AveragePool-22.
+    """
+    require_elements("average_pool", "float", x)
+    return _pooled("average_pool", x, kernel, strides, pads, dilations, ceil_mode, auto_pad)
+
+
+def _counted_range(size: int, d: int, w: Window, count_include_pad: bool) -> tuple[int, int]:
+    """Half-open range of positions along an axis that count in the mean."""
+    if count_include_pad:
+        return -w.pads_begin[d], size + w.pads_end[d]
+    return 0, size
+
+
+@average_pool.reference
+def _(
+    x: Array,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+    count_include_pad: bool,
+) -> Array:
+    rest = (strides, pads, dilations, auto_pad)
+    window = resolve(x.shape[2:], kernel, *rest)
+    places = _places(x, kernel, ceil_mode, rest)
+    counts = np.ones((), np.float64)
+    for d, size in enumerate(x.shape[2:]):
+        at = np.arange(places[d])[:, None] * strides[d] - window.pads_begin[d]
+        at = at + np.arange(kernel[d]) * dilations[d]
+        low, high = _counted_range(size, d, window, count_include_pad)
+        counts = np.multiply.outer(counts, ((at >= low) & (at < high)).sum(axis=1))
+    total = windows(widened(x), window, places, 0).sum(axis=_tap_axes(len(kernel)))
+    with np.errstate(all="ignore"):
+        return rounded(total / counts.astype(total.dtype), x)
+
+
+average_pool.cost(_pool_cost)
+
+
+@average_pool.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    out: Handle,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+    count_include_pad: bool,
+) -> None:
+    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+    outer, places, taps = _grid(k, out, window)
+    element = tap(k, x, outer, places, taps, window, out.shape[2:], 0)
+    dtype = wide(x.dtype)
+    total: Scalar = k.sum(k.convert(element, dtype), over=taps)
+    fixed, varying = 1, []
+    for d, size in enumerate(x.shape[2:]):
+        count = _count(places[d], out.shape[2 + d], d, size, window, count_include_pad)
+        if isinstance(count, int):
+            fixed *= count
+        else:
+            varying.append(k.index(count, dtype))
+    for count in varying:
+        total = total / count
+    if fixed != 1:
+        total = total * (1 / fixed if fixed else float("nan"))
+    k.assign(out[*outer, *places], k.convert(total, out.dtype))
+
+
+def _count(
+    place: Expr, n_places: int, d: int, size: int, w: Window, count_include_pad: bool
+) -> Expr:
+    """How many taps of the window at a place count, along one axis."""
+    low, high = _counted_range(size, d, w, count_include_pad)
+    start, step = place * w.strides[d] - w.pads_begin[d], w.dilations[d]
+    first = affine.maximum(-affine.floordiv(start - low, step), 0)
+    end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
+    return affine.simplify(end - first, {str(place): (0, max(n_places - 1, 0))})
+
+
+@op(kind="reduction", exact=False)
+def lp_pool(
+    x: Tensor,
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    p: int = 2,
+    ceil_mode: bool = False,
+    auto_pad: str = "notset",
+) -> TensorType:
+    """The p-norm of the elements of each window: (sum of |x|**p)**(1/p).
+
+    Shapes: as for max_pool.
+    Errors: E-OP-ATTRIBUTE for windows that are no windows, or p below 1.
+    Source: ONNX LpPool-22.
+    """
+    require_elements("lp_pool", "float", x)
+    require(p >= 1, "E-OP-ATTRIBUTE", f"lp_pool needs p of at least 1, got {p}")
+    return _pooled("lp_pool", x, kernel, strides, pads, dilations, ceil_mode, auto_pad)
+
+
+@lp_pool.reference
+def _(
+    x: Array,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    p: int,
+    ceil_mode: bool,
+    auto_pad: str,
+) -> Array:
+    rest = (strides, pads, dilations, auto_pad)
+    places = _places(x, kernel, ceil_mode, rest)
+    taps = windows(np.abs(widened(x)) ** p, resolve(x.shape[2:], kernel, *rest), places, 0)
+    return rounded(taps.sum(axis=_tap_axes(len(kernel))) ** (1 / p), x)
+
+
+lp_pool.cost(_pool_cost)
+
+
+@lp_pool.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    out: Handle,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    p: int,
+    ceil_mode: bool,
+    auto_pad: str,
+) -> None:
+    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+    outer, places, taps = _grid(k, out, window)
+    dtype = wide(x.dtype)
+    element = k.abs(k.convert(tap(k, x, outer, places, taps, window, out.shape[2:], 0), dtype))
+    total: Scalar = k.sum(_to_the(k, element, p), over=taps)
+    if p == 2:
+        total = k.sqrt(total)
+    elif p > 2:
+        total = k.pow(total, 1 / p)
+    k.assign(out[*outer, *places], k.convert(total, out.dtype))
+
+
+def _to_the(k: Lowering, x: Scalar, p: int) -> Scalar:
+    if p == 1:
+        return x
+    return x * x if p == 2 else k.pow(x, float(p))
+
+
+# Samples and ONNX
+
+
+def _window_samples(**extra: Any) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    def attrs(*kernel: int, **given: Any) -> dict[str, Any]:
+        n = len(kernel)
+        plain = {"strides": (1,) * n, "pads": (0,) * (2 * n), "dilations": (1,) * n}
+        return {"kernel": kernel, **plain, **extra, **given}
+
+    yield ["f32[2,3,5,7]"], attrs(3, 2)
+    yield ["f32[1,2,7,6]"], attrs(3, 2, strides=(2, 3), pads=(1, 0, 1, 1))
+    yield ["f32[1,2,8,6]"], attrs(3, 3, strides=(2, 2), ceil_mode=True)
+    yield ["f32[1,2,7,6]"], attrs(3, 2, strides=(3, 3), pads=(1, 1, 1, 1), ceil_mode=True)
+    yield ["f32[1,2,8,7]"], attrs(2, 3, dilations=(3, 2), pads=(1, 2, 0, 1))
+    yield ["f32[1,2,7,6]"], attrs(3, 2, strides=(2, 2), auto_pad="same_upper")
+    yield ["f32[1,2,6,6]"], attrs(3, 2, strides=(2, 1), auto_pad="same_lower")
+    yield ["f32[1,2,7,6]"], attrs(3, 2, auto_pad="valid")
+    yield ["f32[2,3,7]"], attrs(3, strides=(2,), pads=(1, 1))
+    yield ["f32[1,2,4,5,3]"], attrs(2, 3, 2, pads=(1, 1, 0, 0, 1, 1))
+    yield ["f32[0,3,5,7]"], attrs(3, 2)
+    yield ["f16[1,2,5,5]"], attrs(2, 2)
+
+
+@max_pool.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield from _window_samples()
+    holed = np.arange(30, dtype=np.float32).reshape(1, 1, 5, 6)
+    holed[0, 0, 2, 3], holed[0, 0, 0, 0] = np.nan, -np.inf
+    yield [holed], {"kernel": (2, 2), "strides": (1, 2), "pads": (0,) * 4, "dilations": (1, 1)}
+    yield ["u8[1,2,5,5]"], {"kernel": (2, 2), "strides": (2, 2), "pads": (1,) * 4, "dilations": (1, 1)}
+    yield ["i8[1,2,5,5]"], {"kernel": (2, 2), "strides": (2, 2), "pads": (1,) * 4, "dilations": (1, 1)}
+
+
+@average_pool.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    for count_include_pad in (False, True):
+        yield from _window_samples(count_include_pad=count_include_pad)
+
+
+@lp_pool.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    for p in (1, 2, 3):
+        yield from _window_samples(p=p)
+
+
+def _import(n: OnnxCall, operator: Operator, **extra: Any) -> Operand | None:
+    x = n.operand(0)
+    assert x is not None
+    kernel = tuple(n.attr("kernel_shape"))
+    if n.n_outputs > 1 or x.type.shape is None or not 3 <= x.rank <= 5:
+        return None
+    ceil_mode = bool(n.attr("ceil_mode", 0))
+    return operator(x, kernel=kernel, ceil_mode=ceil_mode, **extra, **onnx_window(n, kernel))
+
+
+@max_pool.onnx("MaxPool")
+def _(n: OnnxCall) -> Operand | None:
+    """The second output (where the largest elements lie) is left to the reference."""
+    return _import(n, max_pool)
+
+
+@average_pool.onnx("AveragePool")
+def _(n: OnnxCall) -> Operand | None:
+    return _import(n, average_pool, count_include_pad=bool(n.attr("count_include_pad", 0)))
+
+
+@lp_pool.onnx("LpPool")
+def _(n: OnnxCall) -> Operand | None:
+    p = n.attr("p", 2)
+    return _import(n, lp_pool, p=int(p)) if p == int(p) else None

@@ -1,0 +1,225 @@
+"""Windows that slide over the spatial axes of an image: what convolution and pooling share.
+
+Pads are in ONNX's order: all beginnings, then all ends. `auto_pad` says how to choose them from the
+sizes instead; it stays an attribute until the sizes are numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.compute.scalar import Scalar
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array, OnnxCall
+from compiler.ir.types import Dim
+
+AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
+
+SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
+"""Names of spatial axes by their number; the taps of a window have a `k` before."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window with its steps, for each spatial axis. `pads_end` only matters for output sizes."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads_begin: tuple[int, ...]
+    pads_end: tuple[int, ...]
+
+    @property
+    def n_taps(self) -> int:
+        """Elements in one window."""
+        return int(np.prod(self.kernel))
+
+
+def check_window(
+    op_name: str,
+    n_spatial: int,
+    kernel: Sequence[Dim],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> None:
+    """Errors: E-OP-ATTRIBUTE when an attribute has the wrong length or an impossible value."""
+    for what, values, n in (
+        ("kernel", kernel, n_spatial),
+        ("strides", strides, n_spatial),
+        ("dilations", dilations, n_spatial),
+        ("pads", pads, 2 * n_spatial),
+    ):
+        require(
+            len(values) == n,
+            "E-OP-ATTRIBUTE",
+            f"{op_name} needs {n} {what} for {n_spatial} spatial axes, got {list(values)}",
+        )
+        least = 0 if what == "pads" else 1
+        require(
+            all(not isinstance(v, int) or v >= least for v in values),
+            "E-OP-ATTRIBUTE",
+            f"{op_name} needs {what} of at least {least}, got {list(values)}",
+        )
+    require(
+        auto_pad in AUTO_PADS,
+        "E-OP-ATTRIBUTE",
+        f"{op_name} needs auto_pad as one of {', '.join(AUTO_PADS)}, got {auto_pad!r}",
+    )
+
+
+def extent(kernel: int, dilation: int) -> int:
+    """How many elements a window spans."""
+    return dilation * (kernel - 1) + 1
+
+
+def output_dims(
+    dims: Sequence[Dim],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    ceil_mode: bool = False,
+) -> tuple[Dim, ...]:
+    """How many places a window has along each spatial axis.
+
+    Source: ONNX Conv-11 and MaxPool-12; with `ceil_mode` no window starts behind the image.
+    """
+    n = len(kernel)
+    made: list[Dim] = []
+    for d, size in enumerate(dims):
+        stride, span = strides[d], extent(kernel[d], dilations[d])
+        begin, end = (pads[d], pads[n + d]) if auto_pad == "notset" else (0, 0)
+        if auto_pad in ("same_upper", "same_lower"):
+            made.append(affine.floordiv(size + stride - 1, stride))
+            continue
+        room = size + begin + end - span
+        if ceil_mode:
+            places = affine.floordiv(room + stride - 1, stride) + 1
+            started = affine.floordiv(size + begin - 1, stride) + 1
+            made.append(affine.minimum(places, started))
+        else:
+            made.append(affine.floordiv(room, stride) + 1)
+    return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
+
+
+def resolve(
+    dims: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> Window:
+    """The window with pads as numbers. Shapes: `dims` are the spatial sizes of the input."""
+    begin, end = resolve_pads(dims, kernel, strides, pads, dilations, auto_pad)
+    return Window(tuple(kernel), tuple(strides), tuple(dilations), begin, end)
+
+
+def resolve_pads(
+    dims: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Beginnings and ends of the padding that `auto_pad` stands for with these sizes.
+
+    `same_upper` puts the odd element at the end, `same_lower` at the beginning.
+    """
+    n = len(kernel)
+    if auto_pad == "notset":
+        return tuple(pads[:n]), tuple(pads[n:])
+    if auto_pad == "valid":
+        return (0,) * n, (0,) * n
+    begin: list[int] = []
+    end: list[int] = []
+    for d, size in enumerate(dims):
+        places = -(-size // strides[d])
+        total = max((places - 1) * strides[d] + extent(kernel[d], dilations[d]) - size, 0)
+        smaller, larger = total // 2, total - total // 2
+        begin.append(smaller if auto_pad == "same_upper" else larger)
+        end.append(larger if auto_pad == "same_upper" else smaller)
+    return tuple(begin), tuple(end)
+
+
+def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
+    """The window attributes of an ONNX node, defaults filled in."""
+    n_spatial = len(kernel)
+    return {
+        "strides": tuple(n.attr("strides") or (1,) * n_spatial),
+        "pads": tuple(n.attr("pads") or (0,) * (2 * n_spatial)),
+        "dilations": tuple(n.attr("dilations") or (1,) * n_spatial),
+        "auto_pad": str(n.attr("auto_pad", "NOTSET")).lower(),
+    }
+
+
+# The windows of an array, for references
+
+
+def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
+    """A view with the taps of every window as last axes.
+
+    Shapes: x [N, C, spatial...] gives [N, C, places..., kernel...]; `fill` stands outside the image.
+    """
+    widths: list[tuple[int, int]] = []
+    for d, size in enumerate(x.shape[2:]):
+        needed = (places[d] - 1) * w.strides[d] + extent(w.kernel[d], w.dilations[d])
+        behind = max(needed - size - w.pads_begin[d], 0)
+        widths.append((w.pads_begin[d], behind))
+    padded = np.pad(x, [(0, 0), (0, 0), *widths], constant_values=fill)
+    outer = padded.strides[2:]
+    return np.lib.stride_tricks.as_strided(
+        padded,
+        (*x.shape[:2], *places, *w.kernel),
+        (
+            *padded.strides[:2],
+            *(s * stride for s, stride in zip(outer, w.strides, strict=True)),
+            *(s * step for s, step in zip(outer, w.dilations, strict=True)),
+        ),
+        writeable=False,
+    )
+
+
+# The same in lowerings
+
+
+def spatial_axes(k: Lowering, sizes: Sequence[int], prefix: str = "") -> list[Expr]:
+    """New indices for spatial axes, named y and x, or ky and kx for taps."""
+    return [k.axis(n, prefix + name) for n, name in zip(sizes, SPATIAL[len(sizes)], strict=True)]
+
+
+def tap(
+    k: Lowering,
+    x: Handle,
+    outer: Sequence[Expr],
+    places: Sequence[Expr],
+    taps: Sequence[Expr],
+    w: Window,
+    n_places: Sequence[int],
+    otherwise: float | int,
+) -> Scalar:
+    """The element under one tap of the window at one place, `otherwise` outside the image.
+
+    Axes on which no window leaves the image are not tested.
+    """
+    index: list[Expr] = []
+    tests: list[tuple[Expr, int]] = []
+    for d, size in enumerate(x.shape[2:]):
+        e = places[d] * w.strides[d] + taps[d] * w.dilations[d] - w.pads_begin[d]
+        last = (n_places[d] - 1) * w.strides[d] + extent(w.kernel[d], w.dilations[d])
+        if w.pads_begin[d] > 0 or last - w.pads_begin[d] > size:
+            tests.append((e, size))
+        index.append(e)
+    read = x[*outer, *index]
+    return k.inside(tests, read, otherwise) if tests else read
