@@ -16,9 +16,10 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SITE_FOLDERS = {
+SITE = {
     "templates": "app/_site/templates",
     "static/dist": "app/_site/static/dist",
+    "static/icon.svg": "app/_site/static/icon.svg",
     "samples": "app/_site/samples",
     "lessons": "app/_site/lessons",
 }
@@ -36,7 +37,7 @@ class FrontEndHook(BuildHookInterface[Any]):
         bundle_front_end(root)
         if self.target_name == "wheel" and version != "editable":
             build_data["force_include"].update(
-                {str(root / source): inside for source, inside in SITE_FOLDERS.items()}
+                {str(root / source): inside for source, inside in SITE.items()}
             )
 
 
@@ -103,7 +104,7 @@ def _npm(root: Path, *arguments: str) -> None:
     path = os.pathsep.join([str(node.parent), os.environ.get("PATH", os.defpath)])
     # The output goes to stderr: the standard output of a build back end belongs to its front end.
     subprocess.run(
-        [node, npm, *arguments],
+        [str(node), str(npm), *arguments],
         cwd=root,
         env={**os.environ, "PATH": path},
         stdout=sys.stderr,
@@ -112,11 +113,16 @@ def _npm(root: Path, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    match sys.argv[1:]:
-        case []:
-            bundle_front_end(Path(__file__).resolve().parent)
-        case ["npm", *arguments]:
-            install_packages(Path(__file__).resolve().parent)
-            _npm(Path(__file__).resolve().parent, *arguments)
-        case _:
-            sys.exit("usage: python hatch_build.py [npm ARGUMENT...]")
+    here = Path(__file__).resolve().parent
+    try:
+        match sys.argv[1:]:
+            case []:
+                bundle_front_end(here)
+            case ["npm", *arguments]:
+                install_packages(here)
+                _npm(here, *arguments)
+            case _:
+                sys.exit("usage: python hatch_build.py [npm ARGUMENT...]")
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        # What npm and its scripts had to say stands above already.
+        sys.exit(f"the page: {error}")

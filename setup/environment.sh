@@ -37,4 +37,6 @@ if [ "$kind" = dev ]; then
     # Only the models inside this wheel are used: its bound on Python and its dependencies do not matter.
     install --require-hashes --no-deps --ignore-requires-python --requirement setup/models.txt
 fi
+# The editable install would bundle the page too, and bury an error of the bundler in its own output.
+.venv/bin/python hatch_build.py
 install --no-deps --no-build-isolation --editable .

