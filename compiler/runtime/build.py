@@ -7,9 +7,10 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from compiler.codegen.jit import Library
-from compiler.codegen.module import Launch, module_ir
+from compiler.codegen.llvm import FunctionText, function_text
+from compiler.codegen.module import Launch, assemble
 from compiler.ir.graph import Graph
-from compiler.loops.nodes import Kernel
+from compiler.loops.limits import NotLowerable
 from compiler.runtime.arrange import arrange
 from compiler.runtime.built import Built
 from compiler.runtime.constants import ConstantPool
@@ -21,8 +22,8 @@ from compiler.runtime.executable import (
     fallback_graph,
 )
 from compiler.runtime.kernels import kernel_infos
-from compiler.runtime.native import Launchable, functions, launches
-from compiler.runtime.select import NativeWork, Selector, ViewWork
+from compiler.runtime.native import Functions, Launchable, functions, launches
+from compiler.runtime.select import FallbackWork, NativeWork, Selector, ViewWork, Work
 from compiler.targets.target import Target
 
 Stage = Callable[[str], AbstractContextManager[None]]
@@ -36,15 +37,15 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     """
     with stage("loops"):
         works = list(Selector(graph, target).works())
-        launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
-        made = functions(launched)
+    with stage("llvm"):
+        works, made, texts = _written(works, target)
+    launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
         arrangement = arrange(graph, works)
         pool = ConstantPool()
         calls = launches(launched, graph, arrangement, made.symbols, pool)
     groups = segments(launched)
-    with stage("llvm"):
-        text = _module(made.kernels, calls, groups, target)
+    text = _module(texts, calls, groups, target)
     built = Built(
         graph,
         None,
@@ -68,6 +69,31 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     return replace(built, library=library, executable=executable)
 
 
+def _written(works: list[Work], target: Target) -> tuple[list[Work], Functions, list[FunctionText]]:
+    """LLVM text for every different kernel; works that it cannot express become fallbacks."""
+    made = functions([w for w in works if not isinstance(w, ViewWork)])
+    texts: list[FunctionText] = []
+    refused: dict[int, str] = {}
+    for symbol, kernel in made.kernels.items():
+        try:
+            texts.append(function_text(kernel, symbol, target))
+        except NotLowerable as e:
+            refused[id(kernel)] = str(e)
+    if not refused:
+        return works, made, texts
+    kept = [_without_refused(w, made, refused) for w in works]
+    made = functions([w for w in kept if not isinstance(w, ViewWork)])
+    return kept, made, [function_text(k, s, target) for s, k in made.kernels.items()]
+
+
+def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:
+    if not isinstance(work, NativeWork):
+        return work
+    shared = made.kernels[made.symbol_of(work.scheduled.kernel)]
+    because = refused.get(id(shared))
+    return work if because is None else FallbackWork(work.node, because)
+
+
 def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
     """Positions that run together: neighbouring native works as one, fallbacks alone."""
     groups: list[tuple[int, ...]] = []
@@ -81,7 +107,7 @@ def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
 
 
 def _module(
-    kernels: Mapping[str, Kernel],
+    texts: Sequence[FunctionText],
     calls: Mapping[int, Launch],
     groups: Sequence[tuple[int, ...]],
     target: Target,
@@ -93,7 +119,7 @@ def _module(
         if group[0] in calls:
             ranges.append((len(ordered), len(ordered) + len(group)))
             ordered += [calls[i] for i in group]
-    return module_ir(kernels, ordered, target, ranges)
+    return assemble([(t.text, t.declarations) for t in texts], ordered, target, ranges)
 
 
 def _segments(

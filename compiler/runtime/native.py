@@ -17,12 +17,17 @@ from compiler.runtime.select import FallbackWork, NativeWork
 Launchable = NativeWork | FallbackWork
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Functions:
     """The different kernels of a program by symbol, and which one each native work calls."""
 
     kernels: Mapping[str, Kernel]
     symbols: Mapping[int, str]
+    by_identity: Mapping[int, str]
+
+    def symbol_of(self, kernel: Kernel) -> str:
+        """The function that a scheduled kernel became. Errors: KeyError for another kernel."""
+        return self.by_identity[id(kernel)]
 
 
 def functions(works: Sequence[Launchable]) -> Functions:
@@ -36,16 +41,14 @@ def functions(works: Sequence[Launchable]) -> Functions:
         if not isinstance(work, NativeWork):
             continue
         kernel = work.scheduled.kernel
-        symbol = by_identity.get(id(kernel))
-        if symbol is None:
+        if id(kernel) not in by_identity:
             text = canonical_text(kernel)
-            symbol = by_text.get(text)
-            if symbol is None:
-                symbol = by_text[text] = symbol_name(kernel.name, taken)
-                kernels[symbol] = kernel
-            by_identity[id(kernel)] = symbol
-        symbols[number] = symbol
-    return Functions(kernels, symbols)
+            if text not in by_text:
+                by_text[text] = symbol_name(kernel.name, taken)
+                kernels[by_text[text]] = kernel
+            by_identity[id(kernel)] = by_text[text]
+        symbols[number] = by_identity[id(kernel)]
+    return Functions(kernels, symbols, by_identity)
 
 
 def launches(
