@@ -1,0 +1,307 @@
+"""Reads the text of scalar expressions and computations back; the inverse of their `str`.
+
+    computation softmax(X: f32[4,10]) -> Y: f32[4,10] {
+      temporary T: f32[4]
+      T[i] = reduce_max([j], X[i, j])  for i<4, j<10
+      Y[i, j] = exp(sub(X[i, j], T[i]))  for i<4, j<10
+    }
+
+The text of a read has no element type: it comes from the declaration of the tensor.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from compiler.compute.computation import Computation, Stage
+from compiler.compute.scalar import (
+    COMBINERS,
+    FUNCTIONS,
+    Accumulated,
+    Convert,
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Reduce,
+    Scalar,
+    apply,
+)
+from compiler.errors import CompileError, Where
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType, TensorType, parse_type
+
+T = TypeVar("T")
+
+NAME = re.compile(r"[A-Za-z_][\w.']*")
+_NUMBER = re.compile(
+    r"True|False|[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)"
+)
+_SPACE = re.compile(r"(?:\s|//[^\n]*)*")
+MAX_DEPTH = 200
+"""Expressions nested deeper than this are refused, before Python's own stack is."""
+
+
+class Cursor:
+    """A place in a text, and readers of the pieces that computations and kernels are made of."""
+
+    def __init__(self, text: str, dtypes: Mapping[str, DType] | None = None) -> None:
+        self.text = text
+        self.at = 0
+        self.dtypes: dict[str, DType] = dict(dtypes or {})
+        self._depth = 0
+        self.skip()
+
+    def fail(self, needed: str, at: int | None = None) -> CompileError:
+        """The error that says what was needed here."""
+        at = self.at if at is None else at
+        line = self.text.count("\n", 0, at) + 1
+        column = at - (self.text.rfind("\n", 0, at) + 1) + 1
+        found = self.text[at : at + 30].split("\n")[0]
+        return CompileError(
+            "E-TEXT-SYNTAX",
+            f"needed {needed}, got {found!r}",
+            where=Where(source="text", line=line, column=column, length=1),
+        )
+
+    def skip(self) -> None:
+        """Move over white space and comments."""
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def take(self, token: str) -> bool:
+        """Move over a token if it is next."""
+        if not self.text.startswith(token, self.at):
+            return False
+        self.at += len(token)
+        self.skip()
+        return True
+
+    def word(self, token: str) -> bool:
+        """Move over a word if it is next, not over the beginning of a longer one."""
+        found = NAME.match(self.text, self.at)
+        return bool(found and found.group() == token) and self.take(token)
+
+    def expect(self, token: str) -> None:
+        """Move over a token. Errors: E-TEXT-SYNTAX when something else is next."""
+        if not self.take(token):
+            raise self.fail(repr(token))
+
+    def match(self, pattern: re.Pattern[str], needed: str) -> str:
+        """Move over what a pattern matches. Errors: E-TEXT-SYNTAX."""
+        found = pattern.match(self.text, self.at)
+        if not found:
+            raise self.fail(needed)
+        self.at = found.end()
+        self.skip()
+        return found.group()
+
+    def name(self) -> str:
+        """A name."""
+        return self.match(NAME, "a name")
+
+    def until(self, *stops: str) -> str:
+        """The text up to the first of some tokens outside brackets; they stay."""
+        depth, at = 0, self.at
+        while at < len(self.text):
+            if depth == 0 and self.text.startswith(stops, at):
+                found, self.at = self.text[self.at : at], at
+                return found.strip()
+            depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(self.text[at], 0)
+            if depth < 0:
+                break
+            at += 1
+        raise self.fail(" or ".join(map(repr, stops)), at)
+
+    def expr(self, *stops: str) -> Expr:
+        """An integer expression up to one of some tokens."""
+        before = self.at
+        try:
+            return affine.parse(self.until(*stops))
+        except CompileError as e:
+            raise e.at(self.fail("", before).where) from e
+
+    def items(self, close: str, item: Callable[[], T]) -> tuple[T, ...]:
+        """Items with commas between, and the closing token after them."""
+        found: list[T] = []
+        while not self.take(close):
+            if found:
+                self.expect(",")
+            found.append(item())
+        return tuple(found)
+
+    def index(self) -> tuple[Expr, ...]:
+        """Indices in brackets."""
+        self.expect("[")
+        return self.items("]", lambda: self.expr(",", "]"))
+
+    def dtype(self, label: str) -> DType:
+        """The element type of a short name."""
+        if label not in DType.__members__:
+            raise self.fail("an element type")
+        return DType[label]
+
+    def end(self) -> None:
+        """Errors: E-TEXT-SYNTAX unless the text is at its end."""
+        if self.at < len(self.text):
+            raise self.fail("the end of the text")
+
+    # Scalars
+
+    def scalar(self) -> Scalar:
+        """A scalar expression."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self.fail(f"an expression nested at most {MAX_DEPTH} deep")
+        before = self.at
+        name = self.name()
+        if self.text.startswith("[", self.at):
+            if name not in self.dtypes:
+                raise self.fail("a declared tensor", before)
+            found: Scalar = Read(name, self.index(), self.dtypes[name])
+        else:
+            if not self.take("("):
+                raise self.fail("'[' or '('")
+            found = self._call(name, before)
+        self._depth -= 1
+        return found
+
+    def _call(self, name: str, before: int) -> Scalar:
+        if name in FUNCTIONS:
+            args = self.items(")", self.scalar)
+            try:
+                return apply(name, *args)
+            except (AssertionError, StopIteration) as e:
+                raise self.fail(f"operands that {name} takes ({e})", before) from e
+        if name in DType.__members__:
+            found: Scalar = Number(self._number(), DType[name])
+        elif name == "inside":
+            return self._inside()
+        elif name.startswith("to_"):
+            found = Convert(self.scalar(), self.dtype(name[3:]))
+        elif name.startswith("index_"):
+            found = IndexValue(self.expr(")"), self.dtype(name[6:]))
+        elif name.startswith("accumulated_"):
+            found = Accumulated(self.dtype(name[12:]))
+        elif name.startswith("reduce_") and name[7:] in COMBINERS:
+            self.expect("[")
+            axes = self.items("]", self.name)
+            self.expect(",")
+            found = Reduce(name[7:], axes, self.scalar())
+        else:
+            raise self.fail("a function", before)
+        self.expect(")")
+        return found
+
+    def _number(self) -> float | int | bool:
+        text = self.match(_NUMBER, "a number")
+        if text in ("True", "False"):
+            return text == "True"
+        return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+
+    def _inside(self) -> Inside:
+        self.expect("[")
+        tests = self.items("]", self._test)
+        self.expect(",")
+        then = self.scalar()
+        self.expect(",")
+        before = self.at
+        otherwise = self.scalar()
+        self.expect(")")
+        if then.dtype is not otherwise.dtype:
+            raise self.fail(f"an expression of type {then.dtype}", before)
+        return Inside(tests, then, otherwise)
+
+    def _test(self) -> tuple[Expr, int]:
+        self.expect("(")
+        e = self.expr(",")
+        self.expect(",")
+        n = self.expr(")")
+        self.expect(")")
+        if not isinstance(n, int):
+            raise self.fail("a number")
+        return e, n
+
+    # Computations
+
+    def declaration(self) -> tuple[str, TensorType]:
+        """`name: type`, remembered for the reads that follow."""
+        before = self.at
+        name = self.name()
+        self.expect(":")
+        label = self.match(re.compile(r"\w+"), "an element type")
+        if not self.text.startswith("[", self.at):
+            raise self.fail("'['")
+        start = self.at
+        self.index()
+        text = label + self.text[start : self.at].strip()
+        if self.text.startswith("{c", self.at) or self.text.startswith("{h", self.at):
+            start = self.at
+            self.at = self.text.find("}", self.at) + 1 or len(self.text)
+            text += self.text[start : self.at]
+            self.skip()
+        t = parse_type(text)
+        if not isinstance(t, TensorType) or not t.is_static or name in self.dtypes:
+            raise self.fail("a new name and a type without open dimensions", before)
+        self.dtypes[name] = t.dtype
+        return name, t
+
+    def stage(self) -> Stage:
+        """`target[index] = value  for i<4, j<10`."""
+        target = self.name()
+        index = self.index()
+        self.expect("=")
+        value = self.scalar()
+        extents: dict[str, int] = {}
+        if self.word("for"):
+            while not extents or self.take(","):
+                axis = self.name()
+                self.expect("<")
+                extents[axis] = int(self.match(re.compile(r"\d+"), "a number"))
+        return Stage(target, index, value, extents)
+
+    def computation(self) -> Computation:
+        """A whole computation."""
+        self.expect("computation")
+        name = self.name()
+        self.expect("(")
+        tensors = dict(inputs := self.items(")", self.declaration))
+        self.expect("->")
+        outputs = [self.declaration()] if not self.take("{") else []
+        while outputs and not self.take("{"):
+            self.expect(",")
+            outputs.append(self.declaration())
+        tensors.update(outputs)
+        while self.word("temporary"):
+            tensors.update([self.declaration()])
+        stages: list[Stage] = []
+        while not self.take("}"):
+            stages.append(self.stage())
+        return Computation(
+            name, tuple(n for n, _ in inputs), tuple(n for n, _ in outputs), tensors, tuple(stages)
+        )
+
+
+def parse_scalar(text: str, dtypes: Mapping[str, DType]) -> Scalar:
+    """The scalar expression that prints as this text; `dtypes` are the tensors' element types.
+
+    Errors: E-TEXT-SYNTAX.
+    """
+    cursor = Cursor(text, dtypes)
+    found = cursor.scalar()
+    cursor.end()
+    return found
+
+
+def parse_computation(text: str) -> Computation:
+    """The computation that prints as this text; its origins are not part of it.
+
+    Errors: E-TEXT-SYNTAX.
+    """
+    cursor = Cursor(text)
+    found = cursor.computation()
+    cursor.end()
+    return found

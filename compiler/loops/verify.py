@@ -1,0 +1,216 @@
+"""The rules of Loop IR, checked without running anything. Knows nothing of schedules or codegen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from compiler.compute.scalar import (
+    COMPARISONS,
+    FUNCTIONS,
+    Apply,
+    IndexValue,
+    Inside,
+    Read,
+    Scalar,
+    children,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Affine, Expr, Range
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store
+
+
+class BadKernel(AssertionError):
+    """A kernel breaks a rule of Loop IR: a mistake in the compiler, never in a user's model."""
+
+
+def verify_kernel(kernel: Kernel) -> None:
+    """Check names, types, bounds of indices, and what vector loops and registers must respect.
+
+    Indices must lie inside their buffers by interval arithmetic over the ranges of the loops; under
+    `inside`, the guarded expressions count as inside. Errors: BadKernel.
+    """
+    names = [b.name for b in (*kernel.params, *kernel.registers)]
+    _require(len(set(names)) == len(names), f"{kernel.name} has two buffers of one name")
+    for b in kernel.params:
+        _require(b.role != "register", f"the param {b.name} cannot be a register")
+    for b in kernel.registers:
+        _require(b.role == "register", f"{b.name} is no param and no register")
+    _Checker(kernel.buffers).statements(kernel.body)
+
+
+def _require(holds: bool, message: str) -> None:
+    if not holds:
+        raise BadKernel(message)
+
+
+@dataclass(slots=True)
+class _Checker:
+    buffers: Mapping[str, Buffer]
+    ranges: dict[str, Range] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+
+    def statements(self, body: Iterable[Statement]) -> None:
+        for s in body:
+            match s:
+                case Loop():
+                    self._loop(s)
+                case Store():
+                    self._store(s)
+                case Prefetch(buffer, index):
+                    b = self._buffer(buffer)
+                    _require(b.role != "register", f"registers such as {buffer} have no cache line")
+                    _require(len(index) == len(b.shape), f"{buffer} has rank {len(b.shape)}")
+                    for e in index:
+                        self._known(e)
+
+    @property
+    def _lane(self) -> str:
+        return next((v for v, kind in self.kinds.items() if kind == "vector"), "")
+
+    def _loop(self, loop: Loop) -> None:
+        _require(loop.var not in self.ranges, f"the loop {loop.var} is inside another of its name")
+        self._known(loop.start)
+        self._known(loop.stop)
+        if loop.kind in ("unroll", "vector"):
+            numbers = isinstance(loop.start, int) and isinstance(loop.stop, int)
+            _require(numbers, f"{loop.kind} {loop.var} needs numbers as bounds")
+        if self._lane:
+            _require(
+                loop.kind == "unroll",
+                f"{loop.kind} {loop.var} cannot be inside the vector loop {self._lane}",
+            )
+        low = affine.bounds(loop.start, self.ranges)[0]
+        high = affine.bounds(loop.stop, self.ranges)[1] - 1
+        if high < low:
+            return
+        self.ranges[loop.var], self.kinds[loop.var] = (low, high), loop.kind
+        self.statements(loop.body)
+        del self.ranges[loop.var], self.kinds[loop.var]
+
+    def _store(self, s: Store) -> None:
+        b = self._buffer(s.buffer)
+        _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
+        self._access(b, s.index, ())
+        _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
+        lane = self._lane
+        if lane:
+            own = any(lane in affine.symbols(e) for e in s.index)
+            _require(own, f"all lanes of {lane} store to one element of {s.buffer}")
+        self._scalar(s.value, ())
+
+    def _buffer(self, name: str) -> Buffer:
+        _require(name in self.buffers, f"{name} is no buffer")
+        return self.buffers[name]
+
+    def _known(self, e: Expr) -> None:
+        stray = affine.symbols(e) - self.ranges.keys()
+        _require(not stray, f"{e} uses {', '.join(sorted(stray))}, which no open loop counts")
+
+    def _access(self, b: Buffer, index: tuple[Expr, ...], guards: tuple[Guard, ...]) -> None:
+        _require(len(index) == len(b.shape), f"{b} has rank {len(b.shape)}, not {len(index)}")
+        for e, n in zip(index, b.shape, strict=True):
+            self._known(e)
+            low, high = self._bounds(e, guards)
+            inside = (low >= 0 and high < n) or any(g.covers(e, n) for g in guards)
+            _require(inside, f"{b.name}: the index {e} runs from {low} to {high}, size {n}")
+        if b.role == "register":
+            self._register(b, index)
+
+    def _bounds(self, e: Expr, guards: tuple[Guard, ...]) -> Range:
+        """Interval of an expression; guards narrow the symbols that they test directly."""
+        ranges = dict(self.ranges)
+        for g in guards:
+            g.narrow(ranges)
+        return affine.bounds(affine.simplify(e, ranges), ranges)
+
+    def _register(self, b: Buffer, index: tuple[Expr, ...]) -> None:
+        for axis, e in enumerate(index):
+            for symbol in affine.symbols(e):
+                kind = self.kinds[symbol]
+                last = axis == len(index) - 1
+                _require(
+                    kind == "unroll" or (kind == "vector" and last),
+                    f"register {b.name} is indexed by {symbol}, a {kind} loop",
+                )
+                if kind == "vector":
+                    _require(
+                        isinstance(e, Affine) and dict(e.terms).get(symbol) == 1,
+                        f"lanes of register {b.name} must lie side by side, not {e}",
+                    )
+
+    def _scalar(self, s: Scalar, guards: tuple[Guard, ...]) -> None:
+        match s:
+            case Read(tensor, index, dtype):
+                b = self._buffer(tensor)
+                _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
+                self._access(b, index, guards)
+                return
+            case IndexValue(expr, _):
+                self._known(expr)
+            case Inside(tests, then, otherwise):
+                for e, _n in tests:
+                    self._known(e)
+                _require(then.dtype is otherwise.dtype, f"branches differ in type: {s}")
+                self._scalar(then, (*guards, *(Guard(e, n) for e, n in tests)))
+                outer = guards
+                if len(tests) == 1:
+                    outer = (*guards, Guard(*tests[0], holds=False))
+                self._scalar(otherwise, outer)
+                return
+            case Apply(fn, args, dtype):
+                _check_function(fn, args, dtype)
+            case _:
+                name = type(s).__name__
+                _require(name in ("Number", "Convert"), f"{name} has no place in Loop IR")
+        for part in children(s):
+            self._scalar(part, guards)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`0 <= expr < extent` is known to hold (or known not to)."""
+
+    expr: Expr
+    extent: int
+    holds: bool = True
+
+    def covers(self, e: Expr, n: int) -> bool:
+        """Whether the guard itself says that `0 <= e < n`."""
+        if not self.holds:
+            return False
+        shift = e - self.expr
+        return isinstance(shift, int) and shift >= 0 and shift + self.extent <= n
+
+    def narrow(self, ranges: dict[str, Range]) -> None:
+        """Narrow the range of a symbol that is tested as `symbol + number`."""
+        e = self.expr
+        if not isinstance(e, Affine) or len(e.terms) != 1:
+            return
+        symbol, c = e.terms[0]
+        if not isinstance(symbol, str) or c != 1 or symbol not in ranges:
+            return
+        low, high = ranges[symbol]
+        first, last = -e.constant, self.extent - 1 - e.constant
+        if self.holds:
+            narrowed = (max(low, first), min(high, last))
+        elif low >= first:
+            narrowed = (max(low, last + 1), high)
+        elif high <= last:
+            narrowed = (low, min(high, first - 1))
+        else:
+            return
+        if narrowed[0] <= narrowed[1]:
+            ranges[symbol] = narrowed
+
+
+def _check_function(fn: str, args: tuple[Scalar, ...], dtype: DType) -> None:
+    _require(FUNCTIONS.get(fn) == len(args), f"{fn} does not take {len(args)} operands")
+    typed = args[1:] if fn == "select" else args
+    if fn == "select":
+        _require(args[0].dtype is DType.bool, "the condition of select must be a bool")
+    kinds = {a.dtype for a in typed}
+    _require(len(kinds) == 1, f"{fn} of {', '.join(sorted(map(str, kinds)))}")
+    expected = DType.bool if fn in COMPARISONS else typed[0].dtype
+    _require(dtype is expected, f"{fn} gives {expected}, not {dtype}")
