@@ -7,6 +7,7 @@ A splat of 400 MB is one number; a stored weight is the model's own memory or a 
 from __future__ import annotations
 
 import hashlib
+import json
 import weakref
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -50,7 +51,7 @@ class Literal:
             isinstance(other, Literal)
             and self.values.dtype == other.values.dtype
             and self.values.shape == other.values.shape
-            and self.values.tobytes() == other.values.tobytes()
+            and _content(self.values) == _content(other.values)
         )
 
     def __hash__(self) -> int:
@@ -66,7 +67,7 @@ class Bytes:
     @cached_property
     def digest(self) -> str:
         """Short content hash, by which the text form finds the bytes again in this process."""
-        digest = hashlib.blake2b(np.ascontiguousarray(self.values).data, digest_size=12).hexdigest()
+        digest = hashlib.blake2b(_content(self.values), digest_size=12).hexdigest()
         _loaded[f"blob:{digest}"] = self
         return digest
 
@@ -105,6 +106,13 @@ class FileRange:
         key = f"{Path(self.path).name}:{self.offset}+{self.nbytes}"
         _loaded[f"file:{key}"] = self
         return key
+
+
+def _content(values: Array) -> bytes | memoryview:
+    """What decides whether two arrays are equal; strings are objects, whose bytes are addresses."""
+    if values.dtype == np.object_:
+        return json.dumps([str(v) for v in values.reshape(-1)]).encode()
+    return np.ascontiguousarray(values).reshape(-1).view(np.uint8).data
 
 
 Storage = Splat | Literal | Bytes | FileRange

@@ -13,7 +13,7 @@ import numpy as np
 
 from compiler.errors import CompileError
 from compiler.ir.constant import Constant
-from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.graph import Graph, Node, Result, Value, names_inside
 from compiler.ir.infer import Facts
 from compiler.ir.operator import Array, Call, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
@@ -36,8 +36,12 @@ class Editor:
         self._facts = Facts.of_graph(graph, outer)
         self._names: set[str] = set(self._facts.types) | set(self._producer)
         for n in graph.nodes:
+            # A new name must not be captured by a region.
+            self._names.update(name for g in n.regions.values() for name in names_inside(g))
+        for n in graph.nodes:
             self._facts.types.update(zip(n.outputs, n.types, strict=True))
-        self._known_done = False
+        # A graph that is still empty is followed as it grows; any other when first asked.
+        self._known_done = not graph.nodes
         self._suffix: dict[str, int] = {}
         self._built: dict[int, tuple[Call, Node]] = {}
         self.made: list[Node] = []
@@ -199,7 +203,7 @@ class Editor:
         node = replace(node, name=name or node.output, origins=origins or (name or node.output,))
         self.add(node)
         if self._known_done:
-            self._facts.visit(node)
+            self._facts.evaluate(node, operand_types, known, types)
         return node
 
     def rename(self, node: Node, onto: Node) -> Node:

@@ -188,6 +188,14 @@ def merge_origins(*groups: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(o for group in groups for o in group))
 
 
+def names_inside(graph: Graph) -> Iterator[str]:
+    """Every name that a graph or a region in it defines."""
+    yield from graph.types
+    for node in graph.nodes:
+        for region in node.regions.values():
+            yield from names_inside(region)
+
+
 def all_nodes(graph: Graph) -> Iterator[Node]:
     """The nodes of a graph and of its regions, outer before inner."""
     pending = list(reversed(graph.nodes))

@@ -18,7 +18,7 @@ from compiler.ir.affine import Affine, Expr
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
-from compiler.ir.types import OpaqueType, TensorType, Type
+from compiler.ir.types import DType, OpaqueType, TensorType, Type
 
 KNOWN_LIMIT = 256
 """Values of at most this many elements are followed through shape arithmetic."""
@@ -91,7 +91,7 @@ class Facts:
     def constant(self, name: str, c: Constant) -> None:
         """Note a constant; its elements only if they are few."""
         self.types[name] = c.type
-        if c.type.n_elements <= KNOWN_LIMIT:
+        if c.type.n_elements <= KNOWN_LIMIT and c.type.dtype is not DType.string:
             self.known[name] = c.array()
 
     def operands(self, node: Node) -> tuple[list[Type | None], list[Array | None]]:
@@ -121,30 +121,41 @@ class Facts:
         for name, t in zip(node.outputs, inferred, strict=True):
             if name:
                 self.types[name] = t
-        self._evaluate(node, operand_types, known)
+        self.evaluate(node, operand_types, known, inferred)
         return inferred
 
-    def _evaluate(
-        self, node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+    def evaluate(
+        self,
+        node: Node,
+        types: Sequence[Type | None],
+        known: Sequence[Array | None],
+        inferred: Sequence[Type],
     ) -> None:
+        """Follow shape arithmetic through one node whose outputs have the inferred types."""
         operator = OPERATORS.get(node.op)
         if operator is None or not operator.shape_math or operator.reference_fn is None:
             return
         if node.op == "shape":
             t = types[0]
             if isinstance(t, TensorType) and t.shape is not None:
-                self._note(node.outputs[0], dims_array(t.shape))
+                dims = t.shape[node.attrs["start"] : node.attrs["end"]]
+                self.known[node.outputs[0]] = dims_array(dims)
             return
         if any(i and k is None for i, k in zip(node.inputs, known, strict=True)):
             return
+        if not all(_is_followed(t) for t in inferred):
+            return
         result = evaluate_known(operator, known, node.attrs)
-        for name, value in zip(node.outputs, result, strict=False):
-            if name:
-                self._note(name, value)
+        for name, value, t in zip(node.outputs, result, inferred, strict=False):
+            if name and isinstance(t, TensorType):
+                self.known[name] = _settle(value, t.dtype)
 
-    def _note(self, name: str, value: Array) -> None:
-        if value.size <= KNOWN_LIMIT:
-            self.known[name] = value
+
+def _is_followed(t: Type) -> bool:
+    """Decided from the type alone, so that a huge result is never computed."""
+    if not isinstance(t, TensorType) or not t.is_static:
+        return False
+    return t.n_elements <= KNOWN_LIMIT and t.dtype is not DType.string
 
 
 def dims_array(dims: Sequence[Expr]) -> Array:
@@ -159,23 +170,29 @@ def dims_array(dims: Sequence[Expr]) -> Array:
 def evaluate_known(
     operator: Operator, operands: Sequence[Array | None], attrs: Mapping[str, Any]
 ) -> tuple[Array, ...]:
-    """The reference on known elements; nothing when symbols stand in the way."""
+    """The reference on known elements; nothing when symbols or the elements stand in the way.
+
+    An index out of range, say, is no error of the model: the node may never run.
+    """
     assert operator.reference_fn is not None
     symbolic = any(o is not None and o.dtype == np.object_ for o in operands)
     try:
-        result = operator.reference_fn(*operands, **attrs)
+        with np.errstate(all="ignore"):
+            result = operator.reference_fn(*operands, **attrs)
+    except (CompileError, ArithmeticError, LookupError, ValueError, Warning):
+        return ()
     except Exception:  # a reference may refuse symbols in any way
         if symbolic:
             return ()
         raise
     results = result if isinstance(result, tuple) else (result,)
-    return tuple(_settle(np.asarray(r)) for r in results)
+    return tuple(np.asarray(r) for r in results)
 
 
-def _settle(value: Array) -> Array:
+def _settle(value: Array, dtype: DType) -> Array:
     """Object arrays that became all numbers are numbers again."""
     if value.dtype == np.object_ and not any(isinstance(v, Affine) for v in value.flat):
-        return value.astype(np.int64)
+        return value.astype(dtype.numpy)
     return value
 
 
@@ -186,13 +203,26 @@ def infer(graph: Graph, outer: Facts | None = None) -> tuple[Graph, Facts]:
     """
     facts = Facts.of_graph(graph, outer)
     nodes = []
-    for node in graph.nodes:
+    for before in graph.nodes:
+        node = _infer_regions(before, facts)
         inferred = tuple(
             keep_layout(t, old) for t, old in zip(facts.visit(node), node.types, strict=True)
         )
         facts.types.update((o, t) for o, t in zip(node.outputs, inferred, strict=True) if o)
         nodes.append(node if inferred == node.types else replace(node, types=inferred))
     return replace(graph, nodes=tuple(nodes)), facts
+
+
+def _infer_regions(node: Node, facts: Facts) -> Node:
+    """The node with the types inside its regions set for the operands it reads now."""
+    if not node.regions:
+        return node
+    if node.op == "fusion":
+        body = node.regions["body"]
+        types = [facts.types[i] for i in node.inputs]
+        inputs = tuple(Value(v.name, t) for v, t in zip(body.inputs, types, strict=True))
+        return replace(node, regions={"body": infer(replace(body, inputs=inputs))[0]})
+    return replace(node, regions={k: infer(g, facts)[0] for k, g in node.regions.items()})
 
 
 def keep_layout(inferred: Type, recorded: Type) -> Type:
@@ -222,7 +252,20 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
         if v.name in shapes and isinstance(t, TensorType):
             t = replace(t, shape=tuple(int(d) for d in shapes[v.name]))
         inputs.append(Value(v.name, t))
-    return infer(replace(graph, inputs=tuple(inputs)))[0]
+    nodes = tuple(_close_regions(n, values) for n in graph.nodes)
+    return infer(replace(graph, inputs=tuple(inputs), nodes=nodes))[0]
+
+
+def _close_regions(node: Node, values: Mapping[str, Expr]) -> Node:
+    """The node with symbols replaced in the inputs of its regions: what inference starts from."""
+    if not node.regions:
+        return node
+    regions = {}
+    for key, g in node.regions.items():
+        inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in g.inputs)
+        nodes = tuple(_close_regions(n, values) for n in g.nodes)
+        regions[key] = replace(g, inputs=inputs, nodes=nodes)
+    return replace(node, regions=regions)
 
 
 def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) -> None:

@@ -51,6 +51,8 @@ class DType(enum.Enum):
     f8e8m0 = ("f8e8m0", 8, ml_dtypes.float8_e8m0fnu, 24)
     u2 = ("u2", 2, ml_dtypes.uint2, 25)
     i2 = ("i2", 2, ml_dtypes.int2, 26)
+    f6e2m3 = ("f6e2m3", 6, ml_dtypes.float6_e2m3fn, 27)
+    f6e3m2 = ("f6e3m2", 6, ml_dtypes.float6_e3m2fn, 28)
 
     def __init__(self, label: str, bits: int, numpy: Any, onnx: int) -> None:
         self.label = label

@@ -38,6 +38,9 @@ def verify(graph: Graph, outer: Facts | None = None, *, last: Checked | None = N
             same.update(node.outputs)
             continue
         _check_captures(node, facts)
+        if node.op != "fusion":  # whose type rule infers its body
+            for region in node.regions.values():
+                verify(region, facts)
         inferred = facts.visit(node)
         _define(seen, filter(None, node.outputs), node.name)
         for name, recorded, t in zip(node.outputs, node.types, inferred, strict=True):

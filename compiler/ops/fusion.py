@@ -1,0 +1,175 @@
+"""The fused group: several nodes that become one kernel.
+
+    y: f32[N,8] = fusion(x, w, kind="contraction") {
+      body: graph ...
+    }
+
+The body's inputs stand for the node's operands by position. A body captures nothing: single numbers
+and small literals that only it needs live inside, as the body's own constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from compiler.errors import CompileError, require
+from compiler.ir.constant import LITERAL_LIMIT, Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, Result, Value, merge_origins
+from compiler.ir.infer import Facts, keep_layout, rule_for
+from compiler.ir.operator import Array
+from compiler.ir.types import OpaqueType, TensorType, Type, logical
+
+
+@rule_for("fusion")
+def fusion_types(
+    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+) -> tuple[Type, ...]:
+    """The types of a fused group: its body inferred again for the operands it has.
+
+    Errors: E-GRAPH-TYPE when the body does not fit the operands, and what type rules raise.
+    """
+    require("body" in node.regions, "E-GRAPH-TYPE", "a fusion needs a region named body")
+    body = node.regions["body"]
+    fits = len(body.inputs) == len(types) and not body.free_names
+    require(fits, "E-GRAPH-TYPE", f"{len(types)} operands for the body's {len(body.inputs)} inputs")
+    facts = Facts.of_graph(body)
+    for v, t, value in zip(body.inputs, types, known, strict=True):
+        same = t is not None and logical(v.type) == logical(t)
+        require(same, "E-GRAPH-TYPE", f"{v.name!r} is {v.type} inside the fusion, {t} outside")
+        if value is not None:
+            facts.known[v.name] = value
+    for inner in body.nodes:
+        inferred = facts.visit(inner)
+        for name, recorded, t in zip(inner.outputs, inner.types, inferred, strict=True):
+            if name and isinstance(recorded, TensorType):
+                facts.types[name] = keep_layout(_closed(recorded, t), recorded)
+    return tuple(logical(facts.types[r.value]) for r in body.results)
+
+
+def _closed(recorded: TensorType, inferred: Type) -> Type:
+    """What inference leaves open is as the body records it, as in any graph."""
+    from compiler.ir.verify import refines
+
+    same = logical(recorded) == logical(inferred)
+    if same or isinstance(inferred, OpaqueType) or refines(recorded, inferred):
+        return recorded
+    raise CompileError(
+        "E-GRAPH-TYPE", f"recorded as {recorded} inside a fusion, but inferred as {inferred}"
+    )
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What a group's surroundings say about values; the same questions for graph and editor."""
+
+    graph: Graph | Editor
+
+    def type(self, value: str) -> Type:
+        return self.graph.types[value] if isinstance(self.graph, Graph) else self.graph.type(value)
+
+    def constant(self, value: str) -> Constant | None:
+        return self.graph.constants.get(value)
+
+    def is_read_outside(self, value: str, group: Collection[int]) -> bool:
+        if isinstance(self.graph, Graph):
+            users: Sequence[Node] = self.graph.users.get(value, ())
+            is_result = value in self.graph.result_values
+        else:
+            users, is_result = self.graph.users(value), self.graph.is_result(value)
+        return is_result or any(id(n) not in group for n in users)
+
+
+def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
+    """The fusion node that does the work of a connected group of nodes with one external output.
+
+    `nodes` are in topological order and may themselves be fusions, whose bodies are merged. The
+    node is returned, not inserted: name, output, type and layout are those of the output that is
+    read outside. It computes the same as the group, so it may take its place.
+    """
+    around, group = _Around(graph), {id(n) for n in nodes}
+    produced = [v for n in nodes for v in n.values()]
+    external = [v for v in produced if around.is_read_outside(v.name, group)]
+    assert len(external) == 1, f"a fusion has one output, this group has {len(external)}"
+    output = external[0]
+    inner, constants = _merged(nodes)
+    defined = {o for n in inner for o in n.outputs if o} | set(constants)
+    operands: dict[str, None] = {}
+    for value in (r for n in inner for r in n.reads):
+        if value in defined:
+            continue
+        c = around.constant(value)
+        if c is not None and is_small(c):
+            constants[value] = c
+            defined.add(value)
+        else:
+            operands[value] = None
+    inputs = tuple(Value(name, around.type(name)) for name in operands)
+    read = {r for n in inner for r in n.reads}
+    body = Graph(
+        kind,
+        inputs,
+        (Result(output.name, output.name),),
+        tuple(inner),
+        {k: c for k, c in constants.items() if k in read},
+    )
+    last = next(n for n in nodes if output.name in n.outputs)
+    return Node(
+        "fusion",
+        tuple(operands),
+        (output.name,),
+        (output.type,),
+        {"kind": kind},
+        last.name,
+        merge_origins(*(n.origins for n in nodes)),
+        {"body": body},
+    )
+
+
+def is_small(c: Constant) -> bool:
+    """Whether a constant lives inside the fusions that read it: one number, or a short literal."""
+    return c.is_splat or (c.type.is_static and c.type.n_elements <= LITERAL_LIMIT)
+
+
+def body_names(node: Node) -> dict[str, str]:
+    """How the names inside a fusion's body read outside: its inputs by the operands' names.
+
+    Other values keep their names, except the output, which has the node's.
+    """
+    body = node.regions["body"]
+    names = {v.name: operand for v, operand in zip(body.inputs, node.inputs, strict=True)}
+    names.update((r.value, o) for r, o in zip(body.results, node.outputs, strict=True))
+    return names
+
+
+def _merged(nodes: Sequence[Node]) -> tuple[list[Node], dict[str, Constant]]:
+    """The nodes with the bodies of fusions in their place, and the constants of those bodies.
+
+    Names inside a body that mean something else around it, or in another body, are changed.
+    """
+    taken = {name for n in nodes for name in (*n.reads, *filter(None, n.outputs))}
+    inner: list[Node] = []
+    constants: dict[str, Constant] = {}
+    for node in nodes:
+        if node.op != "fusion":
+            inner.append(node)
+            continue
+        body, names = node.regions["body"], body_names(node)
+        for inside in body.types:
+            if inside not in names:
+                c = body.constants.get(inside)
+                if c is None or constants.get(inside) != c:
+                    names[inside] = _untaken(inside, taken)
+                taken.add(names.get(inside, inside))
+        constants.update((names.get(k, k), c) for k, c in body.constants.items())
+        for n in body.nodes:
+            outputs = tuple(names.get(o, o) for o in n.outputs)
+            inner.append(replace(n.with_inputs(names), outputs=outputs))
+    return inner, constants
+
+
+def _untaken(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name
