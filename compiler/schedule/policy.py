@@ -14,6 +14,7 @@ from compiler.schedule.packing import Packing
 from compiler.schedule.pointwise import pointwise
 from compiler.schedule.realize import Realizer
 from compiler.schedule.reduction import reduction
+from compiler.schedule.turn import turn_operands
 from compiler.targets.target import Target
 
 
@@ -32,6 +33,7 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
     Shapes: the kernel's buffers have the physical shapes of the tensors' layouts; a packed constant
     that of its packing.
     """
+    computation = turn_operands(computation, constants)
     readers: dict[str, int] = {}
     for stage in computation.stages:
         for tensor in {r.tensor for r in stage.reads}:

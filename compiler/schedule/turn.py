@@ -1,0 +1,78 @@
+"""Operands of matrix products copied the other way round when their columns lie far apart.
+
+A product whose right operand is stored transposed would load each vector element by element. When
+that operand is no constant (those are packed at compile time), one copy into a temporary costs far
+less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.compute.computation import Computation, Stage, axis_of
+from compiler.compute.scalar import Apply, Read, Scalar, rewrite
+from compiler.ir import affine
+from compiler.ir.types import TensorType
+
+LEAST_ROWS = 8
+"""Fewer rows than this do not pay for the copy; they take dot products instead."""
+
+
+def turn_operands(computation: Computation, constants: frozenset[str]) -> Computation:
+    """The computation with a copy stage before each product that needs one."""
+    for position, stage in enumerate(computation.stages):
+        read = _transposed_operand(stage, computation, constants)
+        if read is not None:
+            return _with_copy(computation, position, read)
+    return computation
+
+
+def _transposed_operand(
+    stage: Stage, computation: Computation, constants: frozenset[str]
+) -> Read | None:
+    """The operand of a product in which the columns of the target lie far apart."""
+    reduce = stage.reduce
+    body = reduce.body if reduce is not None else None
+    if not (isinstance(body, Apply) and body.fn == "mul" and stage.axes):
+        return None
+    if not computation.tensors[stage.target].layout.is_plain or len(stage.axes) < 2:
+        return None
+    column, (*_, row, _) = stage.axes[-1], (None, *stage.axes)
+    if stage.extents[column] < 16 or stage.extents[str(row)] < LEAST_ROWS:
+        return None
+    for operand in body.args:
+        if isinstance(operand, Read) and operand.tensor not in constants:
+            axes = [axis_of(e) for e in operand.index]
+            plain = computation.tensors[operand.tensor].layout.is_plain
+            if plain and column in axes[:-1] and axes[-1] in stage.reduce_axes and all(axes):
+                return operand
+    return None
+
+
+def _with_copy(computation: Computation, position: int, read: Read) -> Computation:
+    stage = computation.stages[position]
+    column = stage.axes[-1]
+    axes = [axis_of(e) or "" for e in read.index]
+    turned = (*(a for a in axes if a != column), column)
+    name = f"{read.tensor}_TURNED"
+    while name in computation.tensors:
+        name += "_"
+    index = tuple(affine.symbol(a) for a in turned)
+    t = TensorType(read.dtype, tuple(stage.extents[a] for a in turned))
+    copy = Stage(name, index, read, {a: stage.extents[a] for a in turned})
+    new_read = Read(name, index, read.dtype)
+
+    def change(s: Scalar) -> Scalar | None:
+        return new_read if s == read else None
+
+    product = replace(stage, value=rewrite(stage.value, change))
+    return replace(
+        computation,
+        tensors={**computation.tensors, name: t},
+        stages=(
+            *computation.stages[:position],
+            copy,
+            product,
+            *computation.stages[position + 1 :],
+        ),
+    )
