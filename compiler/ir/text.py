@@ -335,7 +335,7 @@ class _Parser:
             outputs.append(self.typed_name())
         self.expect("=")
         op = self.name()
-        if not op.startswith("onnx.") and op not in ops.OPERATORS:
+        if op not in ops.OPERATORS and op != "fusion" and not op.startswith("onnx."):
             raise CompileError(
                 "E-TEXT-OPERATOR", f"there is no operator {op!r}", where=self.where()
             )
