@@ -106,7 +106,7 @@ def _npm(root: Path, *arguments: str) -> None:
     subprocess.run(
         [str(node), str(npm), *arguments],
         cwd=root,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": path, "NPM_CONFIG_UPDATE_NOTIFIER": "false"},
         stdout=sys.stderr,
         check=True,
     )

@@ -158,7 +158,7 @@ def accuracy(scores: NDArray[Any], labels: Labels) -> float:
 
 
 def main() -> None:
-    """Train both networks, and write the models, the held-out images and the stated accuracies."""
+    """Train both networks; write them, the held-out images, and what the catalogue says."""
     images, labels = load_digits()
     held_out = hold_out(labels, np.random.default_rng(SEED))
     test_images, test_labels = images[held_out], labels[held_out]
@@ -171,9 +171,14 @@ def main() -> None:
         rng = np.random.default_rng(SEED)
         network = make(rng)
         losses = train(network, images[~held_out], labels[~held_out], rng, n_epochs=n_epochs)
-        onnx.save_model(to_onnx(network), HERE / f"{network.name}.onnx")
+        model = to_onnx(network)
+        onnx.save_model(model, HERE / f"{network.name}.onnx")
         share = accuracy(network.scores(test_images), test_labels)
-        entries[network.name]["accuracy"] = round(share, 4)
+        entries[network.name] |= {
+            "accuracy": round(share, 4),
+            "n_nodes": len(model.graph.node),
+            "n_parameters": sum(value.size for _, value, _ in network.parameters()),
+        }
         print(f"{network.name}: loss {losses[0]:.3f} to {losses[-1]:.4f}, held out {share:.4f}")
     CATALOGUE.write_text(json.dumps(catalogue, indent=2) + "\n", encoding="utf-8")
 

@@ -33,11 +33,16 @@ def test_every_model_beside_the_catalogue_is_in_it() -> None:
 
 @pytest.mark.parametrize("name", OWN)
 def test_own_models_are_small_and_open_in_their_batch(name: str) -> None:
-    path = SAMPLES / ENTRIES[name]["file"]
+    entry = ENTRIES[name]
+    path = SAMPLES / entry["file"]
     assert path.stat().st_size < 300_000
-    (image,) = onnx.load(path).graph.input
-    assert image.name == ENTRIES[name]["input"]
+    graph = onnx.load(path).graph
+    assert entry["n_nodes"] == len(graph.node)
+    (image,) = graph.input
+    assert image.name == entry["input"]
     assert image.type.tensor_type.shape.dim[0].dim_param == "N"
+    sizes = [dim.dim_value for dim in image.type.tensor_type.shape.dim]
+    assert entry["shapes"][image.name][1:] == sizes[1:]
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -61,4 +66,5 @@ def test_light_models_are_where_the_catalogue_says_with_that_many_parameters(nam
     shapes = {tensor.name: numpy_helper.to_array(tensor).tolist() for tensor in graph.initializer}
     assert [v.name for v in graph.input if v.name not in shapes] == [entry["input"]]
     splats = [node for node in graph.node if node.op_type == "ConstantOfShape"]
-    assert entry["parameters"] == sum(math.prod(shapes[node.input[0]]) for node in splats)
+    assert entry["n_nodes"] == len(graph.node) - len(splats)
+    assert entry["n_parameters"] == sum(math.prod(shapes[node.input[0]]) for node in splats)
