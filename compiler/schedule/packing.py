@@ -34,7 +34,7 @@ class Packing:
             grown[tuple(slice(0, n) for n in array.shape)] = array
             array = grown
         result: np.ndarray[Any, Any] = array.reshape(self.split).transpose(self.order)
-        return np.ascontiguousarray(result)
+        return np.ascontiguousarray(result).reshape(self.shape)
 
     def __str__(self) -> str:
         factors = "x".join(map(str, self.split))

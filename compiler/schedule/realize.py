@@ -10,7 +10,7 @@ from compiler.compute.scalar import Number, Read, Reduce, Scalar, apply, rewrite
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
-from compiler.loops.nodes import Buffer, Loop, Statement, Store
+from compiler.loops.nodes import Buffer, Loop, LoopKind, Statement, Store
 from compiler.schedule.nest import Axis, Nest, substitute
 
 Fixed = Mapping[str, int]
@@ -66,12 +66,19 @@ def _loops(
     if n_full == 1 and a.kind != "vector":
         statements += _loops(nest, rest, {**at, a.var: 0}, cut, body)
     elif n_full:
-        statements.append(Loop(a.var, 0, n_full, _loops(nest, rest, at, cut, body), a.kind))
+        statements.append(
+            Loop(a.var, 0, n_full, _loops(nest, rest, at, cut, body), _kind(nest, a, cut))
+        )
     if tail:
         assert split is not None
         shorter = {**cut, split.inner: tail}
         statements += _loops(nest, rest, {**at, a.var: n_full}, shorter, body)
     return tuple(statements)
+
+
+def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
+    """Lanes of a reduction that are cut short run one after the other into one sum."""
+    return "for" if a.lanes and any(a.var in nest.parts(v) for v in cut) else a.kind
 
 
 def _ranges(nest: Nest, at: Fixed, cut: Fixed) -> dict[str, Range]:
