@@ -80,7 +80,7 @@ def elementwise(
     return declare
 
 
-def _describe(rule: Callable[..., Any], name: str, words: str) -> None:
+def describe_row(rule: Callable[..., Any], name: str, words: str) -> None:
     """Name a row's type rule, and let its source be the row, not this file."""
     row = sys._getframe(2)
     rule.__name__, rule.__doc__ = name, words
@@ -107,7 +107,7 @@ def unary(
         dtype = require_elements(name, elements, x)
         return TensorType(result or dtype, x.type.shape)
 
-    _describe(rule, name, words)
+    describe_row(rule, name, words)
     operator = elementwise(
         numpy=numpy,
         scalar=scalar,
@@ -149,7 +149,7 @@ def binary(
         dtype = require_elements(name, elements, a, b)
         return broadcast_type(name, result or dtype, a, b)
 
-    _describe(rule, name, words)
+    describe_row(rule, name, words)
     operator = elementwise(
         numpy=numpy,
         scalar=scalar,

@@ -1,0 +1,199 @@
+"""Normalisation by stored statistics (batch) and across neighbouring channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import TensorType
+from compiler.ops.elementwise import add, div, mul, sqrt, sub
+from compiler.ops.requirements import (
+    require_elements,
+    require_rank,
+    require_size,
+    rounded,
+    traffic,
+    wide,
+    widened,
+)
+
+
+def require_per_channel(op_name: str, x: Tensor, **operands: Tensor) -> None:
+    """Errors: E-OP-SHAPE unless each operand has one element per channel of x."""
+    for what, o in operands.items():
+        require_rank(op_name, o, (1,), what)
+        require_size(op_name, what, o.shape[0], x.shape[1])
+
+
+def column(x: Array, rank: int) -> Array:
+    """A vector along axis 1 of a tensor of this rank."""
+    return x.reshape(-1, *[1] * (rank - 2))
+
+
+# Batch
+
+
+@op(kind="elementwise", exact=False, inplace=(0,))
+def batch_norm(
+    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float = 1e-5
+) -> TensorType:
+    """Normalise each channel with stored statistics: (x - mean) / sqrt(var + epsilon) * scale + bias.
+
+    This is inference: mean and variance are operands, not those of x.
+    Shapes: x [N, C, ...], the others [C].
+    Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
+    """
+    require_elements("batch_norm", "float", x, scale, bias, mean, var)
+    if x.type.shape is not None:
+        require(x.rank >= 2, "E-OP-SHAPE", f"batch_norm needs a channel axis, got {x.type}")
+        require_per_channel("batch_norm", x, scale=scale, bias=bias, mean=mean, var=var)
+    return x.type.logical
+
+
+@batch_norm.reference
+def _(x: Array, scale: Array, bias: Array, mean: Array, var: Array, *, epsilon: float) -> Array:
+    s, b, m, v = (column(widened(a), x.ndim) for a in (scale, bias, mean, var))
+    with np.errstate(all="ignore"):
+        return rounded((widened(x) - m) / np.sqrt(v + v.dtype.type(epsilon)) * s + b, x)
+
+
+@batch_norm.cost
+def _(x: TensorType, *statistics: TensorType, out: TensorType, epsilon: float) -> Cost:
+    return traffic([x, *statistics], out, 2 * x.n_elements + 4 * statistics[0].n_elements)
+
+
+@batch_norm.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    scale: Handle,
+    bias: Handle,
+    mean: Handle,
+    var: Handle,
+    out: Handle,
+    *,
+    epsilon: float,
+) -> None:
+    n, c, *rest = k.axes(x.shape)
+    s, b, m, v = (k.convert(t[c], wide(t.dtype)) for t in (scale, bias, mean, var))
+    element = k.convert(x[n, c, *rest], wide(x.dtype))
+    k.assign(out[n, c, *rest], k.convert((element - m) / k.sqrt(v + epsilon) * s + b, out.dtype))
+
+
+@batch_norm.decompose
+def _(
+    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float
+) -> Call:
+    """x * factor + shift, each with one element per channel."""
+
+    def per_channel(t: Operand) -> Call:
+        return OPERATORS["reshape"](t, np.array([-1] + [1] * (x.rank - 2), np.int64))
+
+    factor = div(scale, sqrt(add(var, np.asarray(epsilon, x.dtype.numpy))))
+    shift = sub(bias, mul(mean, factor))
+    return add(mul(x, per_channel(factor)), per_channel(shift))
+
+
+@batch_norm.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    var = np.array([0.5, 2.0, 0.0], np.float32)
+    yield ["f32[2,3,5,4]", *["f32[3]"] * 3, var], {}
+    yield ["f32[2,3]", *["f32[3]"] * 3, var], {"epsilon": 0.1}
+    yield ["f32[1,3,2,3,2]", *["f32[3]"] * 3, var], {}
+    yield ["f32[0,3,5]", *["f32[3]"] * 3, var], {}
+    yield ["f64[1,3,5]", *["f64[3]"] * 3, var.astype(np.float64)], {"epsilon": 0.01}
+
+
+@batch_norm.onnx("BatchNormalization")
+def _(n: OnnxCall) -> Operand | None:
+    """Training (statistics of the batch, more outputs) is left to the reference."""
+    x = n.operand(0)
+    assert x is not None
+    training = bool(n.attr("training_mode", 0)) if n.opset >= 14 else n.n_outputs > 1
+    if n.opset < 7:
+        training = not n.attr("is_test", 0)
+    per_element = n.opset < 9 and not n.attr("spatial", 1)
+    if training or n.n_outputs > 1 or per_element or x.type.shape is None or x.rank < 2:
+        return None
+    if len({o.dtype for o in n.operands if o is not None}) > 1:
+        return None
+    return batch_norm(*n.operands[:5], epsilon=float(n.attr("epsilon", 1e-5)))
+
+
+# Across channels
+
+
+@op(kind="reduction", exact=False)
+def lrn(
+    x: Tensor, *, size: int, alpha: float = 1e-4, beta: float = 0.75, bias: float = 1.0
+) -> TensorType:
+    """Divide each element by a power of the sum of squares over `size` channels around its own.
+
+    out = x / (bias + alpha/size * sum of squares) ** beta, channels outside counting as 0.
+    Shapes: x [N, C, ...].
+    Source: Krizhevsky et al. 2012, section 3.3; ONNX LRN-13.
+    """
+    require_elements("lrn", "float", x)
+    require(size >= 1, "E-OP-ATTRIBUTE", f"lrn needs a size of at least 1, got {size}")
+    if x.type.shape is not None:
+        require(x.rank >= 2, "E-OP-SHAPE", f"lrn needs a channel axis, got {x.type}")
+    return x.type.logical
+
+
+@lrn.reference
+def _(x: Array, *, size: int, alpha: float, beta: float, bias: float) -> Array:
+    given = widened(x)
+    before = (size - 1) // 2
+    padded = np.pad(given * given, [(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)])
+    total = np.zeros_like(given)
+    for j in range(size):
+        total += padded[:, j : j + x.shape[1]]
+    return rounded(given / (bias + alpha / size * total) ** beta, x)
+
+
+@lrn.cost
+def _(x: TensorType, *, out: TensorType, size: int, **_: Any) -> Cost:
+    return traffic([x], out, (2 * size + 4) * x.n_elements)
+
+
+@lrn.lower
+def _(
+    k: Lowering, x: Handle, out: Handle, *, size: int, alpha: float, beta: float, bias: float
+) -> None:
+    n, c, *rest = k.axes(x.shape)
+    j = k.axis(size, "r")
+    neighbour = c + j - (size - 1) // 2
+    dtype = wide(x.dtype)
+    other = k.convert(x[n, neighbour, *rest], dtype)
+    squares = k.sum(k.inside([(neighbour, x.shape[1])], other * other, 0), over=j)
+    element = k.convert(x[n, c, *rest], dtype)
+    divisor = k.pow(squares * (alpha / size) + bias, beta)
+    k.assign(out[n, c, *rest], k.convert(element / divisor, out.dtype))
+
+
+@lrn.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[2,7,3,4]"], {"size": 5}
+    yield ["f32[1,5,3]"], {"size": 4, "alpha": 0.5, "beta": 0.5, "bias": 2.0}
+    yield ["f32[2,3]"], {"size": 1, "alpha": 1.0}
+    yield ["f32[0,3,2,2]"], {"size": 3}
+
+
+@lrn.onnx("LRN")
+def _(n: OnnxCall) -> Operand | None:
+    x = n.operand(0)
+    assert x is not None
+    if x.type.shape is None or x.rank < 2:
+        return None
+    return lrn(
+        x,
+        size=int(n.attr("size")),
+        alpha=float(n.attr("alpha", 1e-4)),
+        beta=float(n.attr("beta", 0.75)),
+        bias=float(n.attr("bias", 1.0)),
+    )
