@@ -45,6 +45,8 @@ class Emitter:
         self.n_vector_registers = n_vector_registers
         self.scopes: list[Scope] = [Scope("entry", n_vector_registers)]
         self.declarations: dict[str, None] = {}
+        self.used: set[str] = set()
+        """Carried values that other code reads; a loop keeps no others."""
         self._count = 0
 
     @property
@@ -148,7 +150,7 @@ class Emitter:
         outer.lines.append(
             f"  {i} = phi i64 [ {start.ref}, %{before} ], [ {following}, %{inner.block} ]"
         )
-        for (initial, phi), last in zip(loop.phis, latch, strict=True):
+        for initial, phi, last in self._living(loop, latch):
             outer.lines.append(
                 f"  {phi.ref} = phi {phi.type} [ {initial.ref}, %{before} ], "
                 f"[ {last.ref}, %{inner.block} ]"
@@ -161,6 +163,7 @@ class Emitter:
             if not loop.may_be_empty:
                 after.append(Value(last.ref, last.dtype, last.lanes, min(last.level, level)))
                 continue
+            self.used.add(initial.ref)
             merged = self.fresh("r")
             outer.lines.append(
                 f"  {merged} = phi {phi.type} [ {initial.ref}, %{before} ], "
@@ -168,6 +171,13 @@ class Emitter:
             )
             after.append(Value(merged, last.dtype, last.lanes, level))
         return after
+
+    def _living(self, loop: OpenLoop, latch: Sequence[Value]) -> list[tuple[Value, Value, Value]]:
+        """The carried values (before, inside, at the end) that something reads inside the loop."""
+        rows = [(a, phi, b) for (a, phi), b in zip(loop.phis, latch, strict=True)]
+        living = [row for row in rows if row[1].ref in self.used]
+        self.used.update(initial.ref for initial, _, _ in living)
+        return living
 
     # Vectors
 

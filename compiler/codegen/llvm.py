@@ -7,14 +7,15 @@ LLVM's code generator alone; no optimiser runs after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from compiler.codegen.addresses import Env, Indices, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.memory import Memory, parameter
-from compiler.codegen.registers import Registers, cut_registers, vector_pieces
+from compiler.codegen.prepare import Prepared, prepare, vector_pieces
+from compiler.codegen.registers import Registers, cut_registers
 from compiler.codegen.values import HALF, Value, constant
 from compiler.compute.scalar import (
     Apply,
@@ -25,16 +26,12 @@ from compiler.compute.scalar import (
     Read,
     Scalar,
 )
-from compiler.compute.scalar import walk as walk_scalar
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 from compiler.loops.limits import check_kernel
 from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store, walk
 from compiler.targets.target import Target
-
-UNROLLED_PIECES = 8
-"""A vector loop of more hardware vectors than this becomes a loop over vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +48,9 @@ def function_text(kernel: Kernel, symbol: str, target: Target) -> FunctionText:
     Errors: NotLowerable for element types or functions without generated code.
     """
     check_kernel(kernel)
-    writer = _Writer(kernel, target)
-    writer.statements(kernel.body, {})
+    prepared = prepare(kernel, target)
+    writer = _Writer(prepared, target)
+    writer.statements(prepared.kernel.body, {})
     stored = _stored_buffers(kernel.body)
     params = ", ".join(
         f"ptr noalias {'' if b.name in stored else 'readonly '}captures(none) {parameter(b)}"
@@ -70,21 +68,17 @@ Cache = dict[object, dict]  # type: ignore[type-arg]
 class _Writer:
     """Writes one kernel."""
 
-    def __init__(self, kernel: Kernel, target: Target) -> None:
-        self.buffers = kernel.buffers
+    def __init__(self, prepared: Prepared, target: Target) -> None:
+        self.buffers = prepared.kernel.buffers
         self.target = target
         self.out = Emitter(target.n_vector_registers)
         self.env = Env()
         self.indices = Indices(self.out, self.env)
         self.memory = Memory(self.out, self.indices, target)
         self.arithmetic = Arithmetic(self.out, target.has_fma, target.is_x86)
-        self.widths = {
-            id(s): _vector_width(s, self.buffers, target)
-            for s in walk(kernel.body)
-            if isinstance(s, Loop) and s.kind == "vector"
-        }
-        cuts = cut_registers(kernel, self.widths)
-        self.registers = Registers(self.out, self.env, self.indices, cuts)
+        self.widths = prepared.widths
+        cuts = cut_registers(prepared)
+        self.registers = Registers(self.out, self.env, self.indices, cuts, prepared.widths)
         self.vector: Loop | None = None
         self.guards: list[Value] = []
 
@@ -138,7 +132,7 @@ class _Writer:
         return affine.bounds(e, self.env.ranges)
 
     def _counted_loop(self, loop: Loop, start: Expr, stop: Expr, cache: Cache) -> None:
-        keys = self.registers.stored_in(loop.body, self.widths)
+        keys = self.registers.stored_in(loop.body)
         written = _stored_buffers(loop.body) - self.registers.cuts.keys()
         may_be_empty = self._bounds(stop - start)[0] < 1
         first, end = self.indices.scalar(start), self.indices.scalar(stop)
@@ -157,35 +151,12 @@ class _Writer:
 
     def _vector_loop(self, loop: Loop, cache: Cache) -> None:
         assert self.vector is None, f"the vector loop {loop.var} is inside another one"
-        assert isinstance(loop.start, int)
-        width = self.widths[id(loop)]
-        n_whole = loop.extent // width
-        if n_whole > UNROLLED_PIECES and not self.registers.stored_in(loop.body, self.widths):
-            self._wide_vector_loop(loop, n_whole, width, cache)
-            return
         self.vector = loop
         self.statements(loop.body, cache)
         self.vector = None
 
-    def _wide_vector_loop(self, loop: Loop, n_whole: int, width: int, cache: Cache) -> None:
-        """Run a very wide vector loop as a loop over vectors and a rest."""
-        assert isinstance(loop.start, int)
-        outer, var = f"{loop.var}.vectors", affine.symbol(loop.var)
-        values = {loop.var: affine.symbol(outer) * width + var}
-        inner = substitute_statements(loop.body, values)
-        part = Loop(loop.var, loop.start, loop.start + width, inner, "vector")
-        whole = Loop(outer, 0, n_whole, (part,), "for")
-        done = loop.start + n_whole * width
-        rest = Loop(loop.var, done, loop.start + loop.extent, loop.body, "vector")
-        self.widths |= {id(part): width, id(rest): width}
-        self._kept = (*getattr(self, "_kept", ()), whole, rest)
-        saved = self.env.ranges.pop(loop.var)
-        self.statements((whole, rest), cache)
-        self.env.ranges[loop.var] = saved
-
-    def _in_pieces(self, write: object) -> None:
+    def _in_pieces(self, write: Callable[[], None]) -> None:
         """Write a statement once, or once for each hardware vector of the open vector loop."""
-        assert callable(write)
         loop = self.vector
         if loop is None:
             write()
@@ -290,39 +261,5 @@ class _Writer:
         return self.out.select(holds, then, otherwise)
 
 
-def substitute_statements(
-    body: tuple[Statement, ...], values: dict[str, Expr]
-) -> tuple[Statement, ...]:
-    """Replace index symbols in statements."""
-    from compiler.compute.scalar import substitute
-
-    def index(e: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(affine.substitute(x, values) for x in e)
-
-    made: list[Statement] = []
-    for s in body:
-        match s:
-            case Loop(var, start, stop, inner, kind):
-                start, stop = affine.substitute(start, values), affine.substitute(stop, values)
-                made.append(Loop(var, start, stop, substitute_statements(inner, values), kind))
-            case Store(buffer, i, value):
-                made.append(Store(buffer, index(i), substitute(value, values)))
-            case Prefetch(buffer, i):
-                made.append(Prefetch(buffer, index(i)))
-    return tuple(made)
-
-
 def _stored_buffers(body: tuple[Statement, ...]) -> set[str]:
     return {s.buffer for s in walk(body) if isinstance(s, Store)}
-
-
-def _vector_width(loop: Loop, buffers: dict[str, Buffer], target: Target) -> int:
-    """Lanes of one hardware vector for the widest elements that the loop works on."""
-    widest = 1
-    for s in walk(loop.body):
-        if isinstance(s, Store):
-            widest = max(widest, buffers[s.buffer].dtype.nbytes)
-            for part in walk_scalar(s.value):
-                if isinstance(part, Apply | Convert | Read):
-                    widest = max(widest, 4 if part.dtype in HALF else part.dtype.nbytes)
-    return target.lanes(widest)

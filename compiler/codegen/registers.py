@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from compiler.codegen.addresses import Env, Indices, Lane, Resolved
 from compiler.codegen.emitter import Emitter
+from compiler.codegen.prepare import Prepared, vector_pieces
 from compiler.codegen.values import Value, power_of_two
 from compiler.compute.scalar import Read, walk
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
-from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store
+from compiler.loops.nodes import Buffer, Loop, Statement, Store
 
 Key = tuple[str, int, int]
 """Register name, row (all axes but the last, row-major), and number of the vector in the row."""
@@ -40,17 +41,9 @@ class Cut:
         return divmod(position, self.width) if self.width else (position, 0)
 
 
-def vector_pieces(extent: int, width: int) -> list[tuple[int, int, int]]:
-    """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece."""
-    pieces = [(k, width, width) for k in range(0, extent - width + 1, width)]
-    rest = extent % width
-    if rest:
-        pieces.append((extent - rest, rest, power_of_two(rest)))
-    return pieces
-
-
-def cut_registers(kernel: Kernel, widths: Mapping[int, int]) -> dict[str, Cut]:
-    """Choose the vectors of every register; `widths` gives the lanes of vector loops by identity."""
+def cut_registers(prepared: Prepared) -> dict[str, Cut]:
+    """Choose the vectors of every register from the vector loops that use it."""
+    kernel, widths = prepared.kernel, prepared.widths
     found: dict[str, set[int]] = {b.name: set() for b in kernel.registers}
     _collect_widths(kernel.body, widths, None, {}, kernel.buffers, found)
     cuts: dict[str, Cut] = {}
@@ -113,12 +106,26 @@ def _is_aligned(e: Expr, lane: tuple[str, int], starts: Mapping[str, int]) -> bo
 class Registers:
     """The current SSA value of every vector (or element) of the register buffers."""
 
-    def __init__(self, out: Emitter, env: Env, indices: Indices, cuts: Mapping[str, Cut]) -> None:
+    def __init__(
+        self,
+        out: Emitter,
+        env: Env,
+        indices: Indices,
+        cuts: Mapping[str, Cut],
+        widths: Mapping[int, int],
+    ) -> None:
         self.out = out
         self.env = env
         self.indices = indices
         self.cuts = cuts
+        self.widths = widths
         self.current: dict[Key, Value] = {}
+
+    def _use(self, key: Key) -> Value:
+        """The value now, to be used by other code."""
+        v = self.get(key)
+        self.out.used.add(v.ref)
+        return v
 
     def get(self, key: Key) -> Value:
         """The value now; undefined before the first store."""
@@ -135,10 +142,10 @@ class Registers:
         lane = self.env.lane
         if last.is_uniform or lane is None:
             part, at = cut.locate(last.constant)
-            v = self.get((name, row, part))
+            v = self._use((name, row, part))
             return self.out.extract(v, at) if v.lanes else v
         part, at = self._vector_at(cut, last, lane)
-        v = self.get((name, row, part))
+        v = self._use((name, row, part))
         if at == 0 and v.lanes == lane.lanes:
             return v
         picks = [at + i if i < lane.active else -1 for i in range(lane.lanes)]
@@ -153,7 +160,7 @@ class Registers:
             part, at = cut.locate(last.constant)
             key = (name, row, part)
             lanes = cut.lanes(part)
-            self.current[key] = self.out.insert(self.get(key), value, at) if lanes else value
+            self.current[key] = self.out.insert(self._use(key), value, at) if lanes else value
             return
         part, at = self._vector_at(cut, last, lane)
         key = (name, row, part)
@@ -168,7 +175,7 @@ class Registers:
             value = self.out.shuffle(value, None, picks)
         inside = range(at, at + lane.active)
         blend = [lanes + i - at if i in inside else i for i in range(lanes)]
-        self.current[key] = self.out.shuffle(self.get(key), value, blend)
+        self.current[key] = self.out.shuffle(self._use(key), value, blend)
 
     def _position(self, cut: Cut, index: tuple[Expr, ...]) -> tuple[int, Resolved]:
         row = 0
@@ -190,13 +197,13 @@ class Registers:
 
     # Loops
 
-    def stored_in(self, body: tuple[Statement, ...], widths: Mapping[int, int]) -> list[Key]:
+    def stored_in(self, body: tuple[Statement, ...]) -> list[Key]:
         """The vectors that a loop body stores to, in order of first store."""
         found: dict[Key, None] = {}
         for name, index, loops in _register_stores(body, self.cuts, ()):
             used = set().union(*(affine.symbols(e) for e in index)) if index else set()
             bound = [loop for loop in loops if loop.var in used]
-            self._instances(name, index, bound, widths, found)
+            self._instances(name, index, bound, found)
         return list(found)
 
     def _instances(
@@ -204,7 +211,6 @@ class Registers:
         name: str,
         index: tuple[Expr, ...],
         loops: list[Loop],
-        widths: Mapping[int, int],
         found: dict[Key, None],
     ) -> None:
         if not loops:
@@ -215,14 +221,14 @@ class Registers:
         assert isinstance(loop.start, int)
         if loop.kind == "vector":
             before = self.env.lane
-            for first, active, lanes in vector_pieces(loop.extent, widths[id(loop)]):
+            for first, active, lanes in vector_pieces(loop.extent, self.widths[id(loop)]):
                 self.env.lane = Lane(loop.var, loop.start + first, active, lanes)
-                self._instances(name, index, rest, widths, found)
+                self._instances(name, index, rest, found)
             self.env.lane = before
             return
         for i in range(loop.start, loop.start + loop.extent):
             self.env.numbers[loop.var] = i
-            self._instances(name, index, rest, widths, found)
+            self._instances(name, index, rest, found)
         del self.env.numbers[loop.var]
 
 

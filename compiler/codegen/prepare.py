@@ -1,0 +1,121 @@
+"""What is decided about a kernel before any text is written: the hardware vectors of its loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from compiler.codegen.values import HALF, power_of_two
+from compiler.compute.scalar import Apply, Convert, Read, reads, substitute
+from compiler.compute.scalar import walk as walk_scalar
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store, walk
+from compiler.targets.target import Target
+
+UNROLLED_PIECES = 8
+"""A vector loop of more hardware vectors than this becomes a loop over vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A kernel ready to be written, and the lanes of its vector loops by the loop's identity."""
+
+    kernel: Kernel
+    widths: Mapping[int, int]
+
+
+def prepare(kernel: Kernel, target: Target) -> Prepared:
+    """Choose lanes for every vector loop, and run very wide ones vector by vector."""
+    split = replace(kernel, body=_split(kernel.body, kernel, target))
+    widths = {
+        id(s): _lanes(s, kernel.buffers, target)
+        for s in walk(split.body)
+        if isinstance(s, Loop) and s.kind == "vector"
+    }
+    return Prepared(split, widths)
+
+
+def vector_pieces(extent: int, width: int) -> list[tuple[int, int, int]]:
+    """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece."""
+    pieces = [(k, width, width) for k in range(0, extent - width + 1, width)]
+    rest = extent % width
+    if rest:
+        pieces.append((extent - rest, rest, power_of_two(rest)))
+    return pieces
+
+
+def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
+    """Lanes of one hardware vector for the widest elements that the loop works on."""
+    widest = 1
+    for s in walk(loop.body):
+        if not isinstance(s, Store):
+            continue
+        widest = max(widest, buffers[s.buffer].dtype.nbytes)
+        for part in walk_scalar(s.value):
+            if isinstance(part, Apply | Convert | Read):
+                widest = max(widest, 4 if part.dtype in HALF else part.dtype.nbytes)
+    return target.lanes(widest)
+
+
+def _split(body: tuple[Statement, ...], kernel: Kernel, target: Target) -> tuple[Statement, ...]:
+    made: list[Statement] = []
+    for s in body:
+        if not isinstance(s, Loop):
+            made.append(s)
+        elif s.kind != "vector":
+            made.append(replace(s, body=_split(s.body, kernel, target)))
+        else:
+            made += _split_vector(s, kernel, target)
+    return tuple(made)
+
+
+def _split_vector(loop: Loop, kernel: Kernel, target: Target) -> Iterator[Loop]:
+    width = _lanes(loop, kernel.buffers, target)
+    n_whole = loop.extent // width
+    if n_whole <= UNROLLED_PIECES or _lanes_of_registers(loop, kernel):
+        yield loop
+        return
+    assert isinstance(loop.start, int)
+    counter = f"{loop.var}.vectors"
+    moved: dict[str, Expr] = {
+        loop.var: affine.symbol(counter) * width + affine.symbol(loop.var) + loop.start
+    }
+    part = Loop(loop.var, 0, width, substitute_statements(loop.body, moved), "vector")
+    yield Loop(counter, 0, n_whole, (part,), "for")
+    done = loop.start + n_whole * width
+    if done < loop.start + loop.extent:
+        yield replace(loop, start=done, stop=loop.start + loop.extent)
+
+
+def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:
+    """Whether a register is indexed by the lane."""
+    registers = {b.name for b in kernel.registers}
+    for s in walk(loop.body):
+        if isinstance(s, Store):
+            accesses = [(s.buffer, s.index), *((r.tensor, r.index) for r in reads(s.value))]
+            for name, index in accesses:
+                if name in registers and any(loop.var in affine.symbols(e) for e in index):
+                    return True
+    return False
+
+
+def substitute_statements(
+    body: tuple[Statement, ...], values: Mapping[str, Expr]
+) -> tuple[Statement, ...]:
+    """Replace index symbols in statements."""
+
+    def index(e: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(affine.substitute(x, values) for x in e)
+
+    made: list[Statement] = []
+    for s in body:
+        match s:
+            case Loop(var, start, stop, inner, kind):
+                start, stop = affine.substitute(start, values), affine.substitute(stop, values)
+                made.append(Loop(var, start, stop, substitute_statements(inner, values), kind))
+            case Store(buffer, i, value):
+                made.append(Store(buffer, index(i), substitute(value, values)))
+            case Prefetch(buffer, i):
+                made.append(Prefetch(buffer, index(i)))
+    return tuple(made)

@@ -1,0 +1,80 @@
+"""Runs a kernel twice, as machine code and by the interpreter, on the same random arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from compiler.codegen.jit import Library
+from compiler.codegen.module import module_ir
+from compiler.ir.types import DType
+from compiler.loops.interpret import interpret
+from compiler.loops.nodes import Buffer, Kernel
+from compiler.loops.text import parse_kernel
+from compiler.loops.verify import verify_kernel
+from compiler.targets.target import Target, host
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def random_array(b: Buffer, rng: np.random.Generator) -> Array:
+    """Elements of all magnitudes that matter for a type, small integers where it has those."""
+    if b.dtype is DType.bool:
+        return rng.integers(0, 2, b.shape).astype(np.bool_)
+    if b.dtype.is_integer:
+        low = 0 if b.dtype.label[0] == "u" else -100
+        return rng.integers(low, 120, b.shape).astype(b.dtype.numpy)
+    return rng.normal(0, 3, b.shape).astype(b.dtype.numpy)
+
+
+def random_arrays(kernel: Kernel, seed: int = 0) -> dict[str, Array]:
+    """An array for every param."""
+    rng = np.random.default_rng(seed)
+    return {b.name: random_array(b, rng) for b in kernel.params}
+
+
+def run_native(kernel: Kernel, arrays: dict[str, Array], target: Target | None = None) -> None:
+    """Run the machine code of a kernel on arrays, with pages of canaries around each."""
+    library = Library.compile(module_ir({"k": kernel}, [], target or host()))
+    guarded = {name: _with_canaries(a) for name, a in arrays.items()}
+    pointers = [inner.ctypes.data for _, inner in (guarded[b.name] for b in kernel.params)]
+    library.function("k", len(pointers))(*pointers)
+    for name, (outer, inner) in guarded.items():
+        n = inner.nbytes
+        assert (outer[:64] == 171).all(), f"{name} was written before its beginning"
+        assert (outer[64 + n :] == 171).all(), f"{name} was written behind its end"
+        arrays[name][...] = inner
+
+
+def _with_canaries(a: Array) -> tuple[Array, Array]:
+    outer = np.full(a.nbytes + 192, 171, np.uint8)
+    inner = outer[64 : 64 + a.nbytes].view(a.dtype).reshape(a.shape)
+    inner[...] = a
+    return outer, inner
+
+
+def compare(
+    kernel: Kernel | str,
+    arrays: dict[str, Array] | None = None,
+    rtol: float = 0.0,
+    target: Target | None = None,
+) -> dict[str, Array]:
+    """Check that machine code and interpreter agree; gives what the machine code wrote."""
+    if isinstance(kernel, str):
+        kernel = parse_kernel(kernel)
+    assert parse_kernel(str(kernel)) == kernel
+    verify_kernel(kernel)
+    arrays = arrays or random_arrays(kernel)
+    expected = {name: a.copy() for name, a in arrays.items()}
+    found = {name: a.copy() for name, a in arrays.items()}
+    interpret(kernel, expected)
+    run_native(kernel, found, target)
+    for b in kernel.params:
+        a, e = found[b.name], expected[b.name]
+        if b.dtype.is_float:
+            a, e = a.astype(np.float64), e.astype(np.float64)
+            np.testing.assert_allclose(a, e, rtol=rtol, atol=rtol * 3, err_msg=b.name)
+        else:
+            np.testing.assert_array_equal(a, e, err_msg=b.name)
+    return found
