@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from compiler.compute.builder import Lowering
 from compiler.compute.computation import Computation, Stage, axis_of
-from compiler.compute.scalar import Inside, Number, Read, Scalar, rewrite, substitute, walk
+from compiler.compute.scalar import Apply, Number, Read, Scalar, rewrite, substitute, walk
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -63,7 +63,7 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
         raise
     outputs = [r.value for r in body.results]
     kept = _substitute_producers(stages.stages, set(outputs))
-    kept = [replace(s, value=_with_numbers(s.value, stages.numbers)) for s in kept]
+    kept = [_with_numbers(s, stages) for s in kept]
     return _named(node, body, kept, stages.types, outputs)
 
 
@@ -179,17 +179,20 @@ def _number(c: Constant) -> Number | None:
     )
 
 
-def _with_numbers(value: Scalar, numbers: Mapping[str, Number]) -> Scalar:
-    def change(s: Scalar) -> Scalar | None:
-        if isinstance(s, Read) and s.tensor in numbers:
-            return numbers[s.tensor]
-        if isinstance(s, Inside) and not any(
-            isinstance(p, Read) and p.tensor not in numbers for p in walk(s.then)
-        ):
-            return Inside(s.tests, rewrite(s.then, change), rewrite(s.otherwise, change))
-        return None
+def _with_numbers(stage: Stage, stages: _Stages) -> Stage:
+    """Reads of constants that are one number become that number, but for factors of products."""
+    numbers = stages.numbers
+    reduce = stage.reduce
+    if reduce is not None and isinstance(reduce.body, Apply) and reduce.body.fn == "mul":
+        factors = {p.tensor for p in walk(reduce.body) if isinstance(p, Read)}
+        inside = stages.body.constants
+        kept = {t for t in factors if stages.types[t].n_elements > 1 and t not in inside}
+        numbers = {t: n for t, n in numbers.items() if t not in kept}
 
-    return rewrite(value, change)
+    def change(s: Scalar) -> Scalar | None:
+        return numbers.get(s.tensor) if isinstance(s, Read) else None
+
+    return replace(stage, value=rewrite(stage.value, change))
 
 
 def _rename_tensors(stage: Stage, renamed: Mapping[str, str]) -> Stage:

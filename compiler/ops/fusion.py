@@ -4,8 +4,8 @@
       body: graph ...
     }
 
-The body's inputs stand for the node's operands by position. A body captures nothing: single numbers
-and small literals that only it needs live inside, as the body's own constants.
+The body's inputs stand for the node's operands by position. A body captures nothing: constants
+that are one number live inside, as the body's own constants.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.errors import CompileError, require
-from compiler.ir.constant import LITERAL_LIMIT, Constant
+from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value, merge_origins
 from compiler.ir.infer import Facts, keep_layout, rule_for
-from compiler.ir.operator import Array
+from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import OpaqueType, TensorType, Type, logical
 
 
@@ -96,11 +96,12 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
     inner, constants = _merged(nodes)
     defined = {o for n in inner for o in n.outputs if o} | set(constants)
     operands: dict[str, None] = {}
+    factors = _factors(inner)
     for value in (r for n in inner for r in n.reads):
         if value in defined:
             continue
         c = around.constant(value)
-        if c is not None and is_small(c):
+        if c is not None and is_small(c) and value not in factors:
             constants[value] = c
             defined.add(value)
         else:
@@ -128,8 +129,18 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
 
 def is_small(c: Constant) -> bool:
-    """Whether a constant lives inside the fusions that read it: one number, or a short literal."""
-    return c.is_splat or (c.type.is_static and c.type.n_elements <= LITERAL_LIMIT)
+    """Whether a constant can live inside the fusions that read it: it is one number."""
+    return c.is_splat or c.type.n_elements == 1
+
+
+def _factors(nodes: Sequence[Node]) -> set[str]:
+    """Operands of contractions: kernels load them as tensors even when they are one number."""
+    return {
+        i
+        for n in nodes
+        if n.op in OPERATORS and OPERATORS[n.op].kind == "contraction"
+        for i in n.inputs
+    }
 
 
 def body_names(node: Node) -> dict[str, str]:
