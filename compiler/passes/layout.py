@@ -72,9 +72,7 @@ def _explain(choice: Choice, log: Log) -> None:
         if not in_favour:
             continue
         members = [v for v in choice.members(root) if v in choice.graph.producers]
-        balance = (
-            f"{in_favour:,.0f} bytes for blocks of {choice.block}, {against:,.0f} against"
-        )
+        balance = f"{in_favour:,.0f} bytes for blocks of {choice.block}, {against:,.0f} against"
         if in_favour > against:
             log.applied("block_channels", root, balance, took=members, made=members)
         else:

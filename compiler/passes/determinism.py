@@ -1,0 +1,30 @@
+"""Which operators give the same results whenever they get the same operands."""
+
+from __future__ import annotations
+
+from compiler.ir.graph import Node
+
+_RANDOM = frozenset(
+    f"onnx.{name}"
+    for name in (
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    )
+)
+
+
+def is_deterministic(node: Node) -> bool:
+    """Whether a node, with what its regions hold, computes a function of its operands alone.
+
+    Carried operators of domains other than ONNX's are not taken to be: they may keep a state.
+    """
+    if node.op in _RANDOM or node.op.count(".") > 1:
+        return False
+    if node.op == "onnx.Dropout":
+        # With training_mode it draws a random mask.
+        return len(node.inputs) < 3 or not node.inputs[2]
+    return all(is_deterministic(n) for region in node.regions.values() for n in region.nodes)

@@ -1,0 +1,245 @@
+"""Which nodes may share a kernel, and the groups grown from that; `fuse` puts them into the graph.
+
+Every group has one output, and nothing inside it is read outside. So no path can leave a group and
+come back: groups never close a cycle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+
+DEAR = frozenset(
+    {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "div", "erf", "exp", "gelu"}
+    | {"log", "mish", "mod", "pow", "reciprocal", "sigmoid", "sin", "sinh", "softplus", "sqrt"}
+    | {"swish", "tan", "tanh", "elu", "selu", "celu", "softsign"}
+)
+"""Elementwise operators that are not worth computing twice to save a trip through memory."""
+
+_SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
+
+
+def is_lowerable(node: Node) -> bool:
+    """Whether code is generated for the node: declared, sizes known, no regions, no strings."""
+    operator = OPERATORS.get(node.op)
+    return (
+        operator is not None
+        and (operator.lower_fn is not None or operator.decompose_fn is not None)
+        and not node.regions
+        and sum(bool(v) for v in node.outputs) == 1
+        and all(isinstance(t, TensorType) and t.is_static for t in node.types)
+        and node.tensor.dtype.label != "string"
+    )
+
+
+def is_elementwise(node: Node) -> bool:
+    """Whether each element of the result comes from one element of each operand."""
+    return is_lowerable(node) and OPERATORS[node.op].kind == "elementwise"
+
+
+def is_contraction(node: Node) -> bool:
+    """Whether the node is a sum of products: a convolution or a matrix product."""
+    return is_lowerable(node) and OPERATORS[node.op].kind == "contraction"
+
+
+def is_reduction(node: Node) -> bool:
+    """Whether the node is a pool or reduction that reads its operand in one go."""
+    named = node.op.startswith("reduce_") or node.op.endswith("_pool")
+    return is_lowerable(node) and named and node.op not in _SEVERAL_STAGES
+
+
+def overlap(node: Node) -> float:
+    """How often a pool reads an element on average; 1 for other nodes."""
+    kernel, strides = node.attrs.get("kernel"), node.attrs.get("strides")
+    if not kernel or not strides:
+        return 1.0
+    return math.prod(kernel) / math.prod(strides)
+
+
+@dataclass(slots=True)
+class Group:
+    """Nodes that become one kernel, in no particular order; `last` makes the output."""
+
+    kind: str
+    last: Node
+    nodes: dict[str, Node] = field(default_factory=dict)
+
+    def add(self, nodes: Sequence[Node]) -> None:
+        """Take nodes in."""
+        self.nodes.update((n.output, n) for n in nodes)
+
+
+class Grouping:
+    """The groups of a graph, grown from anchors and then from elementwise nodes."""
+
+    def __init__(self, graph: Graph, max_nodes: int) -> None:
+        self.graph = graph
+        self.max_nodes = max_nodes
+        self.position = {n.output: i for i, n in enumerate(graph.nodes)}
+        self.group_of: dict[str, Group] = {}
+
+    def users(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that read a node's output."""
+        return self.graph.users.get(node.output, ())
+
+    def is_result(self, node: Node) -> bool:
+        """Whether a node's output is a result of the graph."""
+        return node.output in self.graph.result_values
+
+    def is_free(self, node: Node) -> bool:
+        """Whether a node belongs to no group yet."""
+        return node.output not in self.group_of
+
+    def from_anchors(self) -> None:
+        """Groups around contractions, then around pools and reductions, the last ones first.
+
+        Where two anchors meet in an addition, the later one takes it: the other's result is in
+        memory by then. What stands between a contraction and a reduction goes to the contraction.
+        """
+        nodes = list(reversed(self.graph.nodes))
+        for node in nodes:
+            if is_contraction(node):
+                self.grow(self.start("contraction", node), node)
+        for node in nodes:
+            if is_reduction(node):
+                group = self.start("reduction", node)
+                self.add_producers(group, node, self.graph.types[node.inputs[0]])
+                self.grow(group, node)
+
+    def grow(self, group: Group, anchor: Node) -> None:
+        """Take in all that can follow an anchor."""
+        while self.add_epilogue(group, anchor):
+            pass
+        self.keep(group)
+
+    def from_elementwise(self) -> None:
+        """Groups of elementwise nodes, from their outputs backwards."""
+        for node in reversed(self.graph.nodes):
+            if self.is_free(node) and is_elementwise(node):
+                group = self.start("elementwise", node)
+                self.add_producers(group, node, node.type)
+                self.keep(group)
+
+    def start(self, kind: str, node: Node) -> Group:
+        group = Group(kind, node)
+        group.add([node])
+        return group
+
+    def keep(self, group: Group) -> None:
+        self.group_of.update((name, group) for name in group.nodes)
+
+    def add_epilogue(self, group: Group, anchor: Node) -> bool:
+        """Take in the elementwise nodes up to where all that reads the last one comes together."""
+        region: dict[str, Node] = {}
+        pending = {n.output: n for n in self.users(group.last)}
+        if not pending or self.is_result(group.last):
+            return False
+        while True:
+            node = min(pending.values(), key=lambda n: self.position[n.output])
+            del pending[node.output]
+            if not self.fits_epilogue(node, anchor):
+                return False
+            region[node.output] = node
+            if len(group.nodes) + len(region) > self.max_nodes:
+                return False
+            if not pending:
+                group.add(list(region.values()))
+                group.last = node
+                return True
+            if self.is_result(node):
+                return False
+            pending.update((n.output, n) for n in self.users(node))
+
+    def fits_epilogue(self, node: Node, anchor: Node) -> bool:
+        return (
+            self.is_free(node)
+            and is_elementwise(node)
+            and node.tensor.shape == anchor.tensor.shape
+            and node.tensor.dtype is anchor.tensor.dtype
+        )
+
+    def add_producers(self, group: Group, root: Node, t: object) -> None:
+        """Take in elementwise nodes of shape t that only the group reads, from root backwards."""
+        assert isinstance(t, TensorType)
+        pending = [i for i in root.inputs if i]
+        while pending and len(group.nodes) < self.max_nodes:
+            node = self.graph.producers.get(pending.pop())
+            if node is None or not self.fits_producer(group, root, node, t):
+                continue
+            group.add([node])
+            pending.extend(filter(None, node.inputs))
+
+    def fits_producer(self, group: Group, root: Node, node: Node, t: TensorType) -> bool:
+        dear = overlap(root) > 1 and node.op in DEAR
+        return (
+            self.is_free(node)
+            and node.output not in group.nodes
+            and not dear
+            and is_elementwise(node)
+            and node.tensor.shape == t.shape
+            and not self.is_result(node)
+            and all(u.output in group.nodes for u in self.users(node))
+        )
+
+    def groups(self) -> list[Group]:
+        """The groups of more than one node, in the order of their outputs."""
+        found = {id(g): g for g in self.group_of.values() if len(g.nodes) > 1}
+        return sorted(found.values(), key=lambda g: self.position[g.last.output])
+
+    def in_order(self, group: Group) -> list[Node]:
+        """The nodes of a group in topological order."""
+        return sorted(group.nodes.values(), key=lambda n: self.position[n.output])
+
+    def bytes_saved(self, group: Group) -> int:
+        """Bytes that are neither written nor read again because the group keeps them inside."""
+        return sum(
+            n.tensor.nbytes * (1 + len(self.users(n)))
+            for n in group.nodes.values()
+            if n is not group.last
+        )
+
+
+def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
+    """Cheap elementwise nodes whose readers are all elementwise, in different kernels.
+
+    Computing such a node in each of them saves its trip through memory, when the operands it is
+    computed from are smaller than that trip.
+    """
+    found: list[Node] = []
+    for node in graph.nodes:
+        users = grouping.users(node)
+        group = grouping.group_of.get(node.output)
+        if group is None or group.kind != "elementwise" or len(users) < 2:
+            continue
+        if len(group.nodes) > 1 or node.op in DEAR or grouping.is_result(node):
+            continue
+        if all(_is_elementwise_reader(grouping, u, node) for u in users):
+            if copy_saving(graph, node, len(users)) > 0:
+                found.append(node)
+    return found
+
+
+def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
+    group = grouping.group_of.get(user.output)
+    return (
+        group is not None
+        and group.kind == "elementwise"
+        and user.tensor.shape == node.tensor.shape
+        and len(group.nodes) < grouping.max_nodes
+    )
+
+
+def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
+    """Bytes saved by computing a node once in each of its readers."""
+    read = 0
+    for i in filter(None, node.inputs):
+        t = graph.types[i]
+        constant = graph.constants.get(i)
+        if isinstance(t, TensorType) and t.is_static:
+            read += 0 if constant is not None and constant.is_splat else t.nbytes
+    return node.tensor.nbytes * (1 + n_users) - read * (n_users - 1)

@@ -1,0 +1,104 @@
+"""An analysis: how much work and traffic a graph asks for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ir.operator import OPERATORS, Cost
+from compiler.ir.types import TensorType
+from compiler.passes.passes import analysis
+from compiler.trace import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a graph asks for. `n_open` nodes have open sizes or no cost facet and are not counted."""
+
+    n_nodes: int
+    n_kernels: int
+    flops: int
+    bytes_moved: int
+    constant_bytes: int
+    n_open: int
+    by_operator: dict[str, int]
+
+
+@analysis(
+    example="""
+    graph g(x: f32[2,3]) {
+      const w: f32[3,4] = splat(0.5)
+      a: f32[2,4] = matmul(x, w)
+      b: f32[2,4] = relu(a)
+      return b
+    }
+    """,
+)
+def measure(graph: Graph, log: Log) -> Work:
+    """Count nodes, operations and bytes moved, without changing anything.
+
+    Each node counts as a kernel that reads its operands from memory and writes its results; what
+    happens inside a fused group does not touch memory.
+    """
+    flops = moved = n_open = 0
+    for node in graph.nodes:
+        cost = node_cost(graph, node)
+        if cost is None:
+            n_open += 1
+            continue
+        flops += cost.flops
+        moved += cost.bytes_read + cost.bytes_written
+    work = Work(
+        sum(n.op != "fusion" for n in all_nodes(graph)),
+        sum(_is_kernel(n) for n in graph.nodes),
+        flops,
+        moved,
+        sum(c.stored_bytes for c in graph.constants.values()),
+        n_open,
+        dict(Counter(n.op for n in all_nodes(graph) if n.op != "fusion").most_common()),
+    )
+    log.applied("measure", graph.name, _sentence(work))
+    return work
+
+
+def _is_kernel(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return operator is None or operator.kind != "view"
+
+
+def node_cost(graph: Graph, node: Node) -> Cost | None:
+    """The cost of one node; None where sizes are open or nothing is declared."""
+    operator = OPERATORS.get(node.op)
+    types = [graph.types[i] if i else None for i in node.inputs]
+    if not all(
+        t is None or (isinstance(t, TensorType) and t.is_static) for t in [*types, *node.types]
+    ):
+        return None
+    if node.op == "fusion":
+        return _fusion_cost(graph, node)
+    if operator is None or operator.cost_fn is None:
+        return None
+    out = node.types[0] if len(node.types) == 1 else node.types
+    return operator.cost_fn(*types, out=out, **node.attrs)
+
+
+def _fusion_cost(graph: Graph, node: Node) -> Cost | None:
+    flops = 0
+    for region in node.regions.values():
+        for inner in region.nodes:
+            cost = node_cost(region, inner)
+            if cost is None:
+                return None
+            flops += cost.flops
+    read = sum(t.nbytes for i in node.inputs if i and isinstance(t := graph.types[i], TensorType))
+    written = sum(t.nbytes for t in node.types if isinstance(t, TensorType))
+    return Cost(flops, read, written)
+
+
+def _sentence(w: Work) -> str:
+    text = (
+        f"{w.n_nodes:,} nodes in {w.n_kernels:,} kernels, {w.flops:,} operations, "
+        f"{w.bytes_moved:,} bytes moved, {w.constant_bytes:,} bytes of constants"
+    )
+    return f"{text}; {w.n_open:,} nodes have open sizes and are not counted" if w.n_open else text

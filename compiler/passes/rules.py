@@ -1,0 +1,349 @@
+"""Declarative rules, and the engine that applies them until nothing changes.
+
+    @rule(neg(neg(Any("x"))), example="...")
+    def drop_double_negation(x):
+        ...
+
+The replacement receives exactly the placeholders and returns a value, a call, an array, or `Skip`
+with the reason why the rule does not apply here. Every rewrite, and every match that was declined,
+becomes a step of the log.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.infer import infer
+from compiler.ir.operator import Call, Operand, Out, Tensor
+from compiler.ir.text import parse_graph
+from compiler.ir.types import TensorType, Type, logical
+from compiler.ir.verify import refines
+from compiler.passes.pattern import (
+    ConstName,
+    ConstTensor,
+    Match,
+    depth,
+    match,
+    operands,
+    pattern_text,
+    placeholders,
+)
+from compiler.trace import Log
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """What a replacement returns when the pattern fits but the rule does not apply, and why."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """A replacement together with a reason that has this place's numbers."""
+
+    value: Operand
+    because: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A pattern, its replacement, and an example that tests execute and the page shows.
+
+    `exact` is False when results may round differently. `sole` asks that no other node reads what
+    lies inside the pattern, for replacements that would otherwise repeat dear work. `result` is the
+    name under which the replacement also receives the type that it has to give.
+    """
+
+    name: str
+    pattern: Call
+    body: Callable[..., Any]
+    example: str
+    exact: bool = True
+    sole: bool = False
+    result: str = ""
+
+    @property
+    def words(self) -> str:
+        """The docstring: what the rule does, and why that helps."""
+        return inspect.getdoc(self.body) or ""
+
+    @property
+    def title(self) -> str:
+        """The first line of the words."""
+        return self.words.split("\n", 1)[0]
+
+    @property
+    def pattern_text(self) -> str:
+        """The pattern as text."""
+        return pattern_text(self.pattern)
+
+    @property
+    def source(self) -> str:
+        """File and line of the declaration, relative to the package."""
+        code = inspect.unwrap(self.body).__code__
+        return f"{code.co_filename.rpartition('compiler/')[2]}:{code.co_firstlineno}"
+
+    def example_graphs(self) -> tuple[Graph, Graph]:
+        """The two graphs of the example, before and after."""
+        return example_graphs(self.example)
+
+
+def example_graphs(example: str) -> tuple[Graph, Graph]:
+    """The graphs of a text `before => after`, types inferred. Errors: as for parsing."""
+    before, _, after = textwrap.dedent(example).partition("=>")
+    return infer(parse_graph(before))[0], infer(parse_graph(after))[0]
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    pattern: Operand,
+    *,
+    example: str,
+    exact: bool = True,
+    sole: bool = False,
+    result: str = "",
+) -> Callable[[Callable[..., Any]], Rule]:
+    """Declare a rule; its name is the function's, its words the docstring."""
+
+    def declare(body: Callable[..., Any]) -> Rule:
+        assert isinstance(pattern, Call), "the root of a pattern is an operator"
+        assert body.__name__ not in RULES, f"rule {body.__name__} is declared twice"
+        text = textwrap.dedent(example)
+        made = Rule(body.__name__, pattern, body, text, exact, sole, result)
+        wanted = {*placeholders(pattern), *filter(None, [result])}
+        parameters = inspect.signature(body).parameters.values()
+        taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
+        fits = taken <= wanted if len(taken) < len(parameters) else taken == wanted
+        assert fits, f"{made.name} takes {taken}, its pattern gives {wanted}"
+        RULES[made.name] = made
+        return made
+
+    return declare
+
+
+def apply_rules(
+    graph: Graph,
+    rules: Sequence[Rule],
+    log: Log,
+    *,
+    until: str = "fixpoint",
+    at_most: int = 20,
+    inexact: bool = True,
+) -> Graph:
+    """Apply rules wherever they fit; `until="once"` leaves what a rewrite makes alone.
+
+    Stops after `at_most` rewrites per node of the graph, and says so in the log.
+    """
+    engine = _Engine(graph, rules, log, inexact)
+    engine.run(until == "fixpoint", at_most * max(len(graph.nodes), 1))
+    return engine.ed.graph() if engine.n_applied else graph
+
+
+class _Engine:
+    """A worklist of nodes over an editor."""
+
+    def __init__(self, graph: Graph, rules: Sequence[Rule], log: Log, inexact: bool) -> None:
+        self.ed = Editor(graph)
+        self.log = log
+        self.inexact = inexact
+        self.by_root: dict[str, list[Rule]] = {}
+        for r in rules:
+            self.by_root.setdefault(r.pattern.op.name, []).append(r)
+        self.reach = max((depth(r.pattern) for r in rules), default=1)
+        self.work: deque[str] = deque()
+        self.queued: set[str] = set()
+        self.declined: set[tuple[str, str, str]] = set()
+        self.n_applied = 0
+        for n in graph.nodes:
+            self.push(n)
+
+    def push(self, node: Node) -> None:
+        if node.op in self.by_root and node.output not in self.queued:
+            self.queued.add(node.output)
+            self.work.append(node.output)
+
+    def run(self, again: bool, budget: int) -> None:
+        while self.work:
+            key = self.work.popleft()
+            self.queued.discard(key)
+            node = self.ed.producer(key)
+            if node is None or not self.ed.n_uses(key):
+                continue
+            if self.n_applied >= budget:
+                self.log.declined(
+                    "budget",
+                    key,
+                    f"{budget:,} rewrites were done; the rest is left as it is",
+                    [node],
+                )
+                return
+            changed = self.visit(node)
+            if again:
+                self.requeue(changed)
+
+    def visit(self, node: Node) -> list[str]:
+        """Try each rule; the values around which something changed."""
+        for r in self.by_root.get(node.op, ()):
+            for m in match(self.ed, r.pattern, node):
+                around = self.attempt(r, node, m)
+                if around:
+                    self.n_applied += 1
+                    return around
+        return []
+
+    def requeue(self, values: Iterable[str]) -> None:
+        """Look again at what was made, and at nodes whose patterns reach up to it."""
+        frontier = dict.fromkeys(values)
+        for _ in range(self.reach + 1):
+            following: dict[str, None] = {}
+            for value in frontier:
+                node = self.ed.producer(value)
+                if node is not None:
+                    self.push(node)
+                for user in self.ed.users(value):
+                    following[user.output] = None
+            frontier = following
+
+    def attempt(self, r: Rule, root: Node, m: Match) -> list[str]:
+        """Apply a rule where it matched; nothing when it was declined."""
+        reason = self.objection(r, root, m)
+        if reason:
+            return self.decline(r, root, m, reason)
+        given = operands(self.ed, m)
+        if r.result:
+            given[r.result] = logical(root.type)
+        result = r.body(**given)
+        because = ""
+        if isinstance(result, Because):
+            result, because = result.value, result.because
+        if isinstance(result, Skip):
+            return self.decline(r, root, m, result.because)
+        return self.apply(r, root, m, result, because)
+
+    def objection(self, r: Rule, root: Node, m: Match) -> str:
+        """Why a match may not be rewritten, whatever the rule says; empty when it may."""
+        if not r.exact and not self.inexact:
+            return "results would round differently, and inexact rules are switched off"
+        for node in m.nodes:
+            for extra in filter(None, node.outputs[1:]):
+                if self.ed.n_uses(extra):
+                    return f"the further output {extra} of {node.output} is read"
+        for node in m.nodes[1:] if r.sole else ():
+            if self.ed.is_result(node.output):
+                return f"{node.output} is also a result, so its work would be done twice"
+            if (uses := self.ed.n_uses(node.output)) > 1:
+                return f"{node.output} has {uses} uses, so its work would be done twice"
+        return ""
+
+    def decline(self, r: Rule, root: Node, m: Match, reason: str) -> list[str]:
+        if (r.name, root.output, reason) not in self.declined:
+            self.declined.add((r.name, root.output, reason))
+            self.log.declined(r.name, root.output, reason, _took(m))
+        return []
+
+    def apply(self, r: Rule, root: Node, m: Match, result: Operand, because: str) -> list[str]:
+        ed = self.ed
+        origins = merge_origins(*(n.origins for n in reversed(m.nodes)))
+        ed.made.clear()
+        ed.made_constants.clear()
+        users = [u.output for u in ed.users(root.output)]
+        if isinstance(result, Tensor | Call | Out):
+            reason = self.put(root, m, result, origins)
+        else:
+            reason = self.put_constant(r, root, result, origins)
+        if reason:
+            return self.decline(r, root, m, reason)
+        made = [*ed.made, *ed.made_constants]
+        ed.remove_unused([n.output for n in m.nodes])
+        gone = sum(_nbytes(n.type) for n in m.nodes if ed.producer(n.output) is None)
+        self.log.applied(
+            r.name,
+            root.output,
+            because or _default_reason(r, m, len(ed.made), gone),
+            _took(m),
+            made,
+            r.exact,
+        )
+        inputs = [i for n in m.nodes for i in n.inputs if i]
+        return [root.output, *(n.output for n in ed.made), *users, *inputs]
+
+    def put(
+        self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]
+    ) -> str:
+        """Put a value or call in the root's place; why not, when the types differ."""
+        ed = self.ed
+        value = ed.build(result, hint=root.output, origins=origins)
+        node = ed.producer(value)
+        if logical(ed.type(value)) != logical(root.type) and not _closes(root.type, ed.type(value)):
+            reason = f"{root.output} is {root.type}, the replacement would be {ed.type(value)}"
+            ed.remove_unused([n.output for n in reversed(ed.made)])
+            return reason
+        if isinstance(result, Call) and node is not None and len(node.outputs) == 1:
+            ed.rename(node, root)
+            return ""
+        if logical(ed.type(value)) != logical(root.type):
+            return f"{root.output} is {root.type}, {value} is only known as {ed.type(value)}"
+        ed.replace(root.output, value)
+        kept = ed.producer(value)
+        if kept is not None and kept in m.nodes:
+            ed.update(kept, replace(kept, origins=merge_origins(kept.origins, origins)))
+        return ""
+
+    def put_constant(self, r: Rule, root: Node, result: Operand, origins: tuple[str, ...]) -> str:
+        assert isinstance(result, Constant | np.ndarray | np.generic), (
+            f"rule {r.name} returned {result!r}, which is no replacement"
+        )
+        c = result if isinstance(result, Constant) else Constant.of(result)
+        if c.type != logical(root.type):
+            return f"{root.output} is {root.type}, the constant would be {c.type}"
+        self.ed.settle(root, [c.with_origins(origins), *(None for _ in root.outputs[1:])])
+        return ""
+
+
+def _closes(recorded: Type, inferred: Type) -> bool:
+    """Whether a record states sizes that the replacement's type rule leaves open."""
+    both = isinstance(recorded, TensorType) and isinstance(inferred, TensorType)
+    return both and refines(logical(recorded), logical(inferred))
+
+
+def _took(m: Match) -> list[str]:
+    constants = [str(v) for v in m.bound.values() if isinstance(v, ConstName) and v]
+    return [*(n.output for n in reversed(m.nodes)), *constants]
+
+
+def _default_reason(r: Rule, m: Match, n_made: int, bytes_gone: int) -> str:
+    text = f"{r.title.rstrip('.')}: {_count(len(m.nodes))} became {n_made or 'none'}"
+    return f"{text}; {bytes_gone:,} bytes less are written" if bytes_gone else text
+
+
+def _count(n: int) -> str:
+    return f"{n} node" if n == 1 else f"{n} nodes"
+
+
+def _nbytes(t: Type) -> int:
+    return t.nbytes if isinstance(t, TensorType) and t.is_static else 0
+
+
+__all__ = [
+    "RULES",
+    "Because",
+    "ConstTensor",
+    "Rule",
+    "Skip",
+    "apply_rules",
+    "example_graphs",
+    "rule",
+]
