@@ -66,7 +66,7 @@ samples: .venv/.dev ## train the sample models anew and write samples/
 
 .PHONY: picture
 picture: browser bundle ## take the picture of the page that README.md shows
-	$(BIN)/python tests/browser/screenshot.py docs/images/playground.png
+	$(BIN)/python -m tests.browser.screenshot docs/images/playground.png
 
 .PHONY: relock
 relock: ## choose the newest allowed versions and write setup/*.txt anew

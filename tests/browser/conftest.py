@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,9 +10,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
 
 from tests.browser import chromium
+from tests.browser.serving import served
 
-REPOSITORY = Path(__file__).resolve().parents[2]
-SERVER_START_S = 60
 STEP_MS = 20_000
 """How long one step may take: nothing is timed, this only ends a test that hangs."""
 
@@ -32,50 +25,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a playground served as `make serve` serves it, with data of its own."""
-    folder = tmp_path_factory.mktemp("server")
-    address = f"http://127.0.0.1:{_free_port()}"
-    log_path = folder / "log.txt"
-    with log_path.open("w") as log:
-        process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "compiler", "serve"),
-                *("--host", "127.0.0.1", "--port", address.rpartition(":")[2]),
-                *("--data-folder", str(folder / "data")),
-            ],
-            cwd=REPOSITORY,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-    try:
-        _wait_until_served(address, process, log_path)
+    """The address of a playground that all browser tests share."""
+    with served(tmp_path_factory.mktemp("server")) as address:
         yield address
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-    assert "Traceback" not in log_path.read_text(), log_path.read_text()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_until_served(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + SERVER_START_S
-    while time.monotonic() < end:
-        assert process.poll() is None, f"the server ended: {log.read_text()}"
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)  # between two questions, until there is an answer
-    raise AssertionError(f"nothing is served after {SERVER_START_S} s: {log.read_text()}")
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,107 @@
+"""The page as its users handle it. Every wait is for something that the page shows."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+COMPILE_MS = 120_000
+"""Compiling may wait for a busy machine; nothing is timed, this only ends a test that hangs."""
+
+_DROP = """
+([name, content]) => {
+  const bytes = Uint8Array.from(atob(content), (c) => c.charCodeAt(0));
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([bytes], name));
+  const box = document.querySelector('[data-part="drop"]');
+  for (const kind of ["dragover", "drop"]) {
+    const event = new DragEvent(kind, {dataTransfer: transfer, bubbles: true, cancelable: true});
+    box.dispatchEvent(event);
+  }
+}
+"""
+
+
+class Playground:
+    """The start screen and the walk through the passes."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def part(self, name: str) -> Locator:
+        """The element that the page marks with this name."""
+        return self.page.locator(f'[data-part="{name}"]')
+
+    # The start
+
+    def open(self, fragment: str = "") -> Playground:
+        """Load the page, and wait for its list of models."""
+        self.page.goto(f"/{fragment}")
+        if not fragment:
+            expect(self.page.locator("[data-sample]").first).to_be_visible()
+        return self
+
+    def pick(self, sample: str) -> Playground:
+        """Choose a sample model."""
+        card = self.page.locator(f'[data-sample="{sample}"]')
+        card.click()
+        expect(card).to_have_attribute("aria-checked", "true")
+        return self
+
+    def drop(self, path: Path) -> Playground:
+        """Drop a file onto the page, as from a file manager."""
+        content = base64.b64encode(path.read_bytes()).decode()
+        self.page.evaluate(_DROP, [path.name, content])
+        return self
+
+    def compile(self) -> Playground:
+        """Press Compile, and wait until the passes can be walked."""
+        self.part("compile").click()
+        self.wait_for_walk()
+        return self
+
+    # The walk
+
+    def wait_for_walk(self) -> None:
+        """Until the list of passes and a drawn graph are there."""
+        expect(self.part("walk")).to_be_visible(timeout=COMPILE_MS)
+        expect(self.part("stage")).to_have_attribute("data-layout", "ready", timeout=COMPILE_MS)
+
+    def stages(self) -> list[tuple[int, bool]]:
+        """Number of every listed stage, and whether its pass changed the graph."""
+        rows = self.page.locator("[data-part=list] .pass-row[data-stage]")
+        return rows.evaluate_all(
+            "rows => rows.map(r => [Number(r.dataset.stage), !('unchanged' in r.dataset)])"
+        )
+
+    def expect_stage(self, stage: int) -> None:
+        """Until this stage is the marked one, and the drawing shows it."""
+        current = self.page.locator('.pass-row[aria-current="step"]')
+        expect(current).to_have_attribute("data-stage", str(stage))
+        expect(self.part("stage")).to_have_attribute("data-stage", str(stage))
+
+    def press(self, key: str) -> None:
+        """A key, as if the page and nothing in it had the focus."""
+        self.page.evaluate("document.activeElement?.blur()")
+        self.page.keyboard.press(key)
+
+    def show_pane(self, name: str) -> Locator:
+        """Open a pane by its tab, and give it."""
+        self.page.locator(f'[role="tab"][data-pane="{name}"]').click()
+        tab = self.page.locator(f'[role="tab"][data-pane="{name}"]')
+        expect(tab).to_have_attribute("aria-selected", "true")
+        return self.page.locator("#pane")
+
+    def walk_all(self) -> Iterator[int]:
+        """Every stage from the first to the last, one key at a time."""
+        stages = self.stages()
+        self.press("Home")
+        self.expect_stage(0)
+        yield 0
+        for stage, _ in stages[1:]:
+            self.press("Shift+ArrowDown")
+            self.expect_stage(stage)
+            yield stage

@@ -1,0 +1,48 @@
+"""Takes the picture of the page that README.md shows: `make picture`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser import chromium
+from tests.browser.playground import Playground
+from tests.browser.serving import served
+
+SAMPLE = "squeezenet"
+WIDTH, HEIGHT = 1440, 900
+
+
+def take(picture: Path) -> None:
+    """A pass of SqueezeNet that changed much, with its steps beside the graph."""
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as address:
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=chromium.find(), args=chromium.flags(), headless=True
+            )
+            page = browser.new_page(
+                base_url=address,
+                viewport={"width": WIDTH, "height": HEIGHT},
+                reduced_motion="reduce",
+                color_scheme="light",
+            )
+            playground = Playground(page).open().pick(SAMPLE).compile()
+            changed = [stage for stage, did in playground.stages() if did]
+            playground.press("End")
+            playground.expect_stage(playground.stages()[-1][0])
+            if changed[-1] != playground.stages()[-1][0]:
+                playground.press("ArrowUp")
+                playground.expect_stage(changed[-1])
+            playground.show_pane("steps")
+            page.screenshot(path=picture)
+            browser.close()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m tests.browser.screenshot PICTURE.png")
+    take(Path(sys.argv[1]))
