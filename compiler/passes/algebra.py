@@ -8,7 +8,7 @@ from compiler.ir.operator import Operand, Operator, Tensor
 from compiler.ir.types import DType
 from compiler.passes.arithmetic import combined, objection_to, scalar
 from compiler.passes.calls import o
-from compiler.passes.pattern import Any, AnyAttr, Const, ConstTensor, Number
+from compiler.passes.pattern import Any, AnyAttr, Const, ConstTensor, Number, uniform
 from compiler.passes.rules import Rule, Skip, rule
 
 X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
@@ -393,7 +393,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
     """,
 )
 def square(x: Tensor) -> Operand:
-    """The second power is a product: one multiplication instead of a logarithm and an exponential."""
+    """The second power is a product: a multiplication, not a logarithm and an exponential."""
     return o.mul(x, x)
 
 
@@ -424,7 +424,8 @@ def divide_by_power_of_two(x: Tensor, a: ConstTensor) -> Operand:
         return Skip(
             f"{a.name} holds {a.stored.type.n_elements:,} elements, too many to look through"
         )
-    sample = a.stored.storage.value if a.stored.is_splat else a.stored.array()
+    number = uniform(a.stored)
+    sample = a.stored.array() if number is None else number
     mantissa, exponent = np.frexp(np.asarray(sample, np.float64))
     if not (np.abs(mantissa) == 0.5).all() or (np.abs(exponent) > 14).any():
         return Skip(f"{a.name} is not made of powers of two, so a reciprocal would be rounded")

@@ -59,7 +59,7 @@ def is_finite(c: Constant) -> bool:
 
 
 def objection_to(made: Constant, *parts: Constant) -> str:
-    """Why a constant made of others is no good: too large, or numbers got lost; empty when it is."""
+    """Why a constant made of others is no good: too large, or numbers lost; empty when it is."""
     largest = max(p.type.n_elements for p in parts)
     if not made.is_splat and made.type.n_elements > largest:
         return (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-import compiler.ops  # noqa: F401 - importing declares the operators
+from importlib import import_module
+
 from compiler.ir.operator import OPERATORS, Operator
+
+import_module("compiler.ops")  # declares the operators
 
 
 class Operators:

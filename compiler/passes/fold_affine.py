@@ -10,7 +10,6 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Operator, Tensor
 from compiler.ir.types import TensorType
-from compiler.passes.algebra import merge_additions, merge_multiplications
 from compiler.passes.affine_parts import (
     Objection,
     channels,
@@ -22,6 +21,7 @@ from compiler.passes.affine_parts import (
     sum_over_inputs,
     traffic,
 )
+from compiler.passes.algebra import merge_additions, merge_multiplications
 from compiler.passes.arithmetic import combined, objection_to, reshaped
 from compiler.passes.calls import o
 from compiler.passes.passes import rules_pass
@@ -158,14 +158,16 @@ def scale_into_conv(
     graph g(x: f32[1,2,2]) {
       const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
       const c: f32[2,1] = literal(2.0,10.0)
-      y: f32[1,2,3] = conv_transpose(x, w, strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
+      y: f32[1,2,3] = conv_transpose(x, w,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
       z: f32[1,2,3] = mul(y, c)
       return z
     }
     =>
     graph g(x: f32[1,2,2]) {
       const z.w: f32[2,1,2] = literal(2.0,4.0,30.0,40.0)
-      z: f32[1,2,3] = conv_transpose(x, z.w, strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
+      z: f32[1,2,3] = conv_transpose(x, z.w,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
       return z
     }
     """,
@@ -258,7 +260,8 @@ def shift_into_conv(
       const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
       const b: f32[2] = literal(0.5,1.5)
       const c: f32[2,1] = literal(2.0,10.0)
-      y: f32[1,2,3] = conv_transpose(x, w, b, strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
+      y: f32[1,2,3] = conv_transpose(x, w, b,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
       z: f32[1,2,3] = add(y, c)
       return z
     }
@@ -266,7 +269,8 @@ def shift_into_conv(
     graph g(x: f32[1,1,2]) {
       const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
       const z.b: f32[2] = literal(2.5,11.5)
-      z: f32[1,2,3] = conv_transpose(x, w, z.b, strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
+      z: f32[1,2,3] = conv_transpose(x, w, z.b,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
       return z
     }
     """,

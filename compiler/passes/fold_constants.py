@@ -197,7 +197,7 @@ class _Folder:
                     result = operator.reference_fn(*arrays, **node.attrs)
         except CompileError as e:
             return f"its reference refused the operands: {e.message}"
-        except Exception as e:  # noqa: BLE001 - the operands are the user's; then it fails when run
+        except Exception as e:  # the operands are the user's; it fails when run
             return f"its reference refused the operands: {type(e).__name__}: {e}"
         results = list(result) if isinstance(result, tuple | list) else [result]
         values: list[Constant | None] = []

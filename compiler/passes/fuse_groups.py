@@ -126,11 +126,13 @@ class Grouping:
                 self.keep(group)
 
     def start(self, kind: str, node: Node) -> Group:
+        """A group of one node, not kept yet."""
         group = Group(kind, node)
         group.add([node])
         return group
 
     def keep(self, group: Group) -> None:
+        """Let the nodes of a group belong to it."""
         self.group_of.update((name, group) for name in group.nodes)
 
     def add_epilogue(self, group: Group, anchor: Node) -> bool:
@@ -156,6 +158,7 @@ class Grouping:
             pending.update((n.output, n) for n in self.users(node))
 
     def fits_epilogue(self, node: Node, anchor: Node) -> bool:
+        """Whether a node can be applied to each element of an anchor as it is stored."""
         return (
             self.is_free(node)
             and is_elementwise(node)
@@ -175,6 +178,7 @@ class Grouping:
             pending.extend(filter(None, node.inputs))
 
     def fits_producer(self, group: Group, root: Node, node: Node, t: TensorType) -> bool:
+        """Whether a node can be computed where root reads it, and nobody else does."""
         dear = overlap(root) > 1 and node.op in DEAR
         return (
             self.is_free(node)

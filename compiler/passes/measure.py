@@ -14,7 +14,7 @@ from compiler.trace import Log
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a graph asks for. `n_open` nodes have open sizes or no cost facet and are not counted."""
+    """What a graph asks for. `n_open` nodes have open sizes or no cost facet; they do not count."""
 
     n_nodes: int
     n_kernels: int

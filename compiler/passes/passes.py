@@ -1,8 +1,8 @@
 """What a pass is: a declaration with words, options and an executed example; and the registry.
 
 Three kinds: a `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to
-graph, an `analysis` finds facts and changes nothing. A pass that changes nothing gives back the very
-graph it got.
+graph, an `analysis` finds facts and changes nothing. A pass that changes nothing gives back the
+very graph it got.
 """
 
 from __future__ import annotations

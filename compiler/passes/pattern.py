@@ -31,7 +31,7 @@ UNIFORM_LIMIT = 256
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """Any value; the replacement receives it as a `Tensor`. `optional` also matches one left out."""
+    """Any value; the replacement receives a `Tensor`. `optional` also matches one left out."""
 
     name: str
     optional: bool = False
@@ -77,7 +77,7 @@ class ConstTensor(Tensor):
 
 
 Pattern = Call | Any | Const | Number | int | float | None
-"""A plain number stands for a constant whose elements all equal it; None for an operand left out."""
+"""A number stands for a constant whose elements all equal it; None for an operand left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class ConstName(ValueName):
 
 
 def uniform(c: Constant) -> int | float | bool | None:
-    """The one number that all elements of a constant equal, bit for bit; None when there is none."""
+    """The one number that all elements of a constant equal, bit for bit; None without one."""
     match c.storage:
         case Splat(value):
             number = value

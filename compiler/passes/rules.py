@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -36,8 +36,8 @@ def run_pipeline(
 
     `verify=False` leaves out the checks after each pass, `keep_declined=False` the steps that were
     considered and declined. `progress` is called after each pass with its event.
-    Errors: E-PIPELINE-* for the pipeline, what `verify` raises for the graph that was given; PassBug
-    for a bug of ours.
+    Errors: E-PIPELINE-* for the pipeline, what `verify` raises for the graph that was given;
+    PassBug for a bug of ours.
     """
     lines = as_pipeline(pipeline).lines
     trace = Trace()

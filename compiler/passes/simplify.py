@@ -1,4 +1,4 @@
-"""The passes made of rules that need no weights: no-ops, arithmetic, recognition, and all together."""
+"""The passes made of rules without weights: no-ops, arithmetic, recognition, all together."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ _COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", 
 def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Constant] | None:
     """The results as splats, when every element of every result is one same number.
 
-    None when that cannot be told without computing. Shapes: the types of the results must be static.
+    None when that cannot be told without computing.
+    Shapes: the types of the results must be static.
     """
     if not operands or operands[0] is None or node.op not in OPERATORS:
         return None
