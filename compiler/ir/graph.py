@@ -129,6 +129,17 @@ class Graph:
         return {k: tuple(v.values()) for k, v in found.items()}
 
     @cached_property
+    def last_uses(self) -> tuple[tuple[str, ...], ...]:
+        """For each node the values that nothing after it reads; results are not looked at."""
+        seen: set[str] = set()
+        found: list[tuple[str, ...]] = []
+        for n in reversed(self.nodes):
+            names = dict.fromkeys((*n.reads, *filter(None, n.outputs)))
+            found.append(tuple(name for name in names if name not in seen))
+            seen.update(names)
+        return tuple(reversed(found))
+
+    @cached_property
     def result_values(self) -> frozenset[str]:
         """The values that are results."""
         return frozenset(r.value for r in self.results)

@@ -1,0 +1,237 @@
+"""ONNX operators without a declaration of ours: typed by onnx's inference, run by onnx.reference.
+
+They are nodes named `onnx.Name`, or `onnx.<domain>.Name`, whose attributes are the ONNX ones and
+`opset`. Control flow is ours: see control.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.affine import symbol
+from compiler.ir.graph import Node
+from compiler.ir.infer import rule_for
+from compiler.ir.operator import Array
+from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, Type
+from compiler.ops import control, protos
+from compiler.ops.dims import identifier
+
+
+@rule_for("onnx.")
+def carried_types(
+    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+) -> tuple[Type, ...]:
+    """What can be said about a carried node's outputs; opaque where nothing can.
+
+    Errors: none for anything that onnx's inference refuses; see `refusal`.
+    """
+    if node.op in control.CONTROL_FLOW:
+        return control.types_of(node, types, known)
+    domain, op_type = protos.split_name(node.op)
+    schema = protos.schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
+    if schema is None:
+        return (OpaqueType(),) * len(node.outputs)
+    try:
+        inferred = _inferred(node, types, known, schema)
+    except _Refused:
+        inferred = {}
+    made = [inferred.get(f"o{k}") for k in range(len(node.outputs))]
+    return tuple(
+        t if t is not None and not isinstance(t, OpaqueType) else _by_constraint(schema, k, types)
+        for k, t in enumerate(made)
+    )
+
+
+def refusal(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> str | None:
+    """Why onnx's inference finds fault with a node; None when it does not."""
+    domain, op_type = protos.split_name(node.op)
+    schema = protos.schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
+    if schema is None or node.op in control.CONTROL_FLOW:
+        return None
+    try:
+        _inferred(node, types, known, schema)
+    except _Refused as e:
+        return str(e)
+    return None
+
+
+class _Refused(Exception):
+    """onnx's inference raised."""
+
+
+def _inferred(
+    node: Node, types: Sequence[Type | None], known: Sequence[Array | None], schema: Any
+) -> dict[str, Type]:
+    """Types by output position name, from onnx's inference. Errors: _Refused."""
+    import onnx
+    from onnx.shape_inference import InferenceError, infer_node_outputs
+
+    if any(t is not None and _has_opaque(t) for t in types):
+        return {}
+    given = {f"i{k}": protos.to_type_proto(t) for k, t in enumerate(types) if t is not None}
+    values = {
+        f"i{k}": protos.to_tensor_proto(v)
+        for k, v in enumerate(known)
+        if v is not None and v.dtype != np.object_ and node.inputs[k]
+    }
+    opset = int(node.attrs.get("opset", 1))
+    domain = protos.split_name(node.op)[0]
+    imports = [onnx.helper.make_opsetid(domain, opset)]
+    if domain:
+        imports.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
+    try:
+        found = infer_node_outputs(
+            schema, protos.to_node_proto(node), given, values, opset_imports=imports
+        )
+    except (InferenceError, ValueError, RuntimeError, KeyError, TypeError) as e:
+        raise _Refused(str(e)) from e
+    made: dict[str, Type] = {}
+    for name, proto in found.items():
+        base = node.outputs[int(name[1:])]
+        try:
+            made[name] = protos.from_type_proto(proto, _dim_reader(types, base))
+        except CompileError:
+            continue
+    return made
+
+
+def _has_opaque(t: Type) -> bool:
+    if isinstance(t, TensorType):
+        return False
+    element = getattr(t, "element", None) or getattr(t, "value", None)
+    return True if element is None else _has_opaque(element)
+
+
+def _dim_reader(types: Sequence[Type | None], base: str) -> protos.DimReader:
+    """Sizes of an inferred type: numbers, the operands' own symbols, or new ones."""
+    named = {str(d): d for t in types if isinstance(t, TensorType) for d in t.shape or ()}
+
+    def read(dim: Any, position: int) -> Dim:
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            return int(dim.dim_value)
+        if dim.HasField("dim_param") and dim.dim_param in named:
+            return named[dim.dim_param]
+        return symbol(f"{identifier(base)}_d{position}")
+
+    return read
+
+
+def _by_constraint(schema: Any, position: int, types: Sequence[Type | None]) -> Type:
+    """The element type that the schema alone fixes: stated, or that of an operand."""
+    formal = _formal(schema.outputs, position)
+    if formal is None:
+        return OpaqueType()
+    stated = _stated(formal.type_str)
+    if stated is not None:
+        return stated
+    for k, t in enumerate(types):
+        other = _formal(schema.inputs, k)
+        if other is not None and other.type_str == formal.type_str and isinstance(t, TensorType):
+            return TensorType(t.dtype, None)
+    return OpaqueType()
+
+
+def _formal(formals: Any, position: int) -> Any:
+    if not formals:
+        return None
+    last = formals[-1]
+    if position < len(formals):
+        return formals[position]
+    return last if "Variadic" in str(last.option) else None
+
+
+def _stated(text: str) -> Type | None:
+    """A type written out in a schema, such as `tensor(int64)` or `seq(tensor(string))`."""
+    import onnx
+
+    if text.startswith("seq("):
+        element = _stated(text[4:-1])
+        return None if element is None else SequenceType(element)
+    if not text.startswith("tensor("):
+        return None
+    label = text[7:-1].upper()
+    if label not in onnx.TensorProto.DataType.keys():
+        return None
+    return TensorType(DType.from_onnx(onnx.TensorProto.DataType.Value(label)), None)
+
+
+# Running
+
+
+def evaluate_carried(
+    node: Node, values: Sequence[Any], outer: Mapping[str, Any] | None = None
+) -> tuple[Any, ...]:
+    """The outputs of a carried node: arrays, lists for sequences, None for absent optionals.
+
+    `outer` holds what the node's regions capture.
+    Errors: E-RUN-OPERATOR when onnx.reference cannot compute it.
+    """
+    if node.op in control.CONTROL_FLOW:
+        return control.evaluate(node, values, outer or {})
+    proto = to_bytes(node)
+    kinds = tuple(_kind(v) for v in values)
+    domain = protos.split_name(node.op)[0]
+    opset = int(node.attrs.get("opset", 1))
+    try:
+        evaluator = _evaluator(proto, domain, opset, kinds)
+        feeds = {f"i{k}": v for k, v in enumerate(values) if node.inputs[k]}
+        with np.errstate(all="ignore"):
+            made = evaluator.run(None, feeds)
+    except MemoryError:
+        raise
+    except Exception as e:  # onnx.reference raises whatever it meets
+        reason = f"{type(e).__name__}: {e}"[:300]
+        raise CompileError("E-RUN-OPERATOR", f"{node.op}: {reason}") from e
+    results = iter(made)
+    return tuple(_settled(next(results)) if o else None for o in node.outputs)
+
+
+def to_bytes(node: Node) -> bytes:
+    """A carried node as a message without its name: equal for nodes that compute the same."""
+    proto = protos.to_node_proto(node)
+    proto.name = ""
+    return proto.SerializeToString(deterministic=True)
+
+
+def _kind(value: Any) -> Type:
+    if isinstance(value, np.ndarray):
+        return TensorType(DType.from_numpy(value.dtype), value.shape)
+    if isinstance(value, list) and value:
+        return SequenceType(_kind(value[0]))
+    return OpaqueType()
+
+
+@lru_cache(maxsize=256)
+def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -> Any:
+    """An evaluator for a model of just this node."""
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+    node = onnx.NodeProto.FromString(proto)
+    inputs = [
+        onnx.ValueInfoProto(name=name, type=protos.to_type_proto(t))
+        for name, t in zip(node.input, kinds, strict=True)
+        if name
+    ]
+    outputs = [onnx.ValueInfoProto(name=o) for o in node.output if o]
+    graph = onnx.GraphProto(name="carried", input=inputs, output=outputs, node=[node])
+    imports = [onnx.helper.make_opsetid(domain, opset)]
+    if domain:
+        imports.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
+    model = onnx.ModelProto(graph=graph, opset_import=imports, ir_version=onnx.IR_VERSION)
+    return ReferenceEvaluator(model)
+
+
+def _settled(value: Any) -> Any:
+    """Results in the form all references give: arrays, strings as objects, lists of such."""
+    if value is None or isinstance(value, dict):
+        return value
+    if isinstance(value, list | tuple):
+        return [_settled(v) for v in value]
+    array = np.asarray(value)
+    return array.astype(np.object_) if array.dtype.kind in "UST" else array

@@ -1,0 +1,180 @@
+"""Our types, constants and carried nodes as ONNX messages: what the onnx package is asked with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Node
+from compiler.ir.operator import Array
+from compiler.ir.types import (
+    Dim,
+    DType,
+    MapType,
+    OpaqueType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+)
+
+DimReader = Callable[[Any, int], Dim]
+"""Gives the size that a dimension message at a position stands for."""
+
+
+def split_name(op: str) -> tuple[str, str]:
+    """Domain and operator type of a carried operator's name: `onnx.a.b.Name` is ("a.b", "Name")."""
+    domain, _, op_type = op.removeprefix("onnx.").rpartition(".")
+    return domain, op_type
+
+
+def join_name(domain: str, op_type: str) -> str:
+    """The name of a carried operator."""
+    return f"onnx.{domain}.{op_type}" if domain else f"onnx.{op_type}"
+
+
+@lru_cache(maxsize=4096)
+def schema_of(op_type: str, domain: str, opset: int) -> Any:
+    """The onnx package's schema; None when this opset has no such operator."""
+    import onnx
+
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def to_type_proto(t: Type) -> Any:
+    """A type as TypeProto; symbolic sizes become dim_params, what is opaque stays empty."""
+    import onnx
+
+    proto = onnx.TypeProto()
+    match t:
+        case TensorType():
+            proto.tensor_type.elem_type = t.dtype.onnx
+            if t.shape is not None:
+                proto.tensor_type.shape.SetInParent()
+                for d in t.shape:
+                    dim = proto.tensor_type.shape.dim.add()
+                    if isinstance(d, int):
+                        dim.dim_value = d
+                    else:
+                        dim.dim_param = str(d)
+        case SequenceType(element):
+            proto.sequence_type.elem_type.CopyFrom(to_type_proto(element))
+        case OptionalType(element):
+            proto.optional_type.elem_type.CopyFrom(to_type_proto(element))
+        case MapType(key, value):
+            proto.map_type.key_type = key.onnx
+            proto.map_type.value_type.CopyFrom(to_type_proto(value))
+        case _:
+            pass
+    return proto
+
+
+def from_type_proto(proto: Any, read_dim: DimReader) -> Type:
+    """The type that a TypeProto states; opaque where it says nothing. Errors: E-MODEL-TYPE."""
+    match proto.WhichOneof("value"):
+        case "tensor_type" if proto.tensor_type.elem_type:
+            tensor = proto.tensor_type
+            shape = None
+            if tensor.HasField("shape"):
+                shape = tuple(read_dim(d, i) for i, d in enumerate(tensor.shape.dim))
+            return TensorType(DType.from_onnx(tensor.elem_type), shape)
+        case "sequence_type":
+            return SequenceType(from_type_proto(proto.sequence_type.elem_type, read_dim))
+        case "optional_type":
+            return OptionalType(from_type_proto(proto.optional_type.elem_type, read_dim))
+        case "map_type":
+            key = DType.from_onnx(proto.map_type.key_type)
+            return MapType(key, from_type_proto(proto.map_type.value_type, read_dim))
+        case _:
+            return OpaqueType()
+
+
+def to_tensor_proto(array: Array, name: str = "") -> Any:
+    """An array as TensorProto."""
+    import onnx
+    from onnx import numpy_helper
+
+    array = np.asarray(array)
+    if array.dtype == np.object_:
+        values = [v if isinstance(v, bytes) else str(v).encode() for v in array.reshape(-1)]
+        return onnx.TensorProto(
+            name=name,
+            data_type=onnx.TensorProto.STRING,
+            dims=array.shape,
+            string_data=values,
+        )
+    return numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
+
+
+def to_node_proto(node: Node) -> Any:
+    """A carried node as NodeProto over names by position: `i0`, `i1`, ... give `o0`, `o1`, ..."""
+    import onnx
+
+    domain, op_type = split_name(node.op)
+    proto = onnx.NodeProto(op_type=op_type, domain=domain, name=node.name)
+    proto.input.extend(f"i{k}" if i else "" for k, i in enumerate(node.inputs))
+    proto.output.extend(f"o{k}" if o else "" for k, o in enumerate(node.outputs))
+    schema = schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
+    for key, value in node.attrs.items():
+        if key != "opset" and value is not None:
+            proto.attribute.append(_attribute_proto(key, value, schema))
+    return proto
+
+
+def _attribute_proto(key: str, value: Any, schema: Any) -> Any:
+    import onnx
+
+    proto = onnx.AttributeProto(name=key)
+    kinds = onnx.AttributeProto
+    match value:
+        case bool() | int():
+            proto.type, proto.i = kinds.INT, int(value)
+        case float():
+            proto.type, proto.f = kinds.FLOAT, value
+        case str() | bytes():
+            proto.type, proto.s = kinds.STRING, _bytes(value)
+        case Constant():
+            proto.type = kinds.TENSOR
+            proto.t.CopyFrom(to_tensor_proto(value.array()))
+        case tuple():
+            _fill_list(proto, value, schema)
+        case _:
+            proto.type = kinds.TYPE_PROTO
+            proto.tp.CopyFrom(to_type_proto(value))
+    return proto
+
+
+def _fill_list(proto: Any, values: tuple[Any, ...], schema: Any) -> None:
+    import onnx
+
+    kinds = onnx.AttributeProto
+    if not values:
+        known = schema is not None and proto.name in schema.attributes
+        assert not known or schema is not None
+        proto.type = int(schema.attributes[proto.name].type) if known else kinds.INTS
+    elif isinstance(values[0], str | bytes):
+        proto.type = kinds.STRINGS
+        proto.strings.extend(map(_bytes, values))
+    elif isinstance(values[0], float):
+        proto.type = kinds.FLOATS
+        proto.floats.extend(values)
+    elif isinstance(values[0], Constant):
+        proto.type = kinds.TENSORS
+        proto.tensors.extend(to_tensor_proto(v.array()) for v in values)
+    elif isinstance(values[0], int):
+        proto.type = kinds.INTS
+        proto.ints.extend(values)
+    else:
+        proto.type = kinds.TYPE_PROTOS
+        proto.type_protos.extend(map(to_type_proto, values))
+
+
+def _bytes(value: str | bytes) -> bytes:
+    return value if isinstance(value, bytes) else value.encode()

@@ -1,0 +1,135 @@
+"""The numpy meaning of a graph, and the check of inputs that every way to run it shares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+import compiler.ops
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.affine import Affine, Expr
+from compiler.ir.graph import Graph, Value
+from compiler.ir.operator import Array
+from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Type
+from compiler.ops.meaning import evaluate_graph
+
+assert compiler.ops.__doc__, "importing the operators registers them"
+
+
+def reference(
+    graph: Graph, inputs: Mapping[str, Any], *, keep: Collection[str] | None = None
+) -> dict[str, Any]:
+    """What a graph computes: results by name, in graph order, then the values named in `keep`.
+
+    Shapes: arrays; lists for sequences, None for an absent optional.
+    Errors: E-INPUT-* when the inputs do not fit, E-RUN-* when a node cannot be computed.
+    """
+    given = check_inputs(graph, inputs)
+    kept = tuple(keep or ())
+    unknown = [name for name in kept if name not in graph.types]
+    if unknown:
+        raise CompileError("E-INPUT-NAME", f"the graph has no value {unknown[0]!r} to keep")
+    values = evaluate_graph(graph, given, keep=kept)
+    found = {r.name: values[r.value] for r in graph.results}
+    found.update((name, values[name]) for name in kept)
+    return found
+
+
+def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs in graph order, lists made arrays, after every check that can be made.
+
+    Arrays must have exactly the input's element type. Sizes of the same name must be equal.
+    Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
+    """
+    names = [v.name for v in graph.inputs]
+    listed = ", ".join(names) or "none"
+    for name in inputs:
+        if name not in names:
+            raise CompileError("E-INPUT-NAME", f"no input is named {name!r}; inputs: {listed}")
+    sizes: dict[str, int] = {}
+    found: dict[str, Any] = {}
+    for v in graph.inputs:
+        if v.name not in inputs:
+            raise CompileError("E-INPUT-NAME", f"the input {v.name!r}: {v.type} was not given")
+        found[v.name] = _checked(v, v.type, inputs[v.name], sizes)
+    return found
+
+
+def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
+    match t:
+        case TensorType():
+            array = _array(v, t, value)
+            _check_shape(v, t, array, sizes)
+            return array
+        case SequenceType(element):
+            if not isinstance(value, list | tuple):
+                raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: give a list")
+            return [_checked(v, element, part, sizes) for part in value]
+        case OptionalType(element):
+            return None if value is None else _checked(v, element, value, sizes)
+        case _:
+            return value
+
+
+def _array(v: Value, t: TensorType, value: Any) -> Array:
+    """The value as an array of exactly the input's element type."""
+    needed = t.dtype.numpy
+    if not isinstance(value, np.ndarray | np.generic):
+        return _from_numbers(v, t, value)
+    array = np.asarray(value)
+    if t.dtype is DType.string and array.dtype.kind in "UOT":
+        return array.astype(np.object_)
+    if array.dtype != needed:
+        raise CompileError(
+            "E-INPUT-DTYPE",
+            f"{v.name!r} is {t}, got an array of {array.dtype}",
+            hint=f"convert it with array.astype({needed.name!r})",
+        )
+    return array
+
+
+def _from_numbers(v: Value, t: TensorType, value: Any) -> Array:
+    """Nested lists of Python numbers as an array; fractions do not become whole numbers."""
+    try:
+        plain = np.asarray(value)
+    except ValueError as e:
+        raise CompileError("E-INPUT-SHAPE", f"{v.name!r}: the lists differ in length") from e
+    if t.dtype is DType.string:
+        return plain.astype(np.object_)
+    fits = plain.size == 0 or {
+        "b": True,
+        "i": t.dtype is not DType.bool,
+        "u": t.dtype is not DType.bool,
+        "f": not t.dtype.is_integer and t.dtype is not DType.bool,
+        "c": t.dtype in (DType.c64, DType.c128),
+    }.get(plain.dtype.kind, False)
+    if not fits:
+        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}, got {plain.dtype} values")
+    return plain.astype(t.dtype.numpy)
+
+
+def _check_shape(v: Value, t: TensorType, array: Array, sizes: dict[str, int]) -> None:
+    if t.shape is None:
+        return
+    got = f"{v.name!r} is {t}, got the shape {list(array.shape)}"
+    if array.ndim != len(t.shape):
+        raise CompileError("E-INPUT-SHAPE", got)
+    for dim, size in zip(t.shape, array.shape, strict=True):
+        name = _symbol(dim)
+        if name is not None and sizes.setdefault(name, size) != size:
+            raise CompileError(
+                "E-INPUT-SHAPE", f"{got}, but {name} is {sizes[name]} in another place"
+            )
+        value = affine.substitute(dim, sizes)
+        if isinstance(value, int) and value != size:
+            raise CompileError("E-INPUT-SHAPE", got)
+
+
+def _symbol(dim: Expr) -> str | None:
+    if isinstance(dim, Affine) and dim.constant == 0 and len(dim.terms) == 1:
+        atom, factor = dim.terms[0]
+        return atom if factor == 1 and isinstance(atom, str) else None
+    return None
