@@ -1,0 +1,96 @@
+"""Inputs for measuring and checking: random arrays of the types that a graph asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Value
+from compiler.ir.infer import specialize
+from compiler.ir.types import Dim, DType, SequenceType, TensorType, Type
+
+Shapes = dict[str, tuple[int, ...]]
+
+ASSUMED_CHANNELS = 3
+ASSUMED_IMAGE_PIXELS = 224
+ASSUMED_LENGTH = 16
+
+
+def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = None) -> Shapes:
+    """Shapes for the tensor inputs that leave dimensions open and are not `given`.
+
+    One example at a time; images of 3 channels and 224 pixels a side (a strip as long as four times
+    its height where only that is fixed); 16 steps of all else. A name of a dimension has one size
+    throughout.
+    Errors: as `specialize` for what is given.
+    """
+    shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
+    if shapes:
+        graph = specialize(graph, shapes)
+    sizes: dict[str, int] = {}
+    assumed: Shapes = {}
+    for v in graph.inputs:
+        if isinstance(v.type, TensorType) and not v.type.is_static and v.name not in shapes:
+            dims = v.type.shape or ()
+            assumed[v.name] = tuple(
+                d if isinstance(d, int) else sizes.setdefault(str(d), _assumed(i, dims))
+                for i, d in enumerate(dims)
+            )
+    return assumed
+
+
+def _assumed(axis: int, dims: Sequence[Dim]) -> int:
+    """A size for one open dimension."""
+    if axis == 0:
+        return 1
+    if len(dims) != 4:
+        return ASSUMED_LENGTH
+    if axis == 1:
+        return ASSUMED_CHANNELS
+    other = dims[5 - axis]
+    if not isinstance(other, int):
+        return ASSUMED_IMAGE_PIXELS
+    return 4 * other if axis == 3 and other > 1 else other
+
+
+def random_inputs(
+    graph: Graph, seed: int = 0, shapes: Mapping[str, Sequence[int]] | None = None
+) -> dict[str, Any]:
+    """An input for every name: normal numbers, small whole numbers, coin tosses, short words.
+
+    Shapes: those given, and `assumed_shapes` where the graph leaves dimensions open.
+    """
+    chosen = {**assumed_shapes(graph, shapes), **{k: tuple(v) for k, v in (shapes or {}).items()}}
+    chance = np.random.default_rng(seed)
+    return {v.name: _random(v, v.type, chosen.get(v.name), chance) for v in graph.inputs}
+
+
+def _random(
+    v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.Generator
+) -> Any:
+    if isinstance(t, SequenceType):
+        return [_random(v, t.element, None, chance) for _ in range(2)]
+    if not isinstance(t, TensorType):
+        raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {t}: give a value for it")
+    if shape is None:
+        shape = tuple(d if isinstance(d, int) else ASSUMED_LENGTH for d in t.shape or ())
+    return random_array(t.dtype, shape, chance)
+
+
+def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Any:
+    """An array of random elements that most models take without complaint."""
+    if dtype is DType.string:
+        words = np.array(["a", "b", "cat", "dog"], np.object_)
+        return words[chance.integers(0, len(words), shape)]
+    if dtype is DType.bool:
+        return chance.random(shape) < 0.5
+    if dtype.is_float:
+        return chance.standard_normal(shape, np.float32).astype(dtype.numpy)
+    if dtype.is_integer:
+        # Two values are in the range of every integer type and of every table that is looked up.
+        return chance.integers(0, 2, shape).astype(dtype.numpy)
+    parts = chance.standard_normal((2, *shape))
+    return (parts[0] + 1j * parts[1]).astype(dtype.numpy)
