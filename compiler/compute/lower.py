@@ -279,12 +279,14 @@ def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
         if symbol in rename or consumer.extents[symbol] != sizes[own]:
             return None
         rename[symbol] = affine.symbol(own)
-    for axis in consumer.axes:
-        if axis not in rename:
-            return None
-    pinned = {a: 0 for a, s in zip(producer.axes, symbols, strict=True) if s is None}
+    # Axes of one element are read at 0 by broadcasting; they pair up in order.
+    once = [a for a, s in zip(producer.axes, symbols, strict=True) if s is None]
+    left = [a for a in consumer.axes if a not in rename]
+    if len(left) > len(once) or any(consumer.extents[a] != 1 for a in left):
+        return None
+    rename.update((a, affine.symbol(own)) for a, own in zip(left, once, strict=False))
     value = substitute(consumer.value, rename)
-    inner = substitute(producer.value, pinned)
+    inner = substitute(producer.value, {a: 0 for a in once[len(left) :]})
 
     def change(s: Scalar) -> Scalar | None:
         return inner if isinstance(s, Read) and s.tensor == producer.target else None
