@@ -40,7 +40,7 @@ browser: .venv/.dev ## make sure that there is a Chromium for the browser tests
 check: .venv/.dev bundle ## lint, formatting, types, and the tests of the page's modules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/python hatch_build.py npm run check
 	$(BIN)/python hatch_build.py npm test
 

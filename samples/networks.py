@@ -19,9 +19,6 @@ Array = NDArray[np.float32]
 class Layer(Protocol):
     """What the training loop and the export need of a layer."""
 
-    operators: tuple[str, ...]
-    """The ONNX operators that it becomes, one node after the other."""
-
     def forward(self, x: Array, *, training: bool) -> Array:
         """What comes out; in training it keeps what `backward` needs."""
         ...
@@ -42,20 +39,20 @@ class Layer(Protocol):
 class _Plain:
     """A layer without parameters that is one ONNX node with fixed attributes."""
 
-    operators: tuple[str, ...] = ()
+    operator = ""
     attributes: ClassVar[dict[str, Any]] = {}
 
     def parameters(self) -> list[tuple[str, Array, Array]]:
         return []
 
     def nodes(self, name: str, x: str, y: str) -> tuple[list[NodeProto], dict[str, Any]]:
-        return [helper.make_node(self.operators[0], [x], [y], name=name, **self.attributes)], {}
+        return [helper.make_node(self.operator, [x], [y], name=name, **self.attributes)], {}
 
 
 class Relu(_Plain):
     """Keep positives, zero the rest."""
 
-    operators = ("Relu",)
+    operator = "Relu"
 
     def forward(self, x: Array, *, training: bool) -> Array:
         self.positive = x > 0
@@ -68,8 +65,8 @@ class Relu(_Plain):
 class Flatten(_Plain):
     """All of an image in one row."""
 
-    operators = ("Flatten",)
-    attributes: ClassVar = {"axis": 1}
+    operator = "Flatten"
+    attributes: ClassVar[dict[str, Any]] = {"axis": 1}
 
     def forward(self, x: Array, *, training: bool) -> Array:
         self.shape = x.shape
@@ -82,8 +79,8 @@ class Flatten(_Plain):
 class MaxPool(_Plain):
     """The largest of every two by two pixels; height and width must be even."""
 
-    operators = ("MaxPool",)
-    attributes: ClassVar = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    operator = "MaxPool"
+    attributes: ClassVar[dict[str, Any]] = {"kernel_shape": [2, 2], "strides": [2, 2]}
 
     def forward(self, x: Array, *, training: bool) -> Array:
         n, c, h, w = x.shape
@@ -102,8 +99,6 @@ class MaxPool(_Plain):
 
 class Scale:
     """Divide by a constant: grey levels 0 to 16 become 0 to 1."""
-
-    operators = ("Div",)
 
     def __init__(self, divisor: float) -> None:
         self.divisor = np.float32(divisor)
@@ -143,7 +138,7 @@ class Dense(_Learned):
         self, n_in: int, n_out: int, rng: np.random.Generator, *, as_gemm: bool = True
     ) -> None:
         super().__init__(rng.normal(0, (2 / n_in) ** 0.5, (n_in, n_out)), np.zeros(n_out))
-        self.operators = ("Gemm",) if as_gemm else ("MatMul", "Add")
+        self.as_gemm = as_gemm
 
     def forward(self, x: Array, *, training: bool) -> Array:
         self.x = x
@@ -156,7 +151,7 @@ class Dense(_Learned):
 
     def nodes(self, name: str, x: str, y: str) -> tuple[list[NodeProto], dict[str, Any]]:
         weight, bias = f"{name}.weight", f"{name}.bias"
-        if self.operators == ("Gemm",):
+        if self.as_gemm:
             # Stored as exporters do: one row per output, transposed by the node.
             gemm = helper.make_node("Gemm", [x, weight, bias], [y], name=name, transB=1)
             return [gemm], {weight: self.weight.T, bias: self.bias}
@@ -172,8 +167,6 @@ class Convolution(_Learned):
 
     Shapes: x [N, n_in, h, w], weight [n_out, n_in, 3, 3].
     """
-
-    operators = ("Conv",)
 
     def __init__(self, n_in: int, n_out: int, rng: np.random.Generator) -> None:
         spread = (2 / (9 * n_in)) ** 0.5
@@ -194,7 +187,7 @@ class Convolution(_Learned):
 
     def nodes(self, name: str, x: str, y: str) -> tuple[list[NodeProto], dict[str, Any]]:
         weight, bias = f"{name}.weight", f"{name}.bias"
-        attributes = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+        attributes: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
         conv = helper.make_node("Conv", [x, weight, bias], [y], name=name, **attributes)
         return [conv], {weight: self.weight, bias: self.bias}
 
@@ -205,7 +198,6 @@ class BatchNorm(_Learned):
     Source: Ioffe and Szegedy 2015 (arXiv:1502.03167), algorithms 1 and 2.
     """
 
-    operators = ("BatchNormalization",)
     epsilon = np.float32(1e-5)
     kept = np.float32(0.9)  # of the running mean and variance, at each batch
 
@@ -220,8 +212,8 @@ class BatchNorm(_Learned):
             mean, variance = x.mean(axis=(0, 2, 3)), x.var(axis=(0, 2, 3))
             self.mean = self.kept * self.mean + (1 - self.kept) * mean
             self.variance = self.kept * self.variance + (1 - self.kept) * variance
-        self.per_deviation = 1 / np.sqrt(variance + self.epsilon)[:, None, None]
-        self.normal = (x - mean[:, None, None]) * self.per_deviation
+        self.per_deviation: Array = 1 / np.sqrt(variance + self.epsilon)[:, None, None]
+        self.normal: Array = (x - mean[:, None, None]) * self.per_deviation
         return self.normal * self.weight[:, None, None] + self.bias[:, None, None]
 
     def backward(self, dy: Array) -> Array:

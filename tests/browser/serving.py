@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,7 +17,7 @@ START_LIMIT_S = 60
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[str]:
+def served(folder: Path) -> Generator[str]:
     """The address of a server that lives as long as the block; its log and data go into `folder`.
 
     Errors: AssertionError when it does not come up, or when it had a bug while it was there.
