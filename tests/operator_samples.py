@@ -1,4 +1,4 @@
-"""Applying operators in tests: random operands, reference, lowering under the oracle, calls as trees."""
+"""Applying operators in tests: random operands, references, lowerings under the oracle, calls."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def as_tuple(made: Any) -> tuple[Any, ...]:
     return made if isinstance(made, tuple) else (made,)
 
 
-def reference(operator: Operator, arrays: Sequence[Array | None], attrs: Mapping[str, Any]) -> Arrays:
+def reference(
+    operator: Operator, arrays: Sequence[Array | None], attrs: Mapping[str, Any]
+) -> Arrays:
     assert operator.reference_fn is not None
     with np.errstate(all="ignore"):
         made = operator.reference_fn(*arrays, **operator.bind(attrs))
@@ -86,33 +88,37 @@ def lowered(
         handles += [None] * (len(operator.schema.operands) - len(handles))
     outputs = [k.output(f"out{i}", t) for i, t in enumerate(types) if isinstance(t, TensorType)]
     operator.lower_fn(k, *handles, *outputs, **bound)
-    given = {t.name: a for t, a in zip(tensors, arrays, strict=True) if t is not None and a is not None}
+    given = {
+        t.name: a for t, a in zip(tensors, arrays, strict=True) if t is not None and a is not None
+    }
     made = evaluate(k.computation(), given)
     return tuple(made[o.name] for o in outputs)
 
 
-def value_of(operand: Any, arrays: Mapping[str, Array]) -> Array | None:
-    """A call and the calls inside it, by the operators' references."""
+def value_of(operand: Any, arrays: Mapping[str, Array], *, by: str = "reference") -> Array | None:
+    """A call and the calls inside it, by references or (where there are) lowerings."""
     match operand:
         case None:
             return None
         case Tensor():
             return arrays[operand.name] if operand.name in arrays else operand.known
         case Out(call, index):
-            return _results(call, arrays)[index]
+            return _results(call, arrays, by)[index]
         case Call():
-            return _results(operand, arrays)[0]
+            return _results(operand, arrays, by)[0]
         case _:
             return np.asarray(operand)
 
 
-def _results(call: Call, arrays: Mapping[str, Array]) -> Arrays:
-    operands = [value_of(a, arrays) for a in call.args]
-    made = reference(call.op, operands, call.attrs)
+def _results(call: Call, arrays: Mapping[str, Array], by: str) -> Arrays:
+    operands = [value_of(a, arrays, by=by) for a in call.args]
     tensors = [
-        None if o is None else Tensor("", TensorType(DType.from_numpy(o.dtype), o.shape), o)
-        for o in operands
+        None if o is None else Tensor(f"o{i}", TensorType(DType.from_numpy(o.dtype), o.shape), o)
+        for i, o in enumerate(operands)
     ]
+    if by == "lowering" and call.op.lower_fn is not None:
+        return lowered(call.op, tensors, operands, call.attrs)
+    made = reference(call.op, operands, call.attrs)
     for t, a in zip(call.op.infer(tensors, call.op.bind(call.attrs)), made, strict=True):
         assert_type(t, a)
     return made
@@ -128,7 +134,7 @@ TOLERANCE = {"f64": 1e-10, "f32": 2e-5, "f16": 2e-3, "bf16": 2e-2}
 
 
 def assert_same(got: Array, needed: Array, *, exact: bool = False, slack: float = 1.0) -> None:
-    """Equal bits of value for integers and exact operators, else close on the scale of the result."""
+    """Equal for integers and exact operators, else close on the scale of the result."""
     assert got.dtype == needed.dtype, f"{got.dtype} instead of {needed.dtype}"
     assert got.shape == needed.shape, f"{got.shape} instead of {needed.shape}"
     dtype = DType.from_numpy(needed.dtype)

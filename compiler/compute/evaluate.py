@@ -175,7 +175,7 @@ class _Grid:
             fn = np.maximum if combine == "max" else np.minimum
             made = fn.reduce(body, axis=inner, keepdims=True, initial=neutral(combine, dtype))
         else:
-            # Sums of floats are taken in f64, so that the oracle's own rounding stays out of the way.
+            # Floats are summed in f64: the oracle's own rounding stays out of the way.
             wide = np.float64 if dtype.is_float else dtype.numpy
             fn = np.add if combine == "add" else np.multiply
             made = fn.reduce(body, axis=inner, keepdims=True, dtype=wide)

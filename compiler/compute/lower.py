@@ -128,6 +128,9 @@ class _Stages:
             local = f"operand{position}"
             renamed[local] = value
             operands.append(k.input(local, self.types[value].logical, self._known(value)))
+        if not operator.schema.variadic:
+            # Operands left out at the end: facets take every operand of the signature.
+            operands += [None] * (len(operator.schema.operands) - len(operands))
         outputs = []
         for position, (value, t) in enumerate(zip(node.outputs, node.types, strict=True)):
             assert isinstance(t, TensorType)

@@ -141,9 +141,7 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
     "Selu",
     {"alpha": 2.0, "gamma": 3.0},
     numpy=lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.exp(x) - alpha),
-    scalar=lambda k, x, alpha, gamma: (
-        k.where(k.gt(x, 0), x, k.exp(x) * alpha - alpha) * gamma
-    ),
+    scalar=lambda k, x, alpha, gamma: k.where(k.gt(x, 0), x, k.exp(x) * alpha - alpha) * gamma,
     flops=5,
 )
 def selu(
@@ -160,9 +158,7 @@ def selu(
     "Celu",
     {"alpha": 0.5},
     numpy=lambda x, alpha: np.maximum(x, 0) + np.minimum(alpha * (np.exp(x / alpha) - 1), 0),
-    scalar=lambda k, x, alpha: (
-        k.max(x, 0) + k.min((k.exp(x / alpha) - 1) * alpha, 0)
-    ),
+    scalar=lambda k, x, alpha: k.max(x, 0) + k.min((k.exp(x / alpha) - 1) * alpha, 0),
     flops=7,
 )
 def celu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
@@ -245,7 +241,9 @@ def _shrink(x: Any, lambd: float, bias: float) -> Any:
         k.lt(x, -lambd), x + bias, k.where(k.gt(x, lambd), x - bias, 0.0)
     ),
     flops=4,
-    samples=lambda: ((operands, {"lambd": 0.4, "bias": 0.25}) for operands, _ in unary_samples("float")),
+    samples=lambda: (
+        (operands, {"lambd": 0.4, "bias": 0.25}) for operands, _ in unary_samples("float")
+    ),
 )
 def shrink(x: Tensor, *, lambd: float = 0.5, bias: float = 0.0) -> TensorType:
     """Move elements by `bias` towards 0, and those within `lambd` of 0 to 0."""

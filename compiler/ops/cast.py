@@ -18,7 +18,7 @@ _PLAIN_BITS = (8, 16, 32, 64)
 
 
 def _is_plain(dtype: DType) -> bool:
-    """Whether conversions of it are those of numpy: no strings, complex, 8-bit or smaller floats."""
+    """Whether it converts as in numpy: no strings, complex numbers, floats of 8 bits or less."""
     if dtype.is_float:
         return dtype.bits >= 16
     return dtype is DType.bool or (dtype.is_integer and dtype.bits in _PLAIN_BITS)

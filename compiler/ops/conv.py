@@ -59,12 +59,12 @@ def conv(
 ) -> TensorType:
     """Slide each filter over the image and sum the products of weights and elements under it.
 
-    out[n, o, y, x] = sum over i, ky, kx of x[n, i, s*y+d*ky-p, s*x+d*kx-p] * w[o, i, ky, kx] + b[o],
-    with 0 outside the image. Groups split input and output channels into separate convolutions; as
+    out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
+    is 0 outside the image. Groups split input and output channels into separate convolutions; as
     many groups as channels is a depthwise convolution.
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, places...]; one to
-    three spatial axes. Pads are all beginnings, then all ends; `auto_pad` other than notset replaces
-    them.
+    three spatial axes. Pads are all beginnings, then all ends; an `auto_pad` other than notset
+    replaces them.
     Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows.
     Source: ONNX Conv-22.
     """
@@ -76,7 +76,9 @@ def conv(
     kernel = static_kernel("conv", w)
     check_window("conv", x.rank - 2, kernel, strides, pads, dilations, auto_pad)
     require(groups >= 1, "E-OP-ATTRIBUTE", f"conv needs at least 1 group, got {groups}")
-    require_size("conv", f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups)
+    require_size(
+        "conv", f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups
+    )
     outputs = w.shape[0]
     require(
         not isinstance(outputs, int) or outputs % groups == 0,
@@ -120,7 +122,9 @@ def _(
 
 
 @conv.cost
-def _(x: TensorType, w: TensorType, b: TensorType | None = None, *, out: TensorType, **_: Any) -> Cost:
+def _(
+    x: TensorType, w: TensorType, b: TensorType | None = None, *, out: TensorType, **_: Any
+) -> Cost:
     n_products = w.n_elements // max(w.static_shape[0], 1)
     flops = (2 * n_products + (b is not None)) * n_elements(out)
     return traffic([x, w, b], out, flops)
@@ -172,7 +176,11 @@ def input_channel(
 
 
 def _window(n_spatial: int, **given: Any) -> dict[str, Any]:
-    plain = {"strides": (1,) * n_spatial, "pads": (0,) * (2 * n_spatial), "dilations": (1,) * n_spatial}
+    plain = {
+        "strides": (1,) * n_spatial,
+        "pads": (0,) * (2 * n_spatial),
+        "dilations": (1,) * n_spatial,
+    }
     return {**plain, **given}
 
 
@@ -180,7 +188,10 @@ def _window(n_spatial: int, **given: Any) -> dict[str, Any]:
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3,5,7]", "f32[4,3,3,2]", "f32[4]"], _window(2)
     yield ["f32[1,2,7,5]", "f32[3,2,3,3]"], _window(2, pads=(1, 0, 2, 1), strides=(2, 3))
-    yield ["f32[1,2,9,8]", "f32[3,2,3,2]"], _window(2, dilations=(3, 2), strides=(1, 2), pads=(1,) * 4)
+    yield (
+        ["f32[1,2,9,8]", "f32[3,2,3,2]"],
+        _window(2, dilations=(3, 2), strides=(1, 2), pads=(1,) * 4),
+    )
     yield ["f32[1,4,5,6]", "f32[6,2,3,3]", "f32[6]"], _window(2, groups=2, pads=(1,) * 4)
     yield ["f32[2,3,5,4]", "f32[3,1,3,3]", "f32[3]"], _window(2, groups=3, pads=(1,) * 4)
     yield ["f32[2,3,5,4]", "f32[6,1,3,1]"], _window(2, groups=3, strides=(2, 1))
@@ -189,7 +200,10 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[1,2,6,5]", "f32[3,2,3,2]"], _window(2, auto_pad="valid")
     yield ["f32[2,3,5,7]", "f32[4,3,1,1]", "f32[4]"], _window(2)
     yield ["f32[2,3,8]", "f32[4,3,3]", "f32[4]"], _window(1, pads=(2, 1))
-    yield ["f32[1,2,4,5,3]", "f32[3,2,2,3,2]"], _window(3, pads=(1, 0, 1, 0, 1, 0), strides=(1, 2, 1))
+    yield (
+        ["f32[1,2,4,5,3]", "f32[3,2,2,3,2]"],
+        _window(3, pads=(1, 0, 1, 0, 1, 0), strides=(1, 2, 1)),
+    )
     yield ["f32[0,3,5,7]", "f32[4,3,3,2]"], _window(2)
     yield ["f16[1,2,5,4]", "f16[3,2,3,3]", "f16[3]"], _window(2, pads=(1,) * 4)
 

@@ -172,7 +172,9 @@ def _(
 
 
 @conv_transpose.cost
-def _(x: TensorType, w: TensorType, b: TensorType | None = None, *, out: TensorType, **_: Any) -> Cost:
+def _(
+    x: TensorType, w: TensorType, b: TensorType | None = None, *, out: TensorType, **_: Any
+) -> Cost:
     per_element = w.n_elements // max(w.static_shape[0], 1)
     flops = 2 * x.n_elements * per_element + (out.n_elements if b else 0)
     return traffic([x, w, b], out, flops)

@@ -1,4 +1,4 @@
-"""Arithmetic on elements: one row per operator. Activations, comparisons and logic have own files."""
+"""Arithmetic on elements: one row per operator."""
 
 from __future__ import annotations
 
@@ -223,18 +223,12 @@ tanh = unary(
 sin = unary("sin", "Sine of radians.", numpy=np.sin, scalar=lambda k, x: k.sin(x), onnx="Sin")
 cos = unary("cos", "Cosine of radians.", numpy=np.cos, scalar=lambda k, x: k.cos(x), onnx="Cos")
 tan = unary("tan", "Tangent of radians.", numpy=np.tan, scalar=lambda k, x: k.tan(x), onnx="Tan")
-asin = unary(
-    "asin", "Inverse sine.", numpy=np.arcsin, scalar=lambda k, x: k.asin(x), onnx="Asin"
-)
-acos = unary(
-    "acos", "Inverse cosine.", numpy=np.arccos, scalar=lambda k, x: k.acos(x), onnx="Acos"
-)
+asin = unary("asin", "Inverse sine.", numpy=np.arcsin, scalar=lambda k, x: k.asin(x), onnx="Asin")
+acos = unary("acos", "Inverse cosine.", numpy=np.arccos, scalar=lambda k, x: k.acos(x), onnx="Acos")
 atan = unary(
     "atan", "Inverse tangent.", numpy=np.arctan, scalar=lambda k, x: k.atan(x), onnx="Atan"
 )
-sinh = unary(
-    "sinh", "Hyperbolic sine.", numpy=np.sinh, scalar=lambda k, x: k.sinh(x), onnx="Sinh"
-)
+sinh = unary("sinh", "Hyperbolic sine.", numpy=np.sinh, scalar=lambda k, x: k.sinh(x), onnx="Sinh")
 cosh = unary(
     "cosh", "Hyperbolic cosine.", numpy=np.cosh, scalar=lambda k, x: k.cosh(x), onnx="Cosh"
 )

@@ -49,7 +49,7 @@ def matmul(
     for x in (a, b):
         require(x.rank > 0, "E-OP-SHAPE", f"matmul takes no scalar, got {a.type} and {b.type}")
     left, right = _swapped(a.shape, transpose_a), _swapped(b.shape, transpose_b)
-    inner = right[-2] if len(right) > 1 else right[0]
+    inner = right[-2:][0]
     require_size("matmul", "the first axis of b", inner, left[-1])
     batch = broadcast_dims("matmul", left[:-2], right[:-2])
     return TensorType(dtype, (*batch, *left[-2:-1], *(right[-1:] if len(right) > 1 else ())))
@@ -84,7 +84,7 @@ def _(
     x = a[_element(a, batch, [*rows, inner], transpose_a)]
     y = b[_element(b, batch, [inner, *columns], transpose_b)]
     product = k.convert(x, wide(a.dtype)) * k.convert(y, wide(b.dtype))
-    k.assign(out[batch, rows, columns], k.convert(k.sum(product, over=inner), out.dtype))
+    k.assign(out[*batch, *rows, *columns], k.convert(k.sum(product, over=inner), out.dtype))
 
 
 def _element(t: Handle, batch: list[Expr], matrix: list[Expr], transpose: bool) -> list[Expr]:
@@ -120,7 +120,9 @@ def _(n: OnnxCall) -> Operand:
     """alpha*a*b + beta*c, with only the parts that do something."""
     a, b, c = n.operand(0), n.operand(1), n.operand(2)
     assert a is not None
-    made = matmul(a, b, transpose_a=bool(n.attr("transA", 0)), transpose_b=bool(n.attr("transB", 0)))
+    made = matmul(
+        a, b, transpose_a=bool(n.attr("transA", 0)), transpose_b=bool(n.attr("transB", 0))
+    )
     made = _scaled(made, n.attr("alpha", 1.0), a)
     beta = n.attr("beta", 1.0)
     if c is None or beta == 0:
@@ -130,6 +132,3 @@ def _(n: OnnxCall) -> Operand:
 
 def _scaled(x: Operand, factor: float, like: Tensor) -> Operand:
     return x if factor == 1 else mul(x, np.asarray(factor, like.dtype.numpy))
-
-
-

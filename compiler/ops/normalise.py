@@ -42,9 +42,9 @@ def column(x: Array, rank: int) -> Array:
 def batch_norm(
     x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float = 1e-5
 ) -> TensorType:
-    """Normalise each channel with stored statistics: (x - mean) / sqrt(var + epsilon) * scale + bias.
+    """Normalise each channel: (x - mean) / sqrt(var + epsilon) * scale + bias.
 
-    This is inference: mean and variance are operands, not those of x.
+    This is inference: mean and variance are stored numbers, not those of x.
     Shapes: x [N, C, ...], the others [C].
     Source: Ioffe and Szegedy 2015, arXiv:1502.03167; ONNX BatchNormalization-15.
     """
@@ -86,9 +86,7 @@ def _(
 
 
 @batch_norm.decompose
-def _(
-    x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float
-) -> Call:
+def _(x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, *, epsilon: float) -> Call:
     """x * factor + shift, each with one element per channel."""
 
     def per_channel(t: Operand) -> Call:

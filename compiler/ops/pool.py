@@ -57,7 +57,8 @@ def _pooled(
 
 
 def _places(x: Array, kernel: Ints, ceil_mode: bool, rest: Sequence[Any]) -> list[int]:
-    return [int(p) for p in output_dims(x.shape[2:], kernel, *rest, ceil_mode)]
+    places = output_dims(x.shape[2:], kernel, *rest, ceil_mode=ceil_mode)
+    return [int(p) for p in places]
 
 
 def _tap_axes(n_spatial: int) -> Ints:
@@ -346,8 +347,14 @@ def _() -> Iterator[tuple[Any, ...]]:
     holed = np.arange(30, dtype=np.float32).reshape(1, 1, 5, 6)
     holed[0, 0, 2, 3], holed[0, 0, 0, 0] = np.nan, -np.inf
     yield [holed], {"kernel": (2, 2), "strides": (1, 2), "pads": (0,) * 4, "dilations": (1, 1)}
-    yield ["u8[1,2,5,5]"], {"kernel": (2, 2), "strides": (2, 2), "pads": (1,) * 4, "dilations": (1, 1)}
-    yield ["i8[1,2,5,5]"], {"kernel": (2, 2), "strides": (2, 2), "pads": (1,) * 4, "dilations": (1, 1)}
+    yield (
+        ["u8[1,2,5,5]"],
+        {"kernel": (2, 2), "strides": (2, 2), "pads": (1,) * 4, "dilations": (1, 1)},
+    )
+    yield (
+        ["i8[1,2,5,5]"],
+        {"kernel": (2, 2), "strides": (2, 2), "pads": (1,) * 4, "dilations": (1, 1)},
+    )
 
 
 @average_pool.samples

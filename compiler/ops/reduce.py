@@ -243,9 +243,7 @@ reduce_log_sum = reduction(
 
 
 @op(kind="reduction", exact=False)
-def reduce_log_sum_exp(
-    x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True
-) -> TensorType:
+def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True) -> TensorType:
     """The logarithm of the sum of exponentials along axes.
 
     The largest element is subtracted first, so that no exponential overflows.
@@ -332,5 +330,3 @@ def _(n: OnnxCall) -> Operand | None:
     norms = {1: reduce_l1, 2: reduce_l2}
     p = n.attr("p", 2)
     return _over_image(n, norms[p]) if p in norms else None
-
-

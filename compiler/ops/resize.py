@@ -146,21 +146,25 @@ class Line:
 
 
 def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
-    """Where the places of an axis of `new_size` lie on an axis of `size`."""
+    """Where the places of an axis of `new_size` lie on an axis of `size`.
+
+    Where ONNX speaks of the new length, its reference means size*scale before rounding down.
+    """
     half = Fraction(1, 2)
+    length = size * scale
     match coordinates:
         case "asymmetric":
             return Line.of(1 / scale, Fraction(0))
         case "align_corners":
-            steps = Fraction(size - 1, new_size - 1) if new_size > 1 else Fraction(0)
+            steps = (size - 1) / (length - 1) if length != 1 else Fraction(0)
             return Line.of(steps, Fraction(0))
         case "tf_half_pixel_for_nn":
             return Line.of(1 / scale, half / scale)
-        case "pytorch_half_pixel" if new_size <= 1:
-            return Line.of(Fraction(0), Fraction(0))
+        case "pytorch_half_pixel" if length == 1:
+            return Line.of(Fraction(0), -half)
         case "half_pixel_symmetric":
             # The result's middle is kept on the image's where floor() has cut the size.
-            adjustment = new_size / (scale * size)
+            adjustment = new_size / length
             offset = Fraction(size, 2) * (1 - adjustment)
             return Line.of(1 / scale, offset + half / scale - half)
         case _:

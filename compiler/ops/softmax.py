@@ -10,7 +10,17 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.operator import (
+    OPERATORS,
+    Array,
+    Call,
+    Cost,
+    OnnxCall,
+    Operand,
+    Operator,
+    Tensor,
+    op,
+)
 from compiler.ir.types import TensorType
 from compiler.ops.requirements import (
     normal_axis,

@@ -62,9 +62,7 @@ def _require_broadcast_to(op_name: str, x: Tensor, *operands: Tensor | None) -> 
 
 
 @layer_norm.reference
-def _(
-    x: Array, scale: Array, bias: Array | None = None, *, axis: int, epsilon: float
-) -> Array:
+def _(x: Array, scale: Array, bias: Array | None = None, *, axis: int, epsilon: float) -> Array:
     axes = tuple(range(normal_axis(axis, x.ndim), x.ndim))
     with np.errstate(all="ignore"):
         made = _standardised(widened(x), axes, epsilon) * widened(scale)
@@ -94,7 +92,10 @@ class _Groups:
         """A stage: the mean per group of x, or of the square of its distance from `centre`."""
         k, shape = self.k, self.x.shape
         made = k.temporary(shape[: self.n_outer], self.dtype, hint)
-        outer, inner = k.axes(shape[: self.n_outer]), [k.axis(n, "r") for n in shape[self.n_outer :]]
+        outer, inner = (
+            k.axes(shape[: self.n_outer]),
+            [k.axis(n, "r") for n in shape[self.n_outer :]],
+        )
         value = self.element([*outer, *inner])
         if centre is not None:
             value = value - centre[outer]
@@ -104,7 +105,9 @@ class _Groups:
         k.assign(made[outer], k.sum(value, over=inner) * factor)
         return made
 
-    def standardised(self, index: Sequence[Expr], mean: Handle, var: Handle, epsilon: float) -> Scalar:
+    def standardised(
+        self, index: Sequence[Expr], mean: Handle, var: Handle, epsilon: float
+    ) -> Scalar:
         """The element with its group's mean taken off and divided by its deviation."""
         group = tuple(index[: self.n_outer])
         return (self.element(index) - mean[group]) / self.k.sqrt(var[group] + epsilon)
@@ -237,9 +240,7 @@ def _(x: TensorType, *rest: TensorType, out: TensorType, epsilon: float) -> Cost
 
 
 @instance_norm.lower
-def _(
-    k: Lowering, x: Handle, scale: Handle, bias: Handle, out: Handle, *, epsilon: float
-) -> None:
+def _(k: Lowering, x: Handle, scale: Handle, bias: Handle, out: Handle, *, epsilon: float) -> None:
     groups = _Groups(k, x, 2)
     mean = groups.mean_of("mean", 1)
     var = groups.mean_of("var", 2, mean)

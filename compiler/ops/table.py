@@ -46,6 +46,7 @@ def elementwise(
     short floats widened to f32; `like` is the operand whose element type a numeric result has.
     Units: flops per element of the result.
     """
+
     def declare(rule: Callable[..., Any]) -> Operator:
         operator = op(kind="elementwise", shape_math=True, exact=exact, inplace=inplace)(rule)
         n_operands = len(operator.schema.operands)
@@ -164,7 +165,7 @@ def binary(
 
 
 def binary_samples(elements: Elements) -> Iterator[tuple[Any, ...]]:
-    """Operands of equal and of different shapes, empty ones, and special numbers against each other."""
+    """Operands of equal and different shapes, empty ones, special numbers against each other."""
     for dtype in _dtypes(elements):
         yield [f"{dtype}[2,3,5]", f"{dtype}[2,3,5]"], {}
         yield [f"{dtype}[2,1,5]", f"{dtype}[3,1]"], {}
@@ -193,7 +194,7 @@ def _dtypes(elements: Elements) -> Sequence[str]:
 
 
 def old_broadcast(n: OnnxCall) -> tuple[Operand, Operand]:
-    """Two operands of an ONNX node; before opset 7 the second was aligned at the attribute `axis`."""
+    """Two operands of an ONNX node; before opset 7 an `axis` could align the second."""
     a, b = n.operand(0), n.operand(1)
     if n.opset >= 7 or not n.attr("broadcast", 0) or a is None or b is None:
         return a, b
@@ -206,7 +207,7 @@ def with_trailing_ones(x: Tensor, n: int) -> Operand:
     """The tensor with axes of size 1 added behind."""
     if n <= 0:
         return x
-    return OPERATORS["unsqueeze"](x, np.arange(x.rank, x.rank + n))
+    return OPERATORS["unsqueeze"](x, axes=tuple(range(x.rank, x.rank + n)))
 
 
 def attributes_of(n: OnnxCall, operator: Operator) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
 def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
     """A view with the taps of every window as last axes.
 
-    Shapes: x [N, C, spatial...] gives [N, C, places..., kernel...]; `fill` stands outside the image.
+    Shapes: x [N, C, spatial...] gives [N, C, places..., kernel...]; `fill` lies around the image.
     """
     widths: list[tuple[int, int]] = []
     for d, size in enumerate(x.shape[2:]):

@@ -24,7 +24,7 @@ from tests.operator_samples import (
 assert compiler.ops.__doc__
 
 STRUCTURAL = {"fusion"}
-"""Holds a region instead of having a meaning of its own; its type, reference and cost are the body's."""
+"""Holds a region instead of having a meaning of its own: its facets are the body's."""
 
 NOT_IN_ONNX = {"relayout"}
 """Operators that our own passes introduce: no ONNX node becomes one directly."""
@@ -86,9 +86,7 @@ def test_samples_are_distinct_and_do_not_all_have_one_element(operator: Operator
 def test_the_type_rule_gives_the_type_of_the_reference(operator: Operator) -> None:
     for seed, sample in samples(operator):
         arrays = operands_of(operator, sample, seed)
-        inferred = operator.infer(
-            tensors_of(operator, sample, arrays), operator.bind(sample.attrs)
-        )
+        inferred = operator.infer(tensors_of(operator, sample, arrays), operator.bind(sample.attrs))
         made = reference(operator, arrays, sample.attrs)
         assert len(inferred) == len(made), describe(sample)
         for t, array in zip(inferred, made, strict=True):

@@ -1,0 +1,139 @@
+"""Every ONNX name that is imported means what ONNX's own test cases say it means.
+
+The onnx package generates those cases: small models of one node, with inputs and outputs. Nothing of
+ours is involved in their numbers.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+
+import compiler.ops
+from compiler.ir.constant import Constant
+from compiler.ir.operator import ONNX, OnnxCall, Tensor
+from compiler.ir.types import DType, TensorType
+from tests.operator_samples import value_of
+
+assert compiler.ops.__doc__
+
+CARRIED = {
+    # Left to onnx.reference by intent: what a facet answers with None.
+    "BatchNormalization": "training",
+    "Cast": "8-bit and smaller floats, 4-bit and 2-bit integers, strings",
+    "CastLike": "as Cast",
+    "Dropout": "training, and the mask as second output",
+    "Equal": "strings",
+    "GroupNormalization": "opset 18 with one scale per group",
+    "LayerNormalization": "mean and deviation as further outputs",
+    "MaxPool": "indices as second output",
+    "ReduceMax": "bool",
+    "ReduceMin": "bool",
+    "Resize": "cubic, antialiased, cropped, kept aspect ratio",
+    "SpaceToDepth": "the other order of channels",
+}
+
+
+@cache
+def cases() -> dict[str, list[Any]]:
+    """ONNX's cases of one node of the standard domain, by operator."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from onnx.backend.test.case.node import collect_testcases
+
+        found: dict[str, list[Any]] = {}
+        for case in collect_testcases(None):
+            model = case.model
+            if model is None or len(model.graph.node) != 1 or model.functions:
+                continue
+            node = model.graph.node[0]
+            if node.domain in ("", "ai.onnx"):
+                found.setdefault(node.op_type, []).append(case)
+    return found
+
+
+def attribute(a: onnx.AttributeProto) -> Any:
+    value = onnx.helper.get_attribute_value(a)
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, onnx.TensorProto):
+        return Constant.of(numpy_helper.to_array(value))
+    if isinstance(value, list | tuple) and value and isinstance(value[0], bytes):
+        return [v.decode() for v in value]
+    return list(value) if hasattr(value, "__len__") and not isinstance(value, str) else value
+
+
+def arrays_of(case: Any) -> Iterator[tuple[dict[str, np.ndarray], list[np.ndarray]]]:
+    names = [i.name for i in case.model.graph.input]
+    for inputs, outputs in case.data_sets:
+        if all(isinstance(a, np.ndarray | np.generic) for a in (*inputs, *outputs)):
+            given = {n: np.asarray(a) for n, a in zip(names, inputs, strict=True)}
+            yield given, [np.asarray(o) for o in outputs]
+
+
+def call_of(model: onnx.ModelProto, given: dict[str, np.ndarray]) -> Any:
+    node = model.graph.node[0]
+    opset = next(o.version for o in model.opset_import if o.domain in ("", "ai.onnx"))
+    operands = [
+        Tensor(i, TensorType(DType.from_numpy(given[i].dtype), given[i].shape), given[i])
+        if i
+        else None
+        for i in node.input
+    ]
+    attrs = {a.name: attribute(a) for a in node.attribute}
+    call = OnnxCall(node.op_type, "", opset, tuple(operands), attrs, len(node.output))
+    return ONNX[node.op_type](call)
+
+
+NAMES = sorted(n for n in ONNX if ":" not in n)
+
+
+@pytest.mark.parametrize("op_type", NAMES)
+def test_an_imported_operator_agrees_with_the_cases_of_onnx(op_type: str) -> None:
+    n_carried = sum(not compared(c, g, o, "reference") for c, g, o in applications(op_type))
+    if op_type not in CARRIED:
+        assert n_carried == 0, f"{n_carried} cases were left to the reference"
+
+
+@pytest.mark.parametrize("op_type", NAMES)
+def test_the_lowering_of_an_imported_operator_agrees_with_them_too(op_type: str) -> None:
+    for case, given, outputs in applications(op_type):
+        if sum(a.size for a in (*given.values(), *outputs)) < 5000:
+            compared(case, given, outputs, "lowering")
+
+
+def applications(op_type: str) -> Iterator[tuple[Any, dict[str, np.ndarray], list[np.ndarray]]]:
+    for case in cases().get(op_type, []):
+        for given, outputs in arrays_of(case):
+            yield case, given, outputs
+
+
+def compared(case: Any, given: dict[str, np.ndarray], outputs: list[np.ndarray], by: str) -> bool:
+    """Whether the node became calls of ours; their values are then compared with the outputs."""
+    made = call_of(case.model, given)
+    if made is None:
+        return False
+    parts = made if isinstance(made, tuple) else (made,)
+    with np.errstate(all="ignore"):
+        got = [value_of(p, given, by=by) for p in parts]
+    for g, needed in zip(got, outputs, strict=False):
+        assert g is not None
+        assert g.dtype == needed.dtype, case.name
+        assert g.shape == needed.shape, case.name
+        compare(g, needed, case)
+    return True
+
+
+def compare(got: np.ndarray, needed: np.ndarray, case: Any) -> None:
+    if DType.from_numpy(needed.dtype).is_float:
+        got, needed = got.astype(np.float64), needed.astype(np.float64)
+        np.testing.assert_allclose(got, needed, rtol=case.rtol, atol=1e-5, err_msg=case.name)
+    else:
+        np.testing.assert_array_equal(got, needed, err_msg=case.name)
