@@ -12,6 +12,7 @@ from compiler.codegen.emitter import Emitter
 from compiler.codegen.values import HALF, Value, constant, mangled, value_type
 from compiler.ir.types import DType
 from compiler.loops.limits import NotLowerable
+from compiler.targets.target import Target
 
 EXACT_IN_HALF = {"neg", "abs", "max", "min", "floor", "ceil", "round", "trunc", "sign", "select"}
 """Functions whose result needs no rounding when the operands are half-precision numbers."""
@@ -20,10 +21,11 @@ EXACT_IN_HALF = {"neg", "abs", "max", "min", "floor", "ceil", "round", "trunc", 
 class Arithmetic:
     """Writes functions of values."""
 
-    def __init__(self, out: Emitter, has_fma: bool, is_x86: bool) -> None:
+    def __init__(self, out: Emitter, target: Target) -> None:
         self.out = out
-        self.has_fma = has_fma
-        self.is_x86 = is_x86
+        self.has_fma = target.has_fma
+        self.is_x86 = target.is_x86
+        self.has_scale = target.is_x86 and target.has_masks
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
         """A function of values of one element type (for `select`, the first is a bool)."""
@@ -47,8 +49,8 @@ class Arithmetic:
         a, b, c = (self.out.splat(v, lanes) for v in (a, b, c))
         if self.has_fma:
             return self.out.call(f"llvm.fma.{mangled(c.dtype, lanes)}", c.dtype, lanes, a, b, c)
-        product = self._two("fmul", a, b)
-        return self._two("fadd", product, c)
+        product = self.two("fmul", a, b)
+        return self.two("fadd", product, c)
 
     def negate(self, a: Value) -> Value:
         """`-a` of a float."""
@@ -66,20 +68,38 @@ class Arithmetic:
         i32 = DType.i32
         wide = value_type(i32, lanes)
         bits = out.op(f"bitcast {v.typed} to {wide}", i32, lanes, v)
-        odd = self._two("and", self._two("lshr", bits, _same(bits, 16)), _same(bits, 1))
-        nearest = self._two("add", self._two("add", bits, _same(bits, 0x7FFF)), odd)
-        quiet = self._two("or", bits, _same(bits, 0x400000))
+        odd = self.two("and", self.two("lshr", bits, _same(bits, 16)), _same(bits, 1))
+        nearest = self.two("add", self.two("add", bits, _same(bits, 0x7FFF)), odd)
+        quiet = self.two("or", bits, _same(bits, 0x400000))
         is_nan = self.out.op(f"fcmp uno {v.typed}, {v.ref}", DType.bool, lanes, v)
-        kept = self._two("and", out.select(is_nan, quiet, nearest), _same(bits, -65536))
+        kept = self.two("and", out.select(is_nan, quiet, nearest), _same(bits, -65536))
         return out.op(f"bitcast {kept.typed} to {v.type}", v.dtype, lanes, kept)
 
-    def _two(self, operation: str, a: Value, b: Value) -> Value:
+    def scaled(self, v: Value, n: Value) -> Value | None:
+        """`v * 2**n` for an f32 n that is an integer, where one instruction does it."""
+        if not self.has_scale or v.lanes not in (4, 8, 16):
+            return None
+        bits = v.lanes * 32
+        mask = f"i{max(v.lanes, 8)}"
+        rounding = ", i32" if bits == 512 else ""
+        name = f"llvm.x86.avx512.mask.scalef.ps.{bits}"
+        self.out.declare(
+            f"declare {v.type} @{name}({v.type}, {v.type}, {v.type}, {mask}{rounding})"
+        )
+        default = f"{rounding} 4" if rounding else ""
+        text = f"call {v.type} @{name}({v.typed}, {n.typed}, {v.type} poison, {mask} -1{default})"
+        return self.out.op(text, v.dtype, v.lanes, v, n)
+
+    def two(self, operation: str, a: Value, b: Value) -> Value:
+        """An LLVM instruction of two operands, such as `fadd`, without rounding halves."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", a.dtype, a.lanes, a, b)
 
-    def _test(self, operation: str, a: Value, b: Value) -> Value:
+    def test(self, operation: str, a: Value, b: Value) -> Value:
+        """An LLVM comparison, such as `fcmp olt`."""
         return self.out.op(f"{operation} {a.typed}, {b.ref}", DType.bool, a.lanes, a, b)
 
-    def _intrinsic(self, name: str, *args: Value) -> Value:
+    def intrinsic(self, name: str, *args: Value) -> Value:
+        """An LLVM intrinsic whose operands and result have one type."""
         a = args[0]
         return self.out.call(f"llvm.{name}.{mangled(a.dtype, a.lanes)}", a.dtype, a.lanes, *args)
 
@@ -88,9 +108,9 @@ class Arithmetic:
     def _compare(self, fn: str, a: Value, b: Value) -> Value:
         for_float, for_signed, for_unsigned = _COMPARE[fn]
         if a.dtype.is_float:
-            return self._test(f"fcmp {for_float}", a, b)
+            return self.test(f"fcmp {for_float}", a, b)
         signed = a.dtype.label[0] == "i"
-        return self._test(f"icmp {for_signed if signed else for_unsigned}", a, b)
+        return self.test(f"icmp {for_signed if signed else for_unsigned}", a, b)
 
     def _bool(self, fn: str, args: list[Value]) -> Value:
         if fn == "not":
@@ -99,27 +119,27 @@ class Arithmetic:
                      "add": "or", "mul": "and", "ne": "xor"}.get(fn)  # fmt: skip
         if operation is None:
             raise NotLowerable(f"{fn} of bools has no generated code")
-        return self._two(operation, args[0], args[1])
+        return self.two(operation, args[0], args[1])
 
     # Floats
 
     def _float(self, fn: str, args: list[Value]) -> Value:
         a = args[0]
         if fn in _FLOAT_OPERATIONS:
-            return self._two(_FLOAT_OPERATIONS[fn], a, args[1])
+            return self.two(_FLOAT_OPERATIONS[fn], a, args[1])
         if fn in _FLOAT_INTRINSICS:
-            return self._intrinsic(_FLOAT_INTRINSICS[fn], a)
+            return self.intrinsic(_FLOAT_INTRINSICS[fn], a)
         match fn:
             case "neg":
                 return self.negate(a)
             case "max" | "min":
                 return self._extreme(fn, a, args[1])
             case "isnan":
-                return self._test("fcmp uno", a, a)
+                return self.test("fcmp uno", a, a)
             case "isinf":
-                return self._test("fcmp oeq", self._intrinsic("fabs", a), _same(a, float("inf")))
+                return self.test("fcmp oeq", self.intrinsic("fabs", a), _same(a, float("inf")))
             case "rsqrt":
-                return self._two("fdiv", _same(a, 1.0), self._intrinsic("sqrt", a))
+                return self.two("fdiv", _same(a, 1.0), self.intrinsic("sqrt", a))
             case "sign":
                 return self._sign(a)
             case "mod":
@@ -134,30 +154,30 @@ class Arithmetic:
         first, and otherwise a NaN in a is put back. Elsewhere there is an instruction for it.
         """
         if not self.is_x86:
-            return self._intrinsic("maximum" if fn == "max" else "minimum", a, b)
+            return self.intrinsic("maximum" if fn == "max" else "minimum", a, b)
         if b.is_constant:
             a, b = b, a
         test = "fcmp ogt" if fn == "max" else "fcmp olt"
-        found = self.out.select(self._test(test, a, b), a, b)
+        found = self.out.select(self.test(test, a, b), a, b)
         if a.is_constant and "0x7FF8" not in a.ref:
             return found
-        return self.out.select(self._test("fcmp uno", a, a), a, found)
+        return self.out.select(self.test("fcmp uno", a, a), a, found)
 
     def _sign(self, a: Value) -> Value:
-        one = self._intrinsic("copysign", _same(a, 1.0), a)
-        is_number = self._test("fcmp one", a, _same(a, 0.0))
+        one = self.intrinsic("copysign", _same(a, 1.0), a)
+        is_number = self.test("fcmp one", a, _same(a, 0.0))
         return self.out.select(is_number, one, a)
 
     def _floor_mod(self, a: Value, b: Value) -> Value:
-        remainder = self._two("frem", a, b)
+        remainder = self.two("frem", a, b)
         zero = _same(a, 0.0)
         signs_differ = self.out.op(
-            f"xor {self._test('fcmp olt', remainder, zero).typed}, "
-            f"{self._test('fcmp olt', b, zero).ref}",
+            f"xor {self.test('fcmp olt', remainder, zero).typed}, "
+            f"{self.test('fcmp olt', b, zero).ref}",
             DType.bool, a.lanes, remainder, b,
         )  # fmt: skip
-        wrong = self.out.all_of([signs_differ, self._test("fcmp une", remainder, zero)])
-        return self.out.select(wrong, self._two("fadd", remainder, b), remainder)
+        wrong = self.out.all_of([signs_differ, self.test("fcmp une", remainder, zero)])
+        return self.out.select(wrong, self.two("fadd", remainder, b), remainder)
 
     # Integers
 
@@ -165,20 +185,20 @@ class Arithmetic:
         a = args[0]
         signed = a.dtype.label[0] == "i"
         if fn in _INTEGER_OPERATIONS:
-            return self._two(_INTEGER_OPERATIONS[fn], a, args[1])
+            return self.two(_INTEGER_OPERATIONS[fn], a, args[1])
         match fn:
             case "max" | "min":
-                return self._intrinsic(f"{'s' if signed else 'u'}{fn}", a, args[1])
+                return self.intrinsic(f"{'s' if signed else 'u'}{fn}", a, args[1])
             case "neg":
-                return self._two("sub", _same(a, 0), a)
+                return self.two("sub", _same(a, 0), a)
             case "abs":
                 if not signed:
                     return a
                 return self.out.select(
-                    self._test("icmp slt", a, _same(a, 0)), self._two("sub", _same(a, 0), a), a
+                    self.test("icmp slt", a, _same(a, 0)), self.two("sub", _same(a, 0), a), a
                 )
             case "not":
-                return self._two("xor", a, _same(a, -1))
+                return self.two("xor", a, _same(a, -1))
             case "sign":
                 return self._integer_sign(a, signed)
             case "floor" | "ceil" | "round" | "trunc":
@@ -195,20 +215,20 @@ class Arithmetic:
                 raise NotLowerable(f"{fn} of {a.dtype} has no generated code")
 
     def _integer_sign(self, a: Value, signed: bool) -> Value:
-        positive = self.out.select(self._test("icmp ne", a, _same(a, 0)), _same(a, 1), _same(a, 0))
+        positive = self.out.select(self.test("icmp ne", a, _same(a, 0)), _same(a, 1), _same(a, 0))
         if not signed:
             return positive
-        return self.out.select(self._test("icmp slt", a, _same(a, 0)), _same(a, -1), positive)
+        return self.out.select(self.test("icmp slt", a, _same(a, 0)), _same(a, -1), positive)
 
     def _divide(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
         """Division by 0 gives 0, and the smallest number divided by -1 gives itself, as in numpy."""
         zero, one = _same(a, 0), _same(a, 1)
-        by_zero = self._test("icmp eq", b, zero)
+        by_zero = self.test("icmp eq", b, zero)
         bad = by_zero
         if signed:
             least = _same(a, 1 << (a.dtype.bits - 1))
             overflow = self.out.all_of(
-                [self._test("icmp eq", a, least), self._test("icmp eq", b, _same(a, -1))]
+                [self.test("icmp eq", a, least), self.test("icmp eq", b, _same(a, -1))]
             )
             bad = self.out.op(
                 f"or {by_zero.typed}, {overflow.ref}", DType.bool, a.lanes, by_zero, overflow
@@ -216,24 +236,24 @@ class Arithmetic:
         safe = b if _is_safe_divisor(b) else self.out.select(bad, one, b)
         prefix = "s" if signed else "u"
         if fn == "div":
-            quotient = self._two(f"{prefix}div", a, safe)
+            quotient = self.two(f"{prefix}div", a, safe)
             return quotient if safe is b else self.out.select(by_zero, zero, quotient)
-        remainder = self._two(f"{prefix}rem", a, safe)
+        remainder = self.two(f"{prefix}rem", a, safe)
         if fn == "mod" and signed:
-            raised = self._two("add", remainder, safe)
-            differ = self._test("icmp slt", self._two("xor", remainder, safe), zero)
-            wrong = self.out.all_of([differ, self._test("icmp ne", remainder, zero)])
+            raised = self.two("add", remainder, safe)
+            differ = self.test("icmp slt", self.two("xor", remainder, safe), zero)
+            wrong = self.out.all_of([differ, self.test("icmp ne", remainder, zero)])
             remainder = self.out.select(wrong, raised, remainder)
         return remainder if safe is b else self.out.select(by_zero, zero, remainder)
 
     def _shift(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
         """Shifts by the width or more leave only zeros (or signs)."""
         bits = a.dtype.bits
-        inside = self._test("icmp ult", b, _same(b, bits))
+        inside = self.test("icmp ult", b, _same(b, bits))
         if fn == "shr" and signed:
-            return self._two("ashr", a, self.out.select(inside, b, _same(b, bits - 1)))
+            return self.two("ashr", a, self.out.select(inside, b, _same(b, bits - 1)))
         amount = self.out.select(inside, b, _same(b, 0))
-        shifted = self._two("shl" if fn == "shl" else "lshr", a, amount)
+        shifted = self.two("shl" if fn == "shl" else "lshr", a, amount)
         return self.out.select(inside, shifted, _same(a, 0))
 
     def _integer_power(self, a: Value, b: Value, signed: bool) -> Value:
@@ -241,20 +261,20 @@ class Arithmetic:
         result, base = _same(a, 1), a
         n_bits = a.dtype.bits - (1 if signed else 0)
         for bit in range(n_bits):
-            wanted = self._two("and", b, _same(b, 1 << bit))
-            taken = self._test("icmp ne", wanted, _same(b, 0))
-            result = self.out.select(taken, self._two("mul", result, base), result)
+            wanted = self.two("and", b, _same(b, 1 << bit))
+            taken = self.test("icmp ne", wanted, _same(b, 0))
+            result = self.out.select(taken, self.two("mul", result, base), result)
             if bit + 1 < n_bits:
-                base = self._two("mul", base, base)
+                base = self.two("mul", base, base)
         if not signed:
             return result
-        odd = self._test("icmp ne", self._two("and", b, _same(b, 1)), _same(b, 0))
-        is_one = self._test("icmp eq", a, _same(a, 1))
-        is_minus_one = self._test("icmp eq", a, _same(a, -1))
+        odd = self.test("icmp ne", self.two("and", b, _same(b, 1)), _same(b, 0))
+        is_one = self.test("icmp eq", a, _same(a, 1))
+        is_minus_one = self.test("icmp eq", a, _same(a, -1))
         sign = self.out.select(odd, _same(a, -1), _same(a, 1))
         inverse = self.out.select(is_minus_one, sign, _same(a, 0))
         inverse = self.out.select(is_one, _same(a, 1), inverse)
-        return self.out.select(self._test("icmp slt", b, _same(b, 0)), inverse, result)
+        return self.out.select(self.test("icmp slt", b, _same(b, 0)), inverse, result)
 
     # Conversions
 
@@ -270,7 +290,7 @@ class Arithmetic:
                 return self._float_to_float(v, dtype)
             return self._from_float(v, dtype)
         if dtype is DType.bool:
-            return self._test("icmp ne", v, _same(v, 0))
+            return self.test("icmp ne", v, _same(v, 0))
         if dtype.is_float:
             signed = v.dtype.label[0] == "i"
             kind = value_type(dtype, v.lanes)
@@ -303,7 +323,7 @@ class Arithmetic:
 
     def _from_float(self, v: Value, dtype: DType) -> Value:
         if dtype is DType.bool:
-            return self._test("fcmp une", v, _same(v, 0.0))
+            return self.test("fcmp une", v, _same(v, 0.0))
         if dtype is DType.u64:
             return self._float_to_u64(v)
         wide = DType.i64 if dtype in (DType.i64, DType.u32) else DType.i32
@@ -315,7 +335,7 @@ class Arithmetic:
         return self.out.call(name, dtype, v.lanes, v)
 
     def _float_to_u64(self, v: Value) -> Value:
-        negative = self._test("fcmp olt", v, _same(v, 0.0))
+        negative = self.test("fcmp olt", v, _same(v, 0.0))
         wrapped = self._integer_to_integer(self._saturated(v, DType.i64, "s"), DType.u64)
         return self.out.select(negative, wrapped, self._saturated(v, DType.u64, "u"))
 

@@ -75,7 +75,7 @@ class _Writer:
         self.env = Env()
         self.indices = Indices(self.out, self.env)
         self.memory = Memory(self.out, self.indices, target)
-        self.arithmetic = Arithmetic(self.out, target.has_fma, target.is_x86)
+        self.arithmetic = Arithmetic(self.out, target)
         self.widths = prepared.widths
         cuts = cut_registers(prepared)
         self.registers = Registers(self.out, self.env, self.indices, cuts, prepared.widths)
