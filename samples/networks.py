@@ -212,8 +212,9 @@ class BatchNorm(_Learned):
             mean, variance = x.mean(axis=(0, 2, 3)), x.var(axis=(0, 2, 3))
             self.mean = self.kept * self.mean + (1 - self.kept) * mean
             self.variance = self.kept * self.variance + (1 - self.kept) * variance
-        self.per_deviation: Array = 1 / np.sqrt(variance + self.epsilon)[:, None, None]
-        self.normal: Array = (x - mean[:, None, None]) * self.per_deviation
+        deviation = np.sqrt(variance + self.epsilon)[:, None, None]
+        self.per_deviation: Array = np.divide(np.float32(1), deviation, dtype=np.float32)
+        self.normal = (x - mean[:, None, None]) * self.per_deviation
         return self.normal * self.weight[:, None, None] + self.bias[:, None, None]
 
     def backward(self, dy: Array) -> Array:
