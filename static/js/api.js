@@ -1,0 +1,181 @@
+// Talking to the server: docs/wire.md as functions. Answers about a finished job are kept.
+
+/**
+ * @typedef {import("./wire.js").Problem} Problem
+ * @typedef {import("./wire.js").Job} Job
+ * @typedef {import("./wire.js").JobRequest} JobRequest
+ */
+
+const ROOT = "/api/v1";
+
+/** What the server answered instead of a result. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status 0 when the server was not reached
+   * @param {Problem} problem
+   */
+  constructor(status, problem) {
+    super(problem.message);
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {RequestInit} [init]
+ * @returns {Promise<T>}
+ */
+async function ask(path, init) {
+  let response;
+  try {
+    response = await fetch(ROOT + path, init);
+  } catch {
+    throw new ApiError(0, { code: "E-SERVER-AWAY", message: "the server did not answer", hint: "check that it is running, then try again" });
+  }
+  return unpack(response.status, await response.text());
+}
+
+/**
+ * @param {number} status
+ * @param {string} text
+ * @returns {any}
+ */
+function unpack(status, text) {
+  let payload;
+  try {
+    payload = JSON.parse(text);
+  } catch {
+    throw new ApiError(status, { code: "E-SERVER-ANSWER", message: `the server answered ${status} with something that is not JSON` });
+  }
+  if (status >= 400) throw new ApiError(status, payload.error ?? { code: `HTTP ${status}`, message: "" });
+  return payload;
+}
+
+/**
+ * @template T
+ * @param {string} path
+ * @param {unknown} body
+ * @returns {Promise<T>}
+ */
+function post(path, body) {
+  return ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+}
+
+export const api = {
+  /** @returns {Promise<import("./wire.js").About>} */
+  about: () => ask("/about"),
+  /** @returns {Promise<{samples: import("./wire.js").Sample[]}>} */
+  samples: () => ask("/samples"),
+  /** @returns {Promise<import("./wire.js").Pipelines>} */
+  pipelines: () => ask("/pipelines"),
+  /** @returns {Promise<{operators: import("./wire.js").OperatorInfo[]}>} */
+  operators: () => ask("/operators"),
+  /** @type {(text: string) => Promise<{text: string}>} */
+  checkPipeline: (text) => post("/pipelines/check", { text }),
+  /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
+  uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
+  /** @type {(request: JobRequest) => Promise<Job>} */
+  submit: (request) => post("/jobs", request),
+  /** @type {(id: string) => Promise<Job>} */
+  job: (id) => ask(`/jobs/${encodeURIComponent(id)}`),
+  /** @type {(id: string) => Promise<Job>} */
+  cancel: (id) => ask(`/jobs/${encodeURIComponent(id)}`, { method: "DELETE" }),
+};
+
+/**
+ * Sends a file, telling how far it got. Errors: ApiError; AbortError when aborted.
+ * @param {File} file
+ * @param {(share: number) => void} onProgress between 0 and 1
+ * @param {AbortSignal} signal
+ * @returns {Promise<import("./wire.js").Upload>}
+ */
+export function upload(file, onProgress, signal) {
+  return new Promise((resolve, reject) => {
+    // fetch cannot tell how much of a body was sent.
+    const request = new XMLHttpRequest();
+    request.open("POST", `${ROOT}/uploads?name=${encodeURIComponent(file.name)}`);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onerror = () => reject(new ApiError(0, { code: "E-SERVER-AWAY", message: "the upload was interrupted", hint: "try again" }));
+    request.onabort = () => reject(new DOMException("upload given up", "AbortError"));
+    request.onload = () => {
+      try {
+        resolve(unpack(request.status, request.responseText));
+      } catch (problem) {
+        reject(problem);
+      }
+    };
+    signal.addEventListener("abort", () => request.abort());
+    request.send(file);
+  });
+}
+
+const TERMINAL = ["finished", "failed", "cancelled"];
+const EVENTS = ["queued", "started", "phase", "imported", "pass", ...TERMINAL];
+
+/**
+ * Follows a job until its terminal event. Late subscribers get every event from the start.
+ * @param {string} id
+ * @param {(name: string, data: any) => void} onEvent "lost" when the server knows no such job any more
+ * @returns {() => void}
+ */
+export function follow(id, onEvent) {
+  const source = new EventSource(`${ROOT}/jobs/${encodeURIComponent(id)}/events`);
+  for (const name of EVENTS) {
+    source.addEventListener(name, (event) => {
+      if (TERMINAL.includes(name)) source.close();
+      onEvent(name, JSON.parse(/** @type {MessageEvent} */ (event).data));
+    });
+  }
+  source.onerror = () => {
+    // While it is reconnecting the browser does everything; closed means refused or ended.
+    if (source.readyState === EventSource.CLOSED) onEvent("lost", {});
+  };
+  return () => source.close();
+}
+
+/**
+ * The parts of one job's result, each asked for once.
+ * @param {string} id
+ */
+export function createParts(id) {
+  /** @type {Map<string, Promise<any>>} */
+  const kept = new Map();
+  /**
+   * @param {string} path
+   * @returns {Promise<any>}
+   */
+  function once(path) {
+    const have = kept.get(path);
+    if (have) return have;
+    const asked = ask(`/jobs/${encodeURIComponent(id)}/${path}`);
+    kept.set(path, asked);
+    asked.catch(() => kept.delete(path));
+    return asked;
+  }
+  return {
+    id,
+    /** @returns {Promise<import("./wire.js").Result>} */
+    result: () => once("result"),
+    /** @type {(stage: number) => Promise<import("./wire.js").StageGraph>} */
+    graph: (stage) => once(`stages/${stage}/graph`),
+    /** @type {(stage: number, offset: number, limit: number) => Promise<import("./wire.js").Steps>} */
+    steps: (stage, offset, limit) => once(`stages/${stage}/steps?offset=${offset}&limit=${limit}`),
+    /** @type {(stage: number) => Promise<import("./wire.js").StageText>} */
+    text: (stage) => once(`stages/${stage}/text`),
+    /** @type {(stage: number, against: number, context: number) => Promise<import("./wire.js").StageDiff>} */
+    diff: (stage, against, context) => once(`stages/${stage}/diff?against=${against}&context=${context}`),
+    /** @type {(open: string[]) => Promise<import("./wire.js").Union>} */
+    union: (open) => once(open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union"),
+    /** @type {(kernel: number, part: string) => Promise<import("./wire.js").KernelText>} */
+    kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
+    /** @returns {Promise<import("./wire.js").Provenance>} */
+    provenance: () => once("provenance"),
+    /** @type {(what: string) => string} */
+    downloadAddress: (what) => `${ROOT}/jobs/${encodeURIComponent(id)}/download/${what}`,
+  };
+}
+
+/** @typedef {ReturnType<typeof createParts>} Parts */

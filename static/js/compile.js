@@ -1,0 +1,202 @@
+// From Compile to a result: submit, follow, fetch; and getting a result back after a reload.
+import { ApiError, api, createParts, follow } from "./api.js";
+import { IDLE, NO_RESULT } from "./page.js";
+import { enabledPipeline, parsePipeline } from "./pipeline_text.js";
+import { clampStage, nextStage } from "./stages.js";
+import { hasWord, word } from "./words.js";
+
+/**
+ * @typedef {import("./page.js").PageState} PageState
+ * @typedef {import("./wire.js").JobRequest} JobRequest
+ */
+
+/** How far a job is when a phase begins; the passes move it on from there. */
+const SHARES = { read: 0.04, passes: 0.12, code: 0.5, check: 0.72, measure: 0.82, accuracy: 0.95 };
+
+/**
+ * What would be asked of the server for a place.
+ * @param {import("./url.js").Place} place
+ * @returns {JobRequest}
+ */
+export function requestFor(place) {
+  const cut = place.model.indexOf(":");
+  const id = place.model.slice(cut + 1);
+  /** @type {Record<string, number[]>} */
+  const shapes = {};
+  for (const [name, dims] of Object.entries(place.shapes)) shapes[name] = parseDims(dims) ?? [];
+  return {
+    kind: "compile",
+    model: place.model.startsWith("upload:") ? { upload: id } : { sample: id },
+    pipeline: place.pipeline === "" ? "default" : enabledPipeline(parsePipeline(place.pipeline)),
+    shapes,
+  };
+}
+
+/**
+ * "1, 3,224" or "1x3x224" as numbers; null when it is not sizes.
+ * @param {string} text
+ * @returns {number[] | null}
+ */
+export function parseDims(text) {
+  if (text.trim() === "") return [];
+  const parts = text.split(/[,x×]/).map((each) => each.trim());
+  return parts.every((each) => /^\d{1,9}$/.test(each)) ? parts.map(Number) : null;
+}
+
+/**
+ * @param {unknown} problem
+ * @returns {import("./wire.js").Problem}
+ */
+export function asProblem(problem) {
+  if (problem instanceof ApiError) return problem.problem;
+  return { code: "E-PAGE", message: problem instanceof Error ? problem.message : String(problem) };
+}
+
+/**
+ * @param {PageState} state
+ */
+export function createCompiler(state) {
+  let request = 0;
+  /** @type {() => void} */
+  let unfollow = () => {};
+
+  /** Submits what the place says. @returns {Promise<void>} */
+  async function start() {
+    const number = ++request;
+    unfollow();
+    state.set({ ...NO_RESULT, job: "", problem: null, partial: 0, progress: { ...IDLE, state: "sending", words: word("progress.sending") } });
+    try {
+      const job = await api.submit(requestFor(state.get()));
+      if (number !== request) return void api.cancel(job.id).catch(() => {});
+      watch(job.id, number);
+    } catch (problem) {
+      if (number === request) fail(asProblem(problem), 0);
+    }
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} number
+   */
+  function watch(id, number) {
+    state.set({ job: id });
+    unfollow = follow(id, (name, data) => number === request && onEvent(id, name, data));
+  }
+
+  /**
+   * @param {string} id
+   * @param {string} name
+   * @param {any} data
+   */
+  function onEvent(id, name, data) {
+    const { progress } = state.get();
+    const move = (/** @type {Partial<import("./page.js").Progress>} */ patch) => state.set({ progress: { ...progress, ...patch } });
+    if (name === "queued") move({ state: "queued", words: word("progress.queued", { n: data.position }) });
+    else if (name === "started") move({ state: "running", words: word("progress.started"), passes: [] });
+    else if (name === "phase") {
+      const share = SHARES[/** @type {keyof typeof SHARES} */ (data.phase)] ?? progress.share;
+      move({ words: hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words, share: Math.max(share, progress.share) });
+    } else if (name === "imported") move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
+    else if (name === "pass") {
+      const passes = [...progress.passes, data];
+      const total = Math.max(passes.length, countPasses(state.get().pipeline));
+      move({ passes, words: word("progress.pass", { name: data.name }), share: SHARES.passes + (SHARES.code - SHARES.passes) * (passes.length / total) });
+    } else if (name === "finished") void show(id);
+    else if (name === "failed") fail(data.error, data.n_stages);
+    else if (name === "cancelled") state.set({ progress: IDLE, job: "" });
+    else if (name === "lost") void settle(id);
+  }
+
+  /**
+   * The stream ended without a word: ask what became of the job.
+   * @param {string} id
+   */
+  async function settle(id) {
+    try {
+      const job = await api.job(id);
+      if (job.state === "succeeded") return void show(id);
+      if (job.state === "failed") return fail(job.error ?? { code: "E-JOB", message: "" }, job.n_stages);
+      if (job.state === "cancelled") return state.set({ progress: IDLE, job: "" });
+      watch(id, request);
+    } catch (problem) {
+      fail(asProblem(problem), 0);
+    }
+  }
+
+  /**
+   * @param {import("./wire.js").Problem} problem
+   * @param {number} partial
+   */
+  function fail(problem, partial) {
+    unfollow();
+    state.set({ progress: IDLE, problem, partial });
+  }
+
+  /**
+   * Fetches a result and shows it.
+   * @param {string} id
+   */
+  async function show(id) {
+    const number = request;
+    const parts = createParts(id);
+    try {
+      const result = await parts.result();
+      if (number !== request) return;
+      const { stage, screen } = state.get();
+      const first = screen === "walk" ? clampStage(result.stages, stage) : nextStage(result.stages, 0, 1, false);
+      state.set({ screen: "walk", job: id, parts, result, stage: first, progress: IDLE, problem: result.error, ...backToModel(result, state.get()) });
+      const provenance = await parts.provenance();
+      if (number === request) state.set({ provenance });
+    } catch (problem) {
+      if (number === request) fail(asProblem(problem), 0);
+    }
+  }
+
+  return {
+    start,
+    show,
+    /** Gives up what runs. */
+    async cancel() {
+      request += 1;
+      unfollow();
+      const { job } = state.get();
+      state.set({ progress: IDLE, job: "" });
+      if (job) await api.cancel(job).catch(() => {});
+    },
+    /** Brings back what the URL speaks of: the job, or, when the server has forgotten it, a new one. */
+    async restore() {
+      const { job, model } = state.get();
+      state.set({ progress: { ...IDLE, state: "running", words: word("progress.restoring") } });
+      try {
+        if (!job) throw new ApiError(404, { code: "E-REQUEST-UNKNOWN", message: "" });
+        const { state: known, error, n_stages } = await api.job(job);
+        if (known === "succeeded") await show(job);
+        else if (known === "failed" && n_stages > 0) await show(job);
+        else if (known === "failed") fail(error ?? { code: "E-JOB", message: "" }, 0);
+        else if (known === "cancelled") await start();
+        else watch(job, request);
+      } catch (problem) {
+        if (problem instanceof ApiError && problem.status === 404 && model) await start();
+        else fail(asProblem(problem), 0);
+      }
+    },
+  };
+}
+
+/** @param {string} pipeline */
+function countPasses(pipeline) {
+  return pipeline === "" ? 12 : parsePipeline(pipeline).filter((row) => row.on).length;
+}
+
+/**
+ * A bare link to a job: model and pipeline are those that the job was given.
+ * @param {import("./wire.js").Result} result
+ * @param {import("./url.js").Place} place
+ * @returns {Partial<import("./url.js").Place>}
+ */
+function backToModel(result, place) {
+  if (place.model !== "") return {};
+  return { model: `${result.model.source}:${result.model.id}`, pipeline: result.pipeline };
+}
+
+/** @typedef {ReturnType<typeof createCompiler>} Compiler */

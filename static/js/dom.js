@@ -1,0 +1,106 @@
+// Making and finding elements. Data enters the page as text, never as markup.
+
+/**
+ * @typedef {Record<string, unknown>} Properties
+ * @typedef {Node | string | number | null | undefined | false} Child
+ */
+
+/**
+ * Makes an element. `class`, `data-*`, `aria-*`, `role`, `for` become attributes, `onx` listeners,
+ * everything else a property.
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Properties} [properties]
+ * @param {...Child} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function el(tag, properties = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on") && typeof value === "function") {
+      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    } else if (name in element && !name.includes("-") && name !== "role") {
+      /** @type {any} */ (element)[name] = value;
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
+  }
+  append(element, children);
+  return element;
+}
+
+/**
+ * @param {Element} parent
+ * @param {Child[]} children
+ */
+export function append(parent, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    parent.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/**
+ * A copy of the content of the template with this id.
+ * @param {string} id
+ * @returns {DocumentFragment}
+ */
+export function clone(id) {
+  const template = document.getElementById(id);
+  if (!(template instanceof HTMLTemplateElement)) throw new Error(`the page has no template ${id}`);
+  return /** @type {DocumentFragment} */ (template.content.cloneNode(true));
+}
+
+/**
+ * The element marked `data-part="name"` below root.
+ * @param {ParentNode} root
+ * @param {string} name
+ * @returns {HTMLElement}
+ */
+export function part(root, name) {
+  const found = root.querySelector(`[data-part="${name}"]`);
+  if (!(found instanceof HTMLElement)) throw new Error(`no part ${name}`);
+  return found;
+}
+
+/**
+ * The part, which is known to be of a class: `part(root, "file", HTMLInputElement)`.
+ * @template {HTMLElement} T
+ * @param {ParentNode} root
+ * @param {string} name
+ * @param {new () => T} type
+ * @returns {T}
+ */
+export function partOf(root, name, type) {
+  const found = part(root, name);
+  if (!(found instanceof type)) throw new Error(`part ${name} is a ${found.tagName}`);
+  return found;
+}
+
+/**
+ * The closest ancestor of an event's target that matches, as an HTML element.
+ * @param {Event} event
+ * @param {string} selector
+ * @returns {HTMLElement | null}
+ */
+export function closest(event, selector) {
+  const target = event.target;
+  if (!(target instanceof Element)) return null;
+  const found = target.closest(selector);
+  return found instanceof HTMLElement ? found : null;
+}
+
+/**
+ * Adds listeners that one call removes again.
+ * @param {EventTarget} target
+ * @param {Record<string, (event: any) => void>} listeners
+ * @param {AddEventListenerOptions} [options]
+ * @returns {() => void}
+ */
+export function listen(target, listeners, options) {
+  for (const [name, fn] of Object.entries(listeners)) target.addEventListener(name, fn, options);
+  return () => {
+    for (const [name, fn] of Object.entries(listeners)) target.removeEventListener(name, fn, options);
+  };
+}

@@ -1,0 +1,65 @@
+// Numbers as people read them. Units: bytes in powers of 1024, seconds, operations.
+
+/**
+ * @param {number} value
+ * @param {number} digits
+ */
+function short(value, digits = 3) {
+  return Number(value.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 3 });
+}
+
+/**
+ * @param {number} value
+ * @param {number} base
+ * @param {string[]} units
+ */
+function scaled(value, base, units) {
+  let size = Math.abs(value);
+  let at = 0;
+  // 0.9995 of the next unit would round up to "1,000" of this one.
+  while (size >= base * 0.9995 && at < units.length - 1) {
+    size /= base;
+    at += 1;
+  }
+  return `${value < 0 ? "−" : ""}${short(size)} ${units[at]}`;
+}
+
+/** @param {number} bytes */
+export function formatBytes(bytes) {
+  return scaled(bytes, 1024, ["B", "kB", "MB", "GB", "TB"]);
+}
+
+/** @param {number} flops */
+export function formatFlops(flops) {
+  return scaled(flops, 1000, ["flop", "kflop", "Mflop", "Gflop", "Tflop"]);
+}
+
+/** @param {number} seconds */
+export function formatSeconds(seconds) {
+  if (!Number.isFinite(seconds)) return "–";
+  if (seconds === 0) return "0 s";
+  if (seconds < 1e-6) return `${short(seconds * 1e9)} ns`;
+  if (seconds < 0.9995e-3) return `${short(seconds * 1e6)} µs`;
+  if (seconds < 0.9995) return `${short(seconds * 1e3)} ms`;
+  return `${short(seconds)} s`;
+}
+
+/** @param {number} count */
+export function formatCount(count) {
+  return count.toLocaleString("en");
+}
+
+/**
+ * A difference with its sign; nothing for none.
+ * @param {number} delta
+ */
+export function formatDelta(delta) {
+  if (delta === 0) return "±0";
+  return delta > 0 ? `+${formatCount(delta)}` : `−${formatCount(-delta)}`;
+}
+
+/** @param {number} share between 0 and 1 */
+export function formatPercent(share) {
+  const percent = share * 100;
+  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+}

@@ -1,0 +1,264 @@
+// Paints a scene on a canvas: only what is in view, with as much detail as the zoom can carry.
+import { toScreen } from "./camera.js";
+
+/**
+ * @typedef {import("./camera.js").Camera} Camera
+ * @typedef {import("./camera.js").Size} Size
+ * @typedef {import("./scene.js").Scene} Scene
+ * @typedef {import("./scene.js").SceneNode} SceneNode
+ * @typedef {import("./scene.js").SceneEdge} SceneEdge
+ * @typedef {import("../theme.js").Colors} Colors
+ *
+ * @typedef {object} Emphasis
+ * @property {Set<string>} selected keys of nodes
+ * @property {Set<string>} near their neighbours
+ * @property {Set<string>} found hits of the search
+ * @property {string} focus key of the node in focus, "" for none
+ * @property {string} hover
+ */
+
+/** Below these heights in pixels a node loses its second line, then its text. */
+const TWO_LINES_PX = 27;
+const TEXT_PX = 11;
+const FADED = 0.28;
+
+/** Signs of the states: shape and letter besides the colour. */
+export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
+
+/**
+ * @param {CanvasRenderingContext2D} context already scaled to CSS pixels
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Size} size
+ * @param {Colors} colors
+ * @param {Emphasis} emphasis
+ * @returns {number} how many nodes were drawn
+ */
+export function drawScene(context, scene, camera, size, colors, emphasis) {
+  context.clearRect(0, 0, size.width, size.height);
+  const view = viewBox(camera, size);
+  context.save();
+  const origin = toScreen(camera, size, { x: 0, y: 0 });
+  context.translate(origin.x, origin.y);
+  context.scale(camera.zoom, camera.zoom);
+  const dimOthers = emphasis.found.size > 0;
+  for (const edge of scene.edges) {
+    if (edge.shown && overlaps(edge.box, view)) drawEdge(context, edge, camera.zoom, colors, emphasis);
+  }
+  let drawn = 0;
+  for (const node of scene.nodes) {
+    if (!node.shown || !overlaps(boxOf(node), view)) continue;
+    drawn += 1;
+    const faded = dimOthers && !emphasis.found.has(node.key) && !emphasis.selected.has(node.key);
+    drawNode(context, node, camera.zoom, colors, emphasis, faded);
+  }
+  context.restore();
+  return drawn;
+}
+
+/**
+ * @param {Camera} camera
+ * @param {Size} size
+ * @returns {[number, number, number, number]} left, top, right, bottom
+ */
+function viewBox(camera, size) {
+  const w = size.width / 2 / camera.zoom;
+  const h = size.height / 2 / camera.zoom;
+  return [camera.x - w, camera.y - h, camera.x + w, camera.y + h];
+}
+
+/**
+ * @param {readonly number[]} a
+ * @param {readonly number[]} b
+ */
+function overlaps(a, b) {
+  return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
+}
+
+/** @param {SceneNode} node */
+function boxOf(node) {
+  return [node.x - node.w / 2, node.y - node.h / 2, node.x + node.w / 2, node.y + node.h / 2];
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {SceneEdge} edge
+ * @param {number} zoom
+ * @param {Colors} colors
+ * @param {Emphasis} emphasis
+ */
+function drawEdge(context, edge, zoom, colors, emphasis) {
+  const { path, tip } = edge;
+  if (path.length < 8) return;
+  const strong =
+    emphasis.selected.has(edge.from) || emphasis.selected.has(edge.to) || emphasis.hover === edge.from || emphasis.hover === edge.to;
+  const quiet = edge.status === "same" || edge.status === "changed";
+  const color = strong ? colors.accent : quiet ? colors.lineStrong : colors.status[edge.status];
+  context.globalAlpha = strong || !quiet ? 1 : 0.75;
+  context.strokeStyle = color;
+  context.lineWidth = (strong ? 2.2 : 1.2) / Math.min(1, Math.max(zoom, 0.35));
+  context.setLineDash(edge.status === "removed" ? [5 / Math.min(1, zoom), 4 / Math.min(1, zoom)] : []);
+  context.beginPath();
+  context.moveTo(path[0], path[1]);
+  for (let i = 2; i + 5 < path.length; i += 6) {
+    context.bezierCurveTo(path[i], path[i + 1], path[i + 2], path[i + 3], path[i + 4], path[i + 5]);
+  }
+  context.stroke();
+  context.setLineDash([]);
+  if (tip && zoom > 0.16) {
+    drawArrow(context, path[path.length - 2], path[path.length - 1], tip, color, strong);
+  }
+  context.globalAlpha = 1;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {[number, number]} tip
+ * @param {string} color
+ * @param {boolean} strong
+ */
+function drawArrow(context, x, y, tip, color, strong) {
+  const angle = Math.atan2(tip[1] - y, tip[0] - x);
+  const length = strong ? 9 : 7;
+  context.fillStyle = color;
+  context.beginPath();
+  context.moveTo(tip[0], tip[1]);
+  context.lineTo(tip[0] - length * Math.cos(angle - 0.42), tip[1] - length * Math.sin(angle - 0.42));
+  context.lineTo(tip[0] - length * Math.cos(angle + 0.42), tip[1] - length * Math.sin(angle + 0.42));
+  context.fill();
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {SceneNode} node
+ * @param {number} zoom
+ * @param {Colors} colors
+ * @param {Emphasis} emphasis
+ * @param {boolean} faded
+ */
+function drawNode(context, node, zoom, colors, emphasis, faded) {
+  const { x, y, w, h, status } = node;
+  const left = x - w / 2;
+  const top = y - h / 2;
+  const paint = colors.family[node.family];
+  const selected = emphasis.selected.has(node.key);
+  context.globalAlpha = faded ? FADED : 1;
+
+  if (selected || emphasis.near.has(node.key) || emphasis.hover === node.key) {
+    const grow = (selected ? 5 : 3.5) / Math.min(1, Math.max(zoom, 0.3));
+    outline(context, left - grow, top - grow, w + 2 * grow, h + 2 * grow, node.round + grow);
+    context.strokeStyle = colors.accent;
+    context.lineWidth = (selected ? 3 : 1.2) / Math.min(1, Math.max(zoom, 0.3));
+    context.globalAlpha = (faded ? FADED : 1) * (selected ? 1 : 0.7);
+    context.stroke();
+    context.globalAlpha = faded ? FADED : 1;
+  }
+
+  outline(context, left, top, w, h, node.round);
+  context.fillStyle = status === "removed" ? colors.paper : paint.fill;
+  context.fill();
+  const marked = status !== "same";
+  context.strokeStyle = marked ? colors.status[status] : paint.stroke;
+  context.lineWidth = (marked ? 2.4 : 1.2) / Math.min(1, Math.max(zoom, 0.25));
+  context.setLineDash(status === "removed" ? [6, 4] : []);
+  context.stroke();
+  context.setLineDash([]);
+
+  const heightPx = h * zoom;
+  if (heightPx > 7 && node.round < h / 2) {
+    context.save();
+    outline(context, left, top, w, h, node.round);
+    context.clip();
+    context.fillStyle = paint.stroke;
+    context.fillRect(left, top, 5, h);
+    context.restore();
+  }
+  if (heightPx >= TEXT_PX) drawText(context, node, heightPx, colors);
+  if (marked) drawSign(context, left, top, status, zoom, colors);
+  if (emphasis.focus === node.key) {
+    outline(context, left + 3, top + 3, w - 6, h - 6, Math.max(1, node.round - 3));
+    context.strokeStyle = colors.ink;
+    context.lineWidth = 1.2 / Math.min(1, zoom);
+    context.stroke();
+  }
+  context.globalAlpha = 1;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {SceneNode} node
+ * @param {number} heightPx
+ * @param {Colors} colors
+ */
+function drawText(context, node, heightPx, colors) {
+  const two = heightPx >= TWO_LINES_PX && node.sub !== "" && node.h > 26;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  const room = node.w - 16;
+  const labelSize = Math.min(13, node.h * 0.42);
+  context.fillStyle = node.status === "removed" ? colors.muted : colors.ink;
+  context.font = `600 ${labelSize}px ${colors.sans}`;
+  context.fillText(clip(context, node.label, room), node.x + 2, two ? node.y - node.h * 0.17 : node.y + 0.5);
+  if (!two) return;
+  context.fillStyle = colors.muted;
+  context.font = `400 ${Math.min(10.5, node.h * 0.3)}px ${colors.sans}`;
+  context.fillText(clip(context, node.sub, room), node.x + 2, node.y + node.h * 0.24);
+}
+
+/**
+ * The text, shortened in its middle until it fits: names differ most at their ends.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} room
+ */
+function clip(context, text, room) {
+  const width = context.measureText(text).width;
+  if (width <= room) return text;
+  const keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
+  const head = Math.ceil(keep / 2);
+  return `${text.slice(0, head)}…${text.slice(text.length - (keep - head))}`;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} left
+ * @param {number} top
+ * @param {"added" | "removed" | "changed"} status
+ * @param {number} zoom
+ * @param {Colors} colors
+ */
+function drawSign(context, left, top, status, zoom, colors) {
+  const radius = Math.max(7.5, 4.5 / zoom);
+  context.beginPath();
+  if (status === "added") context.arc(left, top, radius, 0, 2 * Math.PI);
+  else if (status === "removed") context.rect(left - radius * 0.9, top - radius * 0.9, radius * 1.8, radius * 1.8);
+  else {
+    context.moveTo(left, top - radius * 1.2);
+    context.lineTo(left + radius * 1.2, top);
+    context.lineTo(left, top + radius * 1.2);
+    context.lineTo(left - radius * 1.2, top);
+    context.closePath();
+  }
+  context.fillStyle = colors.status[status];
+  context.fill();
+  context.fillStyle = colors.paper;
+  context.textAlign = "center";
+  context.textBaseline = "middle";
+  context.font = `700 ${radius * 1.5}px ${colors.sans}`;
+  context.fillText(SIGNS[status], left, top + radius * 0.08);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {number} h
+ * @param {number} r
+ */
+function outline(context, x, y, w, h, r) {
+  context.beginPath();
+  context.roundRect(x, y, w, h, r);
+}

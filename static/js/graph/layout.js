@@ -1,0 +1,53 @@
+// Asks the worker for layouts; one at a time, and any can be given up.
+
+/**
+ * @typedef {import("./dot_layout.js").Layout} Layout
+ * @typedef {{layout: Layout, seconds: number}} Placed
+ * @typedef {{promise: Promise<Placed>, cancel: () => void}} Request
+ */
+
+export class LayoutCancelled extends Error {}
+
+/**
+ * @param {string} workerUrl
+ * @returns {{layout: (dot: string) => Request, stop: () => void}}
+ */
+export function createLayouter(workerUrl) {
+  /** @type {Worker | null} */
+  let worker = null;
+  let count = 0;
+  /** @type {((problem: Error) => void) | null} */
+  let giveUp = null;
+
+  function stop() {
+    // A layout under way can only be ended with its worker.
+    worker?.terminate();
+    worker = null;
+    giveUp?.(new LayoutCancelled());
+    giveUp = null;
+  }
+
+  return {
+    stop,
+    layout(dot) {
+      if (giveUp) stop();
+      const id = ++count;
+      const current = (worker ??= new Worker(workerUrl, { type: "module" }));
+      const promise = new Promise((/** @type {(placed: Placed) => void} */ resolve, reject) => {
+        giveUp = reject;
+        current.onmessage = ({ data }) => {
+          if (data.id !== id) return;
+          giveUp = null;
+          if (data.problem !== undefined) reject(new Error(data.problem));
+          else resolve({ layout: data.layout, seconds: data.seconds });
+        };
+        current.onerror = (event) => {
+          giveUp = null;
+          reject(new Error(event.message || "the layout worker stopped"));
+        };
+        current.postMessage({ id, dot });
+      });
+      return { promise, cancel: () => id === count && stop() };
+    },
+  };
+}

@@ -1,0 +1,61 @@
+// The whole drawing in a corner: where one is, and where something changed.
+
+/**
+ * @typedef {import("./camera.js").Camera} Camera
+ * @typedef {import("./camera.js").Size} Size
+ * @typedef {import("./scene.js").Scene} Scene
+ */
+
+const PAD = 5;
+
+/**
+ * @param {Scene} scene
+ * @param {Size} size
+ * @returns {{scale: number, dx: number, dy: number}} map = drawing * scale + d
+ */
+function placement(scene, size) {
+  const scale = Math.min((size.width - 2 * PAD) / Math.max(1, scene.width), (size.height - 2 * PAD) / Math.max(1, scene.height));
+  return { scale, dx: (size.width - scene.width * scale) / 2, dy: (size.height - scene.height * scale) / 2 };
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Scene} scene
+ * @param {Size} size
+ * @param {Camera} camera
+ * @param {Size} viewSize
+ * @param {import("../theme.js").Colors} colors
+ * @param {Set<string>} selected
+ */
+export function drawMap(context, scene, size, camera, viewSize, colors, selected) {
+  const { scale, dx, dy } = placement(scene, size);
+  context.clearRect(0, 0, size.width, size.height);
+  for (const pass of [false, true]) {
+    for (const node of scene.nodes) {
+      const strong = node.status !== "same" || selected.has(node.key);
+      if (!node.shown || strong !== pass) continue;
+      const w = Math.max(strong ? 4 : 1.5, node.w * scale);
+      const h = Math.max(strong ? 3 : 1, node.h * scale);
+      context.fillStyle = selected.has(node.key) ? colors.accent : strong ? colors.status[node.status] : colors.lineStrong;
+      context.globalAlpha = strong ? 1 : 0.5;
+      context.fillRect(node.x * scale + dx - w / 2, node.y * scale + dy - h / 2, w, h);
+    }
+  }
+  context.globalAlpha = 1;
+  const w = (viewSize.width / camera.zoom) * scale;
+  const h = (viewSize.height / camera.zoom) * scale;
+  context.strokeStyle = colors.ink;
+  context.lineWidth = 1.2;
+  context.strokeRect(camera.x * scale + dx - w / 2, camera.y * scale + dy - h / 2, w, h);
+}
+
+/**
+ * The drawing's point under a point of the map.
+ * @param {Scene} scene
+ * @param {Size} size
+ * @param {{x: number, y: number}} point
+ */
+export function fromMap(scene, size, point) {
+  const { scale, dx, dy } = placement(scene, size);
+  return { x: (point.x - dx) / scale, y: (point.y - dy) / scale };
+}

@@ -1,0 +1,123 @@
+// The keyboard: one table that binds the keys and that the `?` list is read from.
+//
+// What a key does is described in templates/words.html under `key.ID`. Single-letter keys can be
+// switched off in the list (WCAG 2.1.4); then only keys with a modifier and the named ones work.
+
+const STORED = "compilarium.single-keys";
+
+/**
+ * @typedef {object} Key
+ * @property {string} id
+ * @property {string[]} keys as `event.key` says it, with "Shift+", "Control+" in front
+ * @property {"walk" | "start" | "anywhere"} where
+ * @property {"page" | "graph"} scope "graph": only while the drawing has the focus
+ */
+
+/** @type {readonly Key[]} */
+export const KEYS = [
+  { id: "next-pass", keys: ["j", "ArrowDown"], where: "walk", scope: "page" },
+  { id: "previous-pass", keys: ["k", "ArrowUp"], where: "walk", scope: "page" },
+  { id: "next-any-pass", keys: ["J", "Shift+ArrowDown"], where: "walk", scope: "page" },
+  { id: "previous-any-pass", keys: ["K", "Shift+ArrowUp"], where: "walk", scope: "page" },
+  { id: "first-pass", keys: ["Home"], where: "walk", scope: "page" },
+  { id: "last-pass", keys: ["End"], where: "walk", scope: "page" },
+  { id: "view-before", keys: ["b"], where: "walk", scope: "page" },
+  { id: "view-diff", keys: ["d"], where: "walk", scope: "page" },
+  { id: "view-after", keys: ["a"], where: "walk", scope: "page" },
+  { id: "next-pane", keys: ["]"], where: "walk", scope: "page" },
+  { id: "previous-pane", keys: ["["], where: "walk", scope: "page" },
+  { id: "search", keys: ["/", "Control+f"], where: "walk", scope: "page" },
+  { id: "focus-graph", keys: ["g"], where: "walk", scope: "page" },
+  { id: "fit", keys: ["f", "0"], where: "walk", scope: "page" },
+  { id: "next-change", keys: ["n"], where: "walk", scope: "page" },
+  { id: "center", keys: ["c"], where: "walk", scope: "page" },
+  { id: "zoom-in", keys: ["+", "="], where: "walk", scope: "page" },
+  { id: "zoom-out", keys: ["-"], where: "walk", scope: "page" },
+  { id: "table", keys: ["v"], where: "walk", scope: "page" },
+  { id: "clear", keys: ["Escape"], where: "walk", scope: "page" },
+  { id: "node-after", keys: ["ArrowDown"], where: "walk", scope: "graph" },
+  { id: "node-before", keys: ["ArrowUp"], where: "walk", scope: "graph" },
+  { id: "node-left", keys: ["ArrowLeft"], where: "walk", scope: "graph" },
+  { id: "node-right", keys: ["ArrowRight"], where: "walk", scope: "graph" },
+  { id: "node-select", keys: ["Enter", " "], where: "walk", scope: "graph" },
+  { id: "compile", keys: ["Control+Enter", "Meta+Enter"], where: "start", scope: "page" },
+  { id: "theme", keys: ["t"], where: "anywhere", scope: "page" },
+  { id: "help", keys: ["?"], where: "anywhere", scope: "page" },
+];
+
+/**
+ * How an event is written in the table. Shift is part of a printed character already.
+ * @param {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean}} event
+ * @returns {string}
+ */
+export function chord(event) {
+  const named = event.key.length > 1;
+  return (
+    (event.ctrlKey ? "Control+" : "") +
+    (event.metaKey ? "Meta+" : "") +
+    (event.altKey ? "Alt+" : "") +
+    (event.shiftKey && named ? "Shift+" : "") +
+    event.key
+  );
+}
+
+/**
+ * The row of the table that a chord means here; the drawing's own rows come first.
+ * @param {string} pressed
+ * @param {{where: string, inGraph: boolean, single: boolean}} context
+ * @returns {Key | undefined}
+ */
+export function findKey(pressed, context) {
+  const letter = pressed.length === 1 && pressed !== " ";
+  if (letter && !context.single) return undefined;
+  const fits = KEYS.filter((key) => key.keys.includes(pressed) && (key.where === "anywhere" || key.where === context.where));
+  return (context.inGraph && fits.find((key) => key.scope === "graph")) || fits.find((key) => key.scope === "page");
+}
+
+/** @returns {boolean} whether single letters act */
+export function singleKeys() {
+  return localStorage.getItem(STORED) !== "off";
+}
+
+/** @param {boolean} on */
+export function setSingleKeys(on) {
+  if (on) localStorage.removeItem(STORED);
+  else localStorage.setItem(STORED, "off");
+}
+
+/**
+ * Binds the table. An action that returns false leaves the key to the browser.
+ * @param {() => string} where "start" or "walk"
+ * @param {Record<string, () => boolean | void>} actions by id
+ * @returns {() => void}
+ */
+export function bindKeys(where, actions) {
+  const onKey = (/** @type {KeyboardEvent} */ event) => {
+    if (event.defaultPrevented || event.isComposing) return;
+    const target = event.target instanceof HTMLElement ? event.target : document.body;
+    if (document.querySelector("dialog[open]")) return;
+    const pressed = chord(event);
+    if (ownsKey(target, pressed)) return;
+    const inGraph = target.closest("[data-keys='graph']") !== null;
+    const key = findKey(pressed, { where: where(), inGraph, single: singleKeys() });
+    if (!key || !(key.id in actions)) return;
+    if (actions[key.id]() !== false) event.preventDefault();
+  };
+  document.addEventListener("keydown", onKey);
+  return () => document.removeEventListener("keydown", onKey);
+}
+
+/**
+ * Whether the element under the keyboard needs this key itself.
+ * @param {HTMLElement} target
+ * @param {string} pressed
+ */
+function ownsKey(target, pressed) {
+  if (pressed.startsWith("Control+") || pressed.startsWith("Meta+")) return false;
+  if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], [data-keys='own']")) {
+    return pressed !== "Escape" || target.closest("dialog, select") !== null;
+  }
+  // Scrollable regions scroll with the arrows; lists of tabs walk with them.
+  if (target.closest("[data-keys='arrows']")) return /Arrow|Home|End/.test(pressed);
+  return (pressed === "Enter" || pressed === " ") && target.matches("button, a, summary, input, [role=radio]");
+}

@@ -1,0 +1,30 @@
+// Keeps `graph` and `before` in step with the chosen stage; late answers are dropped.
+import { asProblem } from "./compile.js";
+import { graphBefore } from "./stages.js";
+
+/**
+ * @param {import("./page.js").PageState} state
+ * @returns {() => void}
+ */
+export function keepGraphs(state) {
+  let request = 0;
+  return state.watch(["parts", "result", "stage"], async ({ parts, result, stage }) => {
+    const number = ++request;
+    if (!parts || !result || !result.stages[stage]) return;
+    const earlier = graphBefore(result.stages, stage);
+    try {
+      const [graph, before] = await Promise.all([
+        parts.graph(result.stages[stage].graph_stage),
+        earlier < 0 ? null : parts.graph(earlier),
+      ]);
+      if (number !== request) return;
+      state.set({ graph, before });
+      // What the keys lead to next is fetched ahead.
+      for (const near of [stage + 1, stage - 1]) {
+        if (result.stages[near]) parts.graph(result.stages[near].graph_stage).catch(() => {});
+      }
+    } catch (problem) {
+      if (number === request) state.set({ problem: asProblem(problem) });
+    }
+  });
+}

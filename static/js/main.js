@@ -1,0 +1,178 @@
+// The page: makes the state from the URL, keeps the two in step, and mounts the screen they ask for.
+import { api } from "./api.js";
+import { asProblem, createCompiler } from "./compile.js";
+import { listen, part, partOf } from "./dom.js";
+import { formatSeconds } from "./format.js";
+import { bindKeys } from "./keys.js";
+import { keepGraphs } from "./loader.js";
+import { EMPTY, IDLE, NO_RESULT } from "./page.js";
+import { openHelp } from "./panes/help.js";
+import { showProblem } from "./panes/problem.js";
+import { mountStart, nameOf } from "./panes/start.js";
+import { mountWait, mountWalk } from "./panes/walk.js";
+import { createState } from "./state.js";
+import { startTheme, toggleTheme } from "./theme.js";
+import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
+import { word } from "./words.js";
+
+const WRITE_AFTER_MS = 120;
+
+startTheme();
+/** @type {import("./page.js").PageState} */
+const state = createState({ ...EMPTY, ...fromFragment(location.hash) });
+const compiler = createCompiler(state);
+const main = part(document, "main");
+const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
+const workerUrl = new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href;
+
+/** @type {Record<string, () => boolean | void>} */
+const general = {
+  theme: toggleTheme,
+  help: () => openHelp(help),
+  compile: () => {
+    if (state.get().model && state.get().progress.state === "") void compiler.start();
+  },
+};
+/** @type {Record<string, () => boolean | void>} */
+let actions = general;
+let stopScreen = () => {};
+let screen = "";
+
+state.watch(["screen", "result"], (page) => {
+  const next = page.screen === "start" ? "start" : page.result ? "walk" : "wait";
+  if (next === screen) return;
+  screen = next;
+  stopScreen();
+  actions = general;
+  if (next === "start") stopScreen = mountStart(main, state, compiler);
+  else if (next === "wait") stopScreen = mountWait(main, state);
+  else {
+    const walk = mountWalk(main, state, workerUrl);
+    stopScreen = walk.stop;
+    actions = { ...general, ...walk.actions };
+  }
+  document.body.dataset.screen = next;
+});
+
+state.watch(["screen", "result", "samples", "upload", "model"], (page) => {
+  const walking = page.screen === "walk";
+  const place = part(document, "place");
+  part(document, "change").hidden = !walking;
+  part(document, "share").hidden = !walking;
+  const name = page.result?.model.name ?? nameOf(page);
+  document.title = walking && name ? `${name} – Compilarium` : "Compilarium";
+  place.replaceChildren();
+  if (!walking || !page.result) return;
+  const title = document.createElement("strong");
+  const says = document.createElement("span");
+  title.textContent = page.samples ? nameOf({ ...page, upload: page.upload }) || name : name;
+  if (page.model.startsWith("upload:")) title.textContent = name;
+  says.textContent = headline(page.result);
+  place.append(title, says);
+});
+
+/** @param {import("./wire.js").Result} result */
+function headline({ kernels, run, stages, complete }) {
+  if (!complete) return word("header.incomplete");
+  const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
+  const last = stages[stages.length - 1];
+  return [word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }), word("header.kernels", { n: kernels.length }), time].filter(Boolean).join(" · ");
+}
+
+// A problem met while walking is shown over the walk.
+state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) => {
+  document.getElementById("walk-problem")?.remove();
+  if (!problem || at !== "walk" || !result) return;
+  const box = document.createElement("dialog");
+  box.id = "walk-problem";
+  const inner = document.createElement("div");
+  inner.className = "problem";
+  showProblem(inner, problem);
+  const close = document.createElement("button");
+  close.className = "button";
+  close.textContent = word("problem.close");
+  close.addEventListener("click", () => state.set({ problem: null }));
+  box.addEventListener("cancel", () => state.set({ problem: null }));
+  box.append(inner, close);
+  document.body.append(box);
+  box.showModal();
+});
+
+keepGraphs(state);
+bindKeys(() => state.get().screen, new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }));
+
+// The URL follows the state. Coming to another screen or result is a step of the history.
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let writing;
+let written = location.hash;
+/** @type {string} */
+let chapter = state.get().screen;
+state.watch(PLACE_KEYS, (page) => {
+  if (page.screen !== chapter) {
+    chapter = page.screen;
+    clearTimeout(writing);
+    write(true);
+    return;
+  }
+  clearTimeout(writing);
+  writing = setTimeout(() => write(false), WRITE_AFTER_MS);
+});
+
+/** @param {boolean} push */
+function write(push) {
+  const next = `#${toFragment(state.get())}`;
+  if (next === written) return;
+  written = next;
+  if (push) history.pushState(null, "", next);
+  else history.replaceState(null, "", next);
+}
+
+addEventListener("hashchange", () => {
+  if (location.hash === written) return;
+  written = location.hash;
+  clearTimeout(writing);
+  const place = fromFragment(location.hash);
+  const { parts } = state.get();
+  chapter = place.screen;
+  const other = place.screen === "walk" && parts?.id !== place.job;
+  state.set({ ...place, ...(other ? NO_RESULT : {}), problem: null });
+  if (other) void compiler.restore();
+});
+
+listen(part(document, "home"), {
+  click: (event) => {
+    event.preventDefault();
+    state.set({ screen: "start" });
+  },
+});
+listen(part(document, "change"), { click: () => state.set({ screen: "start", problem: null, progress: IDLE }) });
+listen(part(document, "theme"), { click: toggleTheme });
+listen(part(document, "help"), { click: () => openHelp(help) });
+const share = partOf(document, "share", HTMLButtonElement);
+listen(share, {
+  click: async () => {
+    write(false);
+    const announce = document.getElementById("announce");
+    try {
+      await navigator.clipboard.writeText(location.href);
+      if (announce) announce.textContent = word("share.copied");
+      share.title = word("share.copied");
+    } catch {
+      prompt(word("share.by-hand"), location.href);
+    }
+  },
+});
+
+/**
+ * @template T
+ * @param {Promise<T>} answer
+ * @param {(value: T) => void} take
+ */
+function learn(answer, take) {
+  answer.then(take, (problem) => state.set({ problem: asProblem(problem) }));
+}
+learn(api.about(), (about) => state.set({ about }));
+learn(api.samples(), ({ samples }) => state.set({ samples }));
+learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
+learn(api.operators(), ({ operators }) => state.set({ operators: new Map(operators.map((each) => [each.name, each])) }));
+if (state.get().screen === "walk") void compiler.restore();

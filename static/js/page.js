@@ -1,0 +1,54 @@
+// All that the page knows at a moment: the place from the URL, and what the server said about it.
+import { START } from "./url.js";
+
+/**
+ * @typedef {object} Progress
+ * @property {string} state "" when nothing runs; else as a job's state, or "uploading", "sending"
+ * @property {string} words
+ * @property {number} share between 0 and 1
+ * @property {import("./wire.js").PassEvent[]} passes done so far
+ *
+ * @typedef {object} Data
+ * @property {import("./wire.js").About | null} about
+ * @property {import("./wire.js").Sample[] | null} samples
+ * @property {import("./wire.js").Pipelines | null} pipelines
+ * @property {Map<string, import("./wire.js").OperatorInfo>} operators
+ * @property {import("./wire.js").Upload | null} upload
+ * @property {import("./wire.js").Result | null} inspected what is known of the chosen model before compiling
+ * @property {Progress} progress
+ * @property {import("./wire.js").Problem | null} problem
+ * @property {number} partial stages of a job that failed which can be walked
+ * @property {import("./api.js").Parts | null} parts
+ * @property {import("./wire.js").Result | null} result
+ * @property {import("./wire.js").StageGraph | null} graph of the stage
+ * @property {import("./wire.js").StageGraph | null} before of the stage before it
+ * @property {import("./wire.js").Provenance | null} provenance
+ *
+ * @typedef {import("./url.js").Place & Data} Page
+ * @typedef {import("./state.js").State<Page>} PageState
+ */
+
+/** @type {Progress} */
+export const IDLE = { state: "", words: "", share: 0, passes: [] };
+
+/** @type {Page} */
+export const EMPTY = {
+  ...START,
+  about: null,
+  samples: null,
+  pipelines: null,
+  operators: new Map(),
+  upload: null,
+  inspected: null,
+  progress: IDLE,
+  problem: null,
+  partial: 0,
+  parts: null,
+  result: null,
+  graph: null,
+  before: null,
+  provenance: null,
+};
+
+/** What is forgotten when another job comes. */
+export const NO_RESULT = { parts: null, result: null, graph: null, before: null, provenance: null };

@@ -1,0 +1,116 @@
+// One part of the kernel of the selection as text: computation, schedule, loops, LLVM IR, assembly.
+import { asProblem } from "../compile.js";
+import { clone, el, listen, part, partOf } from "../dom.js";
+import { formatCount } from "../format.js";
+import { highlight } from "../highlight.js";
+import { selectKernel, shownKernel } from "../selection.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { showProblem } from "./problem.js";
+
+/** @typedef {import("../wire.js").KernelPart} KernelPart */
+
+const CHUNK = 2500;
+
+/**
+ * @param {KernelPart} name
+ * @returns {(root: HTMLElement, state: import("../page.js").PageState) => () => void}
+ */
+export function codePane(name) {
+  return (root, state) => mountCode(root, state, name);
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @param {KernelPart} name
+ * @returns {() => void}
+ */
+function mountCode(root, state, name) {
+  root.replaceChildren(clone("pane-code"));
+  const body = part(root, "body");
+  const note = part(root, "note");
+  const choice = partOf(root, "kernel", HTMLSelectElement);
+  const copy = part(root, "copy");
+  let request = 0;
+  let text = "";
+
+  async function load() {
+    const number = ++request;
+    const { parts, result } = state.get();
+    if (!parts || !result) return;
+    const kernel = shownKernel(result, state.get()) ?? busiest(result.kernels);
+    choice.value = String(kernel?.kernel ?? "");
+    copy.hidden = true;
+    part(root, "counts").textContent = "";
+    if (!kernel) return say(word("kernel.none"));
+    if (!kernel.parts.includes(name)) return say(kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }));
+    try {
+      const found = await parts.kernel(kernel.kernel, name);
+      if (number !== request) return;
+      text = found.text;
+      note.hidden = found.cut === 0;
+      note.textContent = word("code.cut", { n: found.cut });
+      part(root, "counts").textContent = word("code.lines", { n: found.n_lines, count: formatCount(found.n_lines) });
+      copy.hidden = false;
+      show(CHUNK);
+    } catch (problem) {
+      if (number !== request) return;
+      const box = el("div", { class: "problem" });
+      showProblem(box, asProblem(problem));
+      body.replaceChildren(box);
+    }
+  }
+
+  function say(/** @type {string} */ words) {
+    body.replaceChildren(el("p", { class: "pane-empty" }, words));
+  }
+
+  function show(/** @type {number} */ limit) {
+    const lines = text.replace(/\n$/, "").split("\n");
+    body.replaceChildren(
+      el(
+        "div",
+        { class: "code-lines", "data-language": name },
+        ...lines.slice(0, limit).map((line, i) => {
+          const content = highlight(name, line).map(([kind, piece]) => (kind ? el("span", { class: `token-${kind}` }, piece) : piece));
+          return el("div", { class: "code-line" }, el("span", { class: "code-number" }, String(i + 1)), el("span", { class: "code-text" }, ...content));
+        }),
+      ),
+    );
+    if (lines.length > limit) {
+      const onclick = () => show(Infinity);
+      body.append(el("p", { class: "pane-note" }, el("button", { class: "button", type: "button", onclick }, word("text.more", { n: lines.length - limit }))));
+    }
+  }
+
+  return together(
+    () => (request += 1),
+    listen(choice, {
+      change: () => {
+        const kernel = state.get().result?.kernels.find((each) => String(each.kernel) === choice.value);
+        if (kernel) state.set(selectKernel(kernel));
+      },
+    }),
+    listen(copy, {
+      click: () =>
+        navigator.clipboard.writeText(text).then(
+          () => (copy.textContent = word("code.copied")),
+          () => (copy.textContent = word("code.not-copied")),
+        ),
+    }),
+    state.watch(["result"], ({ result }) =>
+      choice.replaceChildren(...(result?.kernels ?? []).map((each) => el("option", { value: String(each.kernel) }, `${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`))),
+    ),
+    state.watch(["parts", "result", "kernel", "selection"], () => void load()),
+  );
+}
+
+/**
+ * Without a selection, the kernel that takes longest says most.
+ * @param {import("../wire.js").Kernel[]} kernels
+ */
+function busiest(kernels) {
+  const native = kernels.filter((each) => each.native);
+  return [...(native.length ? native : kernels)].sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0))[0] ?? null;
+}

@@ -1,0 +1,30 @@
+// The panes beside the graph, in the order of their tabs; `group` puts a gap between kinds.
+import { codePane } from "./code.js";
+import { mountKernels } from "./kernels.js";
+import { mountMemory } from "./memory.js";
+import { mountNode } from "./node.js";
+import { mountSteps } from "./steps.js";
+import { mountText } from "./text.js";
+import { mountTiming } from "./timing.js";
+
+/**
+ * @typedef {object} Pane
+ * @property {string} id in the URL, and `pane.ID` in templates/words.html
+ * @property {string} group
+ * @property {(root: HTMLElement, state: import("../page.js").PageState) => () => void} mount
+ */
+
+/** @type {readonly Pane[]} */
+export const PANES = [
+  { id: "steps", group: "pass", mount: mountSteps },
+  { id: "text", group: "pass", mount: mountText },
+  { id: "node", group: "pass", mount: mountNode },
+  { id: "memory", group: "program", mount: mountMemory },
+  { id: "kernels", group: "program", mount: mountKernels },
+  { id: "timing", group: "program", mount: mountTiming },
+  { id: "computation", group: "code", mount: codePane("computation") },
+  { id: "schedule", group: "code", mount: codePane("schedule") },
+  { id: "loops", group: "code", mount: codePane("loops") },
+  { id: "llvm", group: "code", mount: codePane("llvm") },
+  { id: "asm", group: "code", mount: codePane("asm") },
+];

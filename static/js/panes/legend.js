@@ -1,0 +1,28 @@
+// What colours and signs on the drawing mean; only those that occur.
+import { el } from "../dom.js";
+import { SIGNS } from "../graph/draw.js";
+import { FAMILIES } from "../graph/families.js";
+import { word } from "../words.js";
+
+/**
+ * @param {HTMLElement} list
+ * @param {import("../graph/scene.js").Scene} scene
+ */
+export function showLegend(list, scene) {
+  const shown = scene.nodes.filter((node) => node.shown);
+  const families = FAMILIES.filter((family) => shown.some((node) => node.family === family && node.node?.kind === "node"));
+  const marks = /** @type {const} */ (["added", "removed", "changed"]).filter((mark) => shown.some((node) => node.status === mark));
+  list.replaceChildren(
+    ...marks.map((mark) => {
+      const sign = el("span", { class: "legend-mark", "aria-hidden": "true" }, SIGNS[mark]);
+      sign.style.setProperty("--mark", `var(--${mark})`);
+      const n = shown.filter((node) => node.status === mark).length;
+      return el("li", { "data-mark": mark }, sign, `${n} ${word(`mark.${mark}`)}`);
+    }),
+    ...families.map((family) => {
+      const swatch = el("span", { class: "legend-family", "aria-hidden": "true" });
+      swatch.style.setProperty("--family", `var(--family-${family})`);
+      return el("li", {}, swatch, word(`family.${family}`));
+    }),
+  );
+}

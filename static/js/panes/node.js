@@ -1,0 +1,269 @@
+// All that is known of the selected node: what it is here, where it came from, what became of it.
+import { clone, closest, el, listen, part } from "../dom.js";
+import { formatBytes, formatFlops, formatSeconds } from "../format.js";
+import { asFamily } from "../graph/families.js";
+import { selectKernel, selectNode, selectedBuffers, selectedIds, selectedKernels } from "../selection.js";
+import { ownGraphs } from "../stages.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+
+/**
+ * @typedef {import("../page.js").Page} Page
+ * @typedef {import("../wire.js").GraphNode} GraphNode
+ * @typedef {import("../wire.js").StageGraph} StageGraph
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountNode(root, state) {
+  root.replaceChildren(clone("pane-node"));
+  const body = part(root, "body");
+
+  function show(/** @type {Page} */ page) {
+    const nodes = selectedNodes(page);
+    if (nodes.length === 0 && page.selection.length === 0) return body.replaceChildren(el("p", { class: "pane-empty" }, word("node.nothing")));
+    const focus = nodes.find(({ node }) => node.id === page.at) ?? nodes[0];
+    body.replaceChildren(
+      ...(focus ? [sectionOf(focus.node, focus.graph, page)] : [el("p", {}, word("node.absent"))]),
+      ...(nodes.length > 1 ? [others(nodes.filter((each) => each !== focus))] : []),
+      ...journey(page),
+      ...madeOf(page),
+    );
+  }
+
+  return together(
+    listen(root, {
+      click: (event) => {
+        const { graph, before, result } = state.get();
+        const data = closest(event, "button")?.dataset;
+        if (!data) return;
+        if (data.stage !== undefined) state.set({ stage: Number(data.stage), ...(data.node ? { at: data.node } : {}) });
+        else if (data.node !== undefined) {
+          const node = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((each) => each.id === data.node);
+          if (node) state.set(selectNode(node));
+        } else if (data.kernel !== undefined) {
+          const kernel = result?.kernels.find((each) => each.kernel === Number(data.kernel));
+          if (kernel) state.set({ ...selectKernel(kernel), pane: data.pane ?? "kernels" });
+        } else if (data.pane !== undefined) state.set({ pane: data.pane });
+        else if (data.origin !== undefined) state.set({ selection: [data.origin], at: "", kernel: -1 });
+      },
+    }),
+    state.watch(["graph", "before", "selection", "at", "provenance", "result", "operators", "stage"], show),
+  );
+}
+
+/**
+ * @param {Page} page
+ * @returns {{node: GraphNode, graph: StageGraph}[]} of the graph after the pass, then what it removed
+ */
+function selectedNodes(page) {
+  const { graph, before } = page;
+  if (!graph) return [];
+  const removed = new Set(graph.removed);
+  const gone = (before?.nodes ?? []).filter((node) => removed.has(node.id));
+  const ids = selectedIds([...graph.nodes, ...gone], page);
+  return [
+    ...graph.nodes.filter((node) => ids.has(node.id)).map((node) => ({ node, graph })),
+    ...gone.filter((node) => ids.has(node.id)).map((node) => ({ node, graph: /** @type {StageGraph} */ (before) })),
+  ];
+}
+
+/**
+ * @param {GraphNode} node
+ * @param {StageGraph} graph
+ * @param {Page} page
+ */
+function sectionOf(node, graph, page) {
+  const swatch = el("span", { class: "node-family", "aria-hidden": "true" });
+  swatch.style.setProperty("--family", `var(--family-${asFamily(node.family)})`);
+  const operator = page.operators.get(node.op);
+  const mark = page.graph && graph !== page.graph ? "removed" : node.mark;
+  const inner = Object.entries(node.regions);
+  return el(
+    "section",
+    { class: "section" },
+    el("div", { class: "node-title" }, swatch, el("h2", { class: "wrap" }, node.op), mark ? el("span", { class: "badge", "data-kind": mark }, word(`mark.${mark}`)) : null),
+    operator ? el("p", { class: "muted" }, operator.words.split(/\n\s*\n/)[0]) : null,
+    el(
+      "dl",
+      { class: "facts" },
+      ...fact("node.value", el("code", {}, node.id)),
+      ...(node.name && node.name !== node.id ? fact("node.name", node.name) : []),
+      ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
+      ...Object.entries(node.attrs).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, el("code", {}, text))]),
+      ...(node.inputs.length ? fact("node.inputs", inputs(node, graph)) : []),
+      ...fact("node.readers", readers(node, graph)),
+      ...(node.origins.length ? fact("node.origins", el("span", { class: "journey-nodes" }, ...node.origins.map(originButton))) : []),
+    ),
+    ...inner.map(([name, region]) =>
+      el(
+        "details",
+        { open: region.nodes.length <= 14 },
+        el("summary", {}, word("node.region", { n: region.nodes.filter((each) => each.kind === "node").length, name })),
+        el("ol", { class: "code value-list" }, ...region.nodes.filter((each) => each.kind === "node").map((each) => el("li", {}, `${each.id}: ${each.types[0]} = ${each.op}(${each.inputs.join(", ")})`))),
+      ),
+    ),
+  );
+}
+
+/**
+ * @param {string} key
+ * @param {Node | string} content
+ */
+function fact(key, content) {
+  return [el("dt", {}, word(key)), el("dd", {}, content)];
+}
+
+/** @param {string} origin */
+function originButton(origin) {
+  return el("button", { class: "link-button", type: "button", "data-origin": origin, title: word("node.only-this") }, origin);
+}
+
+/** @param {string} id */
+function nodeButton(id) {
+  return el("button", { class: "link-button mono", type: "button", "data-node": id }, id);
+}
+
+/**
+ * @param {GraphNode} node
+ * @param {StageGraph} graph
+ */
+function inputs(node, graph) {
+  const makers = new Map(graph.nodes.flatMap((each) => each.outputs.map((output) => [output, each])));
+  const constants = new Map(graph.constants.map((each) => [each.name, each]));
+  return el(
+    "ul",
+    { class: "value-list" },
+    ...node.inputs.map((name) => {
+      if (name === "") return el("li", { class: "muted" }, word("node.left-out"));
+      const maker = makers.get(name);
+      const constant = constants.get(name);
+      const type = maker?.types[maker.outputs.indexOf(name)] ?? constant?.type ?? "";
+      return el(
+        "li",
+        {},
+        maker ? nodeButton(maker.id) : el("code", {}, name),
+        el("code", { class: "muted" }, type),
+        constant ? el("span", { class: "muted" }, word("node.constant", { storage: constant.storage, size: formatBytes(constant.bytes) })) : null,
+      );
+    }),
+  );
+}
+
+/**
+ * @param {GraphNode} node
+ * @param {StageGraph} graph
+ */
+function readers(node, graph) {
+  const ids = [...new Set(graph.edges.filter(([from]) => from === node.id).map(([, to]) => to))];
+  return ids.length ? el("span", { class: "journey-nodes" }, ...ids.map(nodeButton)) : el("span", { class: "muted" }, word("node.no-readers"));
+}
+
+/** @param {{node: GraphNode}[]} nodes */
+function others(nodes) {
+  return el(
+    "section",
+    { class: "section" },
+    el("h3", {}, word("node.others", { n: nodes.length })),
+    el("div", { class: "journey-nodes" }, ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id)), nodes.length > 60 ? word("n-more", { n: nodes.length - 60 }) : null),
+  );
+}
+
+/**
+ * The way of the selected ONNX nodes through the stages that have a graph of their own.
+ * @param {Page} page
+ * @returns {HTMLElement[]}
+ */
+function journey({ result, provenance, selection, stage }) {
+  if (!result || !provenance || selection.length === 0) return [];
+  const origins = new Set(selection);
+  const followed = provenance.onnx.filter((each) => origins.has(each.name));
+  const here = result.stages[stage]?.graph_stage;
+  let last = "";
+  const rows = ownGraphs(result.stages).map((each) => {
+    const ids = [...new Set(followed.flatMap((one) => one.nodes[String(each.stage)] ?? []))];
+    const text = ids.join(" ");
+    const changed = text !== last;
+    last = text;
+    return el(
+      "li",
+      { "data-changed": changed, "data-gone": ids.length === 0, "data-here": each.stage === here },
+      el("span", { class: "journey-dot", "aria-hidden": "true" }),
+      el(
+        "div",
+        {},
+        el("button", { class: "link-button", type: "button", "data-stage": String(each.stage) }, each.stage === 0 ? word("passes.imported") : `${each.stage} ${each.name}`),
+        changed
+          ? el("div", { class: "journey-nodes" }, ...(ids.length ? ids.slice(0, 8).map((id) => stageNode(each.stage, id)) : [el("span", { class: "muted" }, word("node.gone"))]), ids.length > 8 ? word("n-more", { n: ids.length - 8 }) : null)
+          : null,
+      ),
+    );
+  });
+  const names = followed.map((each) => `${each.name} (${each.op})`);
+  return [
+    el(
+      "section",
+      { class: "section" },
+      el("h3", {}, word("node.journey")),
+      el("p", { class: "muted wrap" }, names.length > 6 ? `${names.slice(0, 5).join(", ")}, … ${word("n-more", { n: names.length - 5 })}` : names.join(", ")),
+      el("ol", { class: "journey" }, ...rows),
+    ),
+  ];
+}
+
+/**
+ * @param {number} stage
+ * @param {string} id
+ */
+function stageNode(stage, id) {
+  const button = nodeButton(id);
+  button.dataset.stage = String(stage);
+  return button;
+}
+
+/**
+ * Kernels, buffers and time that came of the selection.
+ * @param {Page} page
+ * @returns {HTMLElement[]}
+ */
+function madeOf({ result, provenance, selection }) {
+  const kernels = selectedKernels(result, selection);
+  const buffers = selectedBuffers(provenance, selection);
+  const found = (result?.memory?.buffers ?? []).filter((each) => buffers.has(each.buffer));
+  if (kernels.length === 0 && found.length === 0) return [];
+  return [
+    el(
+      "section",
+      { class: "section" },
+      el("h3", {}, word("node.made-of")),
+      el(
+        "ul",
+        { class: "value-list" },
+        ...kernels.map((kernel) =>
+          el(
+            "li",
+            {},
+            el("button", { class: "link-button mono", type: "button", "data-kernel": String(kernel.kernel), "data-pane": "kernels" }, kernel.name),
+            el("span", { class: "badge", "data-kind": kernel.native ? "native" : "fallback" }, word(kernel.native ? "kernel.native" : "kernel.fallback")),
+            el("span", { class: "muted" }, formatFlops(kernel.flops)),
+            kernel.median_s !== null ? el("strong", {}, formatSeconds(kernel.median_s)) : null,
+            ...kernel.parts
+              .filter((each) => each === "loops" || each === "asm")
+              .map((each) => el("button", { class: "link-button", type: "button", "data-kernel": String(kernel.kernel), "data-pane": each }, word(`pane.${each}`))),
+          ),
+        ),
+        ...found.map((buffer) =>
+          el(
+            "li",
+            {},
+            el("button", { class: "link-button mono", type: "button", "data-pane": "memory" }, buffer.name),
+            el("span", { class: "muted" }, word("node.buffer", { size: formatBytes(buffer.size), offset: formatBytes(buffer.offset), start: buffer.start, end: buffer.end })),
+          ),
+        ),
+      ),
+    ),
+  ];
+}

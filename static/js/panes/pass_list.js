@@ -1,0 +1,115 @@
+// The passes in order: what each did, how long it took. Choosing one selects the stage.
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { formatCount, formatDelta, formatSeconds } from "../format.js";
+import { selectedIds } from "../selection.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+
+/**
+ * @typedef {import("../wire.js").Stage} Stage
+ * @typedef {import("../wire.js").Result} Result
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountPassList(root, state) {
+  root.replaceChildren(clone("pass-list"));
+  const list = part(root, "list");
+  const changedOnly = partOf(root, "changed-only", HTMLInputElement);
+
+  function show() {
+    const { result, stage } = state.get();
+    const stages = (result?.stages ?? []).filter((each) => !changedOnly.checked || each.changed || each.stage === stage || each.stage === 0);
+    list.replaceChildren(...stages.map((each) => el("li", {}, row(each, result?.stages[each.stage - 1] ?? null))));
+    mark();
+  }
+
+  function mark() {
+    const { stage } = state.get();
+    for (const each of list.querySelectorAll("[data-stage]")) {
+      const here = Number(/** @type {HTMLElement} */ (each).dataset.stage) === stage;
+      if (here) {
+        each.setAttribute("aria-current", "step");
+        each.scrollIntoView({ block: "nearest" });
+      } else each.removeAttribute("aria-current");
+    }
+  }
+
+  return together(
+    listen(list, {
+      click: (event) => {
+        const stage = closest(event, "[data-stage]")?.dataset.stage;
+        if (stage !== undefined) state.set({ stage: Number(stage) });
+      },
+    }),
+    listen(changedOnly, { change: show }),
+    state.watch(["result"], ({ result }) => {
+      part(root, "summary").textContent = result ? summary(result) : "";
+      show();
+    }),
+    state.watch(["stage"], () => (changedOnly.checked ? show() : mark())),
+    state.watch(["stage", "result", "pipelines"], ({ stage, result, pipelines }) => {
+      const found = result?.stages[stage];
+      if (!found) return;
+      const full = pipelines?.passes.find((each) => each.name === found.name)?.words || found.words;
+      const [first, ...rest] = full.split(/\n\s*\n/);
+      part(root, "words").replaceChildren(
+        el("p", {}, el("strong", {}, found.stage === 0 ? word("passes.imported") : found.name)),
+        el("p", {}, first),
+        ...rest.map((text) => el("p", {}, text)),
+      );
+    }),
+    state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
+  );
+}
+
+/** @param {Result} result */
+function summary({ stages }) {
+  const passes = stages.slice(1);
+  const changed = passes.filter((each) => each.changed).length;
+  const seconds = passes.reduce((sum, each) => sum + each.seconds, 0);
+  return word("passes.summary", { n: passes.length, changed, time: formatSeconds(seconds) });
+}
+
+/**
+ * @param {Stage} stage
+ * @param {Stage | null} before
+ */
+function row(stage, before) {
+  const facts = [];
+  if (!before) facts.push(el("span", {}, word("n-nodes", { n: stage.n_nodes, count: formatCount(stage.n_nodes) })));
+  else if (stage.changed) {
+    const delta = stage.n_nodes - before.n_nodes;
+    facts.push(el("span", { class: delta < 0 ? "fewer" : delta > 0 ? "more" : "" }, word("passes.delta", { n: delta, delta: formatDelta(delta) })));
+  }
+  if (stage.n_applied) facts.push(el("span", {}, word("passes.applied", { n: stage.n_applied, count: formatCount(stage.n_applied) })));
+  if (stage.n_declined) facts.push(el("span", {}, word("passes.declined", { n: stage.n_declined, count: formatCount(stage.n_declined) })));
+  if (before && !stage.changed) facts.unshift(el("span", {}, word("passes.unchanged")));
+  const button = el(
+    "button",
+    { class: "pass-row", type: "button", "data-unchanged": !stage.changed && before !== null },
+    el("span", { class: "pass-index number" }, String(stage.stage)),
+    el("span", { class: "pass-name" }, before ? stage.name : word("passes.imported")),
+    el("span", { class: "pass-time number" }, formatSeconds(stage.seconds)),
+    el("span", { class: "pass-facts" }, ...facts),
+  );
+  button.dataset.stage = String(stage.stage);
+  return button;
+}
+
+/**
+ * Marks the stage one is at when its pass changed a node of the selection.
+ * @param {HTMLElement} list
+ * @param {import("../page.js").Page} page
+ */
+function touches(list, page) {
+  list.querySelectorAll(".pass-touches").forEach((each) => each.classList.remove("pass-touches"));
+  const { graph, before, result, stage } = page;
+  if (!graph || !before || !result?.stages[stage]?.changed || (page.selection.length === 0 && page.at === "")) return;
+  const removed = new Set(graph.removed);
+  const marked = [...graph.nodes.filter((node) => node.mark), ...before.nodes.filter((node) => removed.has(node.id))];
+  if (selectedIds(marked, page).size > 0) list.querySelector(`[data-stage="${stage}"]`)?.classList.add("pass-touches");
+}

@@ -1,0 +1,252 @@
+// The editor of the pipeline: rows to switch, move, set; a preset to start from; the text form.
+import { api } from "../api.js";
+import { asProblem } from "../compile.js";
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { PipelineTextError, moveRow, parsePipeline, printPipeline } from "../pipeline_text.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+
+/**
+ * @typedef {import("../pipeline_text.js").Row} Row
+ * @typedef {import("../wire.js").Pipelines} Pipelines
+ */
+
+/**
+ * @param {HTMLElement} root the start screen
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountPipeline(root, state) {
+  const list = part(root, "rows");
+  const preset = partOf(root, "preset", HTMLSelectElement);
+  const add = partOf(root, "add", HTMLSelectElement);
+  const text = partOf(root, "text", HTMLTextAreaElement);
+  const textProblem = part(root, "text-problem");
+  /** @type {Set<number>} rows with their options shown */
+  const opened = new Set();
+
+  const rows = () => parsePipeline(state.get().pipeline);
+  const put = (/** @type {Row[]} */ next) => state.set({ pipeline: printPipeline(next) });
+  const indexOf = (/** @type {Event} */ event) => Number(closest(event, ".pipeline-row")?.dataset.row ?? -1);
+
+  function onClick(/** @type {Event} */ event) {
+    const what = closest(event, "button")?.dataset.part;
+    const at = indexOf(event);
+    if (!what || at < 0) return;
+    if (what === "up") move(at, at - 1, "up");
+    if (what === "down") move(at, at + 1, "down");
+    if (what === "remove") {
+      opened.clear();
+      put(rows().filter((_, i) => i !== at));
+      focusRow(Math.min(at, rows().length - 1), "remove");
+    }
+    if (what === "options") {
+      if (!opened.delete(at)) opened.add(at);
+      showRows();
+      focusRow(at, "options");
+    }
+  }
+
+  function move(/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ button) {
+    opened.clear();
+    put(moveRow(rows(), from, to));
+    focusRow(to, button);
+  }
+
+  function focusRow(/** @type {number} */ at, /** @type {string} */ name) {
+    // The rows were made anew; a button that now has nowhere to go cannot take the focus.
+    const row = list.querySelector(`[data-row="${at}"]`);
+    const target = row?.querySelector(`[data-part="${name}"]:not(:disabled)`) ?? row?.querySelector("button:not(:disabled)");
+    if (target instanceof HTMLElement) target.focus();
+  }
+
+  function onChange(/** @type {Event} */ event) {
+    const at = indexOf(event);
+    const target = event.target;
+    const next = rows();
+    if (!next[at]) return;
+    if (target instanceof HTMLInputElement && target.dataset.part === "on") {
+      next[at].on = target.checked;
+      put(next);
+      focusRow(at, "on");
+    } else if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) {
+      const option = target.dataset.option ?? "";
+      const value = target.value.trim();
+      if (value === "" || value === target.dataset.default) delete next[at].options[option];
+      else next[at].options[option] = value;
+      put(next);
+    }
+  }
+
+  async function onText() {
+    try {
+      parsePipeline(text.value);
+      textProblem.textContent = "";
+      state.set({ pipeline: printPipeline(parsePipeline(text.value)) });
+      await api.checkPipeline(printPipeline(rows().filter((row) => row.on)));
+    } catch (problem) {
+      if (problem instanceof PipelineTextError) textProblem.textContent = word("pipeline.not-a-pass", { piece: problem.piece });
+      else {
+        const { message, hint } = asProblem(problem);
+        textProblem.textContent = hint ? `${message}. ${hint}` : message;
+      }
+    }
+  }
+
+  function showRows() {
+    const { pipeline, pipelines } = state.get();
+    const all = parsePipeline(pipeline);
+    list.replaceChildren(...all.map((row, i) => rowElement(row, i, all.length, pipelines, opened.has(i))));
+    if (all.length === 0) list.append(el("li", { class: "pipeline-empty" }, word("pipeline.empty")));
+    part(root, "rows-say").textContent = word("pipeline.count", { n: all.filter((row) => row.on).length, all: all.length });
+  }
+
+  return together(
+    listen(list, { click: onClick, change: onChange }),
+    mountDragging(list, (from, to) => {
+      opened.clear();
+      put(moveRow(rows(), from, to));
+    }),
+    listen(preset, { change: () => (opened.clear(), state.set({ pipeline: presetText(state.get().pipelines, preset.value) })) }),
+    listen(add, {
+      change: () => {
+        put([...rows(), { name: add.value, options: {}, on: true }]);
+        add.value = "";
+      },
+    }),
+    listen(text, { change: () => void onText() }),
+    state.watch(["pipelines"], ({ pipelines }) => {
+      if (!pipelines) return;
+      preset.replaceChildren(...pipelines.presets.map(({ name }) => el("option", { value: name }, name)), el("option", { value: "", hidden: true }, word("pipeline.own")));
+      add.replaceChildren(
+        el("option", { value: "" }, word("pipeline.choose")),
+        ...pipelines.passes.map(({ name, words }) => el("option", { value: name, title: words }, name)),
+      );
+      if (state.get().pipeline === "") state.set({ pipeline: presetText(pipelines, "default") });
+    }),
+    state.watch(["pipeline", "pipelines"], ({ pipeline, pipelines }) => {
+      showRows();
+      text.value = parsePipeline(pipeline).map((row) => printPipeline([row])).join(",\n");
+      text.rows = Math.min(14, Math.max(3, parsePipeline(pipeline).length));
+      const found = pipelines?.presets.find((each) => samePipeline(each.text, pipeline));
+      preset.value = found?.name ?? "";
+      part(root, "preset-words").textContent = found?.words ?? word("pipeline.own-words");
+    }),
+  );
+}
+
+/**
+ * @param {Pipelines | null} pipelines
+ * @param {string} name
+ */
+function presetText(pipelines, name) {
+  return printPipeline(parsePipeline(pipelines?.presets.find((each) => each.name === name)?.text ?? ""));
+}
+
+/**
+ * @param {string} a
+ * @param {string} b
+ */
+function samePipeline(a, b) {
+  return printPipeline(parsePipeline(a)) === printPipeline(parsePipeline(b));
+}
+
+/**
+ * @param {Row} row
+ * @param {number} i
+ * @param {number} n
+ * @param {Pipelines | null} pipelines
+ * @param {boolean} opened
+ * @returns {HTMLElement}
+ */
+function rowElement(row, i, n, pipelines, opened) {
+  const item = /** @type {HTMLElement} */ (clone("pipeline-row").firstElementChild);
+  const info = pipelines?.passes.find((each) => each.name === row.name);
+  item.dataset.row = String(i);
+  item.draggable = true;
+  item.toggleAttribute("data-off", !row.on);
+  const on = partOf(item, "on", HTMLInputElement);
+  on.checked = row.on;
+  on.setAttribute("aria-label", word("pipeline.switch", { name: row.name }));
+  part(item, "index").textContent = String(i + 1);
+  part(item, "name").textContent = row.name;
+  part(item, "words").textContent = info ? firstSentence(info.words) : pipelines ? word("pipeline.unknown") : "";
+  for (const [name, off] of /** @type {[string, boolean][]} */ ([["up", i === 0], ["down", i === n - 1], ["remove", false], ["options", !info?.options.length]])) {
+    const button = partOf(item, name, HTMLButtonElement);
+    button.disabled = off;
+    button.title = word(`pipeline.${name}`, { name: row.name });
+    button.setAttribute("aria-label", button.title);
+  }
+  const options = partOf(item, "options", HTMLButtonElement);
+  options.hidden = !info?.options.length;
+  options.setAttribute("aria-expanded", String(opened));
+  const fields = part(item, "option-fields");
+  fields.hidden = !opened;
+  if (opened) fields.append(...(info?.options ?? []).map((option) => optionField(option, row)));
+  return item;
+}
+
+/**
+ * @param {import("../wire.js").PassOption} option
+ * @param {Row} row
+ */
+function optionField(option, row) {
+  const value = row.options[option.name] ?? option.default;
+  const properties = { class: "field", title: option.words };
+  const field = option.choices.length
+    ? el("select", properties, ...option.choices.map((choice) => el("option", { value: choice, selected: choice === value }, choice)))
+    : el("input", { ...properties, value, autocomplete: "off", spellcheck: false });
+  field.dataset.option = option.name;
+  field.dataset.default = option.default;
+  return el("label", {}, option.name, field);
+}
+
+/** @param {string} words */
+function firstSentence(words) {
+  return words.split(/(?<=[.:])\s/)[0];
+}
+
+/**
+ * Dragging rows with the pointer; the buttons do the same.
+ * @param {HTMLElement} list
+ * @param {(from: number, to: number) => void} onMove
+ */
+function mountDragging(list, onMove) {
+  let from = -1;
+  const target = (/** @type {DragEvent} */ event) => {
+    const row = closest(event, ".pipeline-row");
+    if (!row || from < 0) return null;
+    const box = row.getBoundingClientRect();
+    return { row, at: Number(row.dataset.row), below: event.clientY > box.top + box.height / 2 };
+  };
+  const unmark = () => list.querySelectorAll("[data-drop]").forEach((each) => each.removeAttribute("data-drop"));
+  return listen(list, {
+    dragstart: (event) => {
+      from = Number(closest(event, ".pipeline-row")?.dataset.row ?? -1);
+      closest(event, ".pipeline-row")?.setAttribute("data-dragging", "");
+      event.dataTransfer.effectAllowed = "move";
+      event.dataTransfer.setData("text/plain", String(from));
+    },
+    dragover: (event) => {
+      const over = target(event);
+      unmark();
+      if (!over) return;
+      event.preventDefault();
+      over.row.dataset.drop = over.below ? "below" : "above";
+    },
+    drop: (event) => {
+      const over = target(event);
+      unmark();
+      if (!over) return;
+      event.preventDefault();
+      const to = over.at + (over.below ? 1 : 0);
+      onMove(from, to > from ? to - 1 : to);
+      from = -1;
+    },
+    dragend: () => {
+      from = -1;
+      unmark();
+      list.querySelectorAll("[data-dragging]").forEach((each) => each.removeAttribute("data-dragging"));
+    },
+  });
+}

@@ -1,0 +1,61 @@
+// Sizes for the dimensions that a model leaves open.
+import { parseDims } from "../compile.js";
+import { el, listen, part } from "../dom.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+
+/**
+ * Inputs with open dimensions, with the sizes that are taken when none are given.
+ * @param {import("../page.js").Page} page
+ * @returns {{name: string, type: string, dims: number[]}[]}
+ */
+export function openInputs({ model, samples, inspected }) {
+  if (model.startsWith("sample:")) {
+    const sample = samples?.find((each) => each.id === model.slice("sample:".length));
+    return Object.entries(sample?.shapes ?? {}).map(([name, dims]) => ({ name, type: "", dims }));
+  }
+  return (inspected?.inputs ?? [])
+    .filter(({ name }) => inspected?.shapes[name]?.assumed)
+    .map(({ name, type }) => ({ name, type, dims: inspected?.shapes[name].dims ?? [] }));
+}
+
+/**
+ * @param {HTMLElement} root the start screen
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountShapes(root, state) {
+  const section = part(root, "shapes");
+  const fields = part(root, "shape-fields");
+
+  const onInput = (/** @type {Event} */ event) => {
+    const input = event.target;
+    if (!(input instanceof HTMLInputElement)) return;
+    const name = input.dataset.input ?? "";
+    const dims = parseDims(input.value);
+    input.setCustomValidity(dims === null ? word("shapes.not-sizes") : "");
+    input.setAttribute("aria-invalid", String(dims === null));
+    part(section, `says-${CSS.escape(name)}`).textContent = dims === null ? word("shapes.not-sizes") : (input.dataset.type ?? "");
+    if (dims === null) return;
+    const shapes = { ...state.get().shapes };
+    if (dims.length) shapes[name] = dims.join(",");
+    else delete shapes[name];
+    state.set({ shapes });
+  };
+
+  return together(
+    listen(fields, { change: onInput }),
+    state.watch(["model", "samples", "inspected"], (page) => {
+      const open = openInputs(page);
+      section.hidden = open.length === 0;
+      fields.replaceChildren(
+        ...open.flatMap(({ name, type, dims }, i) => {
+          const input = el("input", { class: "field mono", id: `shape-${i}`, value: page.shapes[name] ?? "", placeholder: dims.join(","), inputMode: "numeric", autocomplete: "off" });
+          input.dataset.input = name;
+          input.dataset.type = type;
+          return [el("label", { for: `shape-${i}`, class: "mono wrap" }, name), input, el("span", { class: "muted mono", "data-part": `says-${name}` }, type)];
+        }),
+      );
+    }),
+  );
+}

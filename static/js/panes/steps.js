@@ -1,0 +1,173 @@
+// The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { formatCount } from "../format.js";
+import { selectValues, selectedIds } from "../selection.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { showProblem } from "./problem.js";
+import { asProblem } from "../compile.js";
+
+/** @typedef {import("../wire.js").Step} Step */
+
+/** Steps asked for and drawn at a time. */
+const CHUNK = 400;
+const ASK = 5000;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountSteps(root, state) {
+  root.replaceChildren(clone("pane-steps"));
+  const list = part(root, "list");
+  const outcomes = part(root, "outcomes");
+  const rule = partOf(root, "rule", HTMLSelectElement);
+  const selectedOnly = partOf(root, "selected-only", HTMLInputElement);
+  const more = part(root, "more");
+  let request = 0;
+  let outcome = "all";
+  let limit = CHUNK;
+  /** @type {Step[]} */
+  let steps = [];
+  let total = 0;
+
+  const fits = (/** @type {Step} */ step) =>
+    (outcome === "all" || step.outcome === outcome) && (rule.value === "" || step.rule === rule.value) && (!selectedOnly.checked || isSelected(step));
+
+  /** @type {Set<string>} values of the selected nodes, before and after the pass */
+  let values = new Set();
+  const isSelected = (/** @type {Step} */ step) => values.has(step.at) || step.took.some((v) => values.has(v)) || step.made.some((v) => values.has(v));
+
+  function show() {
+    const { pipelines, result, stage } = state.get();
+    const chosen = steps.filter(fits);
+    list.replaceChildren(...chosen.slice(0, limit).map((step) => el("li", {}, row(step, steps.indexOf(step), isSelected(step)))));
+    if (steps.length === 0) {
+      const key = stage === 0 ? "steps.none-imported" : result?.stages[stage]?.changed ? "steps.none" : "steps.none-unchanged";
+      list.append(el("li", { class: "pane-empty" }, word(key)));
+    } else if (chosen.length === 0) list.append(el("li", { class: "pane-empty" }, word("steps.none-fit")));
+    const hidden = Math.max(0, chosen.length - limit) + (total - steps.length);
+    more.hidden = hidden <= 0;
+    part(more, "show-more").textContent = word("steps.more", { n: hidden, count: formatCount(hidden) });
+    const words = pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "";
+    part(root, "words").textContent = words;
+    part(root, "words").hidden = words === "";
+  }
+
+  function mark() {
+    const { graph, before } = state.get();
+    const nodes = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])];
+    const ids = selectedIds(nodes, state.get());
+    values = new Set(nodes.filter((node) => ids.has(node.id)).flatMap((node) => [node.id, ...node.outputs]));
+    if (selectedOnly.checked) return show();
+    for (const each of list.querySelectorAll("[data-step]")) {
+      each.toggleAttribute("data-selected", isSelected(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
+    }
+  }
+
+  function count() {
+    const applied = steps.filter((each) => each.outcome === "applied").length;
+    part(root, "n-all").textContent = formatCount(total);
+    const { result, stage } = state.get();
+    part(root, "n-applied").textContent = formatCount(result?.stages[stage]?.n_applied ?? applied);
+    part(root, "n-declined").textContent = formatCount(result?.stages[stage]?.n_declined ?? total - applied);
+    const names = [...new Set(steps.map((each) => each.rule))].sort();
+    const was = rule.value;
+    rule.replaceChildren(el("option", { value: "" }, word("steps.every-rule")), ...names.map((name) => el("option", { value: name }, name)));
+    rule.value = names.includes(was) ? was : "";
+  }
+
+  async function load() {
+    const number = ++request;
+    const { parts, stage } = state.get();
+    if (!parts) return;
+    try {
+      const found = await parts.steps(stage, 0, ASK);
+      if (number !== request) return;
+      [steps, total, limit] = [found.steps, found.n_steps, CHUNK];
+      count();
+      mark();
+      show();
+    } catch (problem) {
+      const box = el("div", { class: "problem" });
+      showProblem(box, asProblem(problem));
+      if (number === request) list.replaceChildren(el("li", {}, box));
+    }
+  }
+
+  async function showMore() {
+    const { parts, stage } = state.get();
+    limit += CHUNK;
+    if (parts && limit > steps.length && steps.length < total) {
+      const number = request;
+      const found = await parts.steps(stage, steps.length, ASK);
+      if (number !== request) return;
+      steps = [...steps, ...found.steps];
+      count();
+    }
+    show();
+  }
+
+  return together(
+    () => (request += 1),
+    listen(outcomes, {
+      click: (event) => {
+        const chosen = closest(event, "[data-outcome]")?.dataset.outcome;
+        if (!chosen) return;
+        outcome = chosen;
+        for (const each of outcomes.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each.dataset.outcome === chosen));
+        limit = CHUNK;
+        show();
+      },
+    }),
+    listen(rule, { change: show }),
+    listen(selectedOnly, { change: show }),
+    listen(more, { click: (event) => closest(event, "button") && void showMore() }),
+    listen(list, {
+      click: (event) => {
+        const step = steps[Number(closest(event, "[data-step]")?.dataset.step ?? -1)];
+        if (!step) return;
+        const { graph, before } = state.get();
+        state.set(selectValues([graph, before], [...step.made, step.at, ...step.took]));
+      },
+    }),
+    state.watch(["parts", "stage"], () => void load()),
+    state.watch(["selection", "at", "graph", "before"], mark),
+  );
+}
+
+/**
+ * @param {Step} step
+ * @param {number} index
+ * @param {boolean} selected
+ */
+function row(step, index, selected) {
+  const applied = step.outcome === "applied";
+  const button = el(
+    "button",
+    { class: "step", type: "button", "data-outcome": step.outcome, "data-selected": selected },
+    el("span", { class: "step-mark", "aria-hidden": "true" }, applied ? "✓" : "–"),
+    el(
+      "span",
+      {},
+      el(
+        "span",
+        { class: "step-line" },
+        el("span", { class: "visually-hidden" }, word(`steps.${step.outcome}`)),
+        el("span", { class: "step-rule" }, step.rule),
+        step.exact ? null : el("span", { class: "badge", "data-kind": "inexact", title: word("steps.inexact-words") }, word("steps.inexact")),
+      ),
+      el("span", { class: "step-because" }, step.because),
+      el("br"),
+      el("span", { class: "step-nodes" }, applied && step.made.length ? `${names(step.took)} → ${names(step.made)}` : word("steps.at", { at: step.at })),
+    ),
+  );
+  button.dataset.step = String(index);
+  return button;
+}
+
+/** @param {string[]} values */
+function names(values) {
+  return values.length > 6 ? `${values.slice(0, 5).join(", ")}, … ${word("n-more", { n: values.length - 5 })}` : values.join(", ");
+}

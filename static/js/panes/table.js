@@ -1,0 +1,85 @@
+// Tables whose columns can be sorted, used by the panes that list things.
+import { closest, el, listen } from "../dom.js";
+
+/**
+ * @template T
+ * @typedef {object} Column
+ * @property {string} title
+ * @property {(row: T) => Node | string} cell
+ * @property {(row: T) => number | string} [order] makes the column sortable
+ * @property {boolean} [number]
+ * @property {string} [hint]
+ */
+
+/**
+ * @template T
+ * @param {HTMLElement} root
+ * @param {{caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void}} options
+ * @returns {{show: (rows: T[]) => void, mark: (isSelected: (row: T) => boolean, scroll: boolean) => void, stop: () => void}}
+ */
+export function mountTable(root, { caption, columns, keyOf, onPick }) {
+  /** @type {T[]} */
+  let rows = [];
+  let by = -1;
+  let direction = -1;
+  /** @type {(row: T) => boolean} */
+  let isSelected = () => false;
+
+  function draw() {
+    const order = columns[by]?.order;
+    const sorted = order ? [...rows].sort((a, b) => direction * compare(order(a), order(b))) : rows;
+    const head = columns.map(({ title, number, hint, order: sortable }, i) => {
+      const cell = el("th", { scope: "col", class: number ? "number" : "", title: hint }, sortable ? el("button", { type: "button", "data-column": String(i) }, title, i === by ? (direction < 0 ? " ↓" : " ↑") : "") : title);
+      if (i === by) cell.setAttribute("aria-sort", direction < 0 ? "descending" : "ascending");
+      return cell;
+    });
+    const body = sorted.map((row) => {
+      const line = el("tr", { "data-selected": isSelected(row) }, ...columns.map(({ cell, number }) => el("td", { class: number ? "number" : "wrap" }, cell(row))));
+      line.dataset.key = keyOf(row);
+      return line;
+    });
+    root.replaceChildren(el("table", { class: "table" }, el("caption", { class: "visually-hidden" }, caption), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...body)));
+  }
+
+  const stop = listen(root, {
+    click: (event) => {
+      const column = closest(event, "[data-column]")?.dataset.column;
+      if (column !== undefined) {
+        direction = Number(column) === by ? -direction : -1;
+        by = Number(column);
+        draw();
+        /** @type {HTMLElement | null} */ (root.querySelector(`[data-column="${column}"]`))?.focus();
+        return;
+      }
+      const key = closest(event, "tr")?.dataset.key;
+      const row = rows.find((each) => keyOf(each) === key);
+      if (row && key !== undefined) onPick(row);
+    },
+  });
+  return {
+    stop,
+    show(next) {
+      rows = next;
+      draw();
+    },
+    mark(test, scroll) {
+      isSelected = test;
+      let first = null;
+      for (const line of root.querySelectorAll("tr[data-key]")) {
+        const row = rows.find((each) => keyOf(each) === /** @type {HTMLElement} */ (line).dataset.key);
+        const selected = row !== undefined && test(row);
+        line.toggleAttribute("data-selected", selected);
+        if (selected) first ??= line;
+      }
+      if (scroll) first?.scrollIntoView({ block: "nearest" });
+    },
+  };
+}
+
+/**
+ * @param {number | string} a
+ * @param {number | string} b
+ */
+function compare(a, b) {
+  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+}

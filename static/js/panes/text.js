@@ -1,0 +1,231 @@
+// The text of the graph against that of another stage, line by line.
+import { asProblem } from "../compile.js";
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { selectNode, selectedIds } from "../selection.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { showProblem } from "./problem.js";
+
+/**
+ * @typedef {import("../wire.js").DiffRow} DiffRow
+ * @typedef {import("../wire.js").StageText} StageText
+ */
+
+const ALL_LINES = 1000;
+/** Rows drawn at first; a button shows the rest. */
+const CHUNK = 3000;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountText(root, state) {
+  root.replaceChildren(clone("pane-text"));
+  const body = part(root, "body");
+  const base = partOf(root, "base", HTMLSelectElement);
+  const all = partOf(root, "all", HTMLInputElement);
+  const modes = part(root, "modes");
+  let mode = "unified";
+  let request = 0;
+  let limit = CHUNK;
+  /** @type {DiffRow[]} */
+  let rows = [];
+  /** @type {[StageText, StageText] | null} */
+  let texts = null;
+
+  async function load() {
+    const number = ++request;
+    const { parts, stage, base: chosen, result } = state.get();
+    if (!parts || !result?.stages[stage]) return;
+    const against = Math.max(0, chosen < 0 || chosen >= result.stages.length ? stage - 1 : chosen);
+    try {
+      const [diff, old, now] = await Promise.all([
+        parts.diff(stage, against, all.checked ? ALL_LINES : 3),
+        parts.text(result.stages[against].graph_stage),
+        parts.text(result.stages[stage].graph_stage),
+      ]);
+      if (number !== request) return;
+      [rows, texts, limit] = [diff.rows, [old, now], CHUNK];
+      part(root, "counts").textContent = word("text.counts", { added: diff.n_added, removed: diff.n_removed });
+      // Without a change the text itself is more use than one folded row.
+      if (diff.n_added + diff.n_removed === 0 && !all.checked) rows = plain(now);
+      show();
+    } catch (problem) {
+      const box = el("div", { class: "problem" });
+      showProblem(box, asProblem(problem));
+      if (number === request) body.replaceChildren(box);
+    }
+  }
+
+  function show() {
+    const shown = rows.slice(0, limit);
+    body.replaceChildren(mode === "split" ? split(shown) : el("div", { class: "code-lines" }, ...shown.map((row) => unified(row))));
+    if (rows.length > limit) {
+      const onclick = () => ((limit = Infinity), show());
+      body.append(el("p", { class: "pane-note" }, el("button", { class: "button", type: "button", onclick }, word("text.more", { n: rows.length - limit }))));
+    }
+    mark(false);
+  }
+
+  function mark(/** @type {boolean} */ scroll) {
+    const { graph, before } = state.get();
+    const ids = selectedIds([...(graph?.nodes ?? []), ...(before?.nodes ?? [])], state.get());
+    const [old, now] = texts ? [linesOf(texts[0], ids), linesOf(texts[1], ids)] : [new Set(), new Set()];
+    let first = null;
+    for (const line of body.querySelectorAll(".code-line")) {
+      const { old: a, new: b } = /** @type {HTMLElement} */ (line).dataset;
+      const selected = (a !== undefined && old.has(Number(a))) || (b !== undefined && now.has(Number(b)));
+      line.toggleAttribute("data-selected", selected);
+      if (selected) first ??= line;
+    }
+    if (scroll) first?.scrollIntoView({ block: "nearest" });
+  }
+
+  function pick(/** @type {Event} */ event) {
+    const { old, new: now } = closest(event, ".code-line")?.dataset ?? {};
+    if (!texts || getSelection()?.toString()) return;
+    const id = idAt(texts[1], now) ?? idAt(texts[0], old);
+    const { graph, before } = state.get();
+    const node = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((each) => each.id === id);
+    if (node) state.set(selectNode(node));
+  }
+
+  return together(
+    () => (request += 1),
+    listen(body, { click: pick }),
+    listen(all, { change: () => void load() }),
+    listen(base, { change: () => state.set({ base: Number(base.value) }) }),
+    listen(modes, {
+      click: (event) => {
+        const chosen = closest(event, "[data-mode]")?.dataset.mode;
+        if (!chosen) return;
+        mode = chosen;
+        for (const each of modes.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each.dataset.mode === chosen));
+        show();
+      },
+    }),
+    state.watch(["result", "base"], ({ result, base: chosen }) => {
+      base.replaceChildren(
+        el("option", { value: "-1" }, word("text.stage-before")),
+        ...(result?.stages ?? []).map(({ stage, name }) => el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`)),
+      );
+      base.value = String(chosen);
+    }),
+    state.watch(["parts", "stage", "base"], () => void load()),
+    state.watch(["selection", "at", "graph", "before"], () => mark(true)),
+  );
+}
+
+/**
+ * @param {StageText} text
+ * @returns {DiffRow[]}
+ */
+function plain(text) {
+  return text.text.split("\n").map((line, i) => [" ", i, i, line]);
+}
+
+/**
+ * @param {StageText} text
+ * @param {Set<string>} ids
+ * @returns {Set<number>}
+ */
+function linesOf(text, ids) {
+  const lines = new Set();
+  for (const [first, n, id] of text.spans) {
+    if (ids.has(id)) for (let i = 0; i < n; i++) lines.add(first + i);
+  }
+  return lines;
+}
+
+/**
+ * @param {StageText} text
+ * @param {string | undefined} line
+ * @returns {string | undefined}
+ */
+function idAt(text, line) {
+  if (line === undefined) return undefined;
+  // The last span that begins at or before the line is the innermost one.
+  return text.spans.filter(([first, n]) => first <= Number(line) && Number(line) < first + n).pop()?.[2];
+}
+
+const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
+
+/** @param {DiffRow} row */
+function unified([mark, old, now, text]) {
+  if (mark === "…") return gap(old ?? 0, 4);
+  return line(mark, { old, new: now }, number(old), number(now), el("span", { class: "code-sign" }, mark === "-" ? "−" : mark), el("span", { class: "code-text" }, text));
+}
+
+/**
+ * @param {number} n
+ * @param {number} columns
+ */
+function gap(n, columns) {
+  const cells = Array.from({ length: columns - 1 }, () => el("span", { class: "code-number" }));
+  return el("div", { class: "code-line", "data-gap": true }, ...cells, el("span", { class: "code-text" }, word("text.gap", { n })));
+}
+
+/**
+ * @param {DiffRow[0]} mark
+ * @param {{old?: number | null, new?: number | null}} at
+ * @param {...HTMLElement} cells
+ */
+function line(mark, at, ...cells) {
+  const element = el("div", { class: "code-line", "data-kind": KINDS[mark] }, ...cells);
+  if (at.old !== null && at.old !== undefined) element.dataset.old = String(at.old);
+  if (at.new !== null && at.new !== undefined) element.dataset.new = String(at.new);
+  return element;
+}
+
+/** @param {number | null} at */
+function number(at) {
+  return el("span", { class: "code-number" }, at === null ? "" : String(at + 1));
+}
+
+/** @param {DiffRow[]} rows */
+function split(rows) {
+  const left = el("div", {});
+  const right = el("div", {});
+  const sides = [el("div", { class: "code-lines" }), el("div", { class: "code-lines" })];
+  left.append(sides[0]);
+  right.append(sides[1]);
+  for (const [old, now] of pair(rows)) {
+    sides[0].append(side(old, "old"));
+    sides[1].append(side(now, "new"));
+  }
+  return el("div", { class: "split" }, left, right);
+}
+
+/**
+ * Removed lines beside the added ones that follow them.
+ * @param {DiffRow[]} rows
+ * @returns {[DiffRow | null, DiffRow | null][]}
+ */
+export function pair(rows) {
+  /** @type {[DiffRow | null, DiffRow | null][]} */
+  const pairs = [];
+  for (let i = 0; i < rows.length; ) {
+    /** @type {DiffRow[]} */
+    const removed = [];
+    /** @type {DiffRow[]} */
+    const added = [];
+    while (rows[i]?.[0] === "-") removed.push(rows[i++]);
+    while (rows[i]?.[0] === "+") added.push(rows[i++]);
+    for (let k = 0; k < Math.max(removed.length, added.length); k++) pairs.push([removed[k] ?? null, added[k] ?? null]);
+    if (i < rows.length && rows[i][0] !== "-" && rows[i][0] !== "+") pairs.push([rows[i], rows[i++]]);
+  }
+  return pairs;
+}
+
+/**
+ * @param {DiffRow | null} row
+ * @param {"old" | "new"} which
+ */
+function side(row, which) {
+  if (!row) return el("div", { class: "code-line" }, el("span", { class: "code-number" }), el("span", { class: "code-text" }, "\u00a0"));
+  const [mark, old, now, text] = row;
+  if (mark === "…") return gap(old ?? 0, 2);
+  const at = which === "old" ? old : now;
+  return line(mark, { [which]: at }, number(at), el("span", { class: "code-text" }, text || "\u00a0"));
+}

@@ -1,0 +1,203 @@
+// Where the time goes: compiling, stage by stage; running, kernel by kernel; and whether the numbers
+// are still right.
+import { clone, closest, el, listen, part } from "../dom.js";
+import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
+import { selectKernel, selectedKernels } from "../selection.js";
+import { together } from "../state.js";
+import { hasWord, word } from "../words.js";
+
+/**
+ * @typedef {import("../wire.js").Result} Result
+ * @typedef {import("../wire.js").Kernel} Kernel
+ */
+
+const LONGEST = 12;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountTiming(root, state) {
+  root.replaceChildren(clone("pane-timing"));
+  const body = part(root, "body");
+  return together(
+    listen(body, {
+      click: (event) => {
+        const data = closest(event, "button")?.dataset ?? {};
+        const kernel = state.get().result?.kernels.find((each) => String(each.kernel) === data.kernel);
+        if (kernel) state.set(selectKernel(kernel));
+        else if (data.stage !== undefined) state.set({ stage: Number(data.stage) });
+      },
+    }),
+    state.watch(["result"], ({ result }) => {
+      if (!result) return body.replaceChildren();
+      body.replaceChildren(running(result), correct(result), compiling(result), reproduce(result, state));
+    }),
+    state.watch(["result", "selection"], ({ result, selection }) => {
+      const chosen = new Set(selectedKernels(result, selection).map((each) => String(each.kernel)));
+      for (const each of body.querySelectorAll("[data-kernel]")) each.toggleAttribute("data-selected", chosen.has(/** @type {HTMLElement} */ (each).dataset.kernel ?? ""));
+    }),
+  );
+}
+
+/** @param {Result} result */
+function running(result) {
+  const { run, kernels, host } = result;
+  const timed = kernels.filter((each) => each.median_s !== null);
+  const total = timed.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
+  const section = el("section", { class: "section" }, el("h2", {}, word("timing.run")));
+  if (!run || run.skipped || run.median_s === null) {
+    section.append(el("p", { class: "muted" }, run?.skipped || word("timing.not-measured")));
+    return section;
+  }
+  section.append(
+    el(
+      "dl",
+      { class: "memory-figures" },
+      figure("timing.median", formatSeconds(run.median_s)),
+      figure("timing.minimum", run.min_s === null ? "–" : formatSeconds(run.min_s)),
+      figure("timing.kernels", formatSeconds(total)),
+      figure("timing.flops", `${(kernels.reduce((sum, each) => sum + each.flops, 0) / run.median_s / 1e9).toFixed(1)} GF/s`),
+    ),
+    el("p", { class: "muted" }, word("timing.honest", { host: host.name, n: run.repeats, threads: run.threads })),
+  );
+  if (timed.length === 0) return section;
+  const strip = el("div", { class: "strip", role: "group", "aria-label": word("timing.strip") });
+  for (const kernel of timed) {
+    const button = kernelButton(kernel, "");
+    button.title = `${kernel.name}: ${formatSeconds(kernel.median_s ?? 0)}`;
+    button.setAttribute("aria-label", button.title);
+    button.tabIndex = -1;
+    button.style.flexGrow = String((kernel.median_s ?? 0) / total);
+    button.style.setProperty("--family", `var(--family-${familyOf(kernel)})`);
+    strip.append(button);
+  }
+  const slowest = [...timed].sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0)).slice(0, LONGEST);
+  section.append(
+    strip,
+    el("h3", {}, word("timing.slowest", { n: slowest.length })),
+    el("div", { class: "bars" }, ...slowest.flatMap((kernel) => [kernelButton(kernel, kernel.name), bar((kernel.median_s ?? 0) / (slowest[0].median_s || 1)), el("span", { class: "number" }, `${formatSeconds(kernel.median_s ?? 0)}  ${formatPercent((kernel.median_s ?? 0) / total)}`)])),
+  );
+  return section;
+}
+
+/** @param {Kernel} kernel */
+function familyOf({ native, words }) {
+  if (!native) return "opaque";
+  return ["contraction", "elementwise", "reduction", "movement", "view", "scan", "control"].find((each) => words.includes(each)) ?? "contraction";
+}
+
+/**
+ * @param {Kernel} kernel
+ * @param {string} text
+ */
+function kernelButton(kernel, text) {
+  const button = el("button", { type: "button", class: text ? "link-button mono" : "" }, text);
+  button.dataset.kernel = String(kernel.kernel);
+  return button;
+}
+
+/** @param {Result} result */
+function correct({ check, accuracy }) {
+  const section = el("section", { class: "section" }, el("h2", {}, word("timing.correct")));
+  if (!check || check.skipped) section.append(el("p", { class: "muted" }, check?.skipped || word("timing.not-checked")));
+  else {
+    section.append(
+      el("p", { class: "muted" }, word("timing.check-words")),
+      el(
+        "table",
+        { class: "table" },
+        el("thead", {}, el("tr", {}, ...["output", "error", "scale", "relative"].map((key, i) => el("th", { scope: "col", class: i ? "number" : "" }, word(`timing.${key}`))))),
+        el("tbody", {}, ...check.outputs.map((each) => el("tr", {}, el("td", { class: "mono wrap" }, each.name), ...[each.max_abs_error, each.scale, each.relative_error].map((value) => el("td", { class: "number" }, scientific(value)))))),
+      ),
+    );
+  }
+  if (accuracy) {
+    section.append(
+      el(
+        "dl",
+        { class: "memory-figures" },
+        figure("timing.accuracy-reference", formatPercent(accuracy.reference)),
+        figure("timing.accuracy-compiled", formatPercent(accuracy.compiled)),
+        figure("timing.agree", `${formatCount(accuracy.n_agree)} / ${formatCount(accuracy.n)}`),
+      ),
+      el("p", { class: "muted" }, accuracy.words),
+    );
+  }
+  return section;
+}
+
+/** @param {number | null} value */
+function scientific(value) {
+  if (value === null) return "–";
+  return value === 0 ? "0" : value.toExponential(1).replace("e", "·10^").replace("^+", "^");
+}
+
+/** @param {Result} result */
+function compiling({ timings, stages }) {
+  const total = timings.reduce((sum, each) => sum + each.seconds, 0);
+  const longest = Math.max(...timings.map((each) => each.seconds), 1e-9);
+  const passes = stages.slice(1).sort((a, b) => b.seconds - a.seconds).slice(0, LONGEST);
+  return el(
+    "section",
+    { class: "section" },
+    el("h2", {}, word("timing.compile")),
+    el("p", { class: "muted" }, word("timing.compile-words", { time: formatSeconds(total) })),
+    el("div", { class: "bars" }, ...timings.flatMap((each) => [el("span", {}, hasWord(`phase.${each.phase}`) ? word(`phase.${each.phase}`) : each.phase), bar(each.seconds / longest), el("span", { class: "number" }, formatSeconds(each.seconds))])),
+    el("h3", {}, word("timing.passes")),
+    el(
+      "div",
+      { class: "bars" },
+      ...passes.flatMap((each) => {
+        const button = el("button", { type: "button", class: "link-button mono" }, each.name);
+        button.dataset.stage = String(each.stage);
+        const verify = el("span", { class: "number" }, word("timing.pass", { time: formatSeconds(each.seconds), verify: formatSeconds(each.verify_seconds) }));
+        return [button, bar(each.seconds / (passes[0].seconds || 1)), verify];
+      }),
+    ),
+  );
+}
+
+/**
+ * @param {Result} result
+ * @param {import("../page.js").PageState} state
+ */
+function reproduce(result, state) {
+  const { parts } = state.get();
+  const { model, versions, host } = result;
+  const versionsText = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(", ");
+  return el(
+    "section",
+    { class: "section" },
+    el("h2", {}, word("timing.reproduce")),
+    el("pre", { class: "code wrap" }, el("code", {}, result.reproduce)),
+    el(
+      "dl",
+      { class: "facts" },
+      el("dt", {}, word("timing.model")),
+      el("dd", {}, `${model.name}, ${formatBytes(model.bytes)}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("timing.parameters", { n: formatCount(model.n_parameters) })}`),
+      el("dt", {}, word("timing.host")),
+      el("dd", {}, `${host.name}, ${host.triple}`),
+      el("dt", {}, word("timing.versions")),
+      el("dd", {}, versionsText),
+      el("dt", {}, word("timing.download")),
+      el("dd", { class: "journey-nodes" }, ...["graph", "loops", "llvm", "asm"].map((what) => el("a", { href: parts?.downloadAddress(what), download: "" }, word(`download.${what}`)))),
+    ),
+  );
+}
+
+/**
+ * @param {string} key
+ * @param {string} text
+ */
+function figure(key, text) {
+  return el("div", { class: "figure-number" }, el("dt", {}, word(key)), el("dd", {}, text));
+}
+
+/** @param {number} share */
+function bar(share) {
+  const fill = el("div", { class: "bar-fill" });
+  fill.style.setProperty("--share", share.toFixed(4));
+  return el("div", { class: "bar-track" }, fill);
+}

@@ -1,0 +1,22 @@
+// The short note beside the node under the pointer.
+import { el } from "../dom.js";
+import { word } from "../words.js";
+
+/**
+ * @param {HTMLElement} tip
+ * @param {import("../graph/scene.js").SceneNode} sceneNode
+ */
+export function fillTip(tip, { label, sub, status, node, ids }) {
+  const lines = [];
+  if (node) {
+    lines.push(el("span", { class: "mono" }, `${node.id}: ${sub || node.types[0] || ""}`));
+    if (node.origins.length) lines.push(el("br"), el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })));
+  } else lines.push(el("span", {}, word("tip.group", { n: ids.length })));
+  if (status !== "same") lines.push(el("br"), el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)));
+  tip.replaceChildren(el("strong", {}, label), ...lines);
+}
+
+/** @param {string[]} names */
+function shorten(names) {
+  return names.length > 4 ? `${names.slice(0, 3).join(", ")}, … ${word("n-more", { n: names.length - 3 })}` : names.join(", ");
+}

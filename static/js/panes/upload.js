@@ -1,0 +1,109 @@
+// Choosing or dropping an ONNX file: checked for size here, sent, and looked into by the server.
+import { api, createParts, follow, upload } from "../api.js";
+import { asProblem } from "../compile.js";
+import { listen, part, partOf } from "../dom.js";
+import { formatBytes, formatCount, formatPercent } from "../format.js";
+import { IDLE } from "../page.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+
+/**
+ * @param {HTMLElement} root the start screen
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountUpload(root, state) {
+  const drop = part(root, "drop");
+  const input = partOf(root, "file", HTMLInputElement);
+  const name = part(root, "file-name");
+  const says = part(root, "file-says");
+  const [nameAtFirst, saysAtFirst] = [name.textContent, says.textContent];
+  let sending = new AbortController();
+  let looking = () => {};
+
+  async function take(/** @type {File | undefined} */ file) {
+    if (!file) return;
+    sending.abort();
+    looking();
+    sending = new AbortController();
+    const limit = state.get().about?.limits.upload_limit_bytes ?? 64 * 2 ** 20;
+    if (file.size > limit) {
+      const message = word("upload.too-large", { size: formatBytes(file.size), limit: formatBytes(limit) });
+      return state.set({ problem: { code: "E-UPLOAD-SIZE", message, hint: word("upload.too-large-hint") } });
+    }
+    const { signal } = sending;
+    const progress = (/** @type {number} */ share) =>
+      state.set({ progress: { ...IDLE, state: "uploading", share, words: word("upload.sending", { name: file.name, share: formatPercent(share) }) } });
+    state.set({ problem: null, inspected: null, model: "", upload: null, shapes: {} });
+    progress(0);
+    try {
+      const sent = await upload(file, progress, signal);
+      state.set({ progress: IDLE, upload: sent, model: `upload:${sent.id}` });
+    } catch (problem) {
+      if (!signal.aborted) state.set({ progress: IDLE, problem: asProblem(problem) });
+    }
+  }
+
+  /** A job that only reads the model: its operators, its open sizes, or why it cannot be read. */
+  async function inspect(/** @type {string} */ id) {
+    looking();
+    try {
+      const job = await api.submit({ kind: "inspect", model: { upload: id } });
+      looking = follow(job.id, async (event, data) => {
+        if (state.get().model !== `upload:${id}`) return;
+        if (event === "failed") state.set({ problem: data.error });
+        if (event === "finished") state.set({ inspected: await createParts(job.id).result() });
+      });
+    } catch (problem) {
+      state.set({ problem: asProblem(problem) });
+    }
+  }
+
+  const over = (/** @type {DragEvent} */ event) => {
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    drop.toggleAttribute("data-over", true);
+  };
+  return together(
+    () => (sending.abort(), looking()),
+    listen(part(root, "choose"), { click: () => input.click() }),
+    listen(input, { change: () => (void take(input.files?.[0]), (input.value = "")) }),
+    // A file dropped beside the box would otherwise replace the page.
+    listen(document, {
+      dragover: over,
+      dragleave: (event) => event.relatedTarget === null && drop.removeAttribute("data-over"),
+      drop: (event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        drop.removeAttribute("data-over");
+        void take(event.dataTransfer.files[0]);
+      },
+    }),
+    state.watch(["model"], ({ model, upload: known }) => {
+      if (!model.startsWith("upload:")) return;
+      const id = model.slice("upload:".length);
+      void inspect(id);
+      if (known?.id !== id) {
+        api.uploaded(id).then((found) => state.set({ upload: found }), () =>
+          state.set({ model: "", problem: { code: "E-UPLOAD-GONE", message: word("upload.gone"), hint: word("upload.gone-hint") } }),
+        );
+      }
+    }),
+    state.watch(["upload", "inspected", "model"], ({ upload: known, inspected, model }) => {
+      const chosen = known !== null && model === `upload:${known.id}`;
+      drop.toggleAttribute("data-chosen", chosen);
+      name.textContent = chosen ? known.name : nameAtFirst;
+      if (!chosen) says.textContent = saysAtFirst;
+      else if (!inspected) says.textContent = word("upload.looking", { size: formatBytes(known.bytes) });
+      else {
+        const { n_nodes, n_parameters, producer } = inspected.model;
+        says.textContent = word("upload.facts", {
+          size: formatBytes(known.bytes),
+          nodes: formatCount(n_nodes),
+          parameters: formatCount(n_parameters),
+          producer: producer || word("upload.unknown-producer"),
+        });
+      }
+    }),
+  );
+}

@@ -1,0 +1,103 @@
+// The walk: passes on the left, the graph in the middle, the panes beside it.
+import { clone, listen, part } from "../dom.js";
+import { NOTHING } from "../selection.js";
+import { nextStage } from "../stages.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { mountGraph } from "./graph.js";
+import { mountPassList } from "./pass_list.js";
+import { showProblem } from "./problem.js";
+import { showProgress } from "./progress.js";
+import { mountTabs } from "./tabs.js";
+
+/** @typedef {import("../page.js").PageState} PageState */
+
+/**
+ * @param {HTMLElement} root
+ * @param {PageState} state
+ * @param {string} workerUrl
+ * @returns {{stop: () => void, actions: Record<string, () => boolean | void>}}
+ */
+export function mountWalk(root, state, workerUrl) {
+  root.replaceChildren(clone("walk"));
+  const split = part(root, "split");
+  const graph = mountGraph(part(root, "graph"), state, workerUrl);
+  const tabs = mountTabs(part(root, "tabs"), part(root, "pane"), state);
+
+  const go = (/** @type {1 | -1} */ direction, /** @type {boolean} */ all) => {
+    const { result, stage } = state.get();
+    if (result) state.set({ stage: nextStage(result.stages, stage, direction, all) });
+  };
+  const end = (/** @type {boolean} */ last) => {
+    const { result } = state.get();
+    if (result) state.set({ stage: last ? result.stages.length - 1 : 0 });
+  };
+  return {
+    stop: together(graph.stop, tabs.stop, mountPassList(part(root, "passes"), state), mountSplit(split, part(root, "walk"))),
+    actions: {
+      ...graph.actions,
+      ...tabs.actions,
+      "next-pass": () => go(1, false),
+      "previous-pass": () => go(-1, false),
+      "next-any-pass": () => go(1, true),
+      "previous-any-pass": () => go(-1, true),
+      "first-pass": () => end(false),
+      "last-pass": () => end(true),
+      "view-before": () => state.set({ view: "before" }),
+      "view-diff": () => state.set({ view: "diff" }),
+      "view-after": () => state.set({ view: "after" }),
+      clear: () => state.set(NOTHING),
+    },
+  };
+}
+
+/**
+ * The bar between graph and panes: dragged, or moved with the arrow keys.
+ * @param {HTMLElement} split
+ * @param {HTMLElement} walk
+ */
+function mountSplit(split, walk) {
+  const set = (/** @type {number} */ percent) => {
+    const width = Math.min(75, Math.max(20, percent));
+    walk.style.setProperty("--side-width", `${width}%`);
+    split.setAttribute("aria-valuenow", String(Math.round(width)));
+    localStorage.setItem("compilarium.side-width", width.toFixed(1));
+  };
+  const now = () => Number(split.getAttribute("aria-valuenow"));
+  set(Number(localStorage.getItem("compilarium.side-width")) || 40);
+  return listen(split, {
+    pointerdown: (event) => split.setPointerCapture(event.pointerId),
+    pointermove: (event) => {
+      if (!split.hasPointerCapture(event.pointerId)) return;
+      const box = walk.getBoundingClientRect();
+      set((100 * (box.right - event.clientX)) / box.width);
+    },
+    keydown: (event) => {
+      const by = { ArrowLeft: 3, ArrowRight: -3 }[/** @type {string} */ (event.key)];
+      if (!by) return;
+      event.preventDefault();
+      set(now() + by);
+    },
+    dblclick: () => set(40),
+  });
+}
+
+/**
+ * While a linked result is fetched or compiled anew, or when it cannot be had.
+ * @param {HTMLElement} root
+ * @param {PageState} state
+ * @returns {() => void}
+ */
+export function mountWait(root, state) {
+  root.replaceChildren(clone("wait"));
+  const problem = part(root, "problem");
+  return together(
+    listen(part(root, "back"), { click: () => state.set({ screen: "start" }) }),
+    state.watch(["progress", "problem"], (page) => {
+      part(root, "title").textContent = page.problem ? word("wait.failed") : page.progress.words || word("progress.restoring");
+      part(root, "track").hidden = page.problem !== null;
+      showProgress(root, page.progress);
+      showProblem(problem, page.problem);
+    }),
+  );
+}

@@ -1,0 +1,114 @@
+// The text form of a pipeline, `simplify{until=fixpoint},-fold_constants{max_growth=1.1}`, and the
+// rows that the editor shows. A row switched off keeps its place behind a "-"; the compiler never
+// sees it.
+
+/**
+ * @typedef {object} Row
+ * @property {string} name
+ * @property {Record<string, string>} options as written; only those that were given
+ * @property {boolean} on
+ */
+
+const ROW = /^(-?)\s*([A-Za-z_]\w*)\s*(?:\{([^{}]*)\})?$/;
+
+export class PipelineTextError extends Error {
+  /**
+   * @param {string} piece
+   */
+  constructor(piece) {
+    super(piece);
+    this.piece = piece;
+  }
+}
+
+/**
+ * Rows of a text form. Throws PipelineTextError with the piece that is not a pass.
+ * @param {string} text
+ * @returns {Row[]}
+ */
+export function parsePipeline(text) {
+  return splitOutsideBraces(text)
+    .map((piece) => piece.trim())
+    .filter((piece) => piece !== "")
+    .map((piece) => {
+      const match = ROW.exec(piece);
+      if (!match) throw new PipelineTextError(piece);
+      return { name: match[2], options: parseOptions(match[3] ?? "", piece), on: match[1] === "" };
+    });
+}
+
+/**
+ * @param {string} text
+ * @returns {string[]}
+ */
+function splitOutsideBraces(text) {
+  const pieces = [""];
+  let depth = 0;
+  for (const c of text) {
+    if (c === "{") depth += 1;
+    if (c === "}") depth -= 1;
+    if ((c === "," || c === "\n") && depth <= 0) pieces.push("");
+    else pieces[pieces.length - 1] += c;
+  }
+  return pieces;
+}
+
+/**
+ * @param {string} text
+ * @param {string} piece
+ * @returns {Record<string, string>}
+ */
+function parseOptions(text, piece) {
+  /** @type {Record<string, string>} */
+  const options = {};
+  for (const part of text.split(",")) {
+    if (part.trim() === "") continue;
+    const cut = part.indexOf("=");
+    const name = part.slice(0, cut).trim();
+    if (cut < 0 || !/^\w+$/.test(name)) throw new PipelineTextError(piece);
+    options[name] = part.slice(cut + 1).trim();
+  }
+  return options;
+}
+
+/**
+ * The text form, rows switched off included.
+ * @param {Row[]} rows
+ * @returns {string}
+ */
+export function printPipeline(rows) {
+  return rows.map((row) => (row.on ? "" : "-") + printRow(row)).join(",");
+}
+
+/**
+ * What the compiler gets: the rows that are on.
+ * @param {Row[]} rows
+ * @returns {string}
+ */
+export function enabledPipeline(rows) {
+  return rows
+    .filter((row) => row.on)
+    .map(printRow)
+    .join(",");
+}
+
+/** @param {Row} row */
+function printRow(row) {
+  const options = Object.entries(row.options).map(([name, value]) => `${name}=${value}`);
+  return options.length ? `${row.name}{${options.join(",")}}` : row.name;
+}
+
+/**
+ * The rows with one moved to another place; the same array contents when it cannot move there.
+ * @param {Row[]} rows
+ * @param {number} from
+ * @param {number} to
+ * @returns {Row[]}
+ */
+export function moveRow(rows, from, to) {
+  if (from === to || from < 0 || to < 0 || from >= rows.length || to >= rows.length) return rows;
+  const moved = rows.slice();
+  const [row] = moved.splice(from, 1);
+  moved.splice(to, 0, row);
+  return moved;
+}

@@ -1,0 +1,101 @@
+// One selection for all panes: a set of ONNX nodes, and what each level made of them.
+
+/**
+ * @typedef {import("./wire.js").GraphNode} GraphNode
+ * @typedef {import("./wire.js").Kernel} Kernel
+ * @typedef {import("./wire.js").Result} Result
+ * @typedef {import("./wire.js").Provenance} Provenance
+ * @typedef {{selection: string[], at: string}} Selected
+ */
+
+/**
+ * Ids of the nodes that do work of the selected ONNX nodes, and the node in focus itself.
+ * @param {Iterable<GraphNode>} nodes
+ * @param {Selected} selected
+ * @returns {Set<string>}
+ */
+export function selectedIds(nodes, { selection, at }) {
+  const origins = new Set(selection);
+  /** @type {Set<string>} */
+  const ids = new Set();
+  for (const node of nodes) {
+    if (node.id === at || node.origins.some((origin) => origins.has(origin))) ids.add(node.id);
+  }
+  return ids;
+}
+
+/**
+ * @param {Result | null} result
+ * @param {string[]} selection
+ * @returns {Kernel[]}
+ */
+export function selectedKernels(result, selection) {
+  const origins = new Set(selection);
+  return (result?.kernels ?? []).filter((kernel) => kernel.origins.some((origin) => origins.has(origin)));
+}
+
+/**
+ * @param {Provenance | null} provenance
+ * @param {string[]} selection
+ * @returns {Set<number>} indices of buffers
+ */
+export function selectedBuffers(provenance, selection) {
+  const origins = new Set(selection);
+  const found = (provenance?.onnx ?? []).filter((each) => origins.has(each.name));
+  return new Set(found.flatMap((each) => each.buffers));
+}
+
+/**
+ * The kernel whose code is shown: the chosen one, else the first of the selection, else none.
+ * @param {Result | null} result
+ * @param {{kernel: number, selection: string[]}} place
+ * @returns {Kernel | null}
+ */
+export function shownKernel(result, { kernel, selection }) {
+  const chosen = result?.kernels.find((each) => each.kernel === kernel);
+  return chosen ?? selectedKernels(result, selection)[0] ?? null;
+}
+
+/**
+ * What selecting a node sets.
+ * @param {GraphNode} node
+ * @returns {Selected & {kernel: number}}
+ */
+export function selectNode(node) {
+  return { selection: node.origins, at: node.id, kernel: -1 };
+}
+
+/**
+ * What selecting a kernel sets.
+ * @param {Kernel} kernel
+ * @returns {Selected & {kernel: number}}
+ */
+export function selectKernel(kernel) {
+  return { selection: kernel.origins, at: kernel.node, kernel: kernel.kernel };
+}
+
+/**
+ * What selecting values of a step or of a buffer sets: the nodes that make them, from any of the
+ * graphs given.
+ * @param {(import("./wire.js").StageGraph | null)[]} graphs the first that knows a value decides
+ * @param {string[]} values
+ * @returns {Selected & {kernel: number}}
+ */
+export function selectValues(graphs, values) {
+  /** @type {Set<string>} */
+  const origins = new Set();
+  let at = "";
+  for (const value of values) {
+    for (const graph of graphs) {
+      const node = graph?.nodes.find((each) => each.id === value || each.outputs.includes(value));
+      const constant = graph?.constants.find((each) => each.name === value);
+      if (!node && !constant) continue;
+      at ||= node?.id ?? "";
+      for (const origin of (node ?? constant)?.origins ?? []) origins.add(origin);
+      break;
+    }
+  }
+  return { selection: [...origins], at, kernel: -1 };
+}
+
+export const NOTHING = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1 };

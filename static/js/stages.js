@@ -1,0 +1,47 @@
+// Walking the stages: which pass comes next, and which graphs it lies between.
+
+/** @typedef {import("./wire.js").Stage} Stage */
+
+/**
+ * The next stage in a direction that changed something, or the next of all; where there is none,
+ * the stage one is at. Stage 0 counts as changed: it is where the graph comes from.
+ * @param {Stage[]} stages
+ * @param {number} from
+ * @param {1 | -1} direction
+ * @param {boolean} all
+ * @returns {number}
+ */
+export function nextStage(stages, from, direction, all) {
+  for (let at = from + direction; at >= 0 && at < stages.length; at += direction) {
+    if (all || stages[at].changed || at === 0) return at;
+  }
+  return from;
+}
+
+/**
+ * @param {Stage[]} stages
+ * @param {number} stage
+ * @returns {number} a stage that is there
+ */
+export function clampStage(stages, stage) {
+  return Math.max(0, Math.min(stage, stages.length - 1));
+}
+
+/**
+ * The stage whose graph a pass got.
+ * @param {Stage[]} stages
+ * @param {number} stage
+ * @returns {number} -1 before the first
+ */
+export function graphBefore(stages, stage) {
+  return stage > 0 ? stages[stage - 1].graph_stage : -1;
+}
+
+/**
+ * Stages with a graph of their own, in order.
+ * @param {Stage[]} stages
+ * @returns {Stage[]}
+ */
+export function ownGraphs(stages) {
+  return stages.filter((each) => each.graph_stage === each.stage);
+}

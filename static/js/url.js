@@ -1,0 +1,154 @@
+// What of the state is in the URL's fragment, and how: `#v=1&model=sample:lenet&stage=4...`.
+//
+// A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
+// old one. Unknown keys are ignored, and what cannot be read falls back to its default.
+
+export const VERSION = 1;
+
+/**
+ * @typedef {"before" | "after" | "diff"} View
+ * @typedef {{x: number, y: number, zoom: number}} Camera  centre in drawing units, pixels per unit
+ *
+ * @typedef {object} Place what a link restores
+ * @property {"start" | "walk"} screen
+ * @property {string} model "" or "sample:NAME" or "upload:DIGEST"
+ * @property {Record<string, string>} shapes input name -> "1,3,224,224", only for open inputs
+ * @property {string} pipeline text form; a row switched off has "-" before its name
+ * @property {string} job
+ * @property {number} stage 0 = as imported, n = after pass n
+ * @property {View} view
+ * @property {string[]} selection ONNX node names
+ * @property {string} at key of the node in focus, "" for none
+ * @property {string} pane
+ * @property {number} kernel the kernel whose code is shown, -1 for that of the selection
+ * @property {number} base stage that the text is compared with; -1 for the one before
+ * @property {string[]} open groups of a large graph that are drawn opened
+ * @property {Camera | null} camera null: as the drawing is first shown
+ */
+
+/** @type {Place} */
+export const START = {
+  screen: "start",
+  model: "",
+  shapes: {},
+  pipeline: "",
+  job: "",
+  stage: 0,
+  view: "diff",
+  selection: [],
+  at: "",
+  pane: "steps",
+  kernel: -1,
+  base: -1,
+  open: [],
+  camera: null,
+};
+
+export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(START));
+
+/**
+ * The fragment that says this place, without "#"; what is at its default is left out.
+ * @param {Place} place
+ * @returns {string}
+ */
+export function toFragment(place) {
+  const query = new URLSearchParams();
+  query.set("v", String(VERSION));
+  for (const key of /** @type {const} */ (["screen", "model", "pipeline", "job", "view", "at", "pane"])) {
+    if (place[key] !== START[key]) query.set(key, place[key]);
+  }
+  for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
+  for (const key of /** @type {const} */ (["stage", "base", "kernel"])) {
+    if (place[key] !== START[key]) query.set(key, String(place[key]));
+  }
+  for (const origin of place.selection) query.append("select", origin);
+  for (const group of place.open) query.append("open", group);
+  if (place.camera) {
+    const { x, y, zoom } = place.camera;
+    query.set("camera", [x.toFixed(1), y.toFixed(1), zoom.toPrecision(4)].join(","));
+  }
+  // Readable where the fragment's grammar allows it.
+  return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
+}
+
+/**
+ * The place that a fragment says; `START` for one that says nothing.
+ * @param {string} fragment with or without "#"
+ * @returns {Place}
+ */
+export function fromFragment(fragment) {
+  const query = upgrade(new URLSearchParams(fragment.replace(/^#/, "")));
+  const text = (/** @type {string} */ key, /** @type {string} */ otherwise) => query.get(key) ?? otherwise;
+  return {
+    screen: oneOf(query.get("screen"), ["start", "walk"], START.screen),
+    model: text("model", START.model),
+    shapes: shapesFrom(query.getAll("shape")),
+    pipeline: text("pipeline", START.pipeline),
+    job: text("job", START.job),
+    stage: wholeNumber(query.get("stage"), START.stage),
+    view: oneOf(query.get("view"), ["before", "after", "diff"], START.view),
+    selection: [...new Set(query.getAll("select"))],
+    at: text("at", START.at),
+    pane: text("pane", START.pane),
+    kernel: wholeNumber(query.get("kernel"), START.kernel),
+    base: wholeNumber(query.get("base"), START.base),
+    open: [...new Set(query.getAll("open"))],
+    camera: cameraFrom(query.get("camera")),
+  };
+}
+
+/**
+ * Brings a fragment of an older version to this one. There is none older yet; a fragment of a newer
+ * version, from a page not yet reloaded, is read as far as it is understood.
+ * @param {URLSearchParams} old
+ * @returns {URLSearchParams}
+ */
+export function upgrade(old) {
+  const query = new URLSearchParams(old);
+  if (!query.has("v")) query.set("v", String(VERSION));
+  return query;
+}
+
+/**
+ * @template {string} T
+ * @param {string | null} value
+ * @param {readonly T[]} allowed
+ * @param {T} otherwise
+ * @returns {T}
+ */
+function oneOf(value, allowed, otherwise) {
+  return allowed.find((each) => each === value) ?? otherwise;
+}
+
+/**
+ * @param {string | null} text
+ * @param {number} otherwise
+ */
+function wholeNumber(text, otherwise) {
+  return text !== null && /^-?\d{1,6}$/.test(text) ? Number(text) : otherwise;
+}
+
+/**
+ * @param {string[]} pairs
+ * @returns {Record<string, string>}
+ */
+function shapesFrom(pairs) {
+  /** @type {Record<string, string>} */
+  const shapes = {};
+  for (const pair of pairs) {
+    // Names may hold "=", dims cannot.
+    const cut = pair.lastIndexOf("=");
+    if (cut > 0) shapes[pair.slice(0, cut)] = pair.slice(cut + 1);
+  }
+  return shapes;
+}
+
+/**
+ * @param {string | null} text
+ * @returns {Camera | null}
+ */
+function cameraFrom(text) {
+  const numbers = (text ?? "").split(",").map(Number);
+  if (numbers.length !== 3 || !numbers.every(Number.isFinite) || numbers[2] <= 0 || text === "") return null;
+  return { x: numbers[0], y: numbers[1], zoom: numbers[2] };
+}

@@ -1,0 +1,41 @@
+// The English of the page, read from templates/words.html: `word("n-nodes", {n: 3})`.
+
+/** @type {Map<string, {many: string, one: string}> | null} */
+let table = null;
+
+/**
+ * @returns {Map<string, {many: string, one: string}>}
+ */
+function words() {
+  if (table) return table;
+  table = new Map();
+  const template = document.getElementById("words");
+  if (template instanceof HTMLTemplateElement) {
+    for (const each of template.content.querySelectorAll("[data-word]")) {
+      const many = (each.textContent ?? "").replace(/\s+/g, " ").trim();
+      table.set(each.getAttribute("data-word") ?? "", { many, one: each.getAttribute("data-one") ?? many });
+    }
+  }
+  return table;
+}
+
+/**
+ * The sentence with this key; `{name}` is replaced, and `data-one` chosen when `n` is 1.
+ * @param {string} key
+ * @param {Record<string, string | number>} [values]
+ * @returns {string}
+ */
+export function word(key, values = {}) {
+  const found = words().get(key);
+  if (!found) throw new Error(`templates/words.html has no ${key}`);
+  const text = values.n === 1 ? found.one : found.many;
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/**
+ * @param {string} key
+ * @returns {boolean}
+ */
+export function hasWord(key) {
+  return words().has(key);
+}
