@@ -30,7 +30,8 @@ _HOMES = {
     "compile": ("compiler.driver", "compile"),
     "load": ("compiler.frontend", "load"),
     "parse": ("compiler.ir.text", "parse_graph"),
-    "reference": ("compiler.reference", "reference"),
+    # The module of the same name can be called: the import system would put it here anyway.
+    "reference": ("compiler.reference", ""),
 }
 
 __all__ = ["CompileError", "Graph", "Program", "compile", "load", "parse", "reference"]
@@ -39,8 +40,9 @@ __all__ = ["CompileError", "Graph", "Program", "compile", "load", "parse", "refe
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'compiler' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
-    found = getattr(importlib.import_module(module), attribute)
+    home, attribute = _HOMES[name]
+    module = importlib.import_module(home)
+    found = getattr(module, attribute) if attribute else module
     globals()[name] = found
     return found
 

@@ -19,7 +19,6 @@ from compiler.runtime.executable import (
     FallbackSegment,
     NativeSegment,
     Segment,
-    fallback_graph,
 )
 from compiler.runtime.kernels import kernel_infos
 from compiler.runtime.native import Functions, Launchable, functions, launches
@@ -64,7 +63,7 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
         library = Library.compile(text, target)
     with stage("pack weights"):
         block = pool.block()
-    parts = list(_segments(launched, groups, graph, library))
+    parts = list(_segments(launched, groups, library))
     executable = Executable(graph, arrangement, parts, block, keep=library)
     return replace(built, library=library, executable=executable)
 
@@ -125,7 +124,6 @@ def _module(
 def _segments(
     works: Sequence[Launchable],
     groups: Sequence[tuple[int, ...]],
-    graph: Graph,
     library: Library,
 ) -> Iterator[Segment]:
     n_native = 0
@@ -135,4 +133,4 @@ def _segments(
             yield NativeSegment(library.function(f"run_{n_native}"), group)
             n_native += 1
         else:
-            yield FallbackSegment(fallback_graph(work.node, graph), work.node, group)
+            yield FallbackSegment(work.node, group)

@@ -15,7 +15,7 @@ from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.types import TensorType, Type
-from compiler.reference import reference
+from compiler.ops.meaning import evaluate_node
 from compiler.runtime.arrange import Arrangement
 from compiler.runtime.select import in_memory
 from compiler.runtime.storage import (
@@ -40,9 +40,8 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """One node that the reference runs. `graph` is the node as a graph of its own."""
+    """One node that the reference runs."""
 
-    graph: Graph
     node: Node
     kernels: tuple[int, ...]
 
@@ -195,10 +194,13 @@ class Executable:
         return run.kept[name]
 
     def _fall_back(self, segment: FallbackSegment, run: Run) -> None:
-        operands = {v.name: self.value(run, v.name) for v in segment.graph.inputs}
-        made = reference(segment.graph, operands)
-        for value in segment.node.values():
-            self._store(run, value, made[value.name])
+        node = segment.node
+        values = {name: self.value(run, name) for name in dict.fromkeys(node.reads)}
+        operands = [values[i] if i else None for i in node.inputs]
+        made = evaluate_node(node, operands, values)
+        for name, t, value in zip(node.outputs, node.types, made, strict=False):
+            if name:
+                self._store(run, Value(name, t), value)
 
     def _store(self, run: Run, value: Value, made: Any) -> None:
         place = self.arrangement.places.get(value.name)
@@ -281,15 +283,3 @@ class _InputSpec:
         if array.flags.c_contiguous and array.flags.aligned:
             return array
         return np.array(array, order="C")
-
-
-def fallback_graph(node: Node, graph: Graph) -> Graph:
-    """A node as a graph of its own, with everything it reads as inputs, in plain layouts."""
-    reads = dict.fromkeys(node.reads)
-    inputs = tuple(Value(r, _plain(graph.types[r])) for r in reads)
-    results = tuple(Result(v.name, v.name) for v in node.values())
-    return Graph(node.name or node.op, inputs, results, (node,))
-
-
-def _plain(t: Type) -> Type:
-    return t.logical if isinstance(t, TensorType) else t

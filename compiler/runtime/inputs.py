@@ -68,9 +68,7 @@ def random_inputs(
     return {v.name: _random(v, v.type, chosen.get(v.name), chance) for v in graph.inputs}
 
 
-def _random(
-    v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.Generator
-) -> Any:
+def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.Generator) -> Any:
     if isinstance(t, SequenceType):
         return [_random(v, t.element, None, chance) for _ in range(2)]
     if not isinstance(t, TensorType):
