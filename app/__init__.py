@@ -1,0 +1,49 @@
+"""The web side of Compilarium: a Flask application over the compiler.
+
+It imports `compiler`; nothing there imports it. Compiling happens in child processes: see jobs/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from app.config import Settings
+
+
+def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
+    """The application: settings, stores, routes, error answers.
+
+    `config` is Settings, or a mapping of the names that differ from the defaults.
+    """
+    from flask import Flask
+
+    from app import api, assets, errors, security
+    from app.config import Settings
+    from app.jobs.queue import JobQueue
+    from app.paths import site_folder
+    from app.uploads import UploadStore
+
+    settings = Settings.of(config)
+    app = Flask(__name__, template_folder=str(site_folder("templates")), static_folder=None)
+    app.config["SETTINGS"] = settings
+    app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
+    app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
+    app.config["MAX_FORM_MEMORY_SIZE"] = settings.request_limit_bytes
+
+    app.extensions["jobs"] = JobQueue(settings.data_folder / "jobs", settings)
+    app.extensions["uploads"] = UploadStore(
+        settings.data_folder / "uploads",
+        limit_bytes=settings.upload_limit_bytes,
+        limit_s=settings.upload_limit_s,
+        kept_bytes=settings.uploads_kept_bytes,
+    )
+
+    security.register(app)
+    errors.register(app)
+    assets.register(app)
+    api.register(app)
+    return app

@@ -1,0 +1,25 @@
+"""The API below /api/v1: one table of routes, from which Flask and the description are made."""
+
+from __future__ import annotations
+
+from flask import Blueprint, Flask
+
+from app.api import facts, files, jobs, openapi, results
+from app.api.table import PREFIX, Route
+
+ROUTES: tuple[Route, ...] = (
+    *facts.ROUTES,
+    *files.ROUTES,
+    *jobs.ROUTES,
+    *results.ROUTES,
+    *openapi.ROUTES,
+)
+
+
+def register(app: Flask) -> None:
+    """Add every route of the table."""
+    bp = Blueprint("api", __name__, url_prefix=PREFIX)
+    for r in ROUTES:
+        bp.add_url_rule(r.path, r.name, r.handler, methods=[r.method])
+    app.register_blueprint(bp)
+    openapi.describe(app, ROUTES)

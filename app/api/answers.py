@@ -1,0 +1,80 @@
+"""Answers: JSON, compressed where the client likes that, cached where it cannot change."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from flask import Response, current_app, request
+
+from app.config import Settings
+from app.jobs.parts import decompress
+from app.jobs.queue import JobQueue
+from app.uploads import UploadStore
+from compiler.errors import CompileError
+
+_COMPRESS_FROM_BYTES = 1400
+_FOR_EVER = "private, max-age=31536000, immutable"
+
+
+def settings() -> Settings:
+    """The settings of this application."""
+    return cast(Settings, current_app.config["SETTINGS"])
+
+
+def queue() -> JobQueue:
+    """The queue of this application."""
+    return cast(JobQueue, current_app.extensions["jobs"])
+
+
+def uploads() -> UploadStore:
+    """The uploads of this application."""
+    return cast(UploadStore, current_app.extensions["uploads"])
+
+
+def body() -> Any:
+    """The JSON that came with the request. Errors: E-REQUEST-BODY, E-REQUEST-SIZE."""
+    limit = settings().request_limit_bytes
+    request.max_content_length = limit
+    raw = request.get_data(cache=False)
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        raise CompileError("E-REQUEST-BODY", "the body of the request is no JSON") from None
+
+
+def answer(payload: Mapping[str, Any], status: int = 200, *, final: bool = False) -> Response:
+    """A payload as an answer; `final` ones never change and are cached for ever."""
+    raw = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode(
+        "utf-8", "replace"
+    )
+    if len(raw) >= _COMPRESS_FROM_BYTES and _takes_gzip():
+        return _response(gzip.compress(raw, compresslevel=5, mtime=0), status, final, packed=True)
+    return _response(raw, status, final, packed=False)
+
+
+def packed_answer(data: bytes, *, final: bool) -> Response:
+    """A part as it lies on disk, unpacked for the rare client that does not take it so."""
+    if _takes_gzip():
+        return _response(data, 200, final, packed=True)
+    return _response(decompress(data), 200, final, packed=False)
+
+
+def _takes_gzip() -> bool:
+    return request.accept_encodings["gzip"] > 0
+
+
+def _response(data: bytes, status: int, final: bool, *, packed: bool) -> Response:
+    response = Response(data, status, mimetype="application/json")
+    response.vary.add("Accept-Encoding")
+    if packed:
+        response.headers["Content-Encoding"] = "gzip"
+    if not final:
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    response.headers["Cache-Control"] = _FOR_EVER
+    response.set_etag(hashlib.blake2b(data, digest_size=12).hexdigest())
+    return cast(Response, response.make_conditional(request))

@@ -1,0 +1,88 @@
+"""What does not depend on a job: the server, samples, pipelines, operators, error codes."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from flask import Response
+
+import compiler
+from app import samples as sample_models
+from app.api.answers import answer, body, settings
+from app.api.table import Table
+from app.errors import codes
+from app.jobs.compile import host_facts, versions
+from app.wire import VERSION, catalogue, requests, shapes
+from compiler.passes.pipeline import parse_pipeline
+
+ROUTES = Table()
+
+
+@ROUTES.route("GET", "/about", shapes.About)
+def about() -> Response:
+    """Facts about the server: limits, versions, machine."""
+    return answer(
+        {
+            "version": VERSION,
+            "program": compiler.__version__,
+            "limits": settings().limits(),
+            "versions": versions(),
+            "host": host_facts(),
+        }
+    )
+
+
+@ROUTES.route("GET", "/samples", shapes.Samples)
+def samples() -> Response:
+    """The models that ship."""
+    rows: list[dict[str, Any]] = [
+        {
+            "id": s.id,
+            "title": s.title,
+            "words": s.words,
+            "bytes": s.path.stat().st_size,
+            "weights": "trained" if s.seed is None else "seeded",
+            "has_labels": s.test is not None,
+            "accuracy": s.accuracy,
+            "shapes": s.shapes,
+        }
+        for s in sample_models.samples().values()
+    ]
+    return answer({"version": VERSION, "samples": rows})
+
+
+@ROUTES.route("GET", "/pipelines", shapes.Pipelines)
+def pipelines() -> Response:
+    """Presets, passes and rules, with their words."""
+    return answer(_pipelines())
+
+
+@cache
+def _pipelines() -> dict[str, Any]:
+    return catalogue.pipelines()
+
+
+@ROUTES.route(
+    "POST", "/pipelines/check", shapes.CheckedPipeline, body=shapes.PipelineText, fails=(400,)
+)
+def check_pipeline() -> Response:
+    """Read a pipeline's text and give it back in normal form."""
+    return answer(catalogue.checked_pipeline(parse_pipeline(requests.pipeline_text(body()))))
+
+
+@ROUTES.route("GET", "/operators", shapes.Operators)
+def operators() -> Response:
+    """All operators that have a declaration."""
+    return answer(_operators())
+
+
+@cache
+def _operators() -> dict[str, Any]:
+    return catalogue.operators()
+
+
+@ROUTES.route("GET", "/errors", shapes.ErrorCodes)
+def error_codes() -> Response:
+    """The table of error codes."""
+    return answer({"version": VERSION, "errors": codes()})

@@ -1,0 +1,102 @@
+"""Jobs: make one, look at it, follow it, cancel it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+from flask import Response, request
+
+from app.api.answers import answer, body, queue, settings, uploads
+from app.api.table import Query, Table
+from app.config import Settings
+from app.jobs.queue import JobQueue
+from app.jobs.records import Event, Job
+from app.samples import find_sample
+from app.wire import VERSION, shapes
+from app.wire.jobs import job_payload
+from app.wire.requests import JobRequest, whole_number
+from compiler.errors import CompileError
+from compiler.passes.pipeline import parse_pipeline
+
+ROUTES = Table()
+_MAX_NUMBER = 10**9
+
+
+@ROUTES.route(
+    "POST", "/jobs", shapes.Job, status=202, body=shapes.JobRequest, fails=(400, 404, 413, 503)
+)
+def new_job() -> Response:
+    """Queue a job; its id is in the answer."""
+    wanted = JobRequest.from_json(body())
+    parse_pipeline(wanted.pipeline)
+    private: dict[str, str] = {}
+    if "sample" in wanted.model:
+        name = find_sample(wanted.model["sample"]).id
+    else:
+        store = uploads()
+        kept = store.find(wanted.model["upload"])
+        name = kept.name
+        private = {"path": str(store.path(kept.id).resolve()), "name": name}
+    job = queue().submit(wanted.to_json(), name, private)
+    response = answer(job_payload(job), 202)
+    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
+    return response
+
+
+@ROUTES.route("GET", "/jobs/<job_id>", shapes.Job, fails=(404,))
+def job_state(job_id: str) -> Response:
+    """Where a job stands."""
+    return answer(job_payload(queue().find(job_id)))
+
+
+@ROUTES.route("DELETE", "/jobs/<job_id>", shapes.Job, fails=(404,))
+def cancel_job(job_id: str) -> Response:
+    """Cancel a job that waits or runs."""
+    return answer(job_payload(queue().cancel(job_id)))
+
+
+@ROUTES.route(
+    "GET",
+    "/jobs/<job_id>/events",
+    "text/event-stream",
+    query=[Query("after", "the number of the last event that is known")],
+    fails=(404, 503),
+)
+def job_events(job_id: str) -> Response:
+    """Everything that happened and happens to a job, as server-sent events."""
+    job = queue().find(job_id)
+    known = request.headers.get("Last-Event-ID") or request.args.get("after")
+    after = whole_number(known, "the last event's number", 0, 0, _MAX_NUMBER)
+    if job.is_over and after >= len(job.events):
+        return Response(status=204)  # tells the browser not to ask again
+    if not queue().streams.acquire(blocking=False):
+        raise CompileError(
+            "E-LIMIT-QUEUE", f"{settings().n_streams} streams are open already; no more are opened"
+        )
+    response = Response(_stream(queue(), job, after, settings()), mimetype="text/event-stream")
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Accel-Buffering"] = "no"
+    response.call_on_close(queue().streams.release)
+    return response
+
+
+def _stream(jobs: JobQueue, job: Job, after: int, limits: Settings) -> Iterator[bytes]:
+    """Events until the job is over or the stream's time is; comments keep the connection alive."""
+    end_s = time.monotonic() + limits.stream_limit_s
+    yield b"retry: 1000\n\n"
+    while (left_s := end_s - time.monotonic()) > 0:
+        events = jobs.events_after(job, after, min(limits.heartbeat_s, left_s))
+        for event in events:
+            yield _event_bytes(event)
+        after += len(events)
+        if (job.is_over and after >= len(job.events)) or jobs.is_stopping:
+            return
+        if not events:
+            yield b": still here\n\n"
+
+
+def _event_bytes(event: Event) -> bytes:
+    data = json.dumps({"version": VERSION, **event.data}, separators=(",", ":"))
+    return f"id: {event.number}\nevent: {event.name}\ndata: {data}\n\n".encode()

@@ -1,0 +1,144 @@
+"""The description of the API in OpenAPI 3.1, made from the table of routes and the shapes."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Mapping, Sequence
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from flask import Flask, Response, current_app
+
+from app.api.answers import answer
+from app.api.table import PREFIX, Query, Route, Table
+from app.wire import shapes
+from compiler import __version__
+
+ROUTES = Table()
+_PARAMETER = re.compile(r"<(?:(int):)?(\w+)>")
+_PRIMITIVE = {int: "integer", float: "number", str: "string", bool: "boolean", type(None): "null"}
+
+
+@ROUTES.route("GET", "/openapi.json", dict[str, Any])
+def openapi() -> Response:
+    """This description."""
+    return answer(cast(dict[str, Any], current_app.extensions["openapi"]))
+
+
+def describe(app: Flask, routes: Sequence[Route]) -> None:
+    """Make the description of an application's routes."""
+    app.extensions["openapi"] = description(routes)
+
+
+def description(routes: Sequence[Route]) -> dict[str, Any]:
+    """The whole description."""
+    schemas = _Schemas()
+    paths: dict[str, dict[str, Any]] = {}
+    for r in routes:
+        path = PREFIX + _PARAMETER.sub(r"{\2}", r.path)
+        paths.setdefault(path, {})[r.method.lower()] = _operation(r, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Compilarium",
+            "version": __version__,
+            "description": "Compile ONNX models and look at every step. See docs/wire.md.",
+        },
+        "paths": paths,
+        "components": {"schemas": schemas.named},
+    }
+
+
+def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": r.name,
+        "summary": r.words,
+        "parameters": [
+            *(_path_parameter(m[1], m[2]) for m in _PARAMETER.finditer(r.path)),
+            *map(_query_parameter, r.query),
+        ],
+        "responses": {
+            str(r.status): {"description": r.words, "content": schemas.content(r.answer)}
+        },
+    }
+    if r.body is not None:
+        operation["requestBody"] = {"required": True, "content": schemas.content(r.body)}
+    for status in sorted({*r.fails, 500}):
+        operation["responses"][str(status)] = {
+            "description": "see the codes in docs/wire.md",
+            "content": schemas.content(shapes.Failure),
+        }
+    return operation
+
+
+def _path_parameter(kind: str | None, name: str) -> dict[str, Any]:
+    schema = {"type": "integer", "minimum": 0} if kind == "int" else {"type": "string"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _query_parameter(q: Query) -> dict[str, Any]:
+    return {
+        "name": q.name,
+        "in": "query",
+        "required": False,
+        "description": q.words,
+        "schema": {"type": _PRIMITIVE[q.type]},
+    }
+
+
+class _Schemas:
+    """JSON schemas of shapes; typed dictionaries become named components."""
+
+    def __init__(self) -> None:
+        self.named: dict[str, Any] = {}
+
+    def content(self, shape: Any) -> dict[str, Any]:
+        """What a body or an answer holds: JSON of a shape, or a media type."""
+        if isinstance(shape, str):
+            return {shape: {"schema": {"type": "string"}}}
+        return {"application/json": {"schema": self.of(shape)}}
+
+    def of(self, t: Any) -> dict[str, Any]:
+        """The schema of a type."""
+        origin, arguments = get_origin(t), get_args(t)
+        if is_typeddict(t):
+            return self._named(t)
+        if t in _PRIMITIVE:
+            return {"type": _PRIMITIVE[t]}
+        if t is Any:
+            return {}
+        if origin is NotRequired:
+            return self.of(arguments[0])
+        if origin is Literal:
+            return {"enum": list(arguments)}
+        if origin is list:
+            return {"type": "array", "items": self.of(arguments[0])}
+        if origin is dict:
+            return {"type": "object", "additionalProperties": self.of(arguments[1])}
+        if origin in (types.UnionType, Union):
+            return {"anyOf": [self.of(a) for a in arguments]}
+        raise TypeError(f"no schema for {t!r}")
+
+    def _named(self, t: Any) -> dict[str, Any]:
+        name = t.__name__
+        if name not in self.named:
+            self.named[name] = {}  # known before its fields: shapes may hold themselves
+            hints: Mapping[str, Any] = get_type_hints(t, include_extras=True)
+            self.named[name] = {
+                "type": "object",
+                "description": (t.__doc__ or "").strip(),
+                "properties": {field: self.of(hint) for field, hint in hints.items()},
+                "required": sorted(t.__required_keys__),
+                "additionalProperties": False,
+            }
+        return {"$ref": f"#/components/schemas/{name}"}

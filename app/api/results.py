@@ -1,0 +1,269 @@
+"""The result of a job, in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Response, request
+
+from app.api.answers import answer, packed_answer, queue, settings
+from app.api.table import Query, Table
+from app.jobs.parts import Parts
+from app.jobs.records import Job
+from app.textdiff import diff_rows, folded
+from app.union import Drawing, union_payload
+from app.wire import VERSION, shapes
+from app.wire.graphs import LINES_KEPT
+from app.wire.jobs import result_payload
+from app.wire.programs import DOWNLOADS, KERNEL_PARTS
+from app.wire.requests import whole_number
+from compiler.errors import CompileError
+
+ROUTES = Table()
+_JOB = "/jobs/<job_id>"
+_STAGE = f"{_JOB}/stages/<int:stage>"
+_ABSENT = (404, 409)
+_CONTEXT, _MAX_CONTEXT = 3, 1000
+_MAX_STEPS, _MAX_DRAWN = 5000, 5000
+
+
+class Kept:
+    """A job and the parts that it has kept so far."""
+
+    def __init__(self, job_id: str) -> None:
+        self.job: Job = queue().find(job_id)
+        self.parts = Parts(self.job.folder)
+
+    @property
+    def final(self) -> bool:
+        """Whether nothing more will come."""
+        return self.job.is_over
+
+    def read(self, name: str) -> dict[str, Any]:
+        """A part. Errors: E-RESULT-ABSENT."""
+        if not self.parts.has(name):
+            raise self.absent(name)
+        return self.parts.read(name)
+
+    def packed(self, name: str) -> Response:
+        """A part as an answer. Errors: E-RESULT-ABSENT."""
+        if not self.parts.has(name):
+            raise self.absent(name)
+        return packed_answer(self.parts.read_compressed(name), final=self.final)
+
+    def answer(self, payload: Mapping[str, Any]) -> Response:
+        """Something made of parts, as an answer."""
+        return answer(payload, final=self.final)
+
+    def absent(self, what: str) -> CompileError:
+        """The error for a part that is not there."""
+        state = self.job.state
+        hint = "" if self.final else "it may come: ask again when the job has finished"
+        return CompileError(
+            "E-RESULT-ABSENT",
+            f"the job has no {what}; it {_STATES[state]}",
+            notes=[state],
+            hint=hint,
+        )
+
+    def stages(self) -> list[dict[str, Any]]:
+        """The rows of the stages that are there."""
+        return self.read("result")["stages"] if self.parts.has("result") else []
+
+    def graph_stage(self, stage: int) -> int:
+        """The stage whose graph this stage has.
+
+        Errors: E-REQUEST-UNKNOWN for a stage that will never be, E-RESULT-ABSENT if it may come.
+        """
+        rows = self.stages()
+        if stage < len(rows):
+            return rows[stage]["graph_stage"]
+        if not self.final:
+            raise self.absent(f"stage {stage} yet")
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"there is no stage {stage}; the job has {len(rows)} stages"
+        )
+
+
+_STATES = {
+    "queued": "is waiting",
+    "running": "is running",
+    "succeeded": "has succeeded",
+    "failed": "has failed",
+    "cancelled": "was cancelled",
+}
+
+
+@ROUTES.route("GET", f"{_JOB}/result", shapes.Result, fails=_ABSENT)
+def result(job_id: str) -> Response:
+    """The summary: model, stages, kernels, memory, timings; what there is of a job that failed."""
+    kept = Kept(job_id)
+    return kept.answer(result_payload(kept.job, kept.read("result")))
+
+
+@ROUTES.route("GET", f"{_STAGE}/graph", shapes.StageGraph, fails=_ABSENT)
+def stage_graph(job_id: str, stage: int) -> Response:
+    """The graph of a stage."""
+    kept = Kept(job_id)
+    own = kept.graph_stage(stage)
+    if own == stage:
+        return kept.packed(f"stage-{stage}-graph")
+    graph = kept.read(f"stage-{own}-graph")
+    row = kept.stages()[stage]
+    for item in (*graph["nodes"], *graph["constants"]):
+        item["mark"] = ""
+    nothing = {"removed": [], "removed_constants": []}
+    return kept.answer({**graph, **nothing, "stage": stage, "name": row["name"]})
+
+
+@ROUTES.route(
+    "GET",
+    f"{_STAGE}/steps",
+    shapes.Steps,
+    query=[
+        Query("offset", "how many steps to leave out"),
+        Query("limit", f"how many steps to give, at most {_MAX_STEPS}"),
+        Query("outcome", "only the `applied` or the `declined` ones", str),
+    ],
+    fails=(400, *_ABSENT),
+)
+def stage_steps(job_id: str, stage: int) -> Response:
+    """What a pass did, and what it considered and declined."""
+    kept = Kept(job_id)
+    kept.graph_stage(stage)
+    offset = whole_number(request.args.get("offset"), "offset", 0, 0, 10**9)
+    limit = whole_number(request.args.get("limit"), "limit", _MAX_STEPS, 1, _MAX_STEPS)
+    outcome = request.args.get("outcome", "")
+    if outcome not in ("", "applied", "declined"):
+        raise CompileError(
+            "E-REQUEST-BODY", f"outcome: needed applied or declined, got {outcome!r:.40}"
+        )
+    steps = kept.read(f"stage-{stage}-steps")
+    found = [s for s in steps["steps"] if not outcome or s["outcome"] == outcome]
+    page = {"n_steps": len(found), "offset": offset, "steps": found[offset : offset + limit]}
+    return kept.answer({**steps, **page})
+
+
+@ROUTES.route("GET", f"{_STAGE}/text", shapes.StageText, fails=_ABSENT)
+def stage_text(job_id: str, stage: int) -> Response:
+    """The graph of a stage as text."""
+    kept = Kept(job_id)
+    own = kept.graph_stage(stage)
+    if own == stage:
+        return kept.packed(f"stage-{stage}-text")
+    return kept.answer({**kept.read(f"stage-{own}-text"), "stage": stage})
+
+
+@ROUTES.route(
+    "GET",
+    f"{_STAGE}/diff",
+    shapes.Diff,
+    query=[
+        Query("against", "the stage to compare with, the one before unless given"),
+        Query("context", "how many equal lines to show around each change"),
+    ],
+    fails=(400, *_ABSENT),
+)
+def stage_diff(job_id: str, stage: int) -> Response:
+    """The texts of two stages, line by line."""
+    kept = Kept(job_id)
+    against = whole_number(request.args.get("against"), "against", max(stage - 1, 0), 0, 10**6)
+    context = whole_number(request.args.get("context"), "context", _CONTEXT, 0, _MAX_CONTEXT)
+    own, other = kept.graph_stage(stage), kept.graph_stage(against)
+    new = kept.read(f"stage-{own}-text")
+    old = new if own == other else kept.read(f"stage-{other}-text")
+    old_lines, new_lines = old["text"].split("\n"), new["text"].split("\n")
+    rows = diff_rows(old_lines, new_lines)
+    texts = {"-": old_lines, "+": new_lines}
+    shown = [
+        [mark, i, j, "" if mark == "…" else texts.get(mark, new_lines)[i if mark == "-" else j]]
+        for mark, i, j in folded(rows, context)
+    ]
+    return kept.answer(
+        {
+            "version": VERSION,
+            "stage": stage,
+            "against": against,
+            "n_added": sum(r[0] == "+" for r in rows),
+            "n_removed": sum(r[0] == "-" for r in rows),
+            "cut": max(old["cut"], new["cut"]),
+            "rows": shown[:LINES_KEPT],
+        }
+    )
+
+
+@ROUTES.route(
+    "GET",
+    f"{_JOB}/union",
+    shapes.Union,
+    query=[
+        Query("limit", f"group neighbours above this many nodes, at most {_MAX_DRAWN}"),
+        Query("open", "groups to show with all their nodes, separated by commas", str),
+    ],
+    fails=(400, *_ABSENT),
+)
+def union(job_id: str) -> Response:
+    """The nodes of all stages in one drawing, as DOT."""
+    kept = Kept(job_id)
+    rows = kept.stages()
+    if not rows:
+        raise kept.absent("stage yet")
+    limit = whole_number(
+        request.args.get("limit"), "limit", settings().drawn_nodes_limit, 1, _MAX_DRAWN
+    )
+    opened = set(request.args.get("open", "").split(","))
+    own = {r["graph_stage"]: kept.read(f"stage-{r['graph_stage']}-skeleton") for r in rows}
+    drawing = Drawing.of([own[r["graph_stage"]] for r in rows])
+    payload = union_payload(drawing, limit, opened)
+    if payload["n_drawn"] > _MAX_DRAWN:
+        raise CompileError(
+            "E-REQUEST-BODY",
+            f"open: {payload['n_drawn']} nodes would be drawn, at most {_MAX_DRAWN} are",
+            hint="open fewer groups",
+        )
+    return kept.answer(payload)
+
+
+@ROUTES.route("GET", f"{_JOB}/kernels/<int:kernel>/<part>", shapes.KernelText, fails=_ABSENT)
+def kernel_text(job_id: str, kernel: int, part: str) -> Response:
+    """One level of one kernel: computation, schedule, loops, llvm or asm."""
+    kept = Kept(job_id)
+    if part not in KERNEL_PARTS:
+        parts = ", ".join(KERNEL_PARTS)
+        raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {part!r:.40}")
+    kernels = kept.read("result")["kernels"]
+    if kernel >= len(kernels):
+        if not kept.final:
+            raise kept.absent(f"kernel {kernel} yet")
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(kernels)}"
+        )
+    first = kernels[kernel]["text_kernel"]
+    if first == kernel:
+        return kept.packed(f"kernel-{kernel}-{part}")
+    return kept.answer({**kept.read(f"kernel-{first}-{part}"), "kernel": kernel})
+
+
+@ROUTES.route("GET", f"{_JOB}/provenance", shapes.Provenance, fails=_ABSENT)
+def provenance(job_id: str) -> Response:
+    """From ONNX nodes to everything that was made of them."""
+    return Kept(job_id).packed("provenance")
+
+
+@ROUTES.route("GET", f"{_JOB}/download/<what>", "text/plain", fails=_ABSENT)
+def download(job_id: str, what: str) -> Response:
+    """The whole program at one level, as a file."""
+    kept = Kept(job_id)
+    if what not in DOWNLOADS:
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"there are {', '.join(DOWNLOADS)} to download, not {what!r:.40}"
+        )
+    text = kept.read(f"download-{what}")["text"]
+    response = Response(text, mimetype="text/plain")
+    name = f"{kept.job.id}.{_SUFFIX[what]}"
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response
+
+
+_SUFFIX = {"graph": "graph.txt", "loops": "loops.txt", "llvm": "ll", "asm": "s"}

@@ -1,0 +1,72 @@
+"""What a row of the table of routes is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from flask.typing import ResponseReturnValue
+
+PREFIX = "/api/v1"
+Handler = Callable[..., ResponseReturnValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A value in the address behind the question mark; all are optional."""
+
+    name: str
+    words: str
+    type: type = int
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One method of one address: who answers, with what, and what it takes.
+
+    `answer` and `body` are shapes of wire/shapes.py, or a media type for what is not JSON.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    answer: Any
+    status: int = 200
+    body: Any = None
+    query: tuple[Query, ...] = ()
+    fails: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The handler's name: unique, and the operation's id in the description."""
+        return self.handler.__name__
+
+    @property
+    def words(self) -> str:
+        """The handler's docstring."""
+        return (self.handler.__doc__ or "").strip()
+
+
+class Table(list[Route]):
+    """Rows, added by a decorator over each handler."""
+
+    def route(
+        self,
+        method: str,
+        path: str,
+        answer: Any,
+        *,
+        status: int = 200,
+        body: Any = None,
+        query: Sequence[Query] = (),
+        fails: Sequence[int] = (),
+    ) -> Callable[[Handler], Handler]:
+        """Add the decorated function as the handler of a row."""
+
+        def add(handler: Handler) -> Handler:
+            row = Route(method, path, handler, answer, status, body, tuple(query), tuple(fails))
+            self.append(row)
+            return handler
+
+        return add

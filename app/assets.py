@@ -1,0 +1,67 @@
+"""The page, and the files of its bundle: addresses with a digest are cached for ever."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    current_app,
+    render_template,
+    request,
+    send_from_directory,
+)
+
+from app.paths import site_folder
+
+bp = Blueprint("page", __name__)
+
+_FOR_EVER_S = 365 * 24 * 3600
+_digests: dict[tuple[str, int, int], str] = {}
+
+
+def register(app: Flask) -> None:
+    """Serve the page, and give templates the function `asset`."""
+    app.register_blueprint(bp)
+    app.add_template_global(asset)
+
+
+def asset(name: str) -> str:
+    """The address of a file of the bundle, with the digest of its content when it is there."""
+    digest = _digest(site_folder("static") / "dist" / name)
+    return f"/static/dist/{name}" + (f"?v={digest}" if digest else "")
+
+
+def _digest(path: Path) -> str:
+    """Content digest of a file, computed again when its date or size changes; "" without a file."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ""
+    key = (str(path), stat.st_mtime_ns, stat.st_size)
+    if key not in _digests:
+        _digests[key] = hashlib.blake2b(path.read_bytes(), digest_size=8).hexdigest()
+    return _digests[key]
+
+
+@bp.get("/")
+def page() -> str:
+    """The playground."""
+    return render_template("playground.html", limits=current_app.config["SETTINGS"].limits())
+
+
+@bp.get("/static/dist/<path:name>")
+def bundle(name: str) -> Response:
+    """A file of the bundle. Errors: E-REQUEST-UNKNOWN, also for a path that leaves the folder."""
+    folder = site_folder("static") / "dist"
+    response = send_from_directory(folder, name, conditional=True, etag=True)
+    wanted = request.args.get("v", "")
+    if wanted and wanted == _digest(folder / name):
+        response.cache_control.no_cache = None
+        response.cache_control.public = True
+        response.cache_control.max_age = _FOR_EVER_S
+        response.cache_control.immutable = True
+    return response

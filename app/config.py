@@ -1,0 +1,72 @@
+"""The settings of the site: one dataclass, a unit in every name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from app.paths import site_folder
+
+MIB = 1024 * 1024
+
+
+def default_data_folder() -> Path:
+    """Where uploads and jobs are kept: `var` of a clone, else the user's data folder."""
+    root = site_folder("templates").parent
+    if (root / "pyproject.toml").is_file():
+        return root / "var"
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "compilarium"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What may differ from one installation to another. Units: bytes, seconds, counts as named."""
+
+    data_folder: Path = field(default_factory=default_data_folder)
+
+    upload_limit_bytes: int = 64 * MIB
+    upload_limit_s: float = 120.0
+    uploads_kept_bytes: int = 2048 * MIB
+    request_limit_bytes: int = MIB
+
+    n_workers: int = 2
+    queue_limit: int = 20
+    job_limit_s: float = 60.0
+    memory_limit_bytes: int = 4096 * MIB
+    output_limit_bytes: int = 256 * MIB
+    part_limit_bytes: int = 64 * MIB
+    n_jobs_kept: int = 100
+    keep_spare_child: bool = True
+    worker_module: str = "app.jobs.worker"
+
+    drawn_nodes_limit: int = 1000
+    heartbeat_s: float = 15.0
+    stream_limit_s: float = 60.0
+    n_streams: int = 32
+
+    trusted_hosts: tuple[str, ...] | None = None
+    """Host names that requests may use; None means any. Guards against DNS rebinding."""
+
+    @staticmethod
+    def of(config: Settings | Mapping[str, Any] | None) -> Settings:
+        """Settings from what `create_app` was given. Errors: TypeError for an unknown name."""
+        if isinstance(config, Settings):
+            return config
+        return replace(Settings(), **dict(config or {}))
+
+    def limits(self) -> dict[str, Any]:
+        """The limits that users meet, for the page to show."""
+        names = (
+            "upload_limit_bytes",
+            "job_limit_s",
+            "memory_limit_bytes",
+            "output_limit_bytes",
+            "queue_limit",
+            "n_workers",
+            "drawn_nodes_limit",
+        )
+        return {name: getattr(self, name) for name in names}

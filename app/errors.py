@@ -1,0 +1,93 @@
+"""Every failure of a request becomes one JSON shape; nothing else in app/ makes error answers."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import secrets
+from typing import Any
+
+from flask import Flask, Response, jsonify
+from werkzeug.exceptions import (
+    ClientDisconnected,
+    HTTPException,
+    MethodNotAllowed,
+    NotFound,
+    RequestEntityTooLarge,
+)
+
+from compiler.errors import CODES, CompileError
+
+log = logging.getLogger("compilarium.web")
+
+# Every code that is not here is the user's program or request: 400.
+STATUS = {
+    "E-REQUEST-ORIGIN": 403,
+    "E-REQUEST-UNKNOWN": 404,
+    "E-REQUEST-METHOD": 405,
+    "E-LIMIT-SECONDS": 408,
+    "E-RESULT-ABSENT": 409,
+    "E-REQUEST-SIZE": 413,
+    "E-UPLOAD-SIZE": 413,
+    "E-SERVER-BUG": 500,
+    "E-LIMIT-QUEUE": 503,
+    "E-UPLOAD-DISK": 507,
+}
+
+
+def error_json(error: CompileError, **rest: Any) -> dict[str, Any]:
+    """The one shape of an error."""
+    return {"version": 1, "ok": False, "error": {**error.to_json(), **rest}}
+
+
+def register(app: Flask) -> None:
+    """Answer user errors, HTTP errors and bugs in that shape."""
+    app.register_error_handler(CompileError, _compile_error)
+    app.register_error_handler(HTTPException, _http_error)
+    app.register_error_handler(Exception, _bug)
+
+
+def _compile_error(error: CompileError) -> Response:
+    return _answer(error, STATUS.get(error.code, 400))
+
+
+def _http_error(error: HTTPException) -> Response:
+    if isinstance(error, RequestEntityTooLarge):
+        return _compile_error(
+            CompileError("E-REQUEST-SIZE", "the body of the request is too large")
+        )
+    if isinstance(error, NotFound):
+        return _compile_error(CompileError("E-REQUEST-UNKNOWN", "there is nothing at this address"))
+    if isinstance(error, MethodNotAllowed):
+        allowed = ", ".join(sorted(error.valid_methods or ()))
+        return _compile_error(
+            CompileError("E-REQUEST-METHOD", f"this address takes {allowed or 'no method'}")
+        )
+    if isinstance(error, ClientDisconnected):
+        return _answer(CompileError("E-REQUEST-BODY", "the body of the request ended early"), 400)
+    status = error.code or 500
+    code = "E-SERVER-BUG" if status >= 500 else "E-REQUEST-BODY"
+    return _answer(CompileError(code, str(error.description or error.name)), status)
+
+
+def _bug(error: Exception) -> Response:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _compile_error(CompileError("E-UPLOAD-DISK", "the server's disk is full"))
+    trace_id = secrets.token_hex(8)
+    log.error("bug %s", trace_id, exc_info=error)
+    message = f"the server made a mistake; its log has the details under {trace_id}"
+    return _answer(CompileError("E-SERVER-BUG", message), 500, trace_id=trace_id)
+
+
+def _answer(error: CompileError, status: int, **rest: Any) -> Response:
+    response = jsonify(error_json(error, **rest))
+    response.status_code = status
+    response.headers["Cache-Control"] = "no-store"
+    if status == 503:
+        response.headers["Retry-After"] = "5"
+    return response
+
+
+def codes() -> list[dict[str, str]]:
+    """The table of codes, as the page links to it."""
+    return [{"code": k, "meaning": c.meaning, "hint": c.hint} for k, c in CODES.items()]

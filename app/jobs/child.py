@@ -1,0 +1,264 @@
+"""A child process that does one job: started, listened to, and killed when it passes a limit.
+
+The child answers on its standard output with JSON lines `{"event": name, "data": {...}}`. It leads
+a process group of its own, so that nothing it starts survives it. See worker.py for its side.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from compiler.errors import CompileError
+
+PIPE_LIMIT_BYTES = 16 * 1024 * 1024
+_LINE_LIMIT_BYTES = 1024 * 1024
+_TICK_S = 0.1
+_LOOK_AT_FOLDER_EVERY_S = 0.5
+_TAIL_BYTES = 4000
+
+OnMessage = Callable[[str, Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use. Units: wall-clock seconds; bytes of address space and of output."""
+
+    seconds: float
+    memory_bytes: int
+    output_bytes: int
+
+
+class Child:
+    """A worker process: idle until `run` gives it a job, then good for that one job only."""
+
+    def __init__(self, module: str, log_file: Path) -> None:
+        log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.log_file = log_file
+        with log_file.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", module],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                cwd=Path(__file__).resolve().parents[2],
+            )
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it is alive and can be given a job."""
+        return self.process.poll() is None
+
+    def run(
+        self,
+        folder: Path,
+        limits: Limits,
+        on_message: OnMessage,
+        cancelled: threading.Event,
+    ) -> None:
+        """Let the child do the job in `folder` and pass on what it says, until it ends.
+
+        Errors: what the child reports; E-LIMIT-SECONDS, E-LIMIT-MEMORY, E-LIMIT-OUTPUT and
+        E-LIMIT-CRASH for how it ended. Returns early, without an error, when cancelled.
+        """
+        try:
+            self._start(folder, limits)
+            _Listener(self, folder, limits, on_message, cancelled).listen()
+        finally:
+            self.stop()
+
+    def _start(self, folder: Path, limits: Limits) -> None:
+        assert self.process.stdin is not None, "the child was started with a pipe"
+        task = {
+            "folder": str(folder),
+            "seconds": limits.seconds,
+            "memory_bytes": limits.memory_bytes,
+            "output_bytes": limits.output_bytes,
+        }
+        try:
+            self.process.stdin.write(json.dumps(task).encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has died already: listening tells how
+
+    def stop(self) -> None:
+        """Kill the child and everything it started, and release what it held."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def last_words(self) -> str:
+        """The end of what it wrote to its log."""
+        with contextlib.suppress(OSError), self.log_file.open("rb") as log:
+            log.seek(0, os.SEEK_END)
+            log.seek(max(0, log.tell() - _TAIL_BYTES))
+            return log.read().decode("utf-8", "replace")
+        return ""
+
+
+class _Listener:
+    """One conversation with a child, until it is over or passes a limit."""
+
+    def __init__(
+        self,
+        child: Child,
+        folder: Path,
+        limits: Limits,
+        on_message: OnMessage,
+        cancelled: threading.Event,
+    ) -> None:
+        self.child, self.folder, self.limits = child, folder, limits
+        self.on_message, self.cancelled = on_message, cancelled
+        self.end_s = time.monotonic() + limits.seconds
+        self.next_look_s = 0.0
+        self.n_bytes = 0
+        self.rest = b""
+        self.done = False
+
+    def listen(self) -> None:
+        pipe = self.child.process.stdout
+        assert pipe is not None, "the child was started with a pipe"
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            while not self.done and not self.cancelled.is_set():
+                self._check_limits()
+                if not selector.select(_TICK_S):
+                    continue
+                data = os.read(pipe.fileno(), 65536)
+                if not data:
+                    return self._ended()
+                self._take(data)
+
+    def _check_limits(self) -> None:
+        now = time.monotonic()
+        if now > self.end_s:
+            raise seconds_limit(self.limits.seconds)
+        if now > self.next_look_s:
+            self.next_look_s = now + _LOOK_AT_FOLDER_EVERY_S
+            if folder_bytes(self.folder) > self.limits.output_bytes:
+                raise output_limit(self.limits.output_bytes)
+
+    def _take(self, data: bytes) -> None:
+        self.n_bytes += len(data)
+        *lines, self.rest = (self.rest + data).split(b"\n")
+        if self.n_bytes > PIPE_LIMIT_BYTES or len(self.rest) > _LINE_LIMIT_BYTES:
+            raise output_limit(PIPE_LIMIT_BYTES)
+        for line in lines:
+            self._message(line)
+
+    def _message(self, line: bytes) -> None:
+        try:
+            message = json.loads(line)
+            name, data = message["event"], message["data"]
+        except (ValueError, KeyError, TypeError):
+            raise CompileError(
+                "E-LIMIT-CRASH", f"the child process said something odd: {line[:80]!r}"
+            ) from None
+        if name == "done":
+            self.done = True
+        elif name == "error":
+            where = data.pop("where", {})
+            raise rebuilt_error(data, where)
+        else:
+            self.on_message(name, data)
+
+    def _ended(self) -> None:
+        """The pipe closed before the job was done: find out why."""
+        try:
+            code = self.child.process.wait(timeout=5.0)
+        except subprocess.TimeoutExpired:
+            raise CompileError(
+                "E-LIMIT-CRASH", "the child process closed its pipe before the job was done"
+            ) from None
+        words = self.child.last_words()
+        if code == -signal.SIGXCPU:
+            raise seconds_limit(self.limits.seconds)
+        if code == -signal.SIGXFSZ:
+            raise output_limit(self.limits.output_bytes)
+        if code == -signal.SIGKILL or any(w in words for w in _OUT_OF_MEMORY):
+            raise memory_limit(self.limits.memory_bytes)
+        raise CompileError(
+            "E-LIMIT-CRASH",
+            f"the child process ended with {_ending(code)} before the job was done",
+            notes=[words.strip().splitlines()[-1][:200]] if words.strip() else [],
+        )
+
+
+# What Python, C++ and LLVM say when they get no memory.
+_OUT_OF_MEMORY = ("MemoryError", "bad_alloc", "out of memory", "Cannot allocate memory")
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
+
+
+def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileError:
+    """The error that a child reported as JSON."""
+    from compiler.errors import CODES, Where
+
+    code = data.get("code", "")
+    return CompileError(
+        code if code in CODES else "E-LIMIT-CRASH",
+        str(data.get("message", "")),
+        where=Where(**where),
+        notes=[str(n) for n in data.get("notes", ())],
+        hint=str(data.get("hint", "")),
+    )
+
+
+def seconds_limit(seconds: float) -> CompileError:
+    """The error of a job that ran too long."""
+    return CompileError("E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s")
+
+
+def memory_limit(n_bytes: int) -> CompileError:
+    """The error of a job that wanted too much memory."""
+    return CompileError(
+        "E-LIMIT-MEMORY", f"the job wanted more memory than its limit of {n_bytes / 2**20:,.0f} MiB"
+    )
+
+
+def output_limit(n_bytes: int) -> CompileError:
+    """The error of a job that wrote too much."""
+    return CompileError(
+        "E-LIMIT-OUTPUT", f"the job wrote more than its limit of {n_bytes / 2**20:,.0f} MiB"
+    )
+
+
+def folder_bytes(folder: Path) -> int:
+    """How much lies in a folder and below it."""
+    total = 0
+    pending = [folder]
+    while pending:
+        try:
+            entries = list(os.scandir(pending.pop()))
+        except OSError:
+            continue
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    pending.append(Path(entry.path))
+                else:
+                    total += entry.stat(follow_symlinks=False).st_size
+    return total

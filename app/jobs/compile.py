@@ -1,0 +1,191 @@
+"""The job that compiles a model: read, passes, code, then measure, check and count."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import compiler
+from app.jobs.measures import accuracy, check, measure
+from app.jobs.models import (
+    Model,
+    read_model,
+    shape_rows,
+    try_random_inputs,
+)
+from app.jobs.parts import Parts
+from app.jobs.recorder import Recorder, empty_summary
+from app.jobs.worker import Say
+from app.wire import programs
+from compiler.passes.pipeline import parse_pipeline
+from compiler.runtime.inputs import assumed_shapes
+from compiler.targets.target import host
+from compiler.trace import Event
+
+WORDS = {
+    "read": "reading the model",
+    "passes": "running the passes",
+    "code": "making code",
+    "check": "comparing with the reference",
+    "measure": "timing the kernels",
+    "accuracy": "counting right answers",
+}
+# What the driver calls its steps, where it is not "code".
+_PHASES = {"import": "read", "specialise": "passes", "passes": "passes"}
+
+
+class _Job:
+    """One compilation with everything around it."""
+
+    def __init__(
+        self, request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+    ) -> None:
+        self.request, self.say = request, say
+        self.options = request["options"]
+        self.summary = empty_summary(request)
+        self.summary["versions"] = versions()
+        self.summary["host"] = host_facts()
+        self.parts = Parts(folder)
+        self.recorder = Recorder(self.parts, say, self.summary)
+        self.phase_name = ""
+        self.phase_start = perf_counter()
+
+    def phase(self, name: str) -> None:
+        """A new phase begins; the one before has ended."""
+        if name == self.phase_name:
+            return
+        now = perf_counter()
+        if self.phase_name:
+            seconds = now - self.phase_start
+            self.summary["timings"].append({"phase": self.phase_name, "seconds": seconds})
+        self.phase_name, self.phase_start = name, now
+        if name:
+            self.say("phase", {"phase": name, "words": WORDS[name]})
+
+    def progress(self, name: str, event: Event | None) -> None:
+        """What the driver tells."""
+        if event is not None:
+            self.recorder.passed(event)
+        elif self.recorder.is_open:
+            self.phase(_PHASES.get(name, "code"))
+
+    def read(self) -> tuple[Model, dict[str, Any]]:
+        """Read the model and write down what it is; the shapes to compile it for."""
+        self.phase("read")
+        start = perf_counter()
+        model = read_model(self.request)
+        seconds = perf_counter() - start
+        graph, given = model.graph, self.request["shapes"]
+        self.summary["model"] = model.facts
+        self.summary["inputs"] = programs.typed(graph.inputs)
+        self.summary["outputs"] = programs.typed(graph.outputs)
+        self.recorder.imported(graph, seconds)
+        assumed = assumed_shapes(graph, given)
+        self.summary["shapes"] = shape_rows(graph, given, assumed)
+        return model, {**assumed, **{k: tuple(v) for k, v in given.items()}}
+
+    def compile(self) -> None:
+        """Everything."""
+        pipeline = parse_pipeline(self.request["pipeline"])
+        self.summary["pipeline"] = str(pipeline)
+        model, shapes = self.read()
+        self.summary["reproduce"] = command(model.file_name, str(pipeline), shapes, self.options)
+        program = compiler.compile(
+            model.graph,
+            pipeline=pipeline,
+            target=self.options["target"],
+            threads=self.options["threads"],
+            precision=self.options["precision"],
+            inputs=shapes or None,
+            progress=self.progress,
+        )
+        self.recorder.close()
+        inputs, why_none = try_random_inputs(model.graph, shapes, self.options["seed"])
+        if program.is_open and inputs is not None and self.options["target"] == "host":
+            program.run(inputs)  # code is made for the shapes of the first run
+        self.keep(program)
+        self.examine(program, model, inputs, why_none)
+        self.phase("")
+        self.recorder.write_summary()
+
+    def keep(self, program: Any) -> None:
+        """Write down kernels, memory and all texts."""
+        self.phase("code")
+        texts = programs.Texts(program)
+        self.summary["kernels"] = programs.kernel_rows(program, texts)
+        self.summary["memory"] = programs.memory_row(program)
+        for name, payload in texts.parts():
+            self.parts.write(name, payload)
+        provenance = programs.provenance(self.recorder.graphs, program)
+        self.parts.write("provenance", provenance)
+        self.recorder.write_summary()
+
+    def examine(self, program: Any, model: Model, inputs: Any, why_none: str) -> None:
+        """Measure, check and count, as far as wanted and possible."""
+        if self.options["target"] != "host":
+            return
+        if self.options["measure"]:
+            self.phase("measure")
+            measure(program, inputs, why_none, self.options, self.summary)
+            self.recorder.write_summary()
+        if self.options["check"]:
+            self.phase("check")
+            found = check(program, model.graph, inputs, why_none)
+            self.summary["check"] = {**found, "seed": self.options["seed"]}
+            self.recorder.write_summary()
+        if self.options["accuracy"] and model.labelled is not None:
+            self.phase("accuracy")
+            self.summary["accuracy"] = accuracy(program, model.graph, model.labelled)
+
+
+def compile_model(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Compile a model and keep every part. Errors: whatever the model or the pipeline causes."""
+    _Job(request, folder, task, say).compile()
+
+
+def inspect_model(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Read a model and keep stage 0 and the facts about it."""
+    job = _Job(request, folder, task, say)
+    job.read()
+    job.phase("")
+    job.recorder.write_summary()
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    found = {"compilarium": compiler.__version__, "python": platform.python_version()}
+    for package in ("onnx", "numpy", "llvmlite"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def host_facts() -> dict[str, Any]:
+    """The machine that programs run on."""
+    found = host()
+    kind = found.triple.partition("-")[0]
+    name = f"{kind}, vectors of {found.vector_bytes} bytes"
+    return {"name": name, "triple": found.triple, "vector_bytes": found.vector_bytes}
+
+
+def command(file_name: str, pipeline: str, shapes: Mapping[str, Any], options: Any) -> str:
+    """The command line that compiles the same."""
+    words = ["compilarium", "compile", file_name, "--pipeline", pipeline]
+    if options["target"] != "host":
+        words += ["--target", options["target"]]
+    if options["precision"] != "f32":
+        words += ["--precision", options["precision"]]
+    for name, dims in shapes.items():
+        words += ["--shape", f"{name}={','.join(map(str, dims))}"]
+    return shlex.join(words)

@@ -1,0 +1,153 @@
+"""Is the program right, and how fast is it: on random inputs, and on labelled samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import compiler
+from app.samples import Labelled
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+MEASURE_S = 1.0
+"""About how long whole runs are repeated, and again with each kernel timed."""
+_REPEATS = (3, 50)
+REFERENCE_FLOPS_LIMIT = 20_000_000_000
+"""Above this the reference, which is clear rather than fast, would take too long for a page."""
+
+
+def measure(
+    program: Any,
+    inputs: Any,
+    why_none: str,
+    options: Mapping[str, Any],
+    summary: dict[str, Any],
+) -> None:
+    """Time whole runs and every kernel, and write both into the summary."""
+    run: dict[str, Any] = {
+        "median_s": None,
+        "min_s": None,
+        "repeats": 0,
+        "threads": options["threads"],
+        "seed": options["seed"],
+        "skipped": "",
+    }
+    summary["run"] = run
+    if inputs is None:
+        run["skipped"] = why_none
+        return
+    try:
+        program.run(inputs)
+        start = perf_counter()
+        program.run(inputs)
+        once_s = max(perf_counter() - start, 1e-6)
+        repeats = min(max(int(MEASURE_S / once_s), _REPEATS[0]), _REPEATS[1])
+        times = [_timed(program, inputs) for _ in range(repeats)]
+        profile = program.profile(inputs, repeat=repeats)
+    except CompileError as e:
+        # Random inputs may not suit a model that, say, reads indices: the rest still stands.
+        run["skipped"] = f"the model refused random inputs: {e.message}"
+        return
+    run.update(median_s=median(times), min_s=min(times), repeats=repeats)
+    for row in summary["kernels"]:
+        least, middle = profile.get(row["name"]), profile.medians.get(row["name"])
+        row["min_s"], row["median_s"] = least, middle
+        if middle:
+            row["gflops"] = row["flops"] / middle / 1e9
+            row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
+
+
+def _timed(program: Any, inputs: Mapping[str, Array]) -> float:
+    start = perf_counter()
+    program.run(inputs)
+    return perf_counter() - start
+
+
+def check(program: Any, graph: Graph, inputs: Any, why_none: str) -> dict[str, Any]:
+    """How far the program's outputs are from the reference's, on the same random inputs."""
+    found: dict[str, Any] = {"outputs": [], "skipped": ""}
+    flops = sum(k.flops for k in program.kernels)
+    if inputs is None:
+        found["skipped"] = why_none
+    elif flops > REFERENCE_FLOPS_LIMIT:
+        found["skipped"] = (
+            f"the reference would take too long: the model has {flops / 1e9:.1f} GFLOP, "
+            f"the limit is {REFERENCE_FLOPS_LIMIT / 1e9:.0f}"
+        )
+    else:
+        try:
+            expected, got = compiler.reference(graph, inputs), program.run(inputs)
+        except CompileError as e:
+            found["skipped"] = f"the model refused random inputs: {e.message}"
+            return found
+        found["outputs"] = [output_error(name, expected[name], got[name]) for name in expected]
+    return found
+
+
+def output_error(name: str, expected: Any, got: Any) -> dict[str, Any]:
+    """The largest difference of an output; figures are null where they make no sense."""
+    row: dict[str, Any] = {
+        "name": name,
+        "max_abs_error": None,
+        "scale": None,
+        "relative_error": None,
+    }
+    numbers = isinstance(expected, np.ndarray) and isinstance(got, np.ndarray)
+    if not numbers or expected.shape != got.shape or expected.dtype.kind in "OSU":
+        return row
+    if not expected.size:
+        return {**row, "max_abs_error": 0.0, "scale": 0.0, "relative_error": 0.0}
+    with np.errstate(all="ignore"):
+        a, b = _wide(expected), _wide(got)
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        error = float(np.max(np.where(same, 0.0, np.abs(a - b))))
+        scale = float(np.max(np.abs(np.where(np.isfinite(a), a, 0.0))))
+        relative = error / scale if scale else (0.0 if error == 0.0 else float("inf"))
+    figures = {"max_abs_error": error, "scale": scale, "relative_error": relative}
+    return {**row, **{k: v if np.isfinite(v) else None for k, v in figures.items()}}
+
+
+def _wide(values: Array) -> Array:
+    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)
+
+
+def accuracy(program: Any, graph: Graph, data: Labelled) -> dict[str, Any]:
+    """Recognise the held-out images with the imported graph and with the program."""
+    wanted = program.source.inputs[0].type
+    batch = wanted.dims[0] if isinstance(wanted, TensorType) and wanted.shape else len(data.labels)
+    batch = batch if isinstance(batch, int) else len(data.labels)
+    images = data.images.astype(_dtype(graph, data.input))
+    before = _classes(lambda x: compiler.reference(graph, {data.input: x}), images, batch)
+    after = _classes(lambda x: program.run({data.input: x}), images, batch)
+    return {
+        "n": len(data.labels),
+        "reference": float(np.mean(before == data.labels)),
+        "compiled": float(np.mean(after == data.labels)),
+        "n_agree": int(np.sum(before == after)),
+        "words": "fraction of held-out images recognised",
+    }
+
+
+def _dtype(graph: Graph, name: str) -> Any:
+    t = next(v.type for v in graph.inputs if v.name == name)
+    assert isinstance(t, TensorType), f"the labelled input {name} is {t}"
+    return t.dtype.numpy
+
+
+def _classes(run: Any, images: Array, batch: int) -> Array:
+    """The strongest class of each image; the last batch is filled up with its last image."""
+    found: list[Array] = []
+    for start in range(0, len(images), batch):
+        part = images[start : start + batch]
+        full = np.concatenate([part, np.repeat(part[-1:], batch - len(part), axis=0)])
+        scores = next(iter(run(full).values()))
+        found.append(np.argmax(scores.reshape(batch, -1), axis=1)[: len(part)])
+    return np.concatenate(found)

@@ -1,0 +1,69 @@
+"""The parts of a job's result on disk: compressed JSON under names, written whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from compiler.errors import CompileError
+
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class Parts:
+    """The folder of parts. Only a child writes; requests read.
+
+    Units: `limit_bytes` of one part before compression.
+    """
+
+    def __init__(self, job_folder: Path, limit_bytes: int = 64 * 1024 * 1024) -> None:
+        self.folder = job_folder / "parts"
+        self.limit_bytes = limit_bytes
+
+    def write(self, name: str, payload: Mapping[str, Any]) -> None:
+        """Keep a payload. Errors: E-LIMIT-OUTPUT; ValueError for a number that is not finite."""
+        text = json.dumps(payload, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        raw = text.encode("utf-8", "replace")
+        if len(raw) > self.limit_bytes:
+            raise CompileError(
+                "E-LIMIT-OUTPUT",
+                f"the part {name} has {len(raw):,} bytes, at most {self.limit_bytes:,} are kept",
+            )
+        self.folder.mkdir(exist_ok=True, mode=0o700)
+        path = self._path(name)
+        partial = path.with_suffix(".partial")
+        partial.write_bytes(gzip.compress(raw, compresslevel=5, mtime=0))
+        os.replace(partial, path)
+
+    def has(self, name: str) -> bool:
+        """Whether the part has been written."""
+        return self._path(name).is_file()
+
+    def read_compressed(self, name: str) -> bytes:
+        """A part as it lies on disk. Errors: E-RESULT-ABSENT."""
+        try:
+            return self._path(name).read_bytes()
+        except OSError:
+            raise CompileError("E-RESULT-ABSENT", f"the part {name} is not there") from None
+
+    def read(self, name: str) -> dict[str, Any]:
+        """The payload of a part. Errors: E-RESULT-ABSENT."""
+        return json.loads(decompress(self.read_compressed(name)))
+
+    def _path(self, name: str) -> Path:
+        assert _NAME.fullmatch(name), f"{name!r} is no name of a part"
+        return self.folder / f"{name}.json.gz"
+
+
+def decompress(data: bytes) -> bytes:
+    """What `Parts.write` compressed. Errors: E-RESULT-ABSENT when the file is damaged."""
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error):
+        raise CompileError("E-RESULT-ABSENT", "the part is damaged") from None

@@ -1,0 +1,238 @@
+"""The queue of jobs: bounded, a few at a time, each in a child process, everything kept on disk."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import logging
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.config import Settings
+from app.jobs.child import Child, Limits
+from app.jobs.records import Event, Job, is_id, load, new_id
+from compiler.errors import CompileError
+
+log = logging.getLogger("compilarium.jobs")
+
+
+class JobQueue:
+    """Takes jobs, runs `n_workers` of them at a time, and tells how they stand.
+
+    Threads start with the first job. One lock guards every job; waiting subscribers sleep on it.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.changed = threading.Condition()
+        self.jobs: dict[str, Job] = {}
+        self.waiting: deque[str] = deque()
+        self.cancels: dict[str, threading.Event] = {}
+        self.threads: list[threading.Thread] = []
+        self.spare: Child | None = None
+        self.child_numbers = itertools.count()
+        self.is_stopping = False
+        self.streams = threading.Semaphore(settings.n_streams)
+
+    # What requests ask for.
+
+    def submit(
+        self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any] | None = None
+    ) -> Job:
+        """Queue a job; `private` goes to the child only.
+
+        Errors: E-LIMIT-QUEUE when too many wait already.
+        """
+        with self.changed:
+            if len(self.waiting) >= self.settings.queue_limit:
+                raise CompileError(
+                    "E-LIMIT-QUEUE", f"{len(self.waiting)} jobs are waiting; no more are taken"
+                )
+            job = self._make(request, model_name, private or {})
+            self.jobs[job.id] = job
+            self.cancels[job.id] = threading.Event()
+            self.waiting.append(job.id)
+            self._renumber()
+            self._start_threads()
+            self.changed.notify_all()
+            return job
+
+    def find(self, job_id: str) -> Job:
+        """The job of this id, from memory or disk. Errors: E-REQUEST-UNKNOWN."""
+        with self.changed:
+            job = self.jobs.get(job_id)
+            if job is None and is_id(job_id):
+                job = load(self.folder / job_id)
+            if job is None:
+                raise CompileError("E-REQUEST-UNKNOWN", f"there is no job {job_id[:60]!r}")
+            return job
+
+    def cancel(self, job_id: str) -> Job:
+        """Let a waiting or running job be over; a finished one stays. Errors: E-REQUEST-UNKNOWN."""
+        job = self.find(job_id)
+        with self.changed:
+            if job.state == "queued" and job_id in self.waiting:
+                self.waiting.remove(job_id)
+                self._end(job, "cancelled")
+                self._renumber()
+            elif job_id in self.cancels:
+                self.cancels[job_id].set()
+                self.changed.wait_for(lambda: job.is_over, timeout=5.0)
+            return job
+
+    def events_after(self, job: Job, number: int, timeout_s: float) -> Sequence[Event]:
+        """The events behind `number`; waits for the first of them unless the job is over."""
+        with self.changed:
+            self.changed.wait_for(
+                lambda: len(job.events) > number or job.is_over or self.is_stopping, timeout_s
+            )
+            return tuple(job.events[number:])
+
+    def stop(self) -> None:
+        """Cancel everything and end the children; for the end of the server and of a test."""
+        with self.changed:
+            self.is_stopping = True
+            self.waiting.clear()
+            for cancel in self.cancels.values():
+                cancel.set()
+            self.changed.notify_all()
+        for thread in self.threads:
+            thread.join(timeout=10.0)
+        if self.spare is not None:
+            self.spare.stop()
+            self.spare = None
+
+    # What happens behind.
+
+    def _make(self, request: Mapping[str, Any], model_name: str, private: Mapping[str, Any]) -> Job:
+        job_id = new_id()
+        folder = self.folder / job_id
+        folder.mkdir(parents=True, mode=0o700)
+        task = json.dumps({**request, **private})
+        (folder / "request.json").write_text(task, encoding="utf-8")
+        job = Job(job_id, folder, request, model_name)
+        job.save()
+        return job
+
+    def _renumber(self) -> None:
+        """Tell every waiting job its place, where it changed."""
+        for position, job_id in enumerate(self.waiting, 1):
+            job = self.jobs[job_id]
+            if job.position != position:
+                job.position = position
+                job.add("queued", {"position": position})
+
+    def _start_threads(self) -> None:
+        while len(self.threads) < self.settings.n_workers:
+            name = f"jobs-{len(self.threads)}"
+            thread = threading.Thread(target=self._work, name=name, daemon=True)
+            self.threads.append(thread)
+            thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self.changed:
+                self.changed.wait_for(lambda: bool(self.waiting) or self.is_stopping)
+                if self.is_stopping:
+                    return
+                job = self.jobs[self.waiting.popleft()]
+                job.state, job.position, job.started_s = "running", 0, time.time()
+                job.save()
+                job.add("started", {})
+                self._renumber()
+                self.changed.notify_all()
+            self._run(job)
+            with contextlib.suppress(OSError):
+                self.prune()
+
+    def _run(self, job: Job) -> None:
+        cancelled = self.cancels[job.id]
+        limits = Limits(
+            self.settings.job_limit_s,
+            self.settings.memory_limit_bytes,
+            self.settings.output_limit_bytes,
+        )
+        error: CompileError | None = None
+        try:
+            child = self._take_child()
+            child.run(
+                job.folder, limits, lambda name, data: self._heard(job, name, data), cancelled
+            )
+        except CompileError as e:
+            error = e
+        except Exception:
+            log.exception("job %s failed in the server", job.id)
+            error = CompileError("E-SERVER-BUG", "the server failed to run the job")
+        with self.changed:
+            if error is not None:
+                log.info("job %s failed: %s", job.id, error.code)
+                self._end(job, "failed", error)
+            else:
+                self._end(job, "cancelled" if cancelled.is_set() else "succeeded")
+
+    def _end(self, job: Job, state: Any, error: CompileError | None = None) -> None:
+        """Let a job be over; also when the disk is full and nothing of it can be kept."""
+        try:
+            job.end(state, error)
+        except OSError:
+            log.exception("job %s could not be written", job.id)
+        self.cancels.pop(job.id, None)
+        self.changed.notify_all()
+
+    def _heard(self, job: Job, name: str, data: Mapping[str, Any]) -> None:
+        """A child said something about its job."""
+        with self.changed:
+            if name == "phase":
+                job.phase = str(data.get("phase", ""))
+            if name in ("imported", "pass"):
+                job.n_stages = int(data["stage"]) + 1
+            job.add(name, data)
+            self.changed.notify_all()
+
+    def _take_child(self) -> Child:
+        """A child that waits for its job: the spare one if there is one; makes another spare."""
+        with self.changed:
+            child, self.spare = self.spare, None
+        if child is not None and not child.is_idle:
+            child.stop()
+            child = None
+        if child is None:
+            child = self._new_child()
+        if self.settings.keep_spare_child:
+            threading.Thread(target=self.warm_up, name="spare-child", daemon=True).start()
+        return child
+
+    def warm_up(self) -> None:
+        """Have a child waiting with everything imported, so that the next job starts at once."""
+        child = self._new_child()
+        with self.changed:
+            if self.spare is None and not self.is_stopping:
+                self.spare, child = child, None
+        if child is not None:
+            child.stop()
+
+    def _new_child(self) -> Child:
+        number = next(self.child_numbers)
+        logs = self.folder.parent / "logs"
+        return Child(self.settings.worker_module, logs / f"child-{number % 50}.txt")
+
+    def prune(self) -> None:
+        """Forget the oldest finished jobs beyond the number that is kept."""
+        with self.changed:
+            alive = {i for i, job in self.jobs.items() if not job.is_over}
+            folders = sorted(
+                (p for p in self.folder.iterdir() if is_id(p.name) and p.name not in alive),
+                key=lambda p: p.stat().st_mtime,
+            )
+            gone = folders[: max(0, len(folders) - self.settings.n_jobs_kept)]
+            for path in gone:
+                self.jobs.pop(path.name, None)
+        for path in gone:
+            shutil.rmtree(path, ignore_errors=True)

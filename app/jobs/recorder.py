@@ -1,0 +1,131 @@
+"""What a child keeps of each stage, the moment the stage is there.
+
+A job that is stopped later has everything up to then: the summary is written anew after each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.jobs.parts import Parts
+from app.jobs.worker import Say
+from app.wire import VERSION, graphs
+from compiler.ir.graph import Graph
+from compiler.trace import Event, Step
+
+_SPECIALISE = "Sizes that the model leaves open got their numbers, and types were inferred anew."
+
+
+class Recorder:
+    """Writes the parts of stages and the summary, and says what happened."""
+
+    def __init__(self, parts: Parts, say: Say, summary: dict[str, Any]) -> None:
+        self.parts = parts
+        self.say = say
+        self.summary = summary
+        self.rows: list[dict[str, Any]] = []
+        self.graphs: dict[int, Graph] = {}
+        self.prefix = "→"
+        self.last: Graph | None = None
+        self.is_open = True
+
+    def imported(self, graph: Graph, seconds: float) -> None:
+        """Stage 0: the graph as it was read."""
+        self.prefix = graphs.result_prefix(graph)
+        self.summary["result_prefix"] = self.prefix
+        row = self._stage("imported", "The graph as it was read.", graph, seconds)
+        self.say(
+            "imported",
+            {
+                "stage": 0,
+                "name": graph.name,
+                "n_nodes": row["n_nodes"],
+                "n_constants": row["n_constants"],
+            },
+        )
+
+    def passed(self, event: Event) -> None:
+        """A pass has ended."""
+        if not self.is_open:
+            return
+        if self.last is not None and event.before is not self.last:
+            self._say_pass(self._stage("specialise", _SPECIALISE, event.before, 0.0))
+        row = self._stage(
+            event.name, event.words, event.after, event.seconds, event.verify_seconds, event.steps
+        )
+        self._say_pass(row)
+
+    def close(self) -> None:
+        """No more stages: later passes belong to another set of shapes."""
+        self.is_open = False
+
+    def write_summary(self) -> None:
+        """Keep the summary as it stands."""
+        self.parts.write("result", {**self.summary, "stages": self.rows})
+
+    def _stage(
+        self,
+        name: str,
+        words: str,
+        graph: Graph,
+        seconds: float,
+        verify_seconds: float = 0.0,
+        steps: Sequence[Step] = (),
+    ) -> dict[str, Any]:
+        stage = len(self.rows)
+        before, self.last = self.last, graph
+        changed = graph is not before
+        graph_stage = stage if changed else self.rows[-1]["graph_stage"]
+        if changed:
+            self.graphs[stage] = graph
+            part = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
+            self.parts.write(f"stage-{stage}-graph", part)
+            self.parts.write(f"stage-{stage}-text", graphs.stage_text(stage, graph_stage, graph))
+            self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
+        self.parts.write(f"stage-{stage}-steps", graphs.steps_payload(stage, steps))
+        row = {
+            "stage": stage,
+            "name": name,
+            "words": words,
+            "changed": changed,
+            "graph_stage": graph_stage,
+            "seconds": seconds,
+            "verify_seconds": verify_seconds,
+            "n_nodes": len(graph.nodes),
+            "n_constants": len(graph.constants),
+            "constant_bytes": sum(map(graphs.constant_bytes, graph.constants.values())),
+            "n_applied": sum(s.outcome == "applied" for s in steps),
+            "n_declined": sum(s.outcome == "declined" for s in steps),
+        }
+        self.rows.append(row)
+        self.write_summary()
+        return row
+
+    def _say_pass(self, row: Mapping[str, Any]) -> None:
+        names = ("stage", "name", "seconds", "changed", "n_nodes", "n_applied", "n_declined")
+        self.say("pass", {name: row[name] for name in names})
+
+
+def empty_summary(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The summary before anything is known."""
+    return {
+        "version": VERSION,
+        "model": None,
+        "inputs": [],
+        "outputs": [],
+        "shapes": {},
+        "pipeline": request["pipeline"],
+        "options": request["options"],
+        "reproduce": "",
+        "versions": {},
+        "host": {"name": "", "triple": "", "vector_bytes": 0},
+        "timings": [],
+        "result_prefix": "→",
+        "stages": [],
+        "kernels": [],
+        "memory": None,
+        "run": None,
+        "check": None,
+        "accuracy": None,
+    }

@@ -1,0 +1,149 @@
+"""What a job is, and how it lies on disk: `job.json`, `events.jsonl` and the parts of its result.
+
+A job's folder survives the server: a job that was alive when its server died is found as failed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from compiler.errors import CompileError
+
+State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+OVER: frozenset[str] = frozenset({"succeeded", "failed", "cancelled"})
+_ID = re.compile(r"\d{8}-[0-9a-f]{20}")
+
+
+def new_id() -> str:
+    """An id that sorts by day and cannot be guessed."""
+    return f"{time.strftime('%Y%m%d', time.gmtime())}-{secrets.token_hex(10)}"
+
+
+def is_id(text: str) -> bool:
+    """Whether the text has the form of a job's id, and so is safe as a folder's name."""
+    return bool(_ID.fullmatch(text))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a job. `number` counts from 1; subscribers continue from it."""
+
+    number: int
+    name: str
+    data: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Job:
+    """A request, where it stands, and everything that happened to it. Units: Unix seconds.
+
+    Whoever changes one holds the queue's lock.
+    """
+
+    id: str
+    folder: Path
+    request: Mapping[str, Any]
+    model_name: str
+    state: State = "queued"
+    phase: str = ""
+    position: int = 0
+    n_stages: int = 0
+    error: Mapping[str, Any] | None = None
+    created_s: float = field(default_factory=time.time)
+    started_s: float = 0.0
+    ended_s: float = 0.0
+    server_pid: int = field(default_factory=os.getpid)
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will happen to it."""
+        return self.state in OVER
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran."""
+        if not self.started_s:
+            return 0.0
+        return max(0.0, (self.ended_s or time.time()) - self.started_s)
+
+    def add(self, name: str, data: Mapping[str, Any]) -> None:
+        """Record an event, in memory and on disk."""
+        event = Event(len(self.events) + 1, name, dict(data))
+        self.events.append(event)
+        line = json.dumps([event.number, event.name, event.data])
+        with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    def end(self, state: State, error: CompileError | None = None) -> None:
+        """Let it be over: the state, the terminal event, and what is kept on disk."""
+        self.state = state
+        self.ended_s = time.time()
+        self.position = 0
+        self.error = error.to_json() if error else None
+        data: dict[str, Any] = {"n_stages": self.n_stages, "seconds": self.seconds}
+        if error:
+            data["error"] = self.error
+        self.save()
+        self.add("finished" if state == "succeeded" else state, data)
+
+    def save(self) -> None:
+        """Write all but the events."""
+        facts = {k: v for k, v in _fields(self).items() if k not in ("folder", "events")}
+        partial = self.folder / "job.json.partial"
+        partial.write_text(json.dumps(facts), encoding="utf-8")
+        os.replace(partial, self.folder / "job.json")
+
+
+def _fields(job: Job) -> dict[str, Any]:
+    return asdict(job)
+
+
+def load(folder: Path) -> Job | None:
+    """The job that lies in a folder; None when there is none that can be read.
+
+    A job whose server has died is over: it failed with E-LIMIT-CRASH.
+    """
+    try:
+        facts = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+        job = Job(folder=folder, **facts)
+        job.events = _load_events(folder / "events.jsonl")
+    except (OSError, ValueError, TypeError):
+        return None
+    if not job.is_over and not _is_alive(job.server_pid):
+        job.end(
+            "failed", CompileError("E-LIMIT-CRASH", "the server stopped while the job was alive")
+        )
+    return job
+
+
+def _load_events(path: Path) -> list[Event]:
+    events: list[Event] = []
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    for line in lines:
+        try:
+            events.append(Event(*json.loads(line)))
+        except (ValueError, TypeError):
+            break  # the line being written when the server died
+    return events
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether another server with this process id is running; this process knows its own jobs."""
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,118 @@
+"""The child's side: wait for a task on the standard input, do it under limits, say how it goes.
+
+Everything is imported before the task comes, so that a waiting child starts at once. It ends when
+its parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from compiler.errors import CompileError
+
+Say = Callable[[str, Mapping[str, Any]], None]
+Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
+"""What does a job: (request, folder, task, say); what it returns is in the folder."""
+
+
+def serve_one(kinds: Mapping[str, Work]) -> None:
+    """Do the one job that comes on the standard input, and end the process."""
+    say = _take_standard_output()
+    line = sys.stdin.buffer.readline()
+    if not line:
+        os._exit(0)
+    task = json.loads(line)
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    _limit(task)
+    folder = Path(task["folder"])
+    request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    try:
+        kinds[request["kind"]](request, folder, task, say)
+    except CompileError as e:
+        say("error", e.to_json())
+    except MemoryError:
+        say("error", _memory_error(task).to_json())
+    except OSError as e:
+        say("error", _os_error(e, task).to_json())
+    except Exception as e:
+        traceback.print_exc()
+        message = f"the compiler failed on this model: {type(e).__name__}: {str(e)[:500]}"
+        say("error", CompileError("E-SERVER-BUG", message).to_json())
+    else:
+        say("done", {})
+    sys.stderr.flush()
+    os._exit(0)  # without the time that taking everything apart would need
+
+
+def _take_standard_output() -> Say:
+    """A function that writes messages; whatever else is printed goes to the log instead."""
+    pipe = os.fdopen(os.dup(1), "wb", buffering=0)
+    os.dup2(2, 1)
+    lock = threading.Lock()
+
+    def say(event: str, data: Mapping[str, Any]) -> None:
+        line = json.dumps({"event": event, "data": data}, allow_nan=False).encode() + b"\n"
+        with lock:
+            view = memoryview(line)
+            while view:
+                view = view[pipe.write(view) or 0 :]
+
+    return say
+
+
+def _die_with_parent() -> None:
+    """The parent holds the other end of the standard input; when that closes, nobody listens."""
+    while sys.stdin.buffer.read(4096):
+        pass
+    os._exit(1)
+
+
+def _limit(task: Mapping[str, Any]) -> None:
+    """Ask the system to enforce the limits, besides the parent that watches."""
+    n_cpus = os.cpu_count() or 1
+    _set(resource.RLIMIT_AS, int(task["memory_bytes"]))
+    # The soft limit is told apart from other kills (SIGXCPU) only when the hard one comes later.
+    _set(resource.RLIMIT_CPU, int(task["seconds"] * n_cpus) + 5, slack=5)
+    _set(resource.RLIMIT_FSIZE, int(task["output_bytes"]))
+    _set(resource.RLIMIT_CORE, 0)
+
+
+def _set(which: int, value: int, slack: int = 0) -> None:
+    _, hard = resource.getrlimit(which)
+    top = value + slack if hard == resource.RLIM_INFINITY else min(value + slack, hard)
+    resource.setrlimit(which, (min(value, top), top))
+
+
+def _memory_error(task: Mapping[str, Any]) -> CompileError:
+    from app.jobs.child import memory_limit
+
+    return memory_limit(task["memory_bytes"])
+
+
+def _os_error(error: OSError, task: Mapping[str, Any]) -> CompileError:
+    import errno
+
+    from app.jobs.child import output_limit
+
+    if error.errno == errno.ENOMEM:
+        return _memory_error(task)
+    if error.errno == errno.EFBIG:
+        return output_limit(task["output_bytes"])
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return CompileError("E-UPLOAD-DISK", "the server's disk is full")
+    traceback.print_exc()
+    return CompileError("E-SERVER-BUG", f"{type(error).__name__}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    from app.jobs.kinds import KINDS
+
+    serve_one(KINDS)

@@ -1,0 +1,97 @@
+"""The models that ship: our own trained ones, and the light ones of the onnx package, on demand.
+
+`samples/catalogue.json` lists them. Light models come without weights that mean anything; the
+importer fills in random ones of the seed that the catalogue gives.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.paths import site_folder
+from compiler.errors import CompileError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One row of the catalogue. `seed` is there when the weights are random."""
+
+    id: str
+    title: str
+    words: str
+    path: Path
+    input: str
+    seed: int | None
+    test: Path | None
+    accuracy: float | None
+    shapes: Mapping[str, list[int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Held-out images [n, ...] and the class of each, in 0 .. n_classes."""
+
+    input: str
+    images: Array
+    labels: Array
+
+
+def samples() -> dict[str, Sample]:
+    """All samples whose file is there, by id, in the order of the catalogue."""
+    folder = site_folder("samples")
+    try:
+        rows = json.loads((folder / "catalogue.json").read_text(encoding="utf-8"))["samples"]
+    except FileNotFoundError:
+        return {}
+    found = (_sample(folder, row) for row in rows)
+    return {s.id: s for s in found if s.path.is_file()}
+
+
+def find_sample(sample_id: str) -> Sample:
+    """The sample of this id. Errors: E-REQUEST-UNKNOWN."""
+    known = samples()
+    if sample_id not in known:
+        raise CompileError(
+            "E-REQUEST-UNKNOWN",
+            f"there is no sample {sample_id[:60]!r}",
+            hint=f"choose one of {', '.join(known)}",
+        )
+    return known[sample_id]
+
+
+def labelled(sample: Sample) -> Labelled | None:
+    """The held-out data of a sample of our own."""
+    if sample.test is None or not sample.test.is_file():
+        return None
+    with np.load(sample.test, allow_pickle=False) as data:
+        return Labelled(sample.input, data["images"], data["labels"])
+
+
+def _sample(folder: Path, row: Mapping[str, Any]) -> Sample:
+    return Sample(
+        row["name"],
+        row["title"],
+        row["words"],
+        _package_path(row["package"], row["path"]) if "package" in row else folder / row["file"],
+        row["input"],
+        row.get("seed"),
+        folder / row["test"] if "test" in row else None,
+        row.get("accuracy"),
+        row.get("shapes", {}),
+    )
+
+
+def _package_path(package: str, path: str) -> Path:
+    """A data file of an installed package, without importing the package."""
+    spec = importlib.util.find_spec(package)
+    home = Path(spec.origin).parent if spec and spec.origin else Path(package)
+    return home / path

@@ -1,0 +1,64 @@
+"""What every answer says to the browser, and which requests are not answered at all."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from flask import Flask, Response, request
+
+from compiler.errors import CompileError
+
+# Graphviz is WebAssembly ('wasm-unsafe-eval') in a worker. Everything comes from the server itself.
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self' 'wasm-unsafe-eval'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "worker-src 'self' blob:",
+        "manifest-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+        "object-src 'none'",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+
+
+def register(app: Flask) -> None:
+    """Add the headers to every answer, and refuse changes that another site's page asks for."""
+    app.before_request(_refuse_foreign_changes)
+    app.after_request(_add_headers)
+
+
+def _add_headers(response: Response) -> Response:
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+def _refuse_foreign_changes() -> None:
+    """Browsers name the site a request comes from; tools that are no browsers send neither header.
+
+    Errors: E-REQUEST-ORIGIN.
+    """
+    if request.method not in _CHANGING:
+        return
+    site = request.headers.get("Sec-Fetch-Site", "")
+    origin = request.headers.get("Origin", "")
+    foreign = site not in ("", "same-origin", "none") or (
+        not site and bool(origin) and urlsplit(origin).netloc != request.host
+    )
+    if foreign:
+        raise CompileError("E-REQUEST-ORIGIN", "the request comes from a page of another site")

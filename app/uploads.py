@@ -1,0 +1,141 @@
+"""Uploaded files: streamed to disk with bytes counted, kept under the digest of their content.
+
+Nothing here looks into a file; a job's child process does. The name that a user gave is text and
+no path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Protocol
+
+from compiler.errors import CompileError
+
+_ID = re.compile(r"[0-9a-f]{64}")
+_CHUNK_BYTES = 256 * 1024
+_NAME_LIMIT = 200
+
+
+class Stream(Protocol):
+    """Where the bytes come from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most `size` bytes; none at the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file that somebody sent: `id` is the SHA-256 of its content, `name` what it was called."""
+
+    id: str
+    name: str
+    bytes: int
+
+
+class UploadStore:
+    """The folder of uploads. Units: bytes."""
+
+    def __init__(self, folder: Path, *, limit_bytes: int, limit_s: float, kept_bytes: int) -> None:
+        self.folder = folder
+        self.limit_bytes = limit_bytes
+        self.limit_s = limit_s
+        self.kept_bytes = kept_bytes
+
+    def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
+        """Keep what the stream gives.
+
+        Errors: E-UPLOAD-SIZE as soon as the limit is passed, E-LIMIT-SECONDS when it takes too
+        long, E-MODEL-EMPTY for no bytes; OSError when the disk is full. What fails leaves no file.
+        """
+        if announced_bytes is not None and announced_bytes > self.limit_bytes:
+            raise self.too_large(announced_bytes)
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, temporary = tempfile.mkstemp(prefix="incoming-", dir=self.folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                digest, n_bytes = self._copy(stream, file)
+            upload = Upload(digest, printable_name(name), n_bytes)
+            os.replace(temporary, self._content(digest))
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        facts = self.folder / f"{digest}.json"
+        partial = self.folder / f"{digest}.{os.getpid()}.{time.monotonic_ns()}.partial"
+        partial.write_text(json.dumps(asdict(upload)))
+        os.replace(partial, facts)
+        self.prune(keep=digest)
+        return upload
+
+    def find(self, upload_id: str) -> Upload:
+        """The upload of this id. Errors: E-REQUEST-UNKNOWN."""
+        if _ID.fullmatch(upload_id) and self._content(upload_id).is_file():
+            try:
+                return Upload(**json.loads((self.folder / f"{upload_id}.json").read_text()))
+            except (OSError, ValueError, TypeError):
+                pass
+        raise CompileError("E-REQUEST-UNKNOWN", f"there is no upload {upload_id[:70]!r}")
+
+    def path(self, upload_id: str) -> Path:
+        """Where the bytes of an upload lie; marks it as used. Errors: E-REQUEST-UNKNOWN."""
+        content = self._content(self.find(upload_id).id)
+        os.utime(content)
+        return content
+
+    def prune(self, keep: str = "") -> None:
+        """Remove the uploads that were not used for longest, until the rest fits."""
+        contents = []
+        for path in self.folder.glob("*.onnx"):
+            try:
+                contents.append((path.stat().st_mtime, path.stat().st_size, path))
+            except OSError:
+                continue
+        total = sum(size for _, size, _ in contents)
+        for _, size, path in sorted(contents):
+            if total <= self.kept_bytes:
+                return
+            if path.stem != keep:
+                path.unlink(missing_ok=True)
+                path.with_suffix(".json").unlink(missing_ok=True)
+                total -= size
+
+    def _content(self, digest: str) -> Path:
+        return self.folder / f"{digest}.onnx"
+
+    def _copy(self, stream: Stream, file: Stream | object) -> tuple[str, int]:
+        digest, n_bytes = hashlib.sha256(), 0
+        end = time.monotonic() + self.limit_s
+        while chunk := stream.read(_CHUNK_BYTES):
+            n_bytes += len(chunk)
+            if n_bytes > self.limit_bytes:
+                raise self.too_large(n_bytes)
+            if time.monotonic() > end:
+                raise CompileError(
+                    "E-LIMIT-SECONDS", f"the upload took longer than {self.limit_s:g} s"
+                )
+            digest.update(chunk)
+            file.write(chunk)  # type: ignore[attr-defined]
+        if not n_bytes:
+            raise CompileError("E-MODEL-EMPTY", "the upload holds no bytes")
+        return digest.hexdigest(), n_bytes
+
+    def too_large(self, n_bytes: int) -> CompileError:
+        """The error of an upload of so many bytes."""
+        limit = f"{self.limit_bytes:,} bytes ({self.limit_bytes / 2**20:g} MiB)"
+        return CompileError(
+            "E-UPLOAD-SIZE", f"an upload may have at most {limit}, got {n_bytes:,} or more"
+        )
+
+
+def printable_name(name: str) -> str:
+    """A file name as text for people: its last part, without control and direction characters."""
+    last = re.split(r"[/\\]", name)[-1]
+    clean = "".join(ch for ch in last if ch.isprintable()).strip()
+    return clean[:_NAME_LIMIT] or "model.onnx"

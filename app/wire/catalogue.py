@@ -1,0 +1,89 @@
+"""Pipelines, passes, rules and operators as payloads: read from the registries, nothing retyped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.wire import VERSION
+from compiler.ir.operator import OPERATORS, Operator
+from compiler.passes.passes import PASSES, Option, Pass
+from compiler.passes.pipeline import Pipeline, presets
+from compiler.passes.rules import Rule
+
+
+def pipelines() -> dict[str, Any]:
+    """Presets, passes and rules."""
+    known = presets()
+    rules = {r.name: r for p in PASSES.values() for r in p.rules}
+    return {
+        "version": VERSION,
+        "presets": [_preset(name, p) for name, p in known.items()],
+        "passes": [_pass(p) for p in PASSES.values()],
+        "rules": [_rule(r) for r in rules.values()],
+    }
+
+
+def checked_pipeline(pipeline: Pipeline) -> dict[str, Any]:
+    """A pipeline in normal form."""
+    return {
+        "version": VERSION,
+        "text": str(pipeline),
+        "passes": [{"name": x.name, "options": x.declared.bind(x.options)} for x in pipeline.lines],
+        "advice": pipeline.advice(),
+    }
+
+
+def operators() -> dict[str, Any]:
+    """All operators that have a declaration."""
+    return {"version": VERSION, "operators": [_operator(o) for o in OPERATORS.values()]}
+
+
+def _preset(name: str, p: Pipeline) -> dict[str, Any]:
+    return {
+        "name": name,
+        "words": p.words,
+        "text": str(p),
+        "lines": [{"text": str(x), "because": x.because} for x in p.lines],
+    }
+
+
+def _pass(p: Pass) -> dict[str, Any]:
+    return {
+        "name": p.name,
+        "kind": p.kind,
+        "words": p.words,
+        "options": [_option(o) for o in p.options.values()],
+        "rules": [r.name for r in p.rules],
+        "needs": list(p.needs),
+        "gives": list(p.gives),
+        "example": p.example.strip(),
+        "source": p.source,
+    }
+
+
+def _option(o: Option) -> dict[str, Any]:
+    default = str(o.default).lower() if isinstance(o.default, bool) else str(o.default)
+    return {"name": o.name, "type": o.kind.__name__, "default": default, "choices": list(o.choices)}
+
+
+def _rule(r: Rule) -> dict[str, Any]:
+    before, _, after = r.example.partition("=>")
+    return {
+        "name": r.name,
+        "words": r.words,
+        "pattern": r.pattern_text,
+        "exact": r.exact,
+        "example": {"before": before.strip(), "after": after.strip()},
+        "source": r.source,
+    }
+
+
+def _operator(o: Operator) -> dict[str, Any]:
+    operands = [*o.schema.operands, *(f"{name}=" for name in o.schema.attributes)]
+    return {
+        "name": o.name,
+        "family": o.kind,
+        "words": o.words,
+        "signature": f"{o.name}({', '.join(operands)})",
+        "source": o.source,
+    }

@@ -1,0 +1,318 @@
+"""Graphs, steps and their texts as payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from app.wire import VERSION
+from compiler.ir import text as ir_text
+from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+from compiler.trace import Step
+
+LINES_KEPT = 20_000
+LINE_CHARACTERS = 2_000
+STEPS_KEPT = 20_000
+_ATTRIBUTE_CHARACTERS = 400
+_LITERAL_CHARACTERS = 200
+
+
+def result_prefix(graph: Graph) -> str:
+    """What stands before results in ids: arrows, more of them than any value's name begins with.
+
+    Passes may make new names, but none that begins with an arrow that was not there.
+    """
+    prefix = "→"
+    names = [*graph.types, *(r.name for r in graph.results)]
+    while any(name.startswith(prefix) for name in names):
+        prefix += "→"
+    return prefix
+
+
+def family(node: Node) -> str:
+    """The family that gives a node its colour: a kind of operator, `control` or `opaque`."""
+    if node.op == "fusion":
+        return str(node.attrs.get("kind", "opaque"))
+    if node.regions:
+        return "control"
+    declared = OPERATORS.get(node.op)
+    return declared.kind if declared else "opaque"
+
+
+def stage_graph(
+    stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
+) -> dict[str, Any]:
+    """The payload of a stage's graph, with marks against the graph before."""
+    marks = Marks(before, graph)
+    return {
+        "version": VERSION,
+        "stage": stage,
+        "graph_stage": graph_stage,
+        "name": name,
+        **_region(graph, prefix, marks),
+        "removed": marks.removed,
+        "removed_constants": marks.removed_constants,
+    }
+
+
+class Marks:
+    """What was added to, changed in and removed from a graph."""
+
+    def __init__(self, before: Graph | None, after: Graph) -> None:
+        self.added: set[str] = set()
+        self.changed: set[str] = set()
+        self.removed: list[str] = []
+        self.removed_constants: list[str] = []
+        if before is None or before is after:
+            return
+        old = {n.output: n for n in before.nodes}
+        new = {n.output: n for n in after.nodes}
+        for key, node in new.items():
+            if key not in old:
+                self.added.add(key)
+            elif old[key] is not node and not _same(old[key], node):
+                self.changed.add(key)
+        for name, c in after.constants.items():
+            was = before.constants.get(name)
+            if was is None:
+                self.added.add(name)
+            elif was is not c and (was.type != c.type or was.storage is not c.storage):
+                self.changed.add(name)
+        self.removed = [key for key in old if key not in new]
+        self.removed_constants = [k for k in before.constants if k not in after.constants]
+
+    def of(self, key: str) -> str:
+        """The mark of a node or constant."""
+        return "added" if key in self.added else "changed" if key in self.changed else ""
+
+
+def _same(a: Node, b: Node) -> bool:
+    return list(ir_text.node_lines(a)) == list(ir_text.node_lines(b))
+
+
+def _region(graph: Graph, prefix: str, marks: Marks | None = None) -> dict[str, Any]:
+    """Nodes, edges and constants of a graph; inputs first, results last."""
+    readers: dict[str, list[str]] = {name: [] for name in graph.constants}
+    for node in graph.nodes:
+        for name in dict.fromkeys(node.reads):
+            if name in readers:
+                readers[name].append(node.output)
+    for r in graph.results:
+        if r.value in readers:
+            readers[r.value].append(prefix + r.name)
+    return {
+        "nodes": [
+            *(_input(v.name, str(v.type)) for v in graph.inputs),
+            *(_node(n, prefix, marks) for n in graph.nodes),
+            *(_result(prefix, r.name, r.value) for r in graph.results),
+        ],
+        "edges": list(_edges(graph, prefix)),
+        "constants": [
+            _constant(name, c, readers[name], marks) for name, c in graph.constants.items()
+        ],
+    }
+
+
+def _edges(graph: Graph, prefix: str) -> Iterator[list[Any]]:
+    """[from, to, operand index, value]; -1 for a value that a region captures."""
+    makers = {v.name: v.name for v in graph.inputs}
+    makers.update((o, n.output) for n in graph.nodes for o in n.outputs if o)
+    for node in graph.nodes:
+        seen: set[str] = set()
+        for index, name in enumerate(node.inputs):
+            if name in makers:
+                yield [makers[name], node.output, index, name]
+                seen.add(name)
+        for name in dict.fromkeys(node.reads):
+            if name in makers and name not in seen:
+                yield [makers[name], node.output, -1, name]
+    for r in graph.results:
+        if r.value in makers:
+            yield [makers[r.value], prefix + r.name, 0, r.value]
+
+
+def _input(name: str, t: str) -> dict[str, Any]:
+    return _entry(name, "input", name, "input", "input", outputs=[name], types=[t])
+
+
+def _result(prefix: str, name: str, value: str) -> dict[str, Any]:
+    return _entry(prefix + name, "result", name, "result", "result", inputs=[value])
+
+
+def _node(node: Node, prefix: str, marks: Marks | None) -> dict[str, Any]:
+    return _entry(
+        node.output,
+        "node",
+        node.name,
+        node.op,
+        family(node),
+        outputs=list(node.outputs),
+        types=list(map(str, node.types)),
+        inputs=list(node.inputs),
+        attrs={
+            k: shortened(ir_text.attribute(v), _ATTRIBUTE_CHARACTERS) for k, v in node.attrs.items()
+        },
+        origins=list(node.origins),
+        mark=marks.of(node.output) if marks else "",
+        regions={key: _region(g, prefix) for key, g in node.regions.items()},
+    )
+
+
+def _attribute(value: Any) -> str:
+    return shortened(ir_text.attribute(value), _ATTRIBUTE_CHARACTERS)
+
+
+def _entry(
+    key: str,
+    kind: str,
+    name: str,
+    op: str,
+    family_name: str,
+    *,
+    outputs: Sequence[str] = (),
+    types: Sequence[str] = (),
+    inputs: Sequence[str] = (),
+    attrs: Mapping[str, str] | None = None,
+    origins: Sequence[str] = (),
+    mark: str = "",
+    regions: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    return {
+        "id": key,
+        "kind": kind,
+        "name": name,
+        "op": op,
+        "family": family_name,
+        "outputs": outputs,
+        "types": types,
+        "inputs": inputs,
+        "attrs": attrs or {},
+        "origins": origins,
+        "mark": mark,
+        "regions": regions or {},
+    }
+
+
+def _constant(name: str, c: Constant, readers: list[str], marks: Marks | None) -> dict[str, Any]:
+    storage, text = _storage(c)
+    return {
+        "name": name,
+        "type": str(c.type),
+        "storage": storage,
+        "text": shortened(text, _LITERAL_CHARACTERS),
+        "bytes": constant_bytes(c),
+        "stored_bytes": c.stored_bytes,
+        "origins": list(c.origins),
+        "readers": readers,
+        "mark": marks.of(name) if marks else "",
+    }
+
+
+def _storage(c: Constant) -> tuple[str, str]:
+    match c.storage:
+        case Splat():
+            return "splat", ir_text.storage_text(c)
+        case Literal():
+            return "literal", ir_text.storage_text(c)
+        case Bytes():
+            return "blob", ir_text.storage_text(c)
+        case FileRange(_, offset, nbytes):
+            return "file", f"{nbytes} bytes of the model file, from byte {offset}"
+
+
+def constant_bytes(c: Constant) -> int:
+    """The bytes that a constant's elements would take, however it is stored."""
+    t: TensorType = c.type
+    return t.nbytes if t.is_static else 0
+
+
+def steps_payload(stage: int, steps: Sequence[Step]) -> dict[str, Any]:
+    """The steps of a pass; beyond `STEPS_KEPT` the declined ones are dropped first."""
+    kept = list(steps)
+    if len(kept) > STEPS_KEPT:
+        applied = [s for s in steps if s.outcome == "applied"][:STEPS_KEPT]
+        room = STEPS_KEPT - len(applied)
+        declined = {id(s) for s in [s for s in steps if s.outcome == "declined"][:room]}
+        chosen = declined | {id(s) for s in applied}
+        kept = [s for s in steps if id(s) in chosen]
+    return {
+        "version": VERSION,
+        "stage": stage,
+        "n_steps": len(kept),
+        "n_dropped": len(steps) - len(kept),
+        "offset": 0,
+        "steps": [_step(s) for s in kept],
+    }
+
+
+def _step(s: Step) -> dict[str, Any]:
+    return {
+        "rule": s.rule,
+        "outcome": s.outcome,
+        "because": s.because,
+        "at": s.at,
+        "took": list(s.took),
+        "made": list(s.made),
+        "exact": s.exact,
+    }
+
+
+def stage_text(stage: int, graph_stage: int, graph: Graph) -> dict[str, Any]:
+    """A stage's graph as text, and which lines belong to which id."""
+    lines = str(graph).split("\n")
+    spans: list[list[Any]] = []
+    at = 1
+    for name in graph.constants:
+        spans.append([at, 1, name])
+        at += 1
+    for node in graph.nodes:
+        n_lines = sum(1 for _ in ir_text.node_lines(node))
+        spans.append([at, n_lines, node.output])
+        at += n_lines
+    text, cut = cut_text(lines)
+    kept = len(lines) - cut
+    return {
+        "version": VERSION,
+        "stage": stage,
+        "graph_stage": graph_stage,
+        "n_lines": len(lines),
+        "cut": cut,
+        "text": text,
+        "spans": [s for s in spans if s[0] < kept],
+    }
+
+
+def cut_text(lines: Sequence[str]) -> tuple[str, int]:
+    """At most `LINES_KEPT` lines with long ones shortened, and how many were left out."""
+    kept = [shortened(line, LINE_CHARACTERS) for line in lines[:LINES_KEPT]]
+    return "\n".join(kept), len(lines) - len(kept)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text with its middle left out when it is longer than the limit."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
+    """What a drawing of a graph needs: [id, label] of each node, and each edge once."""
+    nodes = [
+        *([v.name, v.name] for v in graph.inputs),
+        *([n.output, n.op] for n in graph.nodes),
+        *([prefix + r.name, r.name] for r in graph.results),
+    ]
+    edges = dict.fromkeys((e[0], e[1]) for e in _edges(graph, prefix))
+    return {"version": VERSION, "nodes": nodes, "edges": [list(e) for e in edges]}
+
+
+def counts(ops: Iterable[str]) -> list[dict[str, Any]]:
+    """How often each operator occurs, the most frequent first."""
+    found: dict[str, int] = {}
+    for op in ops:
+        found[op] = found.get(op, 0) + 1
+    return [{"op": op, "count": n} for op, n in sorted(found.items(), key=lambda x: (-x[1], x[0]))]

@@ -1,0 +1,192 @@
+"""A compiled program as payloads: kernels, memory, texts by level, provenance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from app.wire import VERSION
+from app.wire.graphs import cut_text, family
+from compiler.ir.graph import Graph, Value
+from compiler.memory.buffer import Plan
+from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.program import Program
+
+KERNEL_PARTS = ("computation", "schedule", "loops", "llvm", "asm")
+DOWNLOADS = ("graph", "loops", "llvm", "asm")
+
+
+def typed(values: Iterable[Value]) -> list[dict[str, str]]:
+    """Names with types as text."""
+    return [{"name": v.name, "type": str(v.type)} for v in values]
+
+
+class Texts:
+    """The texts of a program: whole, and split into its functions."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.whole = (
+            {kind: str(program.emit(kind)) for kind in DOWNLOADS} if program.kernels else {}
+        )
+        self.llvm = split_llvm(self.whole.get("llvm", ""))
+        self.asm = split_assembly(self.whole.get("asm", ""))
+
+    def of(self, kernel: KernelInfo) -> dict[str, str]:
+        """The texts of a kernel by part; those that it has."""
+        found = {
+            "computation": str(kernel.computation) if kernel.computation else "",
+            "schedule": "\n".join(kernel.moves),
+            "loops": str(kernel.loops) if kernel.loops else "",
+            "llvm": self.llvm.get(kernel.symbol, ""),
+            "asm": self.asm.get(kernel.symbol, ""),
+        }
+        return {part: text for part, text in found.items() if text}
+
+    def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Names and payloads of everything that is kept as text; a shared function's texts once."""
+        first = first_users(self.program.kernels)
+        for number, kernel in enumerate(self.program.kernels):
+            if first[number] == number:
+                for part, text in self.of(kernel).items():
+                    yield f"kernel-{number}-{part}", kernel_text(number, part, text)
+        for kind, text in self.whole.items():
+            yield f"download-{kind}", {"version": VERSION, "text": text}
+
+
+def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
+    """For each kernel the first one that runs the same function: itself, mostly."""
+    first: dict[str, int] = {}
+    return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
+
+
+def kernel_text(number: int, part: str, text: str) -> dict[str, Any]:
+    """One level of one kernel."""
+    lines = text.rstrip("\n").split("\n")
+    kept, cut = cut_text(lines)
+    return {
+        "version": VERSION,
+        "kernel": number,
+        "part": part,
+        "text": kept,
+        "n_lines": len(lines),
+        "cut": cut,
+    }
+
+
+_DEFINE = re.compile(r'^define\b[^@\n]*@(?:"([^"]+)"|([\w.$-]+))\(', re.MULTILINE)
+
+
+def split_llvm(text: str) -> dict[str, str]:
+    """The definition of each function of a module."""
+    found: dict[str, str] = {}
+    for match in _DEFINE.finditer(text):
+        end = text.find("\n}", match.start())
+        found[match[1] or match[2]] = text[match.start() : end + 2 if end >= 0 else len(text)]
+    return found
+
+
+_LABEL = re.compile(r"^([A-Za-z_$][\w.$]*):", re.MULTILINE)
+
+
+def split_assembly(text: str) -> dict[str, str]:
+    """The lines of each function, from its label to the next."""
+    labels = [m for m in _LABEL.finditer(text) if not m[1].startswith(".")]
+    ends = [m.start() for m in labels[1:]] + [len(text)]
+    return {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
+
+
+def kernel_rows(program: Program, texts: Texts) -> list[dict[str, Any]]:
+    """Every launch and fallback in order, not measured yet."""
+    producers = program.graph.producers
+    first = first_users(program.kernels)
+    rows: list[dict[str, Any]] = []
+    for number, k in enumerate(program.kernels):
+        node = producers.get(k.writes[0]) if k.writes else None
+        rows.append(
+            {
+                "kernel": number,
+                "name": k.name,
+                "node": node.output if node else "",
+                "origins": list(k.origins),
+                "native": k.native,
+                "words": k.because or (family(node) if node else ""),
+                "function": k.symbol,
+                "flops": k.flops,
+                "bytes_read": k.bytes_read,
+                "bytes_written": k.bytes_written,
+                "median_s": None,
+                "min_s": None,
+                "gflops": None,
+                "gbytes_per_s": None,
+                "parts": list(texts.of(k)),
+                "text_kernel": first[number],
+            }
+        )
+    return rows
+
+
+def memory_row(program: Program) -> dict[str, Any]:
+    """The plan of the arena."""
+    plan: Plan = program.memory
+    return {
+        "peak_bytes": plan.peak_bytes,
+        "lower_bound_bytes": plan.lower_bound_bytes,
+        "n_steps": max((b.end for b in plan.buffers), default=0),
+        "buffers": [
+            {
+                "buffer": number,
+                "name": b.name,
+                "start": b.start,
+                "end": b.end,
+                "offset": b.offset,
+                "size": b.size,
+                "values": list(b.values or (b.name,)),
+            }
+            for number, b in enumerate(plan.buffers)
+        ],
+    }
+
+
+def provenance(stages: Mapping[int, Graph], program: Program) -> dict[str, Any]:
+    """From each ONNX node to what was made of it in every stage, kernel, buffer and function."""
+    rows: dict[str, dict[str, Any]] = {}
+
+    def row(origin: str, op: str = "") -> dict[str, Any]:
+        return rows.setdefault(
+            origin,
+            {
+                "name": origin,
+                "op": op,
+                "nodes": {},
+                "constants": {},
+                "kernels": [],
+                "buffers": [],
+                "functions": [],
+            },
+        )
+
+    for stage, graph in stages.items():
+        for node in graph.nodes:
+            for origin in node.origins:
+                row(origin, node.op)["nodes"].setdefault(str(stage), []).append(node.output)
+        for name, c in graph.constants.items():
+            for origin in c.origins:
+                row(origin)["constants"].setdefault(str(stage), []).append(name)
+    for number, k in enumerate(program.kernels):
+        for origin in k.origins:
+            _add(row(origin)["kernels"], number)
+            if k.symbol:
+                _add(row(origin)["functions"], k.symbol)
+    origins = {v: n.origins for n in program.graph.nodes for v in n.outputs if v}
+    for number, b in enumerate(program.memory.buffers):
+        for value in b.values or (b.name,):
+            for origin in origins.get(value, ()):
+                _add(row(origin)["buffers"], number)
+    return {"version": VERSION, "onnx": list(rows.values())}
+
+
+def _add(items: list[Any], item: Any) -> None:
+    if item not in items:
+        items.append(item)

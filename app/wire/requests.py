@@ -1,0 +1,127 @@
+"""What clients send, checked: every mistake is one CompileError that names the field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from compiler.errors import CompileError
+
+_PIPELINE_CHARACTERS = 20_000
+_NAME_CHARACTERS = 1_000
+_N_SHAPES = 1_000
+_RANK, _DIM = 32, 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a job does besides compiling; targets and precisions are the compiler's to refuse."""
+
+    target: str = "host"
+    precision: str = "f32"
+    threads: int = 1
+    measure: bool = True
+    check: bool = True
+    accuracy: bool = True
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JobRequest:
+    """What a new job is to do."""
+
+    kind: Literal["compile", "inspect"]
+    model: Mapping[str, str]
+    pipeline: str = "default"
+    shapes: Mapping[str, list[int]] = field(default_factory=dict)
+    options: Options = Options()
+
+    @staticmethod
+    def from_json(body: Any) -> JobRequest:
+        """Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", set(JobRequest.__slots__))
+        kind = fields.get("kind")
+        if kind not in ("compile", "inspect"):
+            raise _needed("kind", '"compile" or "inspect"', kind)
+        return JobRequest(
+            kind,
+            _model(fields.get("model")),
+            _text(fields.get("pipeline", "default"), "pipeline", _PIPELINE_CHARACTERS),
+            _shapes(fields.get("shapes", {})),
+            _options(fields.get("options", {})),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with all defaults."""
+        return asdict(self)
+
+
+def pipeline_text(body: Any) -> str:
+    """The text of a pipeline to check. Errors: E-REQUEST-BODY."""
+    fields = _object(body, "the request", {"text"})
+    return _text(fields.get("text"), "text", _PIPELINE_CHARACTERS)
+
+
+def whole_number(text: str | None, name: str, default: int, low: int, high: int) -> int:
+    """A count in an address. Errors: E-REQUEST-BODY."""
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
+        raise _needed(name, f"a whole number from {low} to {high}", text)
+    return int(text)
+
+
+def _model(value: Any) -> dict[str, str]:
+    fields = _object(value, "model", {"sample", "upload"})
+    if len(fields) != 1:
+        raise _needed("model", 'exactly one of "sample" and "upload"', sorted(fields))
+    return {k: _text(v, f"model.{k}", _NAME_CHARACTERS) for k, v in fields.items()}
+
+
+def _shapes(value: Any) -> dict[str, list[int]]:
+    fields = _object(value, "shapes", None)
+    if len(fields) > _N_SHAPES:
+        raise _needed("shapes", f"at most {_N_SHAPES} shapes", f"{len(fields)} shapes")
+    for name, dims in fields.items():
+        fits = isinstance(dims, list) and len(dims) <= _RANK
+        if not fits or not all(type(d) is int and 0 <= d <= _DIM for d in dims):
+            raise _needed(f"shapes.{name[:60]}", f"up to {_RANK} sizes from 0 to {_DIM}", dims)
+    return fields
+
+
+def _options(value: Any) -> Options:
+    fields = _object(value, "options", set(Options.__slots__))
+    defaults = Options()
+    for name, given in fields.items():
+        wanted = type(getattr(defaults, name))
+        if type(given) is not wanted:
+            raise _needed(f"options.{name}", _KINDS[wanted], given)
+    for name in ("threads", "seed"):
+        if not 0 <= fields.get(name, 0) < 2**32:
+            raise _needed(f"options.{name}", "a number from 0 to 4294967295", fields[name])
+    for name in ("target", "precision"):
+        _text(fields.get(name, ""), f"options.{name}", _NAME_CHARACTERS)
+    return Options(**fields)
+
+
+_KINDS = {str: "a text", int: "a whole number", bool: "true or false"}
+
+
+def _object(value: Any, name: str, allowed: set[str] | None) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _needed(name, "an object", value)
+    for key in value:
+        if allowed is not None and key not in allowed:
+            raise _needed(name, f"only the fields {', '.join(sorted(allowed))}", key)
+    return value
+
+
+def _text(value: Any, name: str, limit: int) -> str:
+    if not isinstance(value, str) or len(value) > limit:
+        raise _needed(name, f"a text of at most {limit:,} characters", value)
+    return value
+
+
+def _needed(name: str, needed: str, got: Any) -> CompileError:
+    return CompileError("E-REQUEST-BODY", f"{name}: needed {needed}, got {got!r:.80}")

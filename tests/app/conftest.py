@@ -1,0 +1,79 @@
+"""An application with small limits and a folder of its own, its client, and jobs to wait for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.config import Settings
+from app.jobs.queue import JobQueue
+
+MakeApp = Callable[..., Flask]
+RunJob = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def make_app(tmp_path: Path) -> Iterator[MakeApp]:
+    """Makes applications and ends their children afterwards."""
+    made: list[Flask] = []
+
+    def make(**differences: Any) -> Flask:
+        settings = {
+            "data_folder": tmp_path / "data",
+            "upload_limit_bytes": 100_000,
+            "job_limit_s": 30.0,
+            "n_workers": 1,
+            "keep_spare_child": False,
+            "worker_module": "tests.app.odd_worker",
+            "heartbeat_s": 0.2,
+            **differences,
+        }
+        app = create_app(settings)
+        app.testing = False  # bugs become answers, as for users
+        made.append(app)
+        return app
+
+    yield make
+    for app in made:
+        app.extensions["jobs"].stop()
+
+
+@pytest.fixture
+def client(make_app: MakeApp) -> FlaskClient:
+    return make_app().test_client()
+
+
+def submit(client: FlaskClient, trouble: str = "none", **fields: Any) -> dict[str, Any]:
+    """Queue a job of the odd worker that gets into this trouble."""
+    # The web process checks pipelines; what the odd worker is to do comes as a shape's name instead.
+    job = jobs_of(client).submit(
+        {"kind": "compile", "model": {"sample": "none"}, "pipeline": trouble, "shapes": {}, "options": {}, **fields},
+        "a model",
+    )
+    return client.get(f"/api/v1/jobs/{job.id}").get_json()
+
+
+def jobs_of(client: FlaskClient) -> JobQueue:
+    return client.application.extensions["jobs"]
+
+
+def wait(client: FlaskClient, job_id: str, timeout_s: float = 30.0) -> dict[str, Any]:
+    """The job when it is over."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        job = client.get(f"/api/v1/jobs/{job_id}").get_json()
+        if job["state"] in ("succeeded", "failed", "cancelled"):
+            return job
+        time.sleep(0.02)
+    raise AssertionError(f"the job is still {job['state']}")
+
+
+def settings_of(app: Flask) -> Settings:
+    return app.config["SETTINGS"]

@@ -1,0 +1,187 @@
+"""Jobs end as they should, whatever their child process does."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pytest
+
+from app.jobs.records import load
+from tests.app.conftest import jobs_of, submit, wait
+
+MIB = 1024 * 1024
+
+
+def test_a_job_runs_and_its_stages_are_kept(client):
+    job = wait(client, submit(client)["id"])
+    assert (job["state"], job["n_stages"], job["error"]) == ("succeeded", 3, None)
+    result = client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+    assert result["complete"] is True
+    assert [s["name"] for s in result["stages"]] == ["imported", "simplify", "remove_dead"]
+    assert [s["graph_stage"] for s in result["stages"]] == [0, 1, 1]
+    assert [s["changed"] for s in result["stages"]] == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "limits", "code", "says"),
+    [
+        ("sleep", {"job_limit_s": 1.5}, "E-LIMIT-SECONDS", "1.5 s"),
+        ("compute_for_ever", {"job_limit_s": 1.5}, "E-LIMIT-SECONDS", "1.5 s"),
+        ("use_memory", {"memory_limit_bytes": 1536 * MIB}, "E-LIMIT-MEMORY", "1,536 MiB"),
+        ("write_much", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
+        ("write_many", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
+        ("crash", {}, "E-LIMIT-CRASH", "SIGSEGV"),
+        ("exit", {}, "E-LIMIT-CRASH", "exit code 7"),
+        ("say_nonsense", {}, "E-LIMIT-CRASH", "odd"),
+        ("refuse", {}, "E-MODEL-CYCLE", "depend on each other"),
+        ("have_a_bug", {}, "E-SERVER-BUG", "an assumption did not hold"),
+    ],
+)
+def test_a_job_that_fails_says_why_and_keeps_its_passes(make_app, trouble, limits, code, says):
+    client = make_app(**limits).test_client()
+    job = wait(client, submit(client, trouble)["id"])
+    assert job["state"] == "failed"
+    assert job["error"]["code"] == code
+    assert says in job["error"]["message"]
+    assert job["error"]["hint"]
+    assert job["n_stages"] == 3
+    result = client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+    assert result["complete"] is False
+    assert result["error"] == job["error"]
+    assert len(result["stages"]) == 3
+    graph = client.get(f"/api/v1/jobs/{job['id']}/stages/1/graph").get_json()
+    assert [n["id"] for n in graph["nodes"]] == ["x", "c", "→y"]
+    # The next job is not the worse for it.
+    assert wait(client, submit(client)["id"])["state"] == "succeeded"
+
+
+def test_a_child_that_dies_before_any_work_is_a_failed_job(client):
+    job = wait(client, submit(client, "exit_at_once")["id"])
+    assert (job["state"], job["error"]["code"]) == ("failed", "E-LIMIT-CRASH")
+    answer = client.get(f"/api/v1/jobs/{job['id']}/result")
+    assert answer.status_code == 409
+    assert answer.get_json()["error"]["code"] == "E-RESULT-ABSENT"
+    assert answer.get_json()["error"]["notes"] == ["failed"]
+
+
+def test_what_libraries_print_does_not_disturb_the_messages(client):
+    assert wait(client, submit(client, "print")["id"])["state"] == "succeeded"
+
+
+def test_what_a_child_has_started_dies_with_it(client):
+    job = wait(client, submit(client, "leave_a_grandchild")["id"])
+    assert job["state"] == "succeeded"
+    pid = int((jobs_of(client).folder / job["id"] / "grandchild").read_text())
+    end = time.monotonic() + 5.0
+    while time.monotonic() < end and _runs(pid):
+        time.sleep(0.02)
+    assert not _runs(pid)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_running_job_can_be_cancelled(client):
+    job = submit(client, "sleep")
+    _until(client, job["id"], lambda j: j["n_stages"] == 3)
+    cancelled = client.delete(f"/api/v1/jobs/{job['id']}")
+    assert cancelled.status_code == 200
+    assert cancelled.get_json()["state"] == "cancelled"
+    result = client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+    assert (result["state"], result["complete"], len(result["stages"])) == ("cancelled", False, 3)
+
+
+def test_waiting_jobs_know_their_place_and_can_be_cancelled(client):
+    first = submit(client, "sleep")
+    _until(client, first["id"], lambda j: j["state"] == "running")
+    second, third = submit(client), submit(client)
+    assert (second["position"], third["position"]) == (1, 2)
+    assert client.delete(f"/api/v1/jobs/{second['id']}").get_json()["state"] == "cancelled"
+    assert client.get(f"/api/v1/jobs/{third['id']}").get_json()["position"] == 1
+    client.delete(f"/api/v1/jobs/{first['id']}")
+    assert wait(client, third["id"])["state"] == "succeeded"
+
+
+def test_a_finished_job_stays_as_it_is_when_cancelled(client):
+    job = wait(client, submit(client)["id"])
+    assert client.delete(f"/api/v1/jobs/{job['id']}").get_json() == job
+
+
+def test_the_queue_is_bounded(make_app):
+    client = make_app(queue_limit=1).test_client()
+    first = submit(client, "sleep")
+    _until(client, first["id"], lambda j: j["state"] == "running")
+    submit(client)
+    body = {"kind": "compile", "model": {"sample": "digits_mlp"}}
+    answer = client.post("/api/v1/jobs", json=body)
+    assert answer.status_code == 503
+    assert answer.get_json()["error"]["code"] == "E-LIMIT-QUEUE"
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+def test_jobs_outlive_the_server(make_app):
+    client = make_app().test_client()
+    job = wait(client, submit(client)["id"])
+    again = make_app().test_client()
+    assert again.get(f"/api/v1/jobs/{job['id']}").get_json() == job
+    assert again.get(f"/api/v1/jobs/{job['id']}/stages/2/text").status_code == 200
+
+
+def test_a_job_whose_server_died_has_failed(make_app):
+    client = make_app().test_client()
+    job = jobs_of(client)._make({"kind": "compile"}, "a model", {})
+    found = load(job.folder)
+    assert found is not None
+    assert found.state == "failed"
+    assert found.error is not None
+    assert found.error["code"] == "E-LIMIT-CRASH"
+    assert [e.name for e in found.events] == ["failed"]
+
+
+def test_old_jobs_are_forgotten(make_app):
+    client = make_app(n_jobs_kept=2).test_client()
+    ids = [wait(client, submit(client)["id"])["id"] for _ in range(4)]
+    folder = jobs_of(client).folder
+    end = time.monotonic() + 5.0
+    while len(os.listdir(folder)) > 2 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert sorted(os.listdir(folder)) == sorted(ids[-2:])
+    assert client.get(f"/api/v1/jobs/{ids[0]}").status_code == 404
+
+
+def test_a_spare_child_takes_the_next_job(make_app):
+    client = make_app(keep_spare_child=True).test_client()
+    wait(client, submit(client)["id"])
+    jobs = jobs_of(client)
+    end = time.monotonic() + 10.0
+    while jobs.spare is None and time.monotonic() < end:
+        time.sleep(0.02)
+    spare = jobs.spare
+    assert spare is not None
+    assert spare.is_idle
+    assert wait(client, submit(client)["id"])["state"] == "succeeded"
+    assert not spare.is_idle
+
+
+def test_a_spare_child_that_died_is_replaced(make_app):
+    client = make_app(keep_spare_child=True).test_client()
+    jobs = jobs_of(client)
+    jobs.warm_up()
+    assert jobs.spare is not None
+    jobs.spare.stop()
+    assert wait(client, submit(client)["id"])["state"] == "succeeded"
+
+
+def _until(client, job_id, holds, timeout_s=20.0):
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        if holds(client.get(f"/api/v1/jobs/{job_id}").get_json()):
+            return
+        time.sleep(0.02)
+    raise AssertionError("it did not happen in time")
