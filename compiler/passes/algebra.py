@@ -461,6 +461,7 @@ def divide_by_constant(x: Tensor, a: ConstTensor) -> Operand:
 @rule(
     o.mul(o.mul(X, A), B),
     exact=False,
+    sole=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(2.0,3.0,5.0)
@@ -485,6 +486,7 @@ def merge_multiplications(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.add(o.add(X, A), B),
     exact=False,
+    sole=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(2.0,3.0,5.0)

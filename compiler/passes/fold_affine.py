@@ -155,18 +155,18 @@ def scale_into_conv(
     exact=False,
     sole=True,
     example="""
-    graph g(x: f32[1,2,2]) {
+    graph g(x: f32[1,2,3]) {
       const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
       const c: f32[2,1] = literal(2.0,10.0)
-      y: f32[1,2,3] = conv_transpose(x, w,
+      y: f32[1,2,4] = conv_transpose(x, w,
         strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
-      z: f32[1,2,3] = mul(y, c)
+      z: f32[1,2,4] = mul(y, c)
       return z
     }
     =>
-    graph g(x: f32[1,2,2]) {
+    graph g(x: f32[1,2,3]) {
       const z.w: f32[2,1,2] = literal(2.0,4.0,30.0,40.0)
-      z: f32[1,2,3] = conv_transpose(x, z.w,
+      z: f32[1,2,4] = conv_transpose(x, z.w,
         strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
       return z
     }

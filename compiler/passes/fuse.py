@@ -28,7 +28,7 @@ from compiler.trace import Log
 
 @graph_pass(
     needs=["constants", "single uses"],
-    gives=["groups"],
+    gives=["fusion"],
     example="""
     graph g(x: f32[2,3], w: f32[3,5], r: f32[2,5]) {
       a: f32[2,5] = matmul(x, w)
@@ -213,12 +213,19 @@ def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
 
 
 def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
-    theirs, ours = grouping.group_of.get(user.output), grouping.group_of.get(node.output)
+    """Why two nodes that could share a kernel belong to different ones."""
+    ours, theirs = grouping.group_of[node.output], grouping.group_of[user.output]
     for group in (theirs, ours):
-        if group is not None and len(group.nodes) >= grouping.max_nodes:
-            return f"a group has at most {grouping.max_nodes} nodes"
-    if theirs is not None and len(theirs.nodes) > 1 and theirs.kind != "elementwise":
-        return f"{user.output} belongs to the group that ends in {theirs.last.output}"
-    if ours is not None and ours.last is not node:
-        return f"{node.output} belongs to the group that ends in {ours.last.output}"
-    return f"{user.output} needs another value that is not ready yet where {node.output} is made"
+        if len(group.nodes) >= grouping.max_nodes:
+            return f"the group that ends in {group.last.output} has {len(group.nodes)} nodes already"
+    if theirs.kind == "elementwise":
+        return f"{node.output} is computed in the {ours.kind} that ends in {ours.last.output}"
+    if is_reduction(user):
+        return (
+            f"{node.output} is computed where {ours.first.op} {ours.first.output} stores its "
+            "result, and a kernel has one contraction or reduction"
+        )
+    return (
+        f"{user.output} is computed where {theirs.first.op} {theirs.first.output} stores its "
+        f"result, and reads {node.output} from memory there"
+    )

@@ -63,9 +63,14 @@ def overlap(node: Node) -> float:
 
 @dataclass(slots=True)
 class Group:
-    """Nodes that become one kernel, in no particular order; `last` makes the output."""
+    """Nodes that become one kernel, in no particular order.
+
+    `first` is the node it was grown from, the anchor of a contraction or reduction; `last` makes
+    the output.
+    """
 
     kind: str
+    first: Node
     last: Node
     nodes: dict[str, Node] = field(default_factory=dict)
 
@@ -127,7 +132,7 @@ class Grouping:
 
     def start(self, kind: str, node: Node) -> Group:
         """A group of one node, not kept yet."""
-        group = Group(kind, node)
+        group = Group(kind, node, node)
         group.add([node])
         return group
 

@@ -1,0 +1,123 @@
+"""Every pass keeps what its declaration promises, alone and in any order with others."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from compiler.ir.graph import Graph
+from compiler.ir.verify import verify
+from compiler.passes import PASSES, Pass, Pipeline, parse_pipeline, presets, run_pipeline
+from compiler.passes.pipeline import line
+from compiler.trace import Log
+from tests.compiler.passes.networks import NETWORKS
+from tests.compiler.passes.numbers import (
+    applied,
+    assert_same_results,
+    graph,
+    plain,
+    random_inputs,
+)
+
+each_pass = pytest.mark.parametrize("declared", PASSES.values(), ids=list(PASSES))
+each_network = pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NETWORKS))
+
+
+@each_pass
+def test_the_example_holds_in_text(declared: Pass) -> None:
+    before, expected = declared.example_graphs()
+    after = declared.run(before, **(declared.example_options or {}))
+    verify(after)
+    if declared.kind == "rules":
+        # The example shows one of the rules; the others may do more.
+        assert after is not before
+    else:
+        assert plain(after) == plain(expected)
+
+
+@each_pass
+def test_the_example_holds_in_numbers(declared: Pass) -> None:
+    before, _ = declared.example_graphs()
+    after = declared.run(before, **(declared.example_options or {}))
+    for seed in range(3):
+        assert_same_results(before, after, random_inputs(before, seed), exact=False)
+
+
+@each_pass
+def test_a_graph_without_work_comes_back_as_it_is(declared: Pass) -> None:
+    nothing_to_do = graph("graph g(x: f32[2,3]) { return x }")
+    assert declared.run(nothing_to_do) is nothing_to_do
+
+
+@each_pass
+@each_network
+def test_a_second_run_changes_nothing(declared: Pass, network: Graph) -> None:
+    once = declared.run(network)
+    log = Log()
+    twice = declared.run(once, log)
+    if declared.idempotent:
+        assert twice is once
+        assert declared.kind == "analysis" or not applied(log.steps)
+
+
+@each_pass
+@each_network
+def test_a_pass_alone_keeps_the_numbers(declared: Pass, network: Graph) -> None:
+    after = declared.run(network)
+    verify(after)
+    assert_same_results(network, after, random_inputs(network), exact=False, tolerance=2e-5)
+
+
+@each_pass
+@each_network
+def test_names_of_results_and_inputs_stay(declared: Pass, network: Graph) -> None:
+    after = declared.run(network)
+    assert after.inputs == network.inputs
+    assert [(r.name) for r in after.results] == [r.name for r in network.results]
+
+
+@each_network
+@pytest.mark.parametrize("seed", range(6))
+def test_any_passes_in_any_order_keep_the_numbers(network: Graph, seed: int) -> None:
+    rng = random.Random(seed)
+    names = rng.choices(list(PASSES), k=rng.randint(3, 9))
+    after, trace = run_pipeline(network, [line(n) for n in names])
+    assert [e.name for e in trace.events] == names
+    assert_same_results(network, after, random_inputs(network, seed), exact=False, tolerance=2e-5)
+
+
+@each_network
+@pytest.mark.parametrize("name", list(presets()))
+def test_every_preset_keeps_the_numbers(network: Graph, name: str) -> None:
+    after, _ = run_pipeline(network, name)
+    assert_same_results(network, after, random_inputs(network), exact=False, tolerance=2e-5)
+
+
+@each_network
+def test_every_node_is_an_origin_or_was_taken_by_a_step(network: Graph) -> None:
+    """Whoever selects a node of the model finds out what became of it."""
+    after, trace = run_pipeline(network, "default")
+    found = {o for n in after.nodes for o in n.origins}
+    found |= {o for c in after.constants.values() for o in c.origins}
+    found |= {t for e in trace.events for s in e.steps if s.outcome == "applied" for t in s.took}
+    assert {n.name for n in network.nodes} <= found
+
+
+@each_pass
+def test_a_pass_has_words_and_options_with_checked_defaults(declared: Pass) -> None:
+    assert declared.title.endswith(".")
+    assert declared.source.startswith("passes/")
+    for option in declared.options.values():
+        assert option.check(declared.name, option.default) == option.default
+
+
+@pytest.mark.parametrize("preset", presets().values(), ids=list(presets()))
+def test_a_preset_has_a_reason_per_line_and_a_text_form(preset: Pipeline) -> None:
+    assert preset.words
+    assert all(x.because for x in preset.lines)
+    assert str(parse_pipeline(str(preset))) == str(preset)
+
+
+def test_the_default_pipeline_is_in_a_good_order() -> None:
+    assert presets()["default"].advice() == []

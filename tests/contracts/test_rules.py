@@ -1,0 +1,104 @@
+"""Every rule keeps what its declaration promises: example, numbers, words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph
+from compiler.ir.verify import verify
+from compiler.passes import PASSES, RULES, Rule
+from compiler.passes.pattern import placeholders, uniform
+from compiler.passes.rules import apply_rules
+from compiler.trace import Log
+from tests.compiler.passes.numbers import (
+    applied,
+    assert_same_results,
+    plain,
+    random_inputs,
+    special_inputs,
+)
+
+each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+
+
+def rewritten(rule: Rule, graph: Graph) -> tuple[Graph, Log]:
+    log = Log()
+    after = apply_rules(graph, [rule], log)
+    verify(after)
+    return after, log
+
+
+@each_rule
+def test_the_example_holds_in_text(rule: Rule) -> None:
+    before, expected = rule.example_graphs()
+    after, log = rewritten(rule, before)
+    assert plain(after) == plain(expected)
+    assert set(applied(log.steps)) == {rule.name}
+    assert all(s.exact == rule.exact for s in log.steps)
+
+
+@each_rule
+def test_the_example_holds_in_numbers(rule: Rule) -> None:
+    before, _ = rule.example_graphs()
+    after, _ = rewritten(rule, before)
+    for seed in range(3):
+        assert_same_results(before, after, random_inputs(before, seed), exact=rule.exact)
+        assert_same_results(before, after, special_inputs(before, seed), exact=rule.exact)
+
+
+@each_rule
+def test_the_rule_holds_for_other_constants(rule: Rule) -> None:
+    before, _ = rule.example_graphs()
+    for seed in range(4):
+        other = with_random_constants(before, seed)
+        after, _ = rewritten(rule, other)
+        assert_same_results(other, after, random_inputs(other, seed), exact=rule.exact)
+
+
+def with_random_constants(graph: Graph, seed: int) -> Graph:
+    """Floating point constants that are not one number replaced by random ones, variances positive."""
+    rng = np.random.default_rng(seed)
+    constants: dict[str, Constant] = {}
+    for name, c in graph.constants.items():
+        if not c.type.dtype.is_float or uniform(c) is not None:
+            constants[name] = c
+            continue
+        values = rng.normal(size=c.type.static_shape)
+        constants[name] = Constant.of(np.abs(values) + 0.5 if name == "v" else values, c.type.dtype)
+    return replace(graph, constants=constants)
+
+
+@each_rule
+def test_a_second_application_changes_nothing(rule: Rule) -> None:
+    before, _ = rule.example_graphs()
+    once, _ = rewritten(rule, before)
+    twice, log = rewritten(rule, once)
+    assert twice is once
+    assert not applied(log.steps)
+
+
+@each_rule
+def test_the_example_would_show_swapped_axes(rule: Rule) -> None:
+    """Sizes of larger tensors differ, so that exchanging two of them changes a type."""
+    before, _ = rule.example_graphs()
+    shapes = [v.type.dims for v in before.inputs if hasattr(v.type, "dims")]
+    assert any(len({d for d in s if d != 1}) == len([d for d in s if d != 1]) for s in shapes)
+
+
+@each_rule
+def test_the_rule_has_words_a_pattern_and_a_place(rule: Rule) -> None:
+    assert rule.title.endswith((".", ":")), rule.title
+    assert len(rule.title) <= 100
+    text = rule.pattern_text
+    assert text.startswith(rule.pattern.op.name + "(")
+    assert all(name in text for name in placeholders(rule.pattern))
+    assert rule.source.startswith("passes/")
+
+
+def test_every_rule_belongs_to_a_pass() -> None:
+    in_passes = {r.name for p in PASSES.values() for r in p.rules}
+    assert in_passes == set(RULES)
