@@ -313,13 +313,29 @@ class Arithmetic:
         kind = value_type(dtype, v.lanes)
         if kind == v.type:
             return self.rounded(Value(v.ref, dtype, v.lanes, v.level))
-        operation = "fpext" if dtype is DType.f64 else "fptrunc"
-        if dtype is DType.f16:
-            half = f"<{v.lanes} x half>" if v.lanes else "half"
-            narrow = self.out.op(f"fptrunc {v.typed} to {half}", dtype, v.lanes, v)
-            return self.out.op(f"fpext {half} {narrow.ref} to {kind}", dtype, v.lanes, narrow)
-        made = self.out.op(f"{operation} {v.typed} to {kind}", dtype, v.lanes, v)
-        return self.rounded(made)
+        if dtype is DType.f64:
+            return self.out.op(f"fpext {v.typed} to {kind}", dtype, v.lanes, v)
+        made = self.out.op(f"fptrunc {v.typed} to {kind}", DType.f32, v.lanes, v)
+        if dtype is DType.f32:
+            return made
+        made = self._to_odd(v, made)
+        return self.rounded(Value(made.ref, dtype, v.lanes, made.level))
+
+    def _to_odd(self, exact: Value, nearest: Value) -> Value:
+        """An f64 as an f32 cut off towards zero, with the last bit set when something was cut off.
+
+        Rounding that once more, to a half-precision number, is then as good as rounding once.
+        Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008.
+        """
+        lanes, i32 = nearest.lanes, DType.i32
+        back = self.out.op(f"fpext {nearest.typed} to {exact.type}", DType.f64, lanes, nearest)
+        inexact = self.test("fcmp une", back, exact)
+        further = self.test("fcmp ogt", self.intrinsic("fabs", back), self.intrinsic("fabs", exact))
+        wide = value_type(i32, lanes)
+        bits = self.out.op(f"bitcast {nearest.typed} to {wide}", i32, lanes, nearest)
+        bits = self.out.select(further, self.two("sub", bits, _same(bits, 1)), bits)
+        bits = self.out.select(inexact, self.two("or", bits, _same(bits, 1)), bits)
+        return self.out.op(f"bitcast {bits.typed} to {nearest.type}", DType.f32, lanes, bits)
 
     def _from_float(self, v: Value, dtype: DType) -> Value:
         if dtype is DType.bool:

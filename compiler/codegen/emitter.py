@@ -77,7 +77,10 @@ class Emitter:
         for depth in range(level, current + 1):
             found = scopes[depth].numbered.get(key)
             if found is not None:
-                return found
+                # Types that share an LLVM type (f32 and f16, i32 and u32) may share a value.
+                if found.dtype is dtype:
+                    return found
+                return Value(found.ref, dtype, lanes, found.level)
         if lanes and level < current:
             level = self._reserve(level, current)
         scope = scopes[level]
