@@ -21,7 +21,8 @@ function scaled(value, base, units) {
     size /= base;
     at += 1;
   }
-  return `${value < 0 ? "−" : ""}${short(size)} ${units[at]}`;
+  const text = at === 0 && Number.isInteger(size) ? formatCount(size) : short(size);
+  return `${value < 0 ? "−" : ""}${text} ${units[at]}`;
 }
 
 /** @param {number} bytes */
@@ -61,5 +62,5 @@ export function formatDelta(delta) {
 /** @param {number} share between 0 and 1 */
 export function formatPercent(share) {
   const percent = share * 100;
-  return `${percent >= 9.95 || percent === 0 ? percent.toFixed(0) : percent.toFixed(1)} %`;
+  return `${percent === 0 || percent === 100 ? percent : percent.toFixed(1)} %`;
 }

@@ -29,10 +29,10 @@ export interface Sample {
   n_nodes?: number | null;
 }
 
-export interface Preset { name: string; words: string; text: string }
+export interface Preset { name: string; words: string; text: string; lines?: { text: string; because: string }[] }
 export interface PassOption { name: string; type: string; default: string; choices: string[]; words: string }
 export interface PassInfo { name: string; kind: string; words: string; options: PassOption[]; rules: string[] }
-export interface RuleInfo { name: string; words: string; exact: boolean; example: { before: string; after: string } | null }
+export interface RuleInfo { name: string; words: string; exact: boolean; pattern?: string; source?: string; example: { before: string; after: string } | null }
 export interface Pipelines { presets: Preset[]; passes: PassInfo[]; rules: RuleInfo[] }
 export interface OperatorInfo { name: string; family: string; words: string; signature: string }
 

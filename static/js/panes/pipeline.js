@@ -96,7 +96,9 @@ export function mountPipeline(root, state) {
   function showRows() {
     const { pipeline, pipelines } = state.get();
     const all = parsePipeline(pipeline);
-    list.replaceChildren(...all.map((row, i) => rowElement(row, i, all.length, pipelines, opened.has(i))));
+    // The reasons of a preset hold as long as its order is untouched.
+    const reasons = pipelines?.presets.find((each) => samePipeline(each.text, pipeline))?.lines?.map((each) => each.because) ?? [];
+    list.replaceChildren(...all.map((row, i) => rowElement(row, i, all.length, pipelines, opened.has(i), reasons[i] ?? "")));
     if (all.length === 0) list.append(el("li", { class: "pipeline-empty" }, word("pipeline.empty")));
     part(root, "rows-say").textContent = word("pipeline.count", { n: all.filter((row) => row.on).length, all: all.length });
   }
@@ -157,9 +159,10 @@ function samePipeline(a, b) {
  * @param {number} n
  * @param {Pipelines | null} pipelines
  * @param {boolean} opened
+ * @param {string} because
  * @returns {HTMLElement}
  */
-function rowElement(row, i, n, pipelines, opened) {
+function rowElement(row, i, n, pipelines, opened, because) {
   const item = /** @type {HTMLElement} */ (clone("pipeline-row").firstElementChild);
   const info = pipelines?.passes.find((each) => each.name === row.name);
   item.dataset.row = String(i);
@@ -171,6 +174,8 @@ function rowElement(row, i, n, pipelines, opened) {
   part(item, "index").textContent = String(i + 1);
   part(item, "name").textContent = row.name;
   part(item, "words").textContent = info ? firstSentence(info.words) : pipelines ? word("pipeline.unknown") : "";
+  part(item, "because").hidden = because === "";
+  part(item, "because").textContent = because;
   for (const [name, off] of /** @type {[string, boolean][]} */ ([["up", i === 0], ["down", i === n - 1], ["remove", false], ["options", !info?.options.length]])) {
     const button = partOf(item, name, HTMLButtonElement);
     button.disabled = off;

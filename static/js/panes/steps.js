@@ -28,6 +28,8 @@ export function mountSteps(root, state) {
   let request = 0;
   let outcome = "all";
   let limit = CHUNK;
+  /** index of the step whose rule is explained, -1 for none */
+  let opened = -1;
   /** @type {Step[]} */
   let steps = [];
   let total = 0;
@@ -42,7 +44,7 @@ export function mountSteps(root, state) {
   function show() {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
-    list.replaceChildren(...chosen.slice(0, limit).map((step) => el("li", {}, row(step, steps.indexOf(step), isSelected(step)))));
+    list.replaceChildren(...chosen.slice(0, limit).map((step) => item(step)));
     if (steps.length === 0) {
       const key = stage === 0 ? "steps.none-imported" : result?.stages[stage]?.changed ? "steps.none" : "steps.none-unchanged";
       list.append(el("li", { class: "pane-empty" }, word(key)));
@@ -53,6 +55,14 @@ export function mountSteps(root, state) {
     const words = pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "";
     part(root, "words").textContent = words;
     part(root, "words").hidden = words === "";
+  }
+
+  function item(/** @type {Step} */ step) {
+    const index = steps.indexOf(step);
+    const button = row(step, index, isSelected(step));
+    button.setAttribute("aria-expanded", String(index === opened));
+    const rule = state.get().pipelines?.rules.find((each) => each.name === step.rule);
+    return el("li", {}, button, index === opened ? explain(step, rule) : null);
   }
 
   function mark() {
@@ -85,7 +95,7 @@ export function mountSteps(root, state) {
     try {
       const found = await parts.steps(stage, 0, ASK);
       if (number !== request) return;
-      [steps, total, limit] = [found.steps, found.n_steps, CHUNK];
+      [steps, total, limit, opened] = [found.steps, found.n_steps, CHUNK, -1];
       count();
       mark();
       show();
@@ -126,8 +136,16 @@ export function mountSteps(root, state) {
     listen(more, { click: (event) => closest(event, "button") && void showMore() }),
     listen(list, {
       click: (event) => {
-        const step = steps[Number(closest(event, "[data-step]")?.dataset.step ?? -1)];
+        const at = Number(closest(event, "[data-step]")?.dataset.step ?? -1);
+        const step = steps[at];
         if (!step) return;
+        const last = opened;
+        opened = opened === at ? -1 : at;
+        for (const each of [last, at]) {
+          const button = list.querySelector(`[data-step="${each}"]`);
+          button?.parentElement?.replaceWith(item(steps[each]));
+        }
+        /** @type {HTMLElement | null} */ (list.querySelector(`[data-step="${at}"]`))?.focus();
         const { graph, before } = state.get();
         state.set(selectValues([graph, before], [...step.made, step.at, ...step.took]));
       },
@@ -165,6 +183,29 @@ function row(step, index, selected) {
   );
   button.dataset.step = String(index);
   return button;
+}
+
+/**
+ * What the rule of a step does in general, and all of its values.
+ * @param {Step} step
+ * @param {import("../wire.js").RuleInfo | undefined} rule
+ */
+function explain({ took, made }, rule) {
+  const facts = /** @type {[string, Node | string][]} */ ([]);
+  if (rule?.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
+  if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
+  if (made.length) facts.push(["steps.made", el("code", {}, made.join(", "))]);
+  if (rule?.source) facts.push(["steps.source", el("code", {}, rule.source)]);
+  const example = rule?.example;
+  return el(
+    "div",
+    { class: "step-more" },
+    ...(rule?.words ?? "").split(/\n\s*\n/).filter(Boolean).map((text) => el("p", {}, text)),
+    el("dl", { class: "facts" }, ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)])),
+    example
+      ? el("details", {}, el("summary", {}, word("steps.example")), el("pre", { class: "code" }, `${example.before.trim()}\n⇒\n${example.after.trim()}`))
+      : null,
+  );
 }
 
 /** @param {string[]} values */

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Graphviz } from "@hpcc-js/wasm-graphviz";
+import { fit, reveal, toDrawing, toScreen, zoomAt } from "../../../static/js/graph/camera.js";
+import { readLayout } from "../../../static/js/graph/dot_layout.js";
+import { boxOfKeys, buildScene, nodeAt, placeUnion, statesOfNodes, walk } from "../../../static/js/graph/scene.js";
+import { searchNodes } from "../../../static/js/graph/search.js";
+
+/**
+ * @param {string} id
+ * @param {Partial<import("../../../static/js/wire.js").GraphNode>} [rest]
+ * @returns {import("../../../static/js/wire.js").GraphNode}
+ */
+function node(id, rest = {}) {
+  return { id, kind: "node", name: id, op: "relu", family: "elementwise", outputs: [id], types: ["f32[1,64]"], inputs: [], attrs: {}, origins: [id], mark: "", regions: {}, ...rest };
+}
+const input = node("x", { kind: "input", op: "input", family: "input", origins: [] });
+const result = node("→y", { kind: "result", name: "y", op: "result", family: "result", origins: [], types: [] });
+
+// x -> a -> b -> y becomes x -> b' -> y: a goes into b; c is new beside it.
+/** @type {import("../../../static/js/wire.js").StageGraph} */
+const before = {
+  stage: 0, graph_stage: 0, name: "imported", constants: [], removed: [], removed_constants: [],
+  nodes: [input, node("a"), node("b"), result],
+  edges: [["x", "a", 0, "x"], ["a", "b", 0, "a"], ["b", "→y", 0, "b"]],
+};
+/** @type {import("../../../static/js/wire.js").StageGraph} */
+const after = {
+  stage: 1, graph_stage: 1, name: "fuse", constants: [], removed: ["a"], removed_constants: [],
+  nodes: [input, node("b", { op: "fusion", origins: ["a", "b"], mark: "changed" }), node("c", { mark: "added" }), result],
+  edges: [["x", "b", 0, "x"], ["x", "c", 0, "x"], ["b", "→y", 0, "b"]],
+};
+const union = {
+  dot: "digraph { node [shape=box, fixedsize=true, width=1, height=0.5]; n0->n1; n1->n2; n2->n3; n0->n2; n0->n4; n4 }",
+  n_nodes: 5, n_drawn: 5, collapsed: false, groups: [],
+  nodes: ["x", "a", "b", "→y", "c"].map((id, i) => ({ key: `n${i}`, id, stages: /** @type {[number, number][]} */ ([[0, 2]]), width: 72, height: 36 })),
+};
+const graphviz = await Graphviz.load();
+const layout = readLayout(graphviz.layout(union.dot, /** @type {any} */ ("json0"), "dot"));
+const places = placeUnion(union, layout);
+const diff = buildScene(places, before, after, "diff", true);
+
+/** @param {import("../../../static/js/graph/scene.js").Scene} scene */
+const shown = (scene) => Object.fromEntries(scene.nodes.filter((each) => each.shown).map((each) => [each.id, each.status]));
+/** @param {import("../../../static/js/graph/scene.js").Scene} scene */
+const edges = (scene) => Object.fromEntries(scene.edges.filter((each) => each.shown).map((each) => [`${each.from}-${each.to}`, each.status]));
+
+test("Graphviz's places are turned to y downwards, in points, inside the drawing", () => {
+  const [x, a] = [layout.nodes.find((n) => n.key === "n0"), layout.nodes.find((n) => n.key === "n1")];
+  assert.ok(x && a);
+  assert.ok(x.y < a.y, "an input is above what reads it");
+  assert.deepEqual([x.w, x.h], [72, 36]);
+  for (const each of layout.nodes) {
+    assert.ok(each.x - each.w / 2 >= -0.01 && each.x + each.w / 2 <= layout.width + 0.01);
+    assert.ok(each.y - each.h / 2 >= -0.01 && each.y + each.h / 2 <= layout.height + 0.01);
+  }
+});
+
+test("an edge runs from its tail to its arrow's point", () => {
+  const edge = layout.edges.find((each) => each.from === "n0" && each.to === "n1");
+  assert.ok(edge?.tip);
+  assert.equal((edge.path.length - 2) % 6, 0);
+  assert.ok(edge.path[1] < edge.tip[1]);
+});
+
+test("changes show kept, added, changed and removed nodes together", () => {
+  assert.deepEqual(shown(diff), { x: "same", a: "removed", b: "changed", "→y": "same", c: "added" });
+  assert.deepEqual(edges(diff), { "n0-n1": "removed", "n1-n2": "removed", "n2-n3": "same", "n0-n2": "added", "n0-n4": "added" });
+});
+
+test("before shows what the pass will take, after what it left", () => {
+  assert.deepEqual(shown(buildScene(places, before, after, "before", true)), { x: "same", a: "removed", b: "changed", "→y": "same" });
+  assert.deepEqual(edges(buildScene(places, before, after, "before", true)), { "n0-n1": "removed", "n1-n2": "removed", "n2-n3": "same" });
+  assert.deepEqual(shown(buildScene(places, before, after, "after", true)), { x: "same", b: "changed", "→y": "same", c: "added" });
+});
+
+test("before, a changed node is still what it was", () => {
+  assert.equal(statesOfNodes({ before, after }, "before").get("b")?.node.op, "relu");
+  assert.equal(statesOfNodes({ before, after }, "diff").get("b")?.node.op, "fusion");
+});
+
+test("a survivor has the same place in every view and stage", () => {
+  const scenes = [diff, buildScene(places, before, after, "before", true), buildScene(places, null, before, "diff", true)];
+  for (const each of diff.nodes) {
+    for (const scene of scenes) {
+      const other = scene.byKey.get(each.key);
+      assert.deepEqual([other?.x, other?.y, other?.w, other?.h], [each.x, each.y, each.w, each.h]);
+    }
+  }
+});
+
+test("a pass that changed nothing, and the import, show no marks", () => {
+  for (const scene of [buildScene(places, after, after, "diff", false), buildScene(places, null, after, "diff", true)]) {
+    assert.deepEqual(shown(scene), { x: "same", b: "same", "→y": "same", c: "same" });
+    assert.ok(Object.values(edges(scene)).every((status) => status === "same"));
+  }
+});
+
+test("a fusion is labelled with the operators inside", () => {
+  const body = { nodes: [node("p", { kind: "input" }), node("q", { op: "conv" }), node("r", { op: "relu" })], edges: [], constants: [] };
+  const fused = { ...after, nodes: [node("b", { op: "fusion", regions: { body } })] };
+  assert.equal(buildScene(places, null, fused, "after", true).byKey.get("n2")?.label, "conv + relu");
+});
+
+test("a closed group stands for its members: shown while one is there, marked by what became of them", () => {
+  const grouped = placeUnion(
+    { ...union, nodes: union.nodes.filter((n) => !["a", "b"].includes(n.id)), groups: [{ key: "n1", label: "2 nodes", members: ["a", "b"], width: 72, height: 36 }] },
+    layout,
+  );
+  const scene = buildScene(grouped, before, after, "diff", true);
+  assert.deepEqual(scene.byKey.get("n1")?.ids, ["a", "b"]);
+  assert.equal(scene.byKey.get("n1")?.status, "changed");
+  assert.equal(buildScene(grouped, before, { ...after, nodes: [input], removed: ["a", "b", "→y"], edges: [] }, "diff", true).byKey.get("n1")?.status, "removed");
+  assert.equal(buildScene(grouped, null, { ...after, nodes: [input], edges: [] }, "after", true).byKey.get("n1")?.shown, false);
+});
+
+test("arrow keys follow the edges that are shown, and start at the top", () => {
+  assert.equal(walk(diff, "", "after"), "n0");
+  assert.equal(walk(diff, "n1", "after"), "n2");
+  assert.equal(walk(diff, "n2", "after"), "n3");
+  assert.equal(walk(diff, "n3", "after"), "n3");
+  assert.equal(walk(diff, "n3", "before"), "n2");
+  const only = buildScene(places, before, after, "after", true);
+  assert.equal(walk(only, "n2", "before"), "n0");
+});
+
+test("left and right lead to a neighbour on that side", () => {
+  const [x1, x4] = [diff.byKey.get("n1")?.x ?? 0, diff.byKey.get("n4")?.x ?? 0];
+  const [left, right] = x1 < x4 ? ["n1", "n4"] : ["n4", "n1"];
+  assert.equal(walk(diff, left, "right"), right);
+  assert.equal(walk(diff, right, "left"), left);
+});
+
+test("a point hits the node that is drawn there, and no hidden one", () => {
+  const a = diff.byKey.get("n1");
+  assert.ok(a);
+  assert.equal(nodeAt(diff, a)?.key, "n1");
+  assert.equal(nodeAt(buildScene(places, before, after, "after", true), a), null);
+  assert.equal(nodeAt(diff, { x: -500, y: 0 }), null);
+});
+
+test("search needs every word, looks at origins too, and only at what is shown", () => {
+  assert.deepEqual(searchNodes(diff, "FUSION f32"), ["n2"]);
+  assert.deepEqual(searchNodes(diff, "a").includes("n2"), true);
+  assert.deepEqual(searchNodes(diff, "fusion nothing"), []);
+  assert.deepEqual(searchNodes(diff, "  "), []);
+});
+
+test("the box around nodes holds them", () => {
+  const box = boxOfKeys(diff, ["n0", "n3"]);
+  assert.ok(box && box.h > 72);
+  assert.equal(boxOfKeys(diff, ["nobody"]), null);
+});
+
+const size = { width: 800, height: 600 };
+const close = (/** @type {{x: number, y: number}} */ p, /** @type {{x: number, y: number}} */ q) => assert.ok(Math.hypot(p.x - q.x, p.y - q.y) < 1e-6);
+
+test("screen and drawing are each other's inverse", () => {
+  const camera = { x: 40, y: -7, zoom: 0.3 };
+  close(toScreen(camera, size, toDrawing(camera, size, { x: 13, y: 550 })), { x: 13, y: 550 });
+});
+
+test("zooming holds the point under the pointer, also at its limits", () => {
+  const camera = { x: 40, y: -7, zoom: 0.3 };
+  for (const factor of [1.5, 0.5, 1e6, 1e-6]) {
+    const zoomed = zoomAt(camera, size, { x: 100, y: 80 }, factor);
+    close(toDrawing(zoomed, size, { x: 100, y: 80 }), toDrawing(camera, size, { x: 100, y: 80 }));
+  }
+});
+
+test("fit shows the whole box and enlarges nothing", () => {
+  const camera = fit({ x: 500, y: 1000, w: 1000, h: 2000 }, size);
+  const corner = toScreen(camera, size, { x: 0, y: 0 });
+  assert.ok(corner.x >= 0 && corner.y >= 0);
+  assert.equal(fit({ x: 0, y: 0, w: 10, h: 10 }, size).zoom, 1);
+});
+
+test("revealing moves the least: nothing for what is in view, to the edge for what is not", () => {
+  const camera = { x: 0, y: 0, zoom: 1 };
+  assert.deepEqual(reveal(camera, size, { x: 10, y: 10, w: 50, h: 20 }), camera);
+  const moved = reveal(camera, size, { x: 0, y: 1000, w: 50, h: 20 });
+  assert.equal(moved.x, 0);
+  const at = toScreen(moved, size, { x: 0, y: 1000 });
+  assert.ok(at.y > 500 && at.y < 600);
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { START, VERSION, fromFragment, toFragment, upgrade } from "../../static/js/url.js";
+
+/** @type {import("../../static/js/url.js").Place} */
+const FULL = {
+  screen: "walk",
+  model: "upload:9f86d0",
+  shapes: { "x=y": "1,3,224,224", "ids&more": "2" },
+  pipeline: "simplify{until=fixpoint},-fold_constants{max_growth=1.1},fuse",
+  job: "20261121-6f1c",
+  stage: 7,
+  view: "before",
+  selection: ["conv 1/a", "relu,1", "→ü&#="],
+  at: "h,2",
+  pane: "asm",
+  kernel: 3,
+  base: 0,
+  open: ["g3", "g7"],
+  camera: { x: 12.5, y: -3, zoom: 0.25 },
+};
+
+test("every part of a place survives the way through the URL", () => {
+  assert.deepEqual(fromFragment(toFragment(FULL)), FULL);
+  assert.deepEqual(fromFragment(`#${toFragment(FULL)}`), FULL);
+});
+
+test("the place at the start is only the version", () => {
+  assert.equal(toFragment(START), `v=${VERSION}`);
+  assert.deepEqual(fromFragment(""), START);
+});
+
+test("a fragment is made of characters that a link may hold", () => {
+  assert.match(toFragment(FULL), /^[\w\-.~!$&'()*+,;=:@/?%]*$/);
+});
+
+test("what cannot be read falls back to its default and harms nothing else", () => {
+  const place = fromFragment("v=1&view=sideways&stage=two&camera=1,2&kernel=9e9&shape=nothing&screen=walk&at=h");
+  assert.deepEqual(place, { ...START, screen: "walk", at: "h" });
+});
+
+test("a camera needs three numbers and a zoom above nothing", () => {
+  for (const bad of ["", "1,2,0", "1,2,-1", "1,NaN,1", "1,2,3,4", "a,b,c"]) assert.equal(fromFragment(`camera=${bad}`).camera, null, bad);
+  assert.deepEqual(fromFragment("camera=1,2,3").camera, { x: 1, y: 2, zoom: 3 });
+});
+
+test("unknown keys of a newer version are ignored", () => {
+  assert.deepEqual(fromFragment("v=99&future=1&stage=4"), { ...START, stage: 4 });
+});
+
+test("a fragment without a version is taken as the first one", () => {
+  assert.equal(upgrade(new URLSearchParams("stage=4")).get("v"), String(VERSION));
+});
+
+test("an origin selected twice is selected once", () => {
+  assert.deepEqual(fromFragment("select=a&select=a&select=b").selection, ["a", "b"]);
+});
