@@ -209,6 +209,14 @@ CODES: dict[str, Code] = {
         "An input has another element type than the model asks for.",
         "convert it with array.astype(...)",
     ),
+    "E-INPUT-FILE": Code(
+        "A file that should hold an input's array could not be read.",
+        "save it with numpy.save(path, array)",
+    ),
+    "E-INPUT-FILE": Code(
+        "A file that should hold an input's array could not be read.",
+        "save it with numpy.save(path, array)",
+    ),
     "E-SHAPE-OPEN": Code(
         "The model leaves dimensions open that this step needs to know.",
         'give them, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
@@ -222,6 +230,9 @@ CODES: dict[str, Code] = {
         "The pass has no such option, or not with this value.", "see its words"
     ),
     "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),
+    "E-OUTPUT-FILE": Code(
+        "A result could not be written.", "check the path, its permissions and the space left"
+    ),
     "E-TARGET-RUN": Code(
         "The program was made for another machine than this one.",
         'emit its code, or compile with target="host" to run it here',
@@ -234,6 +245,10 @@ CODES: dict[str, Code] = {
     "E-PLAN-INPUT": Code(
         "A planning problem has a negative size, an empty lifetime or a repeated id.",
         "correct the row that the message names",
+    ),
+    "E-PLAN-CAPACITY": Code(
+        "The plan needs more bytes than the capacity that was given.",
+        "try --planner search with a longer --time-limit, or give a larger capacity",
     ),
     # running
     "E-RUN-OPERATOR": Code(

@@ -1,0 +1,195 @@
+"""`bench`: time a model here and in other runtimes, in turns, in one process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+import compiler
+from compiler.cli.options import (
+    model_argument,
+    model_bytes,
+    named_shapes,
+    pipeline_options,
+    random_weights_option,
+    shape_option,
+)
+from compiler.cli.output import progress, report, reporting, seconds_text, table
+from compiler.cli.peers import load_peer
+from compiler.cli.timing import Ratio, Times, interleaved, pinned, ratio_of_minima
+from compiler.errors import CompileError
+from compiler.runtime.compare import compare, worst
+from compiler.runtime.inputs import random_inputs
+
+OURS = "compilarium"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What was measured. `errors` has the worst relative difference from each peer's results."""
+
+    model: str
+    shapes: Mapping[str, Sequence[int]]
+    threads: int
+    processor: int | None
+    compile_seconds: float
+    times: Mapping[str, Times]
+    ratios: Mapping[str, Ratio]
+    errors: Mapping[str, float]
+    versions: Mapping[str, str]
+    n_native: int
+    n_fallback: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The shape that `--json` prints. Units: seconds."""
+        return {
+            "ok": True,
+            "model": self.model,
+            "shapes": {k: list(v) for k, v in self.shapes.items()},
+            "threads": self.threads,
+            "processor": self.processor,
+            "compile_seconds": self.compile_seconds,
+            "n_native": self.n_native,
+            "n_fallback": self.n_fallback,
+            "programs": {
+                name: {
+                    "version": self.versions[name],
+                    "min_s": t.least,
+                    "median_s": t.middle,
+                    "n_rounds": len(t.seconds),
+                }
+                for name, t in self.times.items()
+            },
+            "ratios": {
+                name: {
+                    "of_minima": r.value,
+                    "low": r.low,
+                    "high": r.high,
+                    "relative_error": self.errors[name],
+                }
+                for name, r in self.ratios.items()
+            },
+        }
+
+
+def measure(
+    model: bytes | Path,
+    name: str,
+    *,
+    against: Sequence[str] = (),
+    pipeline: str = "default",
+    threads: int = 1,
+    precision: str = "f32",
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    seconds: float = 5.0,
+    seed: int = 0,
+    pin: bool = True,
+) -> Result:
+    """Compile a model and time it in turns with its peers, on the same random inputs.
+
+    Errors: as `compile`, and E-OPTION-VALUE for peers that cannot be used.
+    """
+    graph = compiler.load(model)
+    inputs = random_inputs(graph, seed, shapes)
+    given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
+    with pinned(pin and threads == 1) as processor:
+        program = compiler.compile(
+            graph,
+            pipeline=pipeline,
+            threads=threads,
+            precision=precision,
+            inputs=given,
+            trace=False,
+        )
+        peers = [load_peer(p, model, threads) for p in against]
+        outputs = program.run(inputs)
+        errors = {p.name: worst(compare(outputs, p.run(inputs))) for p in peers}
+        calls = {OURS: lambda: program.run(inputs)}
+        calls.update((p.name, lambda p=p: p.run(inputs)) for p in peers)
+        times = interleaved(calls, seconds)
+    return Result(
+        name,
+        given,
+        threads,
+        processor,
+        sum(s.seconds for s in program.stages),
+        times,
+        {p.name: ratio_of_minima(times[OURS], times[p.name]) for p in peers},
+        errors,
+        {OURS: compiler.__version__, **{p.name: p.version for p in peers}},
+        sum(k.native for k in program.kernels),
+        sum(not k.native for k in program.kernels),
+    )
+
+
+@click.command()
+@model_argument()
+@click.option("--against", default="", metavar="PEER,...", help="Other runtimes: onnxruntime.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1))
+@pipeline_options()
+@shape_option()
+@random_weights_option()
+@click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(min=0),
+              help="How long to measure.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@click.option("--pin/--no-pin", default=True, show_default=True,
+              help="Stay on one processor while one thread is measured.")  # fmt: skip
+@reporting
+def command(
+    model: Path,
+    against: str,
+    threads: int,
+    pipeline: str,
+    precision: str,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    weights_seed: int | None,
+    seconds: float,
+    seed: int,
+    pin: bool,
+) -> None:
+    """Time MODEL: rounds in turns with other runtimes, minima, medians, ratio with interval."""
+    peers = [p.strip() for p in against.split(",") if p.strip()]
+    if len(set(peers)) != len(peers):
+        raise CompileError("E-OPTION-VALUE", f"--against names a peer twice: {against}")
+    with progress(f"measuring {model.name}"):
+        result = measure(
+            model_bytes(model, weights_seed),
+            str(model),
+            against=peers,
+            pipeline=pipeline,
+            threads=threads,
+            precision=precision,
+            shapes=named_shapes(shapes),
+            seconds=seconds,
+            seed=seed,
+            pin=pin,
+        )
+    report(result.to_json(), lambda c: _show(c, result))
+
+
+def _show(console: Console, r: Result) -> None:
+    rows = []
+    for name, t in r.times.items():
+        ratio = r.ratios.get(name)
+        rows.append(
+            (
+                f"{name} {r.versions[name]}",
+                seconds_text(t.least),
+                seconds_text(t.middle),
+                len(t.seconds),
+                f"{ratio.value:.2f} ({ratio.low:.2f}-{ratio.high:.2f})" if ratio else "",
+                f"{r.errors[name]:.1e}" if ratio else "",
+            )
+        )
+    columns = ["program", ">minimum", ">median", ">rounds", ">ours / it", ">rel. error"]
+    console.print(table(columns, rows))
+    where = "" if r.processor is None else f", on processor {r.processor}"
+    console.print(
+        f"{r.model}: {r.n_native} native kernels, {r.n_fallback} fallbacks, {r.threads} thread"
+        f"{'s' if r.threads > 1 else ''}{where}; compiled in {r.compile_seconds:.2f} s"
+    )

@@ -1,0 +1,113 @@
+"""`compile`: show what a model becomes, at any level."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+import compiler
+from compiler.cli.options import (
+    load_model,
+    model_argument,
+    named_shapes,
+    pipeline_options,
+    random_weights_option,
+    shape_option,
+)
+from compiler.cli.output import (
+    bytes_text,
+    print_json,
+    progress,
+    report,
+    reporting,
+    seconds_text,
+    table,
+    wants_json,
+    write_output,
+)
+from compiler.cli.summary import program_json
+from compiler.errors import CompileError
+from compiler.runtime.emit import KINDS
+from compiler.runtime.program import Program
+
+
+@click.command()
+@model_argument()
+@pipeline_options()
+@click.option("--target", default="host", show_default=True, help="The machine to make code for.")
+@click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
+@shape_option()
+@random_weights_option()
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
+@reporting
+def command(
+    model: Path,
+    pipeline: str,
+    precision: str,
+    target: str,
+    kind: str | None,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    weights_seed: int | None,
+    output: Path | None,
+) -> None:
+    """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
+    if output is not None and kind is None:
+        raise CompileError("E-OPTION-VALUE", "-o needs to know what to write", hint="add --emit")
+    with progress(f"compiling {model.name}") as tell:
+        graph = load_model(model, weights_seed)
+        program = compiler.compile(
+            graph,
+            pipeline=pipeline,
+            target=target,
+            precision=precision,
+            inputs=named_shapes(shapes),
+            progress=tell,
+        )
+        emitted = program.emit(kind) if kind else None
+    if emitted is None:
+        report(program_json(program, str(model)), lambda c: _show(c, program, model.name))
+    elif output is not None:
+        write_output(output, emitted)
+        if wants_json():
+            print_json({"ok": True, "kind": kind, "output": str(output), "bytes": len(emitted)})
+    elif wants_json():
+        text = emitted if isinstance(emitted, str) else emitted.hex()
+        print_json({"ok": True, "kind": kind, "text": text})
+    else:
+        click.echo(emitted, nl=False)
+
+
+def _show(console: Console, program: Program, name: str) -> None:
+    trace = program.trace
+    if trace is not None:
+        rows = [
+            (
+                e.name,
+                "yes" if e.changed else "",
+                len(e.after.nodes),
+                sum(s.outcome == "applied" for s in e.steps),
+                sum(s.outcome == "declined" for s in e.steps),
+                seconds_text(e.seconds),
+            )
+            for e in trace.events
+        ]
+        columns = ["pass", "changed", ">nodes", ">applied", ">declined", ">time"]
+        console.print(table(columns, rows))
+    stages = ", ".join(f"{s.name} {seconds_text(s.seconds)}" for s in program.stages)
+    if program.is_open:
+        console.print(
+            f"{name}: dimensions are open; machine code is made at the first run. {stages}"
+        )
+        return
+    fallbacks = [k for k in program.kernels if not k.native]
+    for k in fallbacks:
+        console.print(f"fallback {k.name}: {k.because}")
+    memory = program.memory
+    n_native = len(program.kernels) - len(fallbacks)
+    console.print(
+        f"{name}: {n_native} native kernels, {len(fallbacks)} fallbacks, "
+        f"arena {bytes_text(memory.peak_bytes)} (at least {bytes_text(memory.lower_bound_bytes)}), "
+        f"weights {bytes_text(program.weight_bytes)}\n{stages}"
+    )

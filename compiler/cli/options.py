@@ -1,0 +1,119 @@
+"""Options that several commands share: models, shapes, pipelines, random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+class ShapeOption(click.ParamType):
+    """`x=1,3,224,224`: an input's name and its shape. `x=` is the shape of a single number."""
+
+    name = "NAME=D,D,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
+        """Name and shape."""
+        if isinstance(value, tuple):
+            return value  # type: ignore[return-value]
+        name, equals, dims = str(value).rpartition("=")
+        try:
+            if not equals or not name:
+                raise ValueError(value)
+            return name, tuple(int(d) for d in dims.split(",") if dims.strip())
+        except ValueError:
+            raise CompileError(
+                "E-OPTION-VALUE",
+                f"needed a shape such as x=1,3,224,224, got {value!r:.80}",
+            ) from None
+
+
+def model_argument() -> Decorator:
+    """The argument MODEL."""
+    return click.argument("model", type=click.Path(path_type=Path))
+
+
+def shape_option() -> Decorator:
+    """`--shape`, several times."""
+    return click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        type=ShapeOption(),
+        help="Shape of an input whose dimensions the model leaves open.",
+    )
+
+
+def pipeline_options() -> Decorator:
+    """`--pipeline` and `--precision`."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option(
+            "--precision",
+            default="f32",
+            show_default=True,
+            type=click.Choice(["f32", "fast", "bf16", "int8"]),
+            help="Accuracy of the arithmetic.",
+        )(command)
+        return click.option(
+            "--pipeline",
+            default="default",
+            show_default=True,
+            help="A preset, or passes with options: simplify,fold_constants{max_growth=1.1},fuse.",
+        )(command)
+
+    return add
+
+
+def random_weights_option() -> Decorator:
+    """`--random-weights SEED`."""
+    return click.option(
+        "--random-weights",
+        "weights_seed",
+        type=int,
+        default=None,
+        metavar="SEED",
+        help="Replace weights that are one number throughout by random ones.",
+    )
+
+
+def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
+    """The shapes by name. Errors: E-OPTION-VALUE for a name given twice."""
+    found: Shapes = {}
+    for name, shape in pairs:
+        if name in found:
+            raise CompileError("E-OPTION-VALUE", f"--shape gives {name!r} twice")
+        found[name] = shape
+    return found
+
+
+def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
+    """The model to read: the file itself, or its bytes with random weights.
+
+    Errors: what reading the file raises.
+    """
+    if weights_seed is None:
+        return path
+    from compiler.frontend import load
+    from compiler.frontend.random_weights import random_weights
+
+    load(path)  # says what is wrong with the file before anything is made of it
+    return random_weights(path, weights_seed)
+
+
+def load_model(path: Path, weights_seed: int | None = None) -> Graph:
+    """The graph of a model file. Errors: E-MODEL-*."""
+    from compiler.frontend import load
+
+    return load(model_bytes(path, weights_seed))

@@ -1,0 +1,127 @@
+"""What commands print: JSON for programs, tables for people, progress on the error stream."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from compiler.errors import CompileError
+from compiler.trace import Event
+
+_JSON = "compilarium.json"
+
+
+def reporting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the option `--json`; it asks `wants_json` what to print."""
+    return click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        callback=_note_json,
+        is_eager=True,
+        help="Print JSON instead of a table.",
+    )(command)
+
+
+def _note_json(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta[_JSON] = value
+
+
+def wants_json(ctx: click.Context | None = None) -> bool:
+    """Whether `--json` was given."""
+    return bool((ctx or click.get_current_context()).meta.get(_JSON, False))
+
+
+def print_json(data: Any) -> None:
+    """One JSON document; numbers that JSON lacks (NaN, infinities) become null."""
+    click.echo(json.dumps(_plain(data), ensure_ascii=False, indent=2))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def report(data: Any, show: Callable[[Console], None]) -> None:
+    """Print the data as JSON if that was asked for, else call `show` with a console."""
+    if wants_json():
+        print_json(data)
+    else:
+        show(console())
+
+
+def console() -> Console:
+    """A console on the standard output; as wide as needed when that is no terminal."""
+    made = Console(highlight=False, emoji=False, markup=False)
+    return (
+        made if made.is_terminal else Console(highlight=False, emoji=False, markup=False, width=160)
+    )
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str = "") -> Table:
+    """A table; columns whose name starts with `>` are aligned to the right."""
+    made = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
+    for c in columns:
+        made.add_column(c.removeprefix(">"), justify="right" if c.startswith(">") else "left")
+    for row in rows:
+        made.add_row(*map(str, row))
+    return made
+
+
+Progress = Callable[[str, Event | None], None]
+
+
+@contextmanager
+def progress(what: str) -> Generator[Progress]:
+    """A line on the error stream that says what is being done, where that is a terminal."""
+    stream = Console(stderr=True, highlight=False, emoji=False, markup=False)
+    if not stream.is_terminal:
+        yield lambda step, event: None
+        return
+    with stream.status(what) as status:
+
+        def tell(step: str, event: Event | None) -> None:
+            status.update(f"{what}: {step}")
+
+        yield tell
+
+
+def write_output(path: Path, data: str | bytes) -> None:
+    """Write a file. Errors: E-OUTPUT-FILE."""
+    try:
+        if isinstance(data, bytes):
+            path.write_bytes(data)
+        else:
+            path.write_text(data, encoding="utf-8")
+    except OSError as e:
+        raise CompileError("E-OUTPUT-FILE", f"{path}: {e.strerror or e}") from e
+
+
+def bytes_text(n: float) -> str:
+    """A number of bytes for people: `1.2 MB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n < 1000 or unit == "GB":
+            return f"{n:.0f} {unit}" if unit == "B" else f"{n:.1f} {unit}"
+        n /= 1000
+    raise AssertionError("the last unit takes everything")
+
+
+def seconds_text(s: float) -> str:
+    """A time for people, with three digits: `1.23 ms`."""
+    if s >= 1:
+        return f"{s:.2f} s"
+    return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.3g} us"

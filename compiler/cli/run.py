@@ -1,0 +1,156 @@
+"""`run`: compile a model and run it once on given or random inputs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+
+import compiler
+from compiler.cli.options import (
+    load_model,
+    model_argument,
+    named_shapes,
+    pipeline_options,
+    random_weights_option,
+    shape_option,
+)
+from compiler.cli.output import progress, report, reporting, seconds_text, table, write_output
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.runtime.inputs import random_inputs
+
+
+@click.command()
+@model_argument()
+@click.option("--input", "files", multiple=True, metavar="NAME=FILE.npy", help="An input's array.")
+@click.option("--random", "seed", type=int, default=None, metavar="SEED",
+              help="Random numbers for inputs that are not given.")  # fmt: skip
+@shape_option()
+@pipeline_options()
+@random_weights_option()
+@click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
+              help="Write every output there as NAME.npy.")  # fmt: skip
+@reporting
+def command(
+    model: Path,
+    files: tuple[str, ...],
+    seed: int | None,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    pipeline: str,
+    precision: str,
+    weights_seed: int | None,
+    output_dir: Path | None,
+) -> None:
+    """Run MODEL once and show its outputs."""
+    with progress(f"running {model.name}") as tell:
+        graph = load_model(model, weights_seed)
+        inputs = read_inputs(graph, files, seed, named_shapes(shapes))
+        program = compiler.compile(
+            graph, pipeline=pipeline, precision=precision, trace=False, progress=tell
+        )
+        start = perf_counter()
+        outputs = program.run(inputs)
+        seconds = perf_counter() - start
+    written = _write(outputs, output_dir) if output_dir else {}
+    data = {
+        "ok": True,
+        "model": str(model),
+        "seconds": seconds,
+        "n_native": sum(k.native for k in program.kernels),
+        "n_fallback": sum(not k.native for k in program.kernels),
+        "outputs": {name: _facts(value, written.get(name)) for name, value in outputs.items()},
+    }
+    report(data, lambda c: _show(c, data))
+
+
+def read_inputs(
+    graph: Graph, files: tuple[str, ...], seed: int | None, shapes: dict[str, tuple[int, ...]]
+) -> dict[str, Any]:
+    """The inputs from `NAME=FILE` texts, the others random when there is a seed.
+
+    Errors: E-INPUT-NAME, E-INPUT-FILE.
+    """
+    found: dict[str, Any] = {}
+    names = {v.name for v in graph.inputs}
+    for text in files:
+        name, equals, path = text.partition("=")
+        while equals and name not in names and "=" in path:
+            # Names of inputs may hold "=" themselves.
+            more, _, path = path.partition("=")
+            name = f"{name}={more}"
+        if not equals:
+            raise CompileError("E-OPTION-VALUE", f"needed NAME=FILE.npy, got {text[:80]!r}")
+        if name not in names:
+            raise CompileError(
+                "E-INPUT-NAME", f"no input is named {name!r}; inputs: {', '.join(names) or 'none'}"
+            )
+        found[name] = _read_array(Path(path))
+    if seed is None:
+        return found
+    known = {k: a.shape for k, a in found.items()}
+    return {**random_inputs(graph, seed, {**known, **shapes}), **found}
+
+
+def _read_array(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as e:
+        raise CompileError("E-INPUT-FILE", f"{path}: {e}") from e
+
+
+def _write(outputs: dict[str, Any], directory: Path) -> dict[str, str]:
+    """Write arrays as .npy files under names that every system takes; which file holds what."""
+    import io
+
+    written: dict[str, str] = {}
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise CompileError("E-OUTPUT-FILE", f"{directory}: {e.strerror or e}") from e
+    for name, value in outputs.items():
+        base = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "output"
+        parts = value if isinstance(value, list) else [value]
+        for i, part in enumerate(parts):
+            file = f"{base}_{i}.npy" if isinstance(value, list) else f"{base}.npy"
+            while str(directory / file) in written.values():
+                file = f"{file.removesuffix('.npy')}_.npy"
+            array = np.asarray(part)
+            buffer = io.BytesIO()
+            np.save(buffer, array.astype(np.str_) if array.dtype == np.object_ else array)
+            write_output(directory / file, buffer.getvalue())
+            written[name] = str(directory / file)
+    return written
+
+
+def _facts(value: Any, file: str | None) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"length": len(value), "file": file}
+    array = np.asarray(value)
+    facts: dict[str, Any] = {"shape": list(array.shape), "dtype": str(array.dtype), "file": file}
+    if array.dtype.kind in "fiub" and array.size:
+        numbers = array.astype(np.float64)
+        facts |= {
+            "min": float(numbers.min()),
+            "mean": float(numbers.mean()),
+            "max": float(numbers.max()),
+        }
+    return facts
+
+
+def _show(console: Console, data: dict[str, Any]) -> None:
+    rows = []
+    for name, facts in data["outputs"].items():
+        kind = f"{facts.get('dtype', 'list')}{facts.get('shape', '')}"
+        numbers = [f"{facts[k]:.6g}" if k in facts else "" for k in ("min", "mean", "max")]
+        rows.append((name, kind, *numbers, facts["file"] or ""))
+    console.print(table(["output", "type", ">min", ">mean", ">max", "file"], rows))
+    console.print(
+        f"{data['n_native']} native kernels, {data['n_fallback']} fallbacks, "
+        f"one run in {seconds_text(data['seconds'])}"
+    )

@@ -1,0 +1,135 @@
+"""Programs and graphs as JSON for `compile --json`, `run --json` and `inspect --json`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+from compiler.memory.lifetimes import Step, join_lifetimes
+from compiler.memory.plan import plan_memory
+from compiler.runtime.kernels import node_cost
+from compiler.runtime.program import Program
+from compiler.runtime.select import in_memory, view_source
+
+
+def program_json(program: Program, model: str) -> dict[str, Any]:
+    """What a compilation gave. Units: seconds, bytes, operations."""
+    trace = program.trace
+    memory = program.memory
+    return {
+        "ok": True,
+        "model": model,
+        "target": program.target.name,
+        "is_open": program.is_open,
+        "inputs": {v.name: str(v.type) for v in program.source.inputs},
+        "outputs": {v.name: str(v.type) for v in program.source.outputs},
+        "stages": [{"name": s.name, "seconds": s.seconds} for s in program.stages],
+        "passes": [
+            {
+                "name": e.name,
+                "changed": e.changed,
+                "seconds": e.seconds,
+                "n_nodes": len(e.after.nodes),
+                "n_applied": sum(s.outcome == "applied" for s in e.steps),
+                "n_declined": sum(s.outcome == "declined" for s in e.steps),
+            }
+            for e in (trace.events if trace else ())
+        ],
+        "kernels": [
+            {
+                "name": k.name,
+                "native": k.native,
+                "because": k.because,
+                "origins": list(k.origins),
+                "function": k.symbol,
+                "flops": k.flops,
+                "bytes_read": k.bytes_read,
+                "bytes_written": k.bytes_written,
+            }
+            for k in program.kernels
+        ],
+        "memory": {
+            "peak_bytes": memory.peak_bytes,
+            "lower_bound_bytes": memory.lower_bound_bytes,
+            "n_buffers": len(memory.buffers),
+        },
+        "weight_bytes": program.weight_bytes,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a model is made of and what one run of it takes, node by node and unoptimised.
+
+    `macs`, `flops`, `peak_bytes` and `intensity` are None where dimensions are open. `peak_bytes`
+    is that of a planned arena for the activations; intensity is operations per byte that the nodes
+    read and write.
+    """
+
+    operators: Mapping[str, int]
+    n_nodes: int
+    n_parameters: int
+    constant_bytes: int
+    macs: int | None
+    flops: int | None
+    bytes_moved: int | None
+    peak_bytes: int | None
+
+    @property
+    def intensity(self) -> float | None:
+        """Operations per byte."""
+        if self.flops is None or not self.bytes_moved:
+            return None
+        return self.flops / self.bytes_moved
+
+
+def graph_facts(graph: Graph) -> Facts:
+    """The facts about a graph as it stands."""
+    operators = Counter(n.op for n in all_nodes(graph))
+    weights = [c.type for c in graph.constants.values()]
+    n_parameters = sum(t.n_elements for t in weights if t.dtype.is_float)
+    stored = sum(t.nbytes for t in weights)
+    common = dict(operators.most_common()), len(graph.nodes), n_parameters, stored
+    if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
+        return Facts(*common, None, None, None, None)
+    costs = [(n, node_cost(n, graph.types)) for n in graph.nodes if view_source(n, graph) is None]
+    flops = sum(c.flops for _, c in costs)
+    return Facts(
+        *common,
+        sum(c.flops // 2 for n, c in costs if _is_contraction(n)),
+        flops,
+        sum(c.bytes_read + c.bytes_written for _, c in costs),
+        _peak_bytes(graph),
+    )
+
+
+def _is_contraction(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return operator is not None and operator.kind == "contraction"
+
+
+def _peak_bytes(graph: Graph) -> int:
+    """Bytes of an arena for all activations of the graph, run node by node."""
+    sources = {n.output: view_source(n, graph) for n in graph.nodes}
+    inputs = {v.name for v in graph.inputs}
+    views = {v: s for v, s in sources.items() if s is not None and s not in inputs}
+    launched = [n for n in graph.nodes if n.output not in views]
+    sizes = {
+        v.name: v.type.nbytes
+        for n in launched
+        for v in n.values()
+        if isinstance(v.type, TensorType)
+    }
+    steps = [
+        Step(tuple(r for r in n.reads if r in sizes or r in views), tuple(filter(None, n.outputs)))
+        for n in launched
+    ]
+    steps.append(
+        Step(tuple(r.value for r in graph.results if r.value in sizes or r.value in views))
+    )
+    return plan_memory(join_lifetimes(steps, sizes, views).buffers).peak_bytes

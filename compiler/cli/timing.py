@@ -1,0 +1,106 @@
+"""Fair comparison of programs: rounds in turns in one process, minima, and an interval."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+Call = Callable[[], object]
+
+RESAMPLES = 2000
+WARM_UP_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The rounds of one program. Units: seconds of one call."""
+
+    seconds: tuple[float, ...]
+
+    @property
+    def least(self) -> float:
+        """The fastest round: what the machine can do when nothing disturbs it."""
+        return min(self.seconds)
+
+    @property
+    def middle(self) -> float:
+        """The median round."""
+        return median(self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """How much longer one program takes than another; `low`..`high` holds 95 % of resamples."""
+
+    value: float
+    low: float
+    high: float
+
+
+def interleaved(
+    calls: Mapping[str, Call], seconds: float, min_rounds: int = 10
+) -> dict[str, Times]:
+    """Time all programs in turns until the time is up, each at least `min_rounds` times.
+
+    The order changes from round to round, so that a disturbance of the machine meets all of them. A
+    call that is not timed goes before each timed one: what is measured is a program in use, and not
+    how much of its data the other one has driven out of the caches.
+    """
+    for call in calls.values():
+        _warm_up(call)
+    taken: dict[str, list[float]] = {name: [] for name in calls}
+    order = list(calls)
+    end = perf_counter() + seconds
+    while len(taken[order[0]]) < min_rounds or perf_counter() < end:
+        for name in order:
+            calls[name]()
+            start = perf_counter()
+            calls[name]()
+            taken[name].append(perf_counter() - start)
+        order = order[1:] + order[:1]
+    return {name: Times(tuple(t)) for name, t in taken.items()}
+
+
+def _warm_up(call: Call) -> None:
+    end = perf_counter() + WARM_UP_S
+    call()
+    while perf_counter() < end:
+        call()
+
+
+def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
+    """Our least time over theirs, with a bootstrap interval over the rounds.
+
+    Source: percentile bootstrap, Efron and Tibshirani 1993, chapter 13.
+    """
+    chance = np.random.default_rng(seed)
+    a, b = np.array(ours.seconds), np.array(theirs.seconds)
+    picks_a = chance.integers(0, len(a), (RESAMPLES, len(a)))
+    picks_b = chance.integers(0, len(b), (RESAMPLES, len(b)))
+    ratios = a[picks_a].min(axis=1) / b[picks_b].min(axis=1)
+    low, high = np.percentile(ratios, [2.5, 97.5])
+    return Ratio(ours.least / theirs.least, float(low), float(high))
+
+
+@contextmanager
+def pinned(wanted: bool = True) -> Generator[int | None]:
+    """Keep this thread on one processor, the last it may use, so that it does not wander.
+
+    Gives the processor's number; None where the system cannot do it.
+    """
+    if not wanted or not hasattr(os, "sched_setaffinity"):
+        yield None
+        return
+    before = os.sched_getaffinity(0)
+    chosen = max(before)
+    os.sched_setaffinity(0, {chosen})
+    try:
+        yield chosen
+    finally:
+        os.sched_setaffinity(0, before)

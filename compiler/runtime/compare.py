@@ -1,0 +1,86 @@
+"""How far results are from what they should be, relative to the scale of each output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One output compared. `scale` is the largest magnitude that was expected.
+
+    `relative_error` is `max_abs_error / scale`, the error itself where zeros were expected;
+    infinite when shapes, types, or the places of NaN and infinities differ.
+    """
+
+    name: str
+    max_abs_error: float
+    scale: float
+    relative_error: float
+    note: str = ""
+
+
+TOLERANCE = 1e-4
+"""Relative error that f32 programs may have: roundings of long sums in another order."""
+
+
+def compare(made: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """One difference for every expected output."""
+    return tuple(
+        difference(name, made[name], value)
+        if name in made
+        else Difference(name, np.inf, 0.0, np.inf, "missing")
+        for name, value in expected.items()
+    )
+
+
+def worst(differences: tuple[Difference, ...]) -> float:
+    """The largest relative error; 0 for no outputs."""
+    return max((d.relative_error for d in differences), default=0.0)
+
+
+def difference(name: str, made: Any, expected: Any) -> Difference:
+    """One output compared: arrays by elements, sequences by their worst element."""
+    if isinstance(expected, list | tuple):
+        return _of_sequences(name, made, expected)
+    if expected is None or made is None:
+        return _verdict(name, made is expected, "one is absent")
+    if isinstance(expected, dict):
+        return _verdict(name, made == expected, "maps differ")
+    a, b = np.asarray(made), np.asarray(expected)
+    if a.shape != b.shape:
+        return _verdict(name, False, f"shape {list(a.shape)} instead of {list(b.shape)}")
+    if a.dtype.kind in "OUST" or b.dtype.kind in "OUST":
+        return _verdict(name, a.tolist() == b.tolist(), "texts differ")
+    if a.dtype != b.dtype:
+        return _verdict(name, False, f"element type {a.dtype} instead of {b.dtype}")
+    return _of_numbers(name, a, b)
+
+
+def _of_sequences(name: str, made: Any, expected: list[Any] | tuple[Any, ...]) -> Difference:
+    if not isinstance(made, list | tuple) or len(made) != len(expected):
+        return _verdict(name, False, "the sequences differ in length")
+    parts = [difference(name, a, b) for a, b in zip(made, expected, strict=True)]
+    return max(parts, key=lambda d: d.relative_error, default=Difference(name, 0.0, 0.0, 0.0))
+
+
+def _verdict(name: str, same: bool, note: str) -> Difference:
+    return Difference(name, 0.0, 0.0, 0.0) if same else Difference(name, np.inf, 0.0, np.inf, note)
+
+
+def _of_numbers(name: str, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Difference:
+    kind = np.complex128 if b.dtype.kind == "c" else np.float64
+    wide_a, wide_b = a.astype(kind), b.astype(kind)
+    finite = np.isfinite(wide_b)
+    same_odd = np.array_equal(wide_a[~finite], wide_b[~finite], equal_nan=True)
+    if not same_odd or not np.isfinite(wide_a[finite]).all():
+        return _verdict(name, False, "NaN or infinity in other places")
+    if not finite.any():
+        return Difference(name, 0.0, 0.0, 0.0)
+    error = float(np.abs(wide_a[finite] - wide_b[finite]).max())
+    scale = float(np.abs(wide_b[finite]).max())
+    return Difference(name, error, scale, error / scale if scale else error)
