@@ -14,7 +14,7 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Result, Value, names_inside
-from compiler.ir.infer import Facts
+from compiler.ir.infer import Facts, node_types
 from compiler.ir.operator import Array, Call, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
@@ -104,7 +104,30 @@ class Editor:
             self._known_done = True
         return self._facts.known.get(value)
 
+    @property
+    def facts(self) -> Facts:
+        """Types and known elements so far: what a region inside sees of its surroundings."""
+        self.known("")
+        return self._facts
+
+    def defines(self, value: str) -> bool:
+        """Whether a value is this graph's own, rather than one of the graph around it."""
+        if value in self._producer or value in self.constants:
+            return True
+        return any(v.name == value for v in self.inputs)
+
+    def infer(self, node: Node) -> tuple[Type, ...]:
+        """The types that a node not yet added would give. Errors: what its type rule raises."""
+        types, known = self.facts.operands(node)
+        return node_types(node, types, known)[: len(node.outputs)]
+
     # Changing
+
+    def add_input(self, value: Value) -> None:
+        """Add an input of the graph; its name must be new."""
+        self.inputs.append(value)
+        self._names.add(value.name)
+        self._facts.types[value.name] = value.type
 
     def fresh(self, hint: str) -> str:
         """A name that is not taken, equal to the hint where possible."""

@@ -178,3 +178,12 @@ def _fill_list(proto: Any, values: tuple[Any, ...], schema: Any) -> None:
 
 def _bytes(value: str | bytes) -> bytes:
     return value if isinstance(value, bytes) else value.encode()
+
+
+def has_reference(op_type: str, domain: str) -> bool:
+    """Whether onnx.reference computes an operator for which the package has no schema."""
+    if domain != "experimental":
+        return False
+    from onnx.reference.ops import experimental
+
+    return hasattr(experimental, f"op_{op_type.lower()}")

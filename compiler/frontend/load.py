@@ -1,0 +1,112 @@
+"""Opening a model: bytes checked, parsed without its large weights, and made a graph."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from typing import Any
+
+import compiler.ops
+from compiler.errors import CompileError, Where, require
+from compiler.frontend.importer import import_model
+from compiler.frontend.limits import Limits
+from compiler.frontend.tensors import TensorReader
+from compiler.frontend.wire import Tokens, scan, without_cuts
+from compiler.ir.graph import Graph
+
+MAPPED_BYTES = 64 << 20
+"""Larger files are mapped instead of read: most of their bytes are weights nobody looks at yet."""
+
+assert compiler.ops.__doc__, "importing the operators registers them"
+
+
+def load(source: str | os.PathLike[str] | bytes, limits: Limits = Limits()) -> Graph:
+    """The graph of an ONNX model: a file, or its bytes.
+
+    Large weights stay in the file and are read when needed; no other file is ever opened.
+    Errors: E-MODEL-*, each with the place in the model and what to do about it.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _load(bytes(source), None, limits)
+    path = os.path.abspath(os.fspath(source))
+    name = os.path.basename(path)
+    try:
+        return _load(_contents(path, limits), path, limits)
+    except CompileError as e:
+        where = Where(name, e.where.line, e.where.column, e.where.length, e.where.node)
+        raise CompileError(
+            e.code, e.message, where=where, notes=e.notes, hint=e.hint
+        ) from e.__cause__
+
+
+def _contents(path: str, limits: Limits) -> Any:
+    """The bytes of a regular file. Errors: E-MODEL-FILE, E-MODEL-SIZE."""
+    try:
+        status = os.stat(path)
+        # A pipe or a device could block for ever, or never end.
+        require(stat.S_ISREG(status.st_mode), "E-MODEL-FILE", f"{path!r} is no file")
+        limits.check("bytes", status.st_size, limits.file_bytes)
+        with open(path, "rb") as f:
+            if status.st_size > MAPPED_BYTES:
+                return memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
+            return f.read(limits.file_bytes + 1)
+    except (OSError, ValueError) as e:
+        raise CompileError("E-MODEL-FILE", f"{path!r}: {getattr(e, 'strerror', None) or e}") from e
+
+
+def _load(data: Any, path: str | None, limits: Limits) -> Graph:
+    limits.check("bytes", len(data), limits.file_bytes)
+    require(len(data) > 0, "E-MODEL-EMPTY", "the file is empty")
+    _check_kind(bytes(data[:64]))
+    found = scan(data, limits)
+    tokens = Tokens(found.cuts)
+    model = _parsed(without_cuts(data, found.cuts, tokens))
+    _check_version(model)
+    return import_model(model, TensorReader(data, path, tokens, limits), limits)
+
+
+_OTHER_KINDS = (
+    (b"\x1f\x8b", "gzip", "unpack it first"),
+    (b"PK\x03\x04", "zip", "unpack it first"),
+    (b"\x89HDF", "HDF5", "convert the model to ONNX"),
+    (b"\x80\x02", "pickle", "export the model as ONNX"),
+)
+
+
+def _check_kind(head: bytes) -> None:
+    """Refuse at once what is plainly something else. Errors: E-MODEL-PROTOBUF."""
+    for magic, kind, hint in _OTHER_KINDS:
+        if head.startswith(magic):
+            raise CompileError("E-MODEL-PROTOBUF", f"this is a {kind} file, not ONNX", hint=hint)
+    if head[4:8] == b"ORTM":
+        raise CompileError("E-MODEL-PROTOBUF", "this is a model in ORT's own format, not ONNX")
+    if len(head) > 3 and all(32 <= b < 127 or b in b"\t\r\n" for b in head):
+        raise CompileError(
+            "E-MODEL-PROTOBUF",
+            f"this is text, beginning with {head[:24].decode('ascii')!r}",
+            hint="save the model as binary .onnx, not as text or JSON",
+        )
+
+
+def _parsed(data: bytes) -> Any:
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        return onnx.ModelProto.FromString(data)
+    except (DecodeError, UnicodeDecodeError) as e:
+        raise CompileError("E-MODEL-PROTOBUF", f"the message could not be parsed: {e}") from e
+
+
+def _check_version(model: Any) -> None:
+    import onnx
+
+    require(model.HasField("graph"), "E-MODEL-INVALID", "the message has no graph")
+    require(
+        model.ir_version <= onnx.IR_VERSION,
+        "E-MODEL-OPSET",
+        f"the file has IR version {model.ir_version}, the newest that can be read is "
+        f"{onnx.IR_VERSION}",
+    )
+    require(model.ir_version >= 1, "E-MODEL-INVALID", "the file states no IR version")

@@ -1,0 +1,106 @@
+"""Putting a graph's nodes into an order in which each value is defined before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from compiler.errors import CompileError, Where
+
+
+def in_order(
+    nodes: Sequence[Any], is_defined: Callable[[str], bool], names: Sequence[str]
+) -> list[int]:
+    """Positions of the nodes in a stable topological order; the given one where it is one.
+
+    `is_defined` says whether a name has a value before any node runs; `names` label the nodes.
+    Errors: E-MODEL-NAME for a value defined twice or nowhere, E-MODEL-CYCLE.
+    """
+    producer: dict[str, int] = {}
+    for i, node in enumerate(nodes):
+        for output in filter(None, node.output):
+            if output in producer:
+                raise CompileError(
+                    "E-MODEL-NAME",
+                    f"{output!r} is defined twice, by {names[producer[output]]!r} as well",
+                    where=Where(node=names[i]),
+                )
+            producer[output] = i
+    needs = [_needs(node, i, producer, is_defined, names) for i, node in enumerate(nodes)]
+    if all(p < i for i, found in enumerate(needs) for p in found):
+        return list(range(len(nodes)))
+    return _sorted(needs, names)
+
+
+def _needs(
+    node: Any,
+    i: int,
+    producer: dict[str, int],
+    is_defined: Callable[[str], bool],
+    names: Sequence[str],
+) -> list[int]:
+    """Positions of the nodes whose outputs a node reads."""
+    found: list[int] = []
+    for name in reads(node):
+        if name in producer:
+            found.append(producer[name])
+        elif not is_defined(name):
+            raise CompileError(
+                "E-MODEL-NAME",
+                f"{name!r} is read but defined nowhere",
+                where=Where(node=names[i]),
+            )
+    return found
+
+
+def _sorted(needs: list[list[int]], names: Sequence[str]) -> list[int]:
+    done: dict[int, None] = {}
+    open_: set[int] = set()
+    for root in range(len(needs)):
+        stack = [root]
+        while stack:
+            i = stack[-1]
+            if i in done:
+                stack.pop()
+                continue
+            missing = [p for p in needs[i] if p not in done]
+            if not missing:
+                done[i] = None
+                stack.pop()
+                continue
+            if i in open_:
+                raise CompileError(
+                    "E-MODEL-CYCLE",
+                    f"{names[i]!r} depends on its own output",
+                    where=Where(node=names[i]),
+                )
+            open_.add(i)
+            stack.extend(reversed(missing))
+    return list(done)
+
+
+def reads(node: Any) -> Iterator[str]:
+    """Every name a node depends on: its operands, and what its subgraphs capture."""
+    yield from filter(None, node.input)
+    for g in subgraphs(node):
+        yield from captured(g)
+
+
+def subgraphs(node: Any) -> Iterator[Any]:
+    """The graphs among a node's attributes."""
+    for a in node.attribute:
+        if a.HasField("g"):
+            yield a.g
+        yield from a.graphs
+
+
+def captured(graph: Any) -> dict[str, None]:
+    """Names that a subgraph reads from the graph around it."""
+    defined = {v.name for v in graph.input} | {t.name for t in graph.initializer}
+    defined |= {t.values.name for t in graph.sparse_initializer}
+    defined |= {o for n in graph.node for o in n.output}
+    free: dict[str, None] = {}
+    for node in graph.node:
+        free.update((name, None) for name in reads(node) if name not in defined)
+    free.update((v.name, None) for v in graph.output if v.name not in defined)
+    return free

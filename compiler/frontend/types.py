@@ -1,0 +1,106 @@
+"""Declared types of values, and names of open sizes made into words."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from dataclasses import replace
+from typing import Any
+
+from compiler.errors import require
+from compiler.frontend.limits import Limits
+from compiler.ir.affine import Affine, symbol
+from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type
+from compiler.ops import protos
+from compiler.ops.dims import identifier
+
+
+class DimNames:
+    """Sizes as a model writes them: numbers, names, or nothing at all.
+
+    Equal names are equal sizes all over a model. A size without a name gets one of its own, made
+    from the value's name and the axis.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._words: dict[str, str] = {}
+        self._taken: set[str] = set()
+        self.declared: set[str] = set()
+        """Symbols of the graph's inputs: those that a caller decides."""
+
+    def reader(self, base: str) -> protos.DimReader:
+        """Reads the sizes of the value with this name. Errors: E-MODEL-SIZE."""
+        return lambda dim, position: self._read(dim, base, position)
+
+    def _read(self, dim: Any, base: str, position: int) -> Dim:
+        if dim.HasField("dim_value") and dim.dim_value >= 0:
+            self._limits.check("the size of an axis", dim.dim_value, self._limits.dim)
+            return int(dim.dim_value)
+        name = dim.dim_param if dim.HasField("dim_param") else ""
+        # "?", "-1" and the like stand for no name.
+        if not re.search(r"[^\W\d_]", name, re.ASCII) or name == "None":
+            return symbol(self._fresh(f"{identifier(base)}_d{position}"))
+        if name not in self._words:
+            self._words[name] = self._fresh(identifier(name))
+        return symbol(self._words[name])
+
+    def _fresh(self, word: str) -> str:
+        word = f"{word}_" if keyword.iskeyword(word) else word
+        name, i = word, 1
+        while name in self._taken:
+            i += 1
+            name = f"{word}_{i}"
+        self._taken.add(name)
+        return name
+
+    def type(self, proto: Any, base: str) -> Type:
+        """A declared type. Errors: E-MODEL-TYPE, E-MODEL-SIZE."""
+        t = protos.from_type_proto(proto, self.reader(base))
+        if isinstance(t, TensorType) and t.shape is not None:
+            self._limits.check("axes", len(t.shape), self._limits.rank)
+        return t
+
+    def input_type(self, proto: Any, base: str) -> Type:
+        """The declared type of a graph input; its symbols count as given by the caller."""
+        require(bool(proto.WhichOneof("value")), "E-MODEL-TYPE", f"the input {base!r} has no type")
+        if proto.WhichOneof("value") == "tensor_type":
+            stated = proto.tensor_type.elem_type != 0
+            require(stated, "E-MODEL-TYPE", f"the input {base!r} has no element type")
+        t = self.type(proto, base)
+        if isinstance(t, TensorType):
+            for d in t.shape or ():
+                if isinstance(d, Affine):
+                    self.declared.add(str(d))
+        return t
+
+
+def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
+    """Our inferred type, with what it leaves open taken from the model's own record.
+
+    Sizes that depend on the inputs' sizes stay: a record may have been made for other inputs.
+    """
+    if isinstance(ours, OpaqueType):
+        return dims.type(proto, base)
+    if isinstance(ours, SequenceType) and isinstance(ours.element, OpaqueType):
+        stated = dims.type(proto, base)
+        return stated if isinstance(stated, SequenceType) else ours
+    if not isinstance(ours, TensorType) or proto.WhichOneof("value") != "tensor_type":
+        return ours
+    stated = dims.type(proto, base)
+    if not isinstance(stated, TensorType) or stated.shape is None:
+        return ours
+    if ours.shape is None:
+        return replace(ours, shape=stated.shape)
+    if len(stated.shape) != len(ours.shape):
+        return ours
+    shape = tuple(_closed(a, b, dims) for a, b in zip(ours.shape, stated.shape, strict=True))
+    return replace(ours, shape=shape)
+
+
+def _closed(ours: Dim, stated: Dim, dims: DimNames) -> Dim:
+    from compiler.ir import affine
+
+    if isinstance(ours, int) or not isinstance(stated, int):
+        return ours
+    return ours if affine.symbols(ours) & dims.declared else stated
