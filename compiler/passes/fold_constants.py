@@ -17,6 +17,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
+from compiler.ops.carried import evaluate_carried
 from compiler.passes.determinism import is_deterministic
 from compiler.passes.passes import graph_pass
 from compiler.passes.splats import splat_results
@@ -188,8 +189,6 @@ class _Folder:
         try:
             with np.errstate(all="ignore"):
                 if operator is None:
-                    from compiler.ops.carried import evaluate_carried
-
                     result = evaluate_carried(node, arrays)
                 elif operator.reference_fn is None:
                     return f"{node.op} has no reference to compute it with"

@@ -148,6 +148,7 @@ def is_flexible(unit: Unit, graph: Graph, block: int) -> bool:
     if (
         anchor.op == "concat"
         and node.op == "concat"
+        and node.type.rank > 1
         and anchor.attrs["axis"] in (1, 1 - node.type.rank)
     ):
         sizes = [t.dims[1] for i in node.inputs if isinstance(t := graph.types[i], TensorType)]

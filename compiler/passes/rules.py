@@ -23,11 +23,10 @@ import numpy as np
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
-from compiler.ir.infer import infer
 from compiler.ir.operator import Call, Operand, Out, Tensor
 from compiler.ir.text import parse_graph
 from compiler.ir.types import TensorType, Type, logical
-from compiler.ir.verify import refines
+from compiler.ir.verify import refines, verify
 from compiler.passes.pattern import (
     ConstName,
     ConstTensor,
@@ -100,9 +99,12 @@ class Rule:
 
 
 def example_graphs(example: str) -> tuple[Graph, Graph]:
-    """The graphs of a text `before => after`, types inferred. Errors: as for parsing."""
-    before, _, after = textwrap.dedent(example).partition("=>")
-    return infer(parse_graph(before))[0], infer(parse_graph(after))[0]
+    """The graphs of a text `before => after`, verified. Errors: as for parsing and verifying."""
+    first, _, second = textwrap.dedent(example).partition("=>")
+    before, after = parse_graph(first), parse_graph(second)
+    verify(before)
+    verify(after)
+    return before, after
 
 
 RULES: dict[str, Rule] = {}

@@ -60,7 +60,7 @@ def test_the_rule_holds_for_other_constants(rule: Rule) -> None:
 
 
 def with_random_constants(graph: Graph, seed: int) -> Graph:
-    """Floating point constants that are not one number replaced by random ones, variances positive."""
+    """Other elements for floating point constants that are not one number; variances positive."""
     rng = np.random.default_rng(seed)
     constants: dict[str, Constant] = {}
     for name, c in graph.constants.items():

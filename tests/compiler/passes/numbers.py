@@ -65,7 +65,7 @@ def special_inputs(g: Graph, seed: int = 0) -> dict[str, Array]:
 def assert_same_results(
     a: Graph, b: Graph, inputs: Mapping[str, Array], *, exact: bool, tolerance: float = 2e-6
 ) -> None:
-    """Both graphs give the same numbers: all bits but the sign of zero, or up to `tolerance` of scale."""
+    """The same numbers: all bits but the sign of zero, or up to `tolerance` of the scale."""
     with np.errstate(all="ignore"):
         left, right = reference(a, inputs), reference(b, inputs)
     assert list(left) == list(right)
