@@ -14,6 +14,7 @@ from werkzeug.exceptions import (
     MethodNotAllowed,
     NotFound,
     RequestEntityTooLarge,
+    SecurityError,
 )
 
 from compiler.errors import CODES, CompileError
@@ -62,6 +63,10 @@ def _http_error(error: HTTPException) -> Response:
         allowed = ", ".join(sorted(error.valid_methods or ()))
         return _compile_error(
             CompileError("E-REQUEST-METHOD", f"this address takes {allowed or 'no method'}")
+        )
+    if isinstance(error, SecurityError):
+        return _compile_error(
+            CompileError("E-REQUEST-ORIGIN", "the address names another host than this server")
         )
     if isinstance(error, ClientDisconnected):
         return _answer(CompileError("E-REQUEST-BODY", "the body of the request ended early"), 400)

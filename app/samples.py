@@ -10,10 +10,12 @@ import importlib.util
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 
 from app.paths import site_folder
 from compiler.errors import CompileError
@@ -66,6 +68,12 @@ def find_sample(sample_id: str) -> Sample:
             hint=f"choose one of {', '.join(known)}",
         )
     return known[sample_id]
+
+
+@cache
+def n_nodes(path: Path) -> int:
+    """How many nodes a sample has; only for files that ship with the program or its packages."""
+    return len(onnx.load(path, load_external_data=False).graph.node)
 
 
 def labelled(sample: Sample) -> Labelled | None:

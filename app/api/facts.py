@@ -14,7 +14,7 @@ from app.api.table import Table
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
 from app.wire import VERSION, catalogue, requests, shapes
-from compiler.passes.pipeline import parse_pipeline
+from compiler.passes import parse_pipeline
 
 ROUTES = Table()
 
@@ -42,6 +42,7 @@ def samples() -> Response:
             "title": s.title,
             "words": s.words,
             "bytes": s.path.stat().st_size,
+            "n_nodes": sample_models.n_nodes(s.path),
             "weights": "trained" if s.seed is None else "seeded",
             "has_labels": s.test is not None,
             "accuracy": s.accuracy,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any
 
 from flask import Response, request
+from werkzeug.exceptions import ClientDisconnected
 
 from app.api.answers import answer, uploads
 from app.api.table import Query, Table
-from app.uploads import Upload
+from app.uploads import Upload, UploadStore
 from app.wire import VERSION, shapes
 from compiler.errors import CompileError
 
@@ -31,19 +36,57 @@ def upload() -> Response:
     store = uploads()
     if request.headers.get("Content-Encoding", "identity") != "identity":
         raise CompileError("E-REQUEST-BODY", "compressed uploads are not taken")
-    if request.mimetype == "multipart/form-data":
-        request.max_content_length = store.limit_bytes + _MULTIPART_FRAME_BYTES
-        announced = request.content_length
-        if announced is not None and announced > request.max_content_length:
-            raise store.too_large(announced)
-        file = request.files.get("model")
-        if file is None:
-            raise CompileError("E-REQUEST-BODY", "needed one file in the field `model`")
-        kept = store.save(file.stream, file.filename or "")
-    else:
-        request.max_content_length = None
-        kept = store.save(request.stream, request.args.get("name", ""), request.content_length)
+    with _deadline(store.limit_s):
+        kept = _save_form(store) if request.mimetype == "multipart/form-data" else _save_body(store)
     return answer(_payload(kept), 201)
+
+
+def _save_form(store: UploadStore) -> Upload:
+    request.max_content_length = store.limit_bytes + _MULTIPART_FRAME_BYTES
+    announced = request.content_length
+    if announced is not None and announced > request.max_content_length:
+        raise store.too_large(announced)
+    file = request.files.get("model")
+    if file is None:
+        raise CompileError("E-REQUEST-BODY", "needed one file in the field `model`")
+    return store.save(file.stream, file.filename or "")
+
+
+def _save_body(store: UploadStore) -> Upload:
+    request.max_content_length = None  # the store counts, and names its limit
+    return store.save(request.stream, request.args.get("name", ""), request.content_length)
+
+
+@contextmanager
+def _deadline(seconds: float) -> Generator[None]:
+    """End the reading of a body that trickles in for ever: the time for all of it is limited.
+
+    Errors: E-LIMIT-SECONDS.
+    """
+    connection: socket.socket | None = request.environ.get("werkzeug.socket")
+    if connection is None:  # another server, which has its own limits
+        yield
+        return
+    late = threading.Event()
+
+    def close() -> None:
+        late.set()
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RD)
+
+    timer = threading.Timer(seconds, close)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except ClientDisconnected:
+        if late.is_set():
+            raise CompileError(
+                "E-LIMIT-SECONDS", f"the upload took longer than {seconds:g} s"
+            ) from None
+        raise
+    finally:
+        timer.cancel()
 
 
 @ROUTES.route("GET", "/uploads/<upload_id>", shapes.Upload, fails=(404,))

@@ -18,7 +18,7 @@ from app.wire import VERSION, shapes
 from app.wire.jobs import job_payload
 from app.wire.requests import JobRequest, whole_number
 from compiler.errors import CompileError
-from compiler.passes.pipeline import parse_pipeline
+from compiler.passes import parse_pipeline
 
 ROUTES = Table()
 _MAX_NUMBER = 10**9

@@ -138,7 +138,12 @@ class _Schemas:
                 "type": "object",
                 "description": (t.__doc__ or "").strip(),
                 "properties": {field: self.of(hint) for field, hint in hints.items()},
-                "required": sorted(t.__required_keys__),
+                "required": [f for f, hint in hints.items() if _is_required(t, hint)],
                 "additionalProperties": False,
             }
         return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _is_required(t: Any, hint: Any) -> bool:
+    """Whether a field is always there; the class itself cannot tell when annotations are texts."""
+    return t.__total__ and get_origin(hint) is not NotRequired

@@ -22,7 +22,7 @@ from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say
 from app.wire import programs
-from compiler.passes.pipeline import parse_pipeline
+from compiler.passes import parse_pipeline
 from compiler.runtime.inputs import assumed_shapes
 from compiler.targets.target import host
 from compiler.trace import Event

@@ -6,9 +6,8 @@ from typing import Any
 
 from app.wire import VERSION
 from compiler.ir.operator import OPERATORS, Operator
-from compiler.passes.passes import PASSES, Option, Pass
-from compiler.passes.pipeline import Pipeline, presets
-from compiler.passes.rules import Rule
+from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
+from compiler.passes.passes import Option
 
 
 def pipelines() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import compiler.ops
 from app.wire import VERSION
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat
@@ -12,6 +13,8 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.trace import Step
+
+assert compiler.ops.__doc__, "importing the operators registers them"
 
 LINES_KEPT = 20_000
 LINE_CHARACTERS = 2_000

@@ -75,6 +75,7 @@ class Sample(TypedDict):
     title: str
     words: str
     bytes: int
+    n_nodes: int
     weights: Literal["trained", "seeded"]
     has_labels: bool
     accuracy: float | None

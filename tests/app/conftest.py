@@ -51,12 +51,16 @@ def client(make_app: MakeApp) -> FlaskClient:
 
 
 def submit(client: FlaskClient, trouble: str = "none", **fields: Any) -> dict[str, Any]:
-    """Queue a job of the odd worker that gets into this trouble."""
-    # The web process checks pipelines; what the odd worker is to do comes as a shape's name instead.
-    job = jobs_of(client).submit(
-        {"kind": "compile", "model": {"sample": "none"}, "pipeline": trouble, "shapes": {}, "options": {}, **fields},
-        "a model",
-    )
+    """Queue a job of the odd worker that gets into this trouble, past the checks of a request."""
+    request = {
+        "kind": "compile",
+        "model": {"sample": "none"},
+        "pipeline": trouble,
+        "shapes": {},
+        "options": {},
+        **fields,
+    }
+    job = jobs_of(client).submit(request, "a model")
     return client.get(f"/api/v1/jobs/{job.id}").get_json()
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import compiler.ops  # noqa: F401
 from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say, Work, serve_one

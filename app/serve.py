@@ -1,0 +1,138 @@
+"""The server that `compilarium serve` starts: one process, a thread per connection.
+
+Werkzeug's threaded server is enough here. Streams of events hold a thread each, which costs little;
+compiling happens in child processes; and a body that is refused is read to its end, so that the
+browser sees the answer instead of a broken connection.
+"""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
+
+from app import create_app
+from app.config import Settings
+from app.jobs.queue import JobQueue
+from app.paths import site_folder
+from compiler.errors import CompileError
+
+log = logging.getLogger("compilarium.web")
+
+_SILENT_CONNECTION_S = 75.0
+_BACKLOG = 128
+
+
+class Handler(WSGIRequestHandler):
+    """One request: given up when nothing comes for a while; quiet about success."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = _SILENT_CONNECTION_S
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Only failures of ours are worth a line."""
+        if str(code).startswith("5"):
+            log.warning("%s answered %s", self.requestline[:200], code)
+
+    def log_error(self, format: str, *args: Any) -> None:
+        """Broken and idle connections are no news."""
+        log.debug(format, *args)
+
+    def version_string(self) -> str:
+        """No versions for strangers."""
+        return "compilarium"
+
+
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    *,
+    data_folder: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Serve the playground until interrupted; says its address once, through `say`.
+
+    `port` 0 takes a free one. Only names of this machine may be used to address a local server.
+    Errors: E-OPTION-VALUE when it cannot listen there.
+    """
+    app = create_app(settings_for(host, data_folder))
+    server = listen(app, host, port)
+    jobs: JobQueue = app.extensions["jobs"]
+    threading.Thread(target=jobs.warm_up, name="spare-child", daemon=True).start()
+    say(f"Compilarium is at {address(host, server.server_port)} (Ctrl+C ends it)")
+    previous = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        server.serve_forever(poll_interval=0.2)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+        jobs.stop()
+        server.server_close()
+
+
+def settings_for(host: str, data_folder: Path | None) -> Settings:
+    """The settings of a server at this host."""
+    differences: dict[str, Any] = {}
+    if data_folder is not None:
+        differences["data_folder"] = data_folder
+    if is_local(host):
+        # An IPv6 address is trusted by its bracket: only names can be bound to another machine.
+        differences["trusted_hosts"] = ("localhost", "127.0.0.1", "[::1]", host.partition(":")[0])
+    return Settings.of(differences)
+
+
+def listen(app: Flask, host: str, port: int) -> BaseWSGIServer:
+    """A server that listens. Errors: E-OPTION-VALUE."""
+    if not (site_folder("static") / "dist" / "main.js").is_file():
+        log.warning("the page is not bundled and will stay empty: run `python hatch_build.py`")
+    try:
+        # Made here, because Werkzeug ends the whole program when an address is in use.
+        with socket.create_server(
+            (host, port), family=_family(host), backlog=_BACKLOG
+        ) as listening:
+            server = make_server(
+                host,
+                listening.getsockname()[1],
+                app,
+                threaded=True,
+                request_handler=Handler,
+                fd=listening.fileno(),
+            )
+    except OSError as e:
+        reason = "is in use" if e.errno == errno.EADDRINUSE else f"cannot be used: {e.strerror}"
+        raise CompileError(
+            "E-OPTION-VALUE", f"{host} port {port} {reason}", hint="choose another --port"
+        ) from None
+    return server
+
+
+def is_local(host: str) -> bool:
+    """Whether a host is this machine and nobody else can reach it."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def address(host: str, port: int) -> str:
+    """What to type into a browser."""
+    shown = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+    return f"http://[{shown}]:{port}/" if ":" in shown else f"http://{shown}:{port}/"
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
