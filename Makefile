@@ -5,8 +5,8 @@ SHELL := /bin/sh
 
 BIN := .venv/bin
 HOST ?= 127.0.0.1
-PORT ?= 8080
-MODEL ?= squeezenet
+PORT ?= 8000
+CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
 
 # What an installation depends on, beside the lock file of its kind.
@@ -57,8 +57,11 @@ sweep: .venv/.dev bundle ## the slow tests that `make test` leaves out
 	$(BIN)/python -m pytest -m slow $(TESTS)
 
 .PHONY: bench
-bench: .venv/.dev ## one model against ONNX Runtime, one thread (MODEL=)
-	$(BIN)/compilarium bench $(MODEL) --against onnxruntime --threads 1
+bench: .venv/.dev ## light CNNs of the onnx package against ONNX Runtime, one thread (CNNS=)
+	@for name in $(CNNS); do \
+	    model=$$($(BIN)/python -m tests.models $$name) && $(BIN)/compilarium bench $$model \
+	        --random-weights 1 --against onnxruntime --threads 1 || exit 1; \
+	done
 
 .PHONY: samples
 samples: .venv/.dev ## train the sample models anew and write samples/

@@ -19,11 +19,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 SITE = {
     "templates": "app/_site/templates",
     "static/dist": "app/_site/static/dist",
-    "static/icon.svg": "app/_site/static/icon.svg",
     "samples": "app/_site/samples",
     "lessons": "app/_site/lessons",
 }
-BUNDLE = ("main.js", "main.css", "worker.js")
+BUNDLE = ("main.js", "main.css", "worker.js", "icon.svg")
 _BUNDLED_FROM = ".bundled-from"
 _INSTALLED_FROM = ".installed-from"
 

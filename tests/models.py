@@ -1,8 +1,12 @@
-"""The real models that tests use, found inside installed packages; nothing is downloaded."""
+"""The real models that tests use, found inside installed packages; nothing is downloaded.
+
+`python -m tests.models NAME` prints where the light model of this name lies.
+"""
 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 
 LIGHT_CNNS = ("squeezenet", "resnet50", "shufflenet", "inception_v2")
@@ -33,3 +37,7 @@ def _inside(package: str, path: str) -> Path:
     found = Path(spec.origin).parent / path
     assert found.is_file(), f"{package} has no file {path}"
     return found
+
+
+if __name__ == "__main__":
+    print(light_model(sys.argv[1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 
 import click
 
@@ -12,12 +13,18 @@ from compiler.errors import CompileError
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
-def command(host: str, port: int) -> None:
+@click.option(
+    "--data-folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where uploads and results are kept, instead of the user's own folder for them.",
+)
+def command(host: str, port: int, data_folder: Path | None) -> None:
     """Serve the web playground until interrupted."""
     from werkzeug.serving import make_server
 
     # The page imports the compiler, never the reverse: so it is found by name, and only here.
-    app = importlib.import_module("app").create_app()
+    settings = {} if data_folder is None else {"data_folder": data_folder}
+    app = importlib.import_module("app").create_app(settings)
     try:
         server = make_server(host, port, app, threaded=True)
     except (OSError, SystemExit) as e:

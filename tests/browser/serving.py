@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import socket
+import re
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,19 +20,9 @@ def served(folder: Path) -> Generator[str]:
 
     Errors: AssertionError when it does not come up, or when it had a bug while it was there.
     """
-    port = _free_port()
-    address = f"http://127.0.0.1:{port}"
     log_path = folder / "log.txt"
-    command = [
-        sys.executable,
-        "-m",
-        "compiler",
-        "serve",
-        "--host",
-        "127.0.0.1",
-        "--port",
-        str(port),
-    ]
+    # Port 0 takes one that is free; which one is in the first line that the server prints.
+    command = [sys.executable, "-m", "compiler", "serve", "--host", "127.0.0.1", "--port", "0"]
     with log_path.open("w") as log:
         process = subprocess.Popen(
             [*command, "--data-folder", str(folder / "data")],
@@ -43,8 +31,7 @@ def served(folder: Path) -> Generator[str]:
             stderr=subprocess.STDOUT,
         )
     try:
-        _wait_until_served(address, process, log_path)
-        yield address
+        yield _address(process, log_path)
     finally:
         process.terminate()
         try:
@@ -56,19 +43,12 @@ def served(folder: Path) -> Generator[str]:
     assert "Traceback" not in said, said
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_until_served(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
+def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     end = time.monotonic() + START_LIMIT_S
     while time.monotonic() < end:
         assert process.poll() is None, f"the server ended: {log.read_text()}"
-        try:
-            with urllib.request.urlopen(address, timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)  # between two questions, until there is an answer
+        found = re.search(r"http://127\.0\.0\.1:\d+", log.read_text())
+        if found:
+            return found[0]
+        time.sleep(0.05)  # between two looks, until it has said where it listens
     raise AssertionError(f"nothing is served after {START_LIMIT_S} s: {log.read_text()}")

@@ -53,7 +53,7 @@ def walk_and_look(playground: Playground) -> None:
 CODE = {
     "loops": re.compile(r"kernel .*\bfor\b", re.DOTALL),
     "llvm": re.compile(r"define .*\bret\b", re.DOTALL),
-    "asm": re.compile(r"\.(text|globl|section).*\bret", re.DOTALL),
+    "asm": re.compile(r"\w:.*\bret", re.DOTALL),
 }
 """What each form of a kernel must show to be that form."""
 
@@ -100,7 +100,7 @@ def test_the_address_restores_model_stage_pane_and_selection(
     expect(page).to_have_url(re.compile(r"[#&]pane=loops"))
     expect(page).to_have_url(re.compile(r"[#&]select=conv2"))
     address = page.url
-    code = page.locator(".code-lines").inner_text()
+    code = page.locator(".code-lines").text_content()
 
     page.goto("about:blank")
     page.goto(address)
@@ -109,7 +109,7 @@ def test_the_address_restores_model_stage_pane_and_selection(
     expect(page.locator('[role="tab"][data-pane="loops"]')).to_have_attribute(
         "aria-selected", "true"
     )
-    expect(page.locator(".code-lines")).to_have_text(re.compile(re.escape(code.split("\n")[1])))
+    expect(page.locator(".code-lines")).to_have_text(code or "nothing")
     assert page.url == address
 
 
@@ -127,13 +127,12 @@ def test_a_pass_that_is_switched_off_does_not_run(playground: Playground, page: 
     playground.open().pick("digits_mlp")
     rows = playground.part("rows").locator("li")
     names = [row.locator('[data-part="name"]').inner_text() for row in rows.all()]
-    off = names[0]
     rows.first.locator(".switch").click()
     playground.compile()
     ran = page.locator(".pass-row .pass-name").all_inner_texts()
-    assert len(ran) - 1 == len(names) - 1
-    assert off in names
-    assert ran[1] == names[1]
+    # The model leaves its batch open, so the sizes that were assumed are put in before all passes.
+    assert ran[:2] == ["as imported", "specialise"]
+    assert ran[2:] == names[1:]
 
 
 def test_nothing_is_asked_of_another_server(playground: Playground, watch: Watch) -> None:
