@@ -34,7 +34,7 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
   for (const { buffer, x, y, w, h } of map.rects) {
     const family = colors.family[familyOf(buffer)] ?? colors.family.opaque;
     const chosen = selected.has(buffer.buffer);
-    context.globalAlpha = dim && !chosen ? 0.4 : 1;
+    context.globalAlpha = dim && !chosen ? 0.6 : 1;
     context.fillStyle = chosen ? colors.accent : family.fill;
     context.fillRect(x, y, w, h);
     // A gap of half a pixel keeps neighbours apart however small they are.

@@ -105,8 +105,11 @@ function drawEdge(context, edge, zoom, colors, emphasis) {
   }
   context.stroke();
   context.setLineDash([]);
-  if (tip && zoom > 0.16) {
-    drawArrow(context, path[path.length - 2], path[path.length - 1], tip, color, strong);
+  if (zoom > 0.16) {
+    // Without a place for the arrow's point the spline itself reaches the node.
+    const n = path.length;
+    if (tip) drawArrow(context, path[n - 2], path[n - 1], tip, color, strong);
+    else drawArrow(context, path[n - 4], path[n - 3], [path[n - 2], path[n - 1]], color, strong);
   }
   context.globalAlpha = 1;
 }

@@ -201,7 +201,22 @@ function labelOf(node) {
 
 /** @param {GraphNode} node */
 function subOf(node) {
-  return node.types[0] ?? "";
+  return shortType(node.types[0] ?? "");
+}
+
+/**
+ * A type as short as a node needs it: "f32[1,64,55,55]" is "1×64×55×55", other elements are named,
+ * of a layout "{c16,halo=1x1}" the blocks.
+ * @param {string} type
+ * @returns {string}
+ */
+export function shortType(type) {
+  const found = /^(\w+)\[([^\]]*)\](.*)$/.exec(type);
+  if (!found) return type;
+  const [, elements, dims, rest] = found;
+  const shape = dims.split(",").join("×") || "scalar";
+  const blocks = /\bc\d+/.exec(rest)?.[0] ?? "";
+  return [elements === "f32" ? "" : elements, shape, blocks].filter(Boolean).join(" ");
 }
 
 /**

@@ -28,7 +28,8 @@ import { fillTip } from "./tip.js";
 
 const NOTICE_AFTER_MS = 2500;
 /** The zoom at which a first look can still be read. */
-const READABLE_ZOOM = 0.62;
+const READABLE_ZOOM = 0.8;
+const BORDER = 36;
 
 /**
  * @param {HTMLElement} root
@@ -50,6 +51,8 @@ export function mountGraph(root, state, workerUrl) {
   let places = null;
   /** @type {Scene | null} */
   let scene = null;
+  /** @type {Camera | null} the look that nobody chose */
+  let auto = null;
   const emphasis = { selected: new Set(), near: new Set(), found: new Set(), focus: "", hover: "" };
   let request = 0;
 
@@ -70,7 +73,18 @@ export function mountGraph(root, state, workerUrl) {
 
   /** @returns {Camera} */
   function look() {
-    return state.get().camera ?? firstLook();
+    return state.get().camera ?? (auto ??= firstLook());
+  }
+
+  /** Until somebody moves the drawing, it follows the changes, and moves no more than it must. */
+  function follow() {
+    if (state.get().camera || !scene || painter.size().width === 0) return;
+    if (!auto) return;
+    const size = painter.size();
+    const box = { w: size.width / auto.zoom, h: size.height / auto.zoom };
+    const seen = scene.nodes.some((n) => n.shown && n.status !== "same" && auto && Math.abs(n.x - auto.x) < box.w / 2 && Math.abs(n.y - auto.y) < box.h / 2);
+    const changed = scene.nodes.some((n) => n.shown && n.status !== "same");
+    if (changed && !seen) auto = null;
   }
 
   /** Whole, when that can be read; else from the top, as wide as the drawing is. */
@@ -80,11 +94,13 @@ export function mountGraph(root, state, workerUrl) {
     const whole = fit({ x: scene.width / 2, y: scene.height / 2, w: scene.width, h: scene.height }, size);
     if (whole.zoom >= READABLE_ZOOM) return whole;
     const changed = scene.nodes.filter((node) => node.shown && node.status !== "same").map((node) => node.key);
-    const aim = boxOfKeys(scene, emphasis.selected.size ? emphasis.selected : changed.slice(0, 1));
+    const first = scene.nodes.filter((node) => node.shown).reduce((a, b) => (b.y < a.y ? b : a), scene.nodes[0]);
+    const aim = boxOfKeys(scene, emphasis.selected.size ? emphasis.selected : changed.slice(0, 1)) ?? { x: first.x, y: 0 };
     const zoom = Math.max(whole.zoom, READABLE_ZOOM);
-    const top = { x: scene.width / 2, y: Math.min(scene.height / 2, size.height / 2 / zoom - 24), zoom };
-    const entry = scene.nodes.filter((node) => node.shown).reduce((a, b) => (b.y < a.y ? b : a), scene.nodes[0]);
-    return aim ? { x: aim.x, y: aim.y, zoom } : { ...top, x: entry?.x ?? top.x };
+    // No emptier than need be above and below.
+    const half = size.height / 2 / zoom - BORDER;
+    const y = scene.height < 2 * half ? scene.height / 2 : Math.min(Math.max(aim.y, half), scene.height - half);
+    return { x: aim.x, y, zoom };
   }
 
   /** @param {Camera} camera */
@@ -95,7 +111,7 @@ export function mountGraph(root, state, workerUrl) {
   async function loadUnion() {
     const number = ++request;
     const { parts, open } = state.get();
-    places = scene = null;
+    places = scene = auto = null;
     delete stage.dataset.layout;
     painter.repaint();
     if (!parts) return;
@@ -143,6 +159,7 @@ export function mountGraph(root, state, workerUrl) {
     scene = places && graph ? buildScene(places, before, graph, view, result?.stages[at]?.changed ?? false) : null;
     stage.dataset.stage = scene ? String(at) : "";
     emphasize();
+    follow();
     find();
     if (scene) showLegend(part(root, "legend"), scene);
     canvas.setAttribute("aria-label", scene ? describe(scene) : word("graph.none"));

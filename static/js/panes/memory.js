@@ -53,7 +53,7 @@ export function mountMemory(root, state) {
     keyOf: (/** @type {Buffer} */ buffer) => String(buffer.buffer),
     onPick: pick,
     columns: [
-      { title: word("memory.buffer"), cell: (b) => el("button", { class: "link-button mono", type: "button" }, b.name), order: (b) => b.name },
+      { title: word("memory.buffer"), cell: (b) => el("button", { class: "link-button mono", type: "button" }, b.name), order: (b) => b.name, whole: true },
       { title: word("memory.size"), cell: (b) => formatBytes(b.size), order: (b) => b.size, number: true },
       { title: word("memory.offset"), cell: (b) => formatBytes(b.offset), order: (b) => b.offset, number: true },
       { title: word("memory.life"), cell: (b) => `${b.start} – ${b.end}`, order: (b) => b.start, number: true },

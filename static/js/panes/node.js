@@ -2,6 +2,7 @@
 import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes, formatFlops, formatSeconds } from "../format.js";
 import { asFamily } from "../graph/families.js";
+import { paragraphs, prose } from "../prose.js";
 import { selectKernel, selectNode, selectedBuffers, selectedIds, selectedKernels } from "../selection.js";
 import { ownGraphs } from "../stages.js";
 import { together } from "../state.js";
@@ -86,7 +87,7 @@ function sectionOf(node, graph, page) {
     "section",
     { class: "section" },
     el("div", { class: "node-title" }, swatch, el("h2", { class: "wrap" }, node.op), mark ? el("span", { class: "badge", "data-kind": mark }, word(`mark.${mark}`)) : null),
-    operator ? el("p", { class: "muted" }, operator.words.split(/\n\s*\n/)[0]) : null,
+    operator ? prose(paragraphs(operator.words)[0] ?? "", "muted") : null,
     el(
       "dl",
       { class: "facts" },

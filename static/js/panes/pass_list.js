@@ -1,6 +1,7 @@
 // The passes in order: what each did, how long it took. Choosing one selects the stage.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatCount, formatDelta, formatSeconds } from "../format.js";
+import { paragraphs, prose } from "../prose.js";
 import { selectedIds } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -55,11 +56,9 @@ export function mountPassList(root, state) {
       const found = result?.stages[stage];
       if (!found) return;
       const full = pipelines?.passes.find((each) => each.name === found.name)?.words || found.words;
-      const [first, ...rest] = full.split(/\n\s*\n/);
       part(root, "words").replaceChildren(
         el("p", {}, el("strong", {}, found.stage === 0 ? word("passes.imported") : found.name)),
-        el("p", {}, first),
-        ...rest.map((text) => el("p", {}, text)),
+        ...paragraphs(full).map((text) => prose(text)),
       );
     }),
     state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
@@ -83,7 +82,7 @@ function row(stage, before) {
   if (!before) facts.push(el("span", {}, word("n-nodes", { n: stage.n_nodes, count: formatCount(stage.n_nodes) })));
   else if (stage.changed) {
     const delta = stage.n_nodes - before.n_nodes;
-    facts.push(el("span", { class: delta < 0 ? "fewer" : delta > 0 ? "more" : "" }, word("passes.delta", { n: delta, delta: formatDelta(delta) })));
+    facts.push(el("span", { class: delta < 0 ? "fewer" : delta > 0 ? "more" : "" }, word("passes.delta", { n: Math.abs(delta), delta: formatDelta(delta) })));
   }
   if (stage.n_applied) facts.push(el("span", {}, word("passes.applied", { n: stage.n_applied, count: formatCount(stage.n_applied) })));
   if (stage.n_declined) facts.push(el("span", {}, word("passes.declined", { n: stage.n_declined, count: formatCount(stage.n_declined) })));

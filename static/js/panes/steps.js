@@ -1,6 +1,7 @@
 // The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
+import { paragraphs, prose } from "../prose.js";
 import { selectValues, selectedIds } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -52,9 +53,9 @@ export function mountSteps(root, state) {
     const hidden = Math.max(0, chosen.length - limit) + (total - steps.length);
     more.hidden = hidden <= 0;
     part(more, "show-more").textContent = word("steps.more", { n: hidden, count: formatCount(hidden) });
-    const words = pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "";
-    part(root, "words").textContent = words;
-    part(root, "words").hidden = words === "";
+    const words = paragraphs(pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "");
+    part(root, "words").replaceChildren(...words.map((text) => prose(text)));
+    part(root, "words").hidden = words.length === 0;
   }
 
   function item(/** @type {Step} */ step) {
@@ -65,11 +66,15 @@ export function mountSteps(root, state) {
     return el("li", {}, button, index === opened ? explain(step, rule) : null);
   }
 
-  function mark() {
+  function findValues() {
     const { graph, before } = state.get();
     const nodes = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])];
     const ids = selectedIds(nodes, state.get());
     values = new Set(nodes.filter((node) => ids.has(node.id)).flatMap((node) => [node.id, ...node.outputs]));
+  }
+
+  function mark() {
+    findValues();
     if (selectedOnly.checked) return show();
     for (const each of list.querySelectorAll("[data-step]")) {
       each.toggleAttribute("data-selected", isSelected(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
@@ -97,7 +102,7 @@ export function mountSteps(root, state) {
       if (number !== request) return;
       [steps, total, limit, opened] = [found.steps, found.n_steps, CHUNK, -1];
       count();
-      mark();
+      findValues();
       show();
     } catch (problem) {
       const box = el("div", { class: "problem" });
@@ -200,7 +205,7 @@ function explain({ took, made }, rule) {
   return el(
     "div",
     { class: "step-more" },
-    ...(rule?.words ?? "").split(/\n\s*\n/).filter(Boolean).map((text) => el("p", {}, text)),
+    ...paragraphs(rule?.words ?? "").map((text) => prose(text)),
     el("dl", { class: "facts" }, ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)])),
     example
       ? el("details", {}, el("summary", {}, word("steps.example")), el("pre", { class: "code" }, `${example.before.trim()}\n⇒\n${example.after.trim()}`))

@@ -8,6 +8,7 @@ import { closest, el, listen } from "../dom.js";
  * @property {(row: T) => Node | string} cell
  * @property {(row: T) => number | string} [order] makes the column sortable
  * @property {boolean} [number]
+ * @property {boolean} [whole] kept on its lines as they are
  * @property {string} [hint]
  */
 
@@ -34,7 +35,7 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
       return cell;
     });
     const body = sorted.map((row) => {
-      const line = el("tr", { "data-selected": isSelected(row) }, ...columns.map(({ cell, number }) => el("td", { class: number ? "number" : "wrap" }, cell(row))));
+      const line = el("tr", { "data-selected": isSelected(row) }, ...columns.map(({ cell, number, whole }) => el("td", { class: number ? "number" : whole ? "" : "wrap" }, cell(row))));
       line.dataset.key = keyOf(row);
       return line;
     });

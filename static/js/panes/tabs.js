@@ -14,7 +14,9 @@ export function mountTabs(tabs, root, state) {
   let stopPane = () => {};
   let last = "";
   for (const { id, group } of PANES) {
-    if (last && group !== last) tabs.append(el("span", { class: "tabs-gap", "aria-hidden": "true" }));
+    // The levels of a kernel's code have a row of their own, in the order of lowering.
+    if (group === "code") tabs.append(el("span", { class: group === last ? "tabs-arrow" : "tabs-row", "aria-hidden": "true" }, group === last ? "›" : ""));
+    else if (last && group !== last) tabs.append(el("span", { class: "tabs-gap", "aria-hidden": "true" }));
     last = group;
     tabs.append(el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id }, word(`pane.${id}`)));
   }

@@ -12,6 +12,7 @@ import { hasWord, word } from "../words.js";
  */
 
 const LONGEST = 12;
+const SUPERSCRIPT = /** @type {Record<string, string>} */ (Object.fromEntries([..."-0123456789"].map((c, i) => [c, "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[i]])));
 
 /**
  * @param {HTMLElement} root
@@ -131,7 +132,9 @@ function correct({ check, accuracy }) {
 /** @param {number | null} value */
 function scientific(value) {
   if (value === null) return "–";
-  return value === 0 ? "0" : value.toExponential(1).replace("e", "·10^").replace("^+", "^");
+  if (value === 0) return "0";
+  const [digits, exponent] = value.toExponential(1).split("e");
+  return exponent === "+0" ? digits : `${digits}·10${[...exponent.replace("+", "")].map((c) => SUPERSCRIPT[c]).join("")}`;
 }
 
 /** @param {Result} result */

@@ -9,7 +9,7 @@ import { word } from "../words.js";
 export function fillTip(tip, { label, sub, status, node, ids }) {
   const lines = [];
   if (node) {
-    lines.push(el("span", { class: "mono" }, `${node.id}: ${sub || node.types[0] || ""}`));
+    lines.push(el("span", { class: "mono" }, `${node.id}: ${node.types[0] ?? sub}`));
     if (node.origins.length) lines.push(el("br"), el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })));
   } else lines.push(el("span", {}, word("tip.group", { n: ids.length })));
   if (status !== "same") lines.push(el("br"), el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)));

@@ -3,7 +3,7 @@ import test from "node:test";
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { fit, reveal, toDrawing, toScreen, zoomAt } from "../../../static/js/graph/camera.js";
 import { readLayout } from "../../../static/js/graph/dot_layout.js";
-import { boxOfKeys, buildScene, nodeAt, placeUnion, statesOfNodes, walk } from "../../../static/js/graph/scene.js";
+import { boxOfKeys, buildScene, nodeAt, placeUnion, shortType, statesOfNodes, walk } from "../../../static/js/graph/scene.js";
 import { searchNodes } from "../../../static/js/graph/search.js";
 
 /**
@@ -182,4 +182,9 @@ test("revealing moves the least: nothing for what is in view, to the edge for wh
   assert.equal(moved.x, 0);
   const at = toScreen(moved, size, { x: 0, y: 1000 });
   assert.ok(at.y > 500 && at.y < 600);
+});
+
+test("a type is drawn short: dims, blocks, and elements other than f32", () => {
+  const types = ["f32[1,64,55,55]", "f32[1,16,55,55]{c16,halo=1x1}", "i64[3]", "f32[]", "bool[N,2*H]", "seq(f32[2])"];
+  assert.deepEqual(types.map(shortType), ["1×64×55×55", "1×16×55×55 c16", "i64 3", "scalar", "bool N×2*H", "seq(f32[2])"]);
 });

@@ -1,0 +1,22 @@
+// Words that come from docstrings: paragraphs, and `code` between backticks.
+import { el } from "./dom.js";
+
+/**
+ * The paragraphs of a docstring.
+ * @param {string} words
+ * @returns {string[]}
+ */
+export function paragraphs(words) {
+  return words.split(/\n\s*\n/).map((each) => each.trim()).filter(Boolean);
+}
+
+/**
+ * A paragraph as an element.
+ * @param {string} text
+ * @param {string} [className]
+ * @returns {HTMLParagraphElement}
+ */
+export function prose(text, className = "") {
+  // Odd pieces stood between backticks.
+  return el("p", { class: className }, ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : piece)));
+}
