@@ -37,10 +37,12 @@ Ints = tuple[int, ...]
 
 
 def static_kernel(op_name: str, w: Tensor) -> Ints:
-    """The spatial sizes of weights. Errors: E-OP-SHAPE when one is open."""
+    """The spatial sizes of weights. Errors: E-SHAPE-OPEN when one is not a number."""
     kernel = [d for d in w.shape[2:] if isinstance(d, int)]
     require(
-        len(kernel) == w.rank - 2, "E-OP-SHAPE", f"{op_name} needs a kernel of known size, {w.type}"
+        len(kernel) == w.rank - 2,
+        "E-SHAPE-OPEN",
+        f"{op_name} needs weights with a kernel of known size, got {w.type}",
     )
     return tuple(kernel)
 
@@ -65,7 +67,8 @@ def conv(
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, places...]; one to
     three spatial axes. Pads are all beginnings, then all ends; an `auto_pad` other than notset
     replaces them.
-    Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows.
+    Errors: E-OP-SHAPE when channels do not fit, E-OP-ATTRIBUTE for windows that are no windows,
+    E-SHAPE-OPEN when the kernel's size is open.
     Source: ONNX Conv-22.
     """
     dtype = require_elements("conv", "float", x, w, b)

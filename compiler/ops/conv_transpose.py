@@ -124,7 +124,9 @@ def _begins(
     for d, size in enumerate(dims):
         full = (size - 1) * strides[d] + output_padding[d] + extent(kernel[d], dilations[d])
         total = full - sizes[d]
-        made.append(total // 2 if auto_pad == "same_upper" else total - total // 2)
+        begin = total // 2 if auto_pad == "same_upper" else total - total // 2
+        # A result larger than what is spread gets its empty rows at the end.
+        made.append(max(begin, 0) if auto_pad in ("notset", "valid") else begin)
     return tuple(made)
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import compiler.ops
-from compiler.ir.operator import ONNX, OPERATORS, Operator, Sample
-from compiler.ir.types import TensorType
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.operator import ONNX, OPERATORS, Operator, Sample, Tensor
+from compiler.ir.types import Dim, TensorType, substitute
 from tests.operator_samples import (
     as_tuple,
     assert_same,
@@ -131,3 +133,42 @@ def test_the_decomposition_computes_the_reference(operator: Operator) -> None:
             got = value_of(part, given)
             assert got is not None
             assert_same(np.asarray(got), needed, exact=operator.exact)
+
+
+@pytest.mark.parametrize("operator", ALL)
+def test_the_type_rule_with_open_dimensions_agrees_once_they_are_given(operator: Operator) -> None:
+    for seed, sample in samples(operator):
+        arrays = operands_of(operator, sample, seed)
+        closed = tensors_of(operator, sample, arrays)
+        values: dict[str, int] = {}
+        opened = [
+            t and (opened_up(t, str(i), values) if t.value is None else t)
+            for i, t in enumerate(closed)
+        ]
+        bound = operator.bind(sample.attrs)
+        try:
+            found = operator.infer(opened, bound)
+        except CompileError as e:
+            # A rule may need numbers (sizes of a kernel), and then says so.
+            assert e.code == "E-SHAPE-OPEN", describe(sample)
+            continue
+        for t, needed in zip(found, operator.infer(closed, bound), strict=True):
+            assert isinstance(t, TensorType)
+            assert isinstance(needed, TensorType)
+            assert t.dtype is needed.dtype
+            if t.shape is not None:
+                given = substitute(t, values)
+                assert isinstance(given, TensorType)
+                if given.is_static:
+                    assert given == needed, f"{describe(sample)}: {t} with {values}"
+
+
+def opened_up(t: Tensor, prefix: str, values: dict[str, int]) -> Tensor:
+    """The operand with a symbol for every dimension larger than 1; notes what they stand for."""
+    dims: list[Dim] = []
+    for d, n in enumerate(t.type.static_shape):
+        name = f"N{prefix}_{d}"
+        if n > 1:
+            values[name] = n
+        dims.append(affine.symbol(name) if n > 1 else n)
+    return Tensor(t.name, TensorType(t.dtype, tuple(dims)))

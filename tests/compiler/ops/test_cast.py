@@ -1,0 +1,63 @@
+"""Casts: what they cut off, what is left to the reference, shape arithmetic through them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx import TensorProto
+
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.infer import evaluate_known
+from compiler.ir.operator import Tensor
+from compiler.ir.types import DType, tensor
+from compiler.ops.cast import cast
+from tests.onnx_nodes import computed, expected, imported, normal
+
+PLAIN = ["f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool"]
+
+
+@pytest.mark.parametrize("to", PLAIN)
+@pytest.mark.parametrize("source", PLAIN)
+def test_every_pair_of_plain_types_converts_as_onnx_says(source: str, to: str) -> None:
+    x = np.array([0, 1, 2.7, 100.5, 3]).astype(DType.parse(source).numpy)
+    target = DType.parse(to)
+    for by in ("reference", "lowering"):
+        got = computed("Cast", x, opset=13, by=by, to=target.onnx)
+        assert got.dtype == target.numpy
+        np.testing.assert_array_equal(
+            got.astype(np.float64), expected("Cast", x, opset=13, to=target.onnx).astype(np.float64)
+        )
+
+
+def test_negative_fractions_are_cut_off_towards_zero() -> None:
+    x = np.array([-2.9, -0.5, 2.9], np.float32)
+    assert computed("Cast", x, opset=13, to=TensorProto.INT32).tolist() == [-2, 0, 2]
+
+
+@pytest.mark.parametrize("to", ["string", "f8e4m3fn", "i4", "c64"])
+def test_other_types_are_left_to_the_reference(to: str) -> None:
+    assert imported("Cast", "f32[2]", opset=19, to=DType.parse(to).onnx) is None
+    with pytest.raises(CompileError, match=f"does not convert {to}") as e:
+        cast(Tensor("x", tensor("f32[2]")), to=DType.parse(to)).types()
+    assert e.value.code == "E-OP-DTYPE"
+
+
+def test_the_type_may_come_from_an_operand() -> None:
+    x, like = normal(3), np.zeros(2, np.int32)
+    assert computed("CastLike", x, like, opset=15).dtype == np.int32
+    made = imported("CastLike", "f32[3]", "f32[2]", opset=15)
+    assert isinstance(made, Tensor)
+
+
+def test_the_target_must_be_an_element_type() -> None:
+    with pytest.raises(CompileError, match="needs an element type, got 'f32'") as e:
+        cast(Tensor("x", tensor("f32[2]")), to="f32").types()
+    assert e.value.code == "E-OP-ATTRIBUTE"
+
+
+def test_symbols_pass_through_integer_casts_only() -> None:
+    given = np.empty(1, np.object_)
+    given[0] = affine.symbol("N")
+    assert evaluate_known(cast, [given], {"to": DType.i64})[0].tolist() == [affine.symbol("N")]
+    assert evaluate_known(cast, [given], {"to": DType.f32}) == ()

@@ -1,0 +1,95 @@
+"""Single ONNX nodes in tests: imported by our facets, or run by onnx.reference."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
+
+import compiler.ops
+from compiler.ir.operator import ONNX, Array, OnnxCall, Tensor
+from compiler.ir.types import DType, TensorType, tensor
+from tests.operator_samples import value_of
+
+assert compiler.ops.__doc__
+
+
+def operand(name: str, given: str | Array | None, *, known: bool) -> Tensor | None:
+    """An operand from a type's text, or from an array whose elements are known or not."""
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return Tensor(name, tensor(given))
+    t = TensorType(DType.from_numpy(given.dtype), given.shape)
+    return Tensor(name, t, given if known else None)
+
+
+def imported(
+    op_type: str,
+    *operands: str | Array | None,
+    opset: int,
+    known: bool = True,
+    n_outputs: int = 1,
+    **attrs: Any,
+) -> Any:
+    """What the facet makes of a node: a call, a tensor, or None where it is carried."""
+    tensors = tuple(operand(f"x{i}", o, known=known) for i, o in enumerate(operands))
+    return ONNX[op_type](OnnxCall(op_type, "", opset, tensors, attrs, n_outputs))
+
+
+def computed(
+    op_type: str, *operands: Array | None, opset: int, by: str = "reference", **attrs: Any
+) -> Array:
+    """The value of an imported node."""
+    given = {f"x{i}": o for i, o in enumerate(operands) if o is not None}
+    made = imported(op_type, *operands, opset=opset, **attrs)
+    assert made is not None, f"{op_type} was left to the reference"
+    value = value_of(made, given, by=by)
+    assert value is not None
+    return np.asarray(value)
+
+
+def expected(op_type: str, *operands: Array | None, opset: int, **attrs: Any) -> Array:
+    """What onnx.reference makes of the same node."""
+    names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
+    inputs = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(o.dtype), o.shape)
+        for n, o in zip(names, operands, strict=True)
+        if o is not None
+    ]
+    node = helper.make_node(op_type, names, ["y"], **attrs)
+    output = helper.make_tensor_value_info("y", TensorProto.UNDEFINED, None)
+    graph = helper.make_graph([node], "one", inputs, [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    feeds = {n: o for n, o in zip(names, operands, strict=True) if n}
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return np.asarray(ReferenceEvaluator(model).run(None, feeds)[0])
+
+
+def normal(*shape: int, seed: int = 0, dtype: Any = np.float32) -> Array:
+    """Normally distributed numbers, the same in every run."""
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def by_onnxruntime(op_type: str, *operands: Array | None, opset: int, **attrs: Any) -> Array:
+    """What ONNX Runtime makes of a node; skips the test where it is not installed."""
+    runtime = pytest.importorskip("onnxruntime")
+    given = {f"x{i}": o for i, o in enumerate(operands) if o is not None}
+    names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
+    types = {n: helper.np_dtype_to_tensor_dtype(o.dtype) for n, o in given.items()}
+    graph = helper.make_graph(
+        [helper.make_node(op_type, names, ["y"], **attrs)],
+        "one",
+        [helper.make_tensor_value_info(n, types[n], o.shape) for n, o in given.items()],
+        [helper.make_tensor_value_info("y", types["x0"], None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    session = runtime.InferenceSession(
+        model.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    return np.asarray(session.run(None, given)[0])
