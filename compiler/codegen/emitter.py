@@ -22,6 +22,8 @@ class Scope:
     vector_budget: int
     lines: list[str] = field(default_factory=list)
     numbered: dict[str, Value] = field(default_factory=dict)
+    pointers: dict[object, Value] = field(default_factory=dict)
+    """Addresses asked for in this scope, so that their parts need not be numbered again."""
 
 
 @dataclass(slots=True)

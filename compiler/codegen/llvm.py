@@ -99,8 +99,7 @@ class _Writer:
                     self._prefetch(s, known)
 
     def _loop(self, loop: Loop, cache: Cache) -> None:
-        start = affine.simplify(affine.substitute(loop.start, self._numbers()), self.env.ranges)
-        stop = affine.simplify(affine.substitute(loop.stop, self._numbers()), self.env.ranges)
+        start, stop = self._bound(loop.start), self._bound(loop.stop)
         extent = stop - start
         if isinstance(extent, int) and extent <= 0:
             return
@@ -125,8 +124,10 @@ class _Writer:
         else:
             self.env.ranges[loop.var] = outer
 
-    def _numbers(self) -> dict[str, Expr]:
-        return dict(self.env.numbers)
+    def _bound(self, e: Expr) -> Expr:
+        if isinstance(e, int):
+            return e
+        return affine.simplify(affine.substitute(e, {**self.env.numbers}), self.env.ranges)
 
     def _bounds(self, e: Expr) -> tuple[int, int]:
         return affine.bounds(e, self.env.ranges)

@@ -52,11 +52,17 @@ class Memory:
 
     def _base(self, b: Buffer, r: Resolved) -> Value:
         """The pointer to an element without the constant part of its offset, loop by loop."""
+        known = self.out.scopes[-1].pointers
+        key = (b.name, r.atoms)
+        pointer = known.get(key)
+        if pointer is not None:
+            return pointer
         pointer = Value(parameter(b), DType.u64)
         for part in self.indices.by_level(r, b.dtype.nbytes):
             pointer = self.out.op(
                 f"getelementptr i8, ptr {pointer.ref}, i64 {part.ref}", DType.u64, 0, pointer, part
             )
+        known[key] = pointer
         return pointer
 
     def _displaced(self, pointer: Value, nbytes: int, level: int) -> Value:
@@ -68,7 +74,11 @@ class Memory:
 
     def _load_level(self, b: Buffer, *operands: Value) -> int:
         writers = self._writers.get(b.name)
-        return max(writers[-1] if writers else 0, *(o.level for o in operands))
+        level = writers[-1] if writers else 0
+        for o in operands:
+            if o.level > level:
+                level = o.level
+        return level
 
     # Loads
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import struct
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,12 @@ from compiler.ir.types import DType
 HALF = frozenset({DType.f16, DType.bf16})
 
 _VALUE_TYPES = {
-    DType.f32: "float", DType.f64: "double", DType.f16: "float", DType.bf16: "float",
-    DType.bool: "i1", DType.i8: "i8", DType.i16: "i16", DType.i32: "i32", DType.i64: "i64",
-    DType.u8: "i8", DType.u16: "i16", DType.u32: "i32", DType.u64: "i64",
+    "f32": "float", "f64": "double", "f16": "float", "bf16": "float", "bool": "i1",
+    "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64",
+    "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64",
 }  # fmt: skip
 
-_MEMORY_TYPES = _VALUE_TYPES | {DType.f16: "half", DType.bf16: "i16", DType.bool: "i8"}
+_MEMORY_TYPES = _VALUE_TYPES | {"f16": "half", "bf16": "i16", "bool": "i8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +51,27 @@ class Value:
         return self.ref[0] != "%"
 
 
-@cache
 def vector_of(element: str, lanes: int) -> str:
     """The LLVM type of `lanes` elements; the element itself for 0 lanes."""
     return f"<{lanes} x {element}>" if lanes else element
 
 
-@cache
 def value_type(dtype: DType, lanes: int = 0) -> str:
     """LLVM type of values of an element type."""
-    return vector_of(_VALUE_TYPES[dtype], lanes)
+    element = _VALUE_TYPES[dtype.label]
+    return f"<{lanes} x {element}>" if lanes else element
 
 
-@cache
 def memory_type(dtype: DType, lanes: int = 0) -> str:
     """LLVM type of elements in memory."""
-    return vector_of(_MEMORY_TYPES[dtype], lanes)
+    element = _MEMORY_TYPES[dtype.label]
+    return f"<{lanes} x {element}>" if lanes else element
 
 
-@cache
 def mangled(dtype: DType, lanes: int = 0) -> str:
     """The suffix of overloaded intrinsics for values of this type, such as `v16f32`."""
-    element = {"float": "f32", "double": "f64"}.get(_VALUE_TYPES[dtype], _VALUE_TYPES[dtype])
+    element = _VALUE_TYPES[dtype.label]
+    element = {"float": "f32", "double": "f64"}.get(element, element)
     return f"v{lanes}{element}" if lanes else element
 
 
@@ -86,12 +84,22 @@ def literal(value: Any, dtype: DType) -> str:
         n = int(value) & ((1 << bits) - 1)
         return str(n - (1 << bits) if n >> (bits - 1) else n)
     x = float(value)
-    if dtype is not DType.f64:
+    if dtype is DType.f32:
+        x = _as_f32(x)
+    elif dtype in HALF:
         with np.errstate(over="ignore"):
             x = float(np.asarray(x).astype(dtype.numpy).astype(np.float32))
     if math.isnan(x):
         return "0x7FF8000000000000"
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def _as_f32(x: float) -> float:
+    """The nearest f32, infinite where that is too large for one."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
 
 
 def constant(value: Any, dtype: DType, lanes: int = 0) -> Value:
