@@ -1,7 +1,7 @@
 """Every ONNX name that is imported means what ONNX's own test cases say it means.
 
-The onnx package generates those cases: small models of one node, with inputs and outputs. Nothing of
-ours is involved in their numbers.
+The onnx package generates those cases: small models of one node, with inputs and outputs. Nothing
+of ours is involved in their numbers.
 """
 
 from __future__ import annotations
