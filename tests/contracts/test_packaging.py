@@ -18,8 +18,27 @@ import hatch_build
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 NOT_COPIED = shutil.ignore_patterns(
-    ".git", ".venv", "node_modules", "__pycache__", ".*_cache", ".hypothesis", "tests", "var"
+    *(".git", ".venv", ".*_cache", ".hypothesis", "__pycache__"),
+    *("node_modules", "dist", "tests", "var", "build"),
 )
+
+
+class Npm:
+    """Stands in for npm: remembers how it was called, and makes what the bundler makes."""
+
+    def __init__(self, *, leaves_out: str = "") -> None:
+        self.called: list[tuple[str, ...]] = []
+        self.leaves_out = leaves_out
+
+    def __call__(self, root: Path, *arguments: str) -> None:
+        self.called.append(arguments)
+        if arguments[0] == "ci":
+            (root / "node_modules").mkdir()
+            return
+        dist = root / "static" / "dist"
+        dist.mkdir(exist_ok=True)
+        for part in hatch_build.BUNDLE:
+            (dist / part).write_text("" if part == self.leaves_out else "made")
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +46,10 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository with a bundle that is up to date and no npm packages, to be built from."""
     target = tmp_path_factory.mktemp("clone") / "compilarium"
     shutil.copytree(REPOSITORY, target, ignore=NOT_COPIED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hatch_build, "_npm", Npm())
+        assert hatch_build.bundle_front_end(target) is True
+    shutil.rmtree(target / "node_modules")
     return target
 
 
@@ -105,6 +128,31 @@ print(json.dumps({"compiler": compiler.__file__, **folders}))
         assert Path(path).exists(), name
 
 
+def test_every_file_that_the_installed_page_asks_for_is_there(installed: Path) -> None:
+    program = """
+import json, re, tempfile, app
+from pathlib import Path
+settings = {"data_folder": Path(tempfile.mkdtemp()), "keep_spare_child": False}
+client = app.create_app(settings).test_client()
+text = client.get("/").get_data(as_text=True)
+asked = re.findall(r'(?:src|href|data-worker)="(/[^"]*)"', text)
+samples = client.get("/api/v1/samples").get_json()["samples"]
+print(json.dumps([[(name, client.get(name).status_code) for name in asked], samples]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=installed,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    asked, samples = json.loads(done.stdout)
+    assert len(asked) >= 4
+    assert [(name, status) for name, status in asked if status != 200] == []
+    assert {"digits_cnn", "digits_mlp", "squeezenet"} <= {sample["id"] for sample in samples}
+
+
 def test_the_installed_command_line_starts(installed: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "compiler", "--help"],
@@ -118,11 +166,10 @@ def test_the_installed_command_line_starts(installed: Path) -> None:
 
 
 def test_a_fresh_bundle_is_not_made_again(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_npm(*arguments: object) -> None:
-        raise AssertionError(f"npm was called: {arguments}")
-
-    monkeypatch.setattr(hatch_build, "_npm", no_npm)
+    npm = Npm()
+    monkeypatch.setattr(hatch_build, "_npm", npm)
     assert hatch_build.bundle_front_end(clone) is False
+    assert not npm.called
 
 
 @pytest.mark.parametrize("change", ["script", "style", "package.json", "lock", "missing part"])
@@ -144,18 +191,11 @@ def test_a_bundle_is_stale_after_any_change(
             lock.write_text(lock.read_text() + "\n")
         case _:
             (source / "static" / "dist" / "main.css").write_text("")
-    called: list[tuple[str, ...]] = []
-
-    def npm(root: Path, *arguments: str) -> None:
-        called.append(arguments)
-        (root / "node_modules").mkdir(exist_ok=True)
-        for part in hatch_build.BUNDLE:
-            (root / "static" / "dist" / part).write_text("made")
-
+    npm = Npm()
     monkeypatch.setattr(hatch_build, "_npm", npm)
     assert hatch_build.bundle_front_end(source) is True
-    assert [arguments[0] for arguments in called] == ["ci", "run"]
-    assert "--ignore-scripts" in called[0]
+    assert [arguments[0] for arguments in npm.called] == ["ci", "run"]
+    assert "--ignore-scripts" in npm.called[0]
     assert hatch_build.bundle_front_end(source) is False
 
 
@@ -164,9 +204,8 @@ def test_a_bundler_that_leaves_something_out_fails_the_build(
 ) -> None:
     source = tmp_path / "clone"
     shutil.copytree(clone, source)
-    (source / "static" / "dist" / "worker.js").unlink()
-    (source / "node_modules").mkdir()
-    monkeypatch.setattr(hatch_build, "_npm", lambda root, *arguments: None)
+    shutil.rmtree(source / "static" / "dist")
+    monkeypatch.setattr(hatch_build, "_npm", Npm(leaves_out="worker.js"))
     with pytest.raises(RuntimeError, match=r"worker\.js"):
         hatch_build.bundle_front_end(source)
 
