@@ -31,9 +31,9 @@ def new_job() -> Response:
     """Queue a job; its id is in the answer."""
     wanted = JobRequest.from_json(body())
     parse_pipeline(wanted.pipeline)
-    private: dict[str, str] = {}
     if "sample" in wanted.model:
         name = find_sample(wanted.model["sample"]).id
+        private = {"cache": str(settings().data_folder.resolve() / "models")}
     else:
         store = uploads()
         kept = store.find(wanted.model["upload"])

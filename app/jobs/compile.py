@@ -24,6 +24,7 @@ from app.jobs.worker import Say
 from app.wire import programs
 from compiler.passes import parse_pipeline
 from compiler.runtime.inputs import assumed_shapes
+from compiler.runtime.program import Program
 from compiler.targets.target import host
 from compiler.trace import Event
 
@@ -33,6 +34,7 @@ WORDS = {
     "code": "making code",
     "check": "comparing with the reference",
     "measure": "timing the kernels",
+    "listing": "writing down the assembly",
     "accuracy": "counting right answers",
 }
 # What the driver calls its steps, where it is not "code".
@@ -54,6 +56,7 @@ class _Job:
         self.recorder = Recorder(self.parts, say, self.summary)
         self.phase_name = ""
         self.phase_start = perf_counter()
+        self.shapes: dict[str, tuple[int, ...]] = {}
 
     def phase(self, name: str) -> None:
         """A new phase begins; the one before has ended."""
@@ -74,7 +77,7 @@ class _Job:
         elif self.recorder.is_open:
             self.phase(_PHASES.get(name, "code"))
 
-    def read(self) -> tuple[Model, dict[str, Any]]:
+    def read(self) -> tuple[Model, dict[str, tuple[int, ...]]]:
         """Read the model and write down what it is; the shapes to compile it for."""
         self.phase("read")
         start = perf_counter()
@@ -94,6 +97,7 @@ class _Job:
         pipeline = parse_pipeline(self.request["pipeline"])
         self.summary["pipeline"] = str(pipeline)
         model, shapes = self.read()
+        self.shapes = shapes
         self.summary["reproduce"] = command(model.file_name, str(pipeline), shapes, self.options)
         program = compiler.compile(
             model.graph,
@@ -105,42 +109,51 @@ class _Job:
             progress=self.progress,
         )
         self.recorder.close()
-        inputs, why_none = try_random_inputs(model.graph, shapes, self.options["seed"])
-        if program.is_open and inputs is not None and self.options["target"] == "host":
-            program.run(inputs)  # code is made for the shapes of the first run
+        if program.is_open and self.options["target"] == "host":
+            inputs, _ = try_random_inputs(model.graph, shapes, self.options["seed"])
+            if inputs is not None:
+                program.run(inputs)  # code is made for the shapes of the first run
         self.keep(program)
-        self.examine(program, model, inputs, why_none)
+        self.examine(program, model)
         self.phase("")
         self.recorder.write_summary()
 
-    def keep(self, program: Any) -> None:
-        """Write down kernels, memory and all texts."""
+    def keep(self, program: Program) -> None:
+        """Write down kernels, memory, provenance and all texts but the assembly."""
         self.phase("code")
-        texts = programs.Texts(program)
-        self.summary["kernels"] = programs.kernel_rows(program, texts)
+        self.summary["kernels"] = programs.kernel_rows(program)
         self.summary["memory"] = programs.memory_row(program)
-        for name, payload in texts.parts():
+        for name, payload in programs.texts(program):
             self.parts.write(name, payload)
-        provenance = programs.provenance(self.recorder.graphs, program)
-        self.parts.write("provenance", provenance)
-        self.recorder.write_summary()
+        self.parts.write("provenance", programs.provenance(self.recorder.graphs, program))
+        self.ready("code")
 
-    def examine(self, program: Any, model: Model, inputs: Any, why_none: str) -> None:
-        """Measure, check and count, as far as wanted and possible."""
-        if self.options["target"] != "host":
-            return
-        if self.options["measure"]:
+    def ready(self, part: str) -> None:
+        """Something new can be read."""
+        self.recorder.write_summary()
+        self.say("ready", {"part": part})
+
+    def examine(self, program: Program, model: Model) -> None:
+        """Measure, list, check and count, as far as wanted and possible."""
+        runs_here = self.options["target"] == "host"
+        inputs, why_none = try_random_inputs(model.graph, self.shapes, self.options["seed"])
+        if runs_here and self.options["measure"]:
             self.phase("measure")
             measure(program, inputs, why_none, self.options, self.summary)
-            self.recorder.write_summary()
-        if self.options["check"]:
+            self.ready("measure")
+        self.phase("listing")
+        for name, payload in programs.assembly(program):
+            self.parts.write(name, payload)
+        self.ready("listing")
+        if runs_here and self.options["check"]:
             self.phase("check")
             found = check(program, model.graph, inputs, why_none)
             self.summary["check"] = {**found, "seed": self.options["seed"]}
-            self.recorder.write_summary()
-        if self.options["accuracy"] and model.labelled is not None:
+            self.ready("check")
+        if runs_here and self.options["accuracy"] and model.labelled is not None:
             self.phase("accuracy")
             self.summary["accuracy"] = accuracy(program, model.graph, model.labelled)
+            self.ready("accuracy")
 
 
 def compile_model(

@@ -1,8 +1,15 @@
-"""The kinds of jobs that a child can do."""
+"""The kinds of jobs that a child can do. Importing this imports all that a job may need."""
 
 from __future__ import annotations
 
-from app.jobs.compile import compile_model, inspect_model
+import compiler.driver
+import compiler.runtime.build
+from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.worker import Work
 
+assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
+assert compiler.runtime.build.__doc__, "and the way to machine code"
+
 KINDS: dict[str, Work] = {"compile": compile_model, "inspect": inspect_model}
+
+host_facts()  # asks LLVM, which takes a moment the first time

@@ -17,7 +17,7 @@ from compiler.ir.types import TensorType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-MEASURE_S = 1.0
+MEASURE_S = 0.5
 """About how long whole runs are repeated, and again with each kernel timed."""
 _REPEATS = (3, 50)
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
@@ -46,17 +46,13 @@ def measure(
         return
     try:
         program.run(inputs)
-        start = perf_counter()
-        program.run(inputs)
-        once_s = max(perf_counter() - start, 1e-6)
-        repeats = min(max(int(MEASURE_S / once_s), _REPEATS[0]), _REPEATS[1])
-        times = [_timed(program, inputs) for _ in range(repeats)]
-        profile = program.profile(inputs, repeat=repeats)
+        times = _times(program, inputs)
+        profile = program.profile(inputs, repeat=len(times))
     except CompileError as e:
         # Random inputs may not suit a model that, say, reads indices: the rest still stands.
         run["skipped"] = f"the model refused random inputs: {e.message}"
         return
-    run.update(median_s=median(times), min_s=min(times), repeats=repeats)
+    run.update(median_s=median(times), min_s=min(times), repeats=len(times))
     for row in summary["kernels"]:
         least, middle = profile.get(row["name"]), profile.medians.get(row["name"])
         row["min_s"], row["median_s"] = least, middle
@@ -65,10 +61,16 @@ def measure(
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
 
 
-def _timed(program: Any, inputs: Mapping[str, Array]) -> float:
-    start = perf_counter()
-    program.run(inputs)
-    return perf_counter() - start
+def _times(program: Any, inputs: Mapping[str, Array]) -> list[float]:
+    """Seconds of whole runs: as many as fit the time, but some, and not very many."""
+    least, most = _REPEATS
+    times: list[float] = []
+    end = perf_counter() + MEASURE_S
+    while len(times) < least or (len(times) < most and perf_counter() < end):
+        start = perf_counter()
+        program.run(inputs)
+        times.append(perf_counter() - start)
+    return times
 
 
 def check(program: Any, graph: Graph, inputs: Any, why_none: str) -> dict[str, Any]:

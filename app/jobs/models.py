@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import compiler
-from app.samples import Labelled, find_sample, labelled
+from app.samples import Labelled, Sample, find_sample, labelled
 from app.wire import graphs
 from compiler.errors import CompileError
+from compiler.frontend.random_weights import random_weights
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.runtime.inputs import random_inputs
@@ -31,7 +34,7 @@ def read_model(request: Mapping[str, Any]) -> Model:
     choice = request["model"]
     if "sample" in choice:
         sample = find_sample(choice["sample"])
-        graph = _load_sample(sample.path, sample.seed)
+        graph = _load_sample(sample, Path(request["cache"]))
         facts = _facts(graph, sample.id, "sample", sample.id, sample.path)
         return Model(graph, facts, labelled(sample), sample.id)
     path = Path(request["path"])
@@ -40,12 +43,37 @@ def read_model(request: Mapping[str, Any]) -> Model:
     return Model(graph, facts, None, request["name"])
 
 
-def _load_sample(path: Path, seed: int | None) -> Graph:
-    if seed is None:
-        return compiler.load(path)
-    from compiler.frontend.random_weights import random_weights
+def _load_sample(sample: Sample, cache: Path) -> Graph:
+    """The sample's graph; random weights are drawn once and then read from the cache."""
+    if sample.seed is None:
+        return compiler.load(sample.path)
+    kept = cache / f"{sample.id}-{_weights_key(sample)}.onnx"
+    if not kept.is_file():
+        model = random_weights(sample.path, sample.seed)
+        if not _keep(kept, model):
+            return compiler.load(model)
+    return compiler.load(kept)
 
-    return compiler.load(random_weights(path, seed))
+
+def _weights_key(sample: Sample) -> str:
+    """What the drawn weights depend on: the file, the seed, and how they are drawn."""
+    digest = hashlib.sha256(sample.path.read_bytes())
+    digest.update(f"{sample.seed}".encode())
+    digest.update(Path(random_weights.__code__.co_filename).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _keep(path: Path, data: bytes) -> bool:
+    """Write a file whole or not at all; whether it could be kept."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    partial = path.with_suffix(f".{os.getpid()}.partial")
+    try:
+        partial.write_bytes(data)
+        os.replace(partial, path)
+    except OSError:  # a full disk, or a model above the limit on what a job may write
+        partial.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def _facts(graph: Graph, name: str, source: str, model_id: str, path: Path) -> dict[str, Any]:

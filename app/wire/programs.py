@@ -22,37 +22,49 @@ def typed(values: Iterable[Value]) -> list[dict[str, str]]:
     return [{"name": v.name, "type": str(v.type)} for v in values]
 
 
-class Texts:
-    """The texts of a program: whole, and split into its functions."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.whole = (
-            {kind: str(program.emit(kind)) for kind in DOWNLOADS} if program.kernels else {}
-        )
-        self.llvm = split_llvm(self.whole.get("llvm", ""))
-        self.asm = split_assembly(self.whole.get("asm", ""))
-
-    def of(self, kernel: KernelInfo) -> dict[str, str]:
-        """The texts of a kernel by part; those that it has."""
+def texts(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names and payloads of all texts but the assembly; a shared function's texts once."""
+    yield _download("graph", str(program.emit("graph")))
+    if not program.kernels:
+        return
+    llvm = str(program.emit("llvm"))
+    yield _download("llvm", llvm)
+    yield _download("loops", str(program.emit("loops")))
+    functions = split_llvm(llvm)
+    for number, k in _first_kernels(program):
         found = {
-            "computation": str(kernel.computation) if kernel.computation else "",
-            "schedule": "\n".join(kernel.moves),
-            "loops": str(kernel.loops) if kernel.loops else "",
-            "llvm": self.llvm.get(kernel.symbol, ""),
-            "asm": self.asm.get(kernel.symbol, ""),
+            "computation": str(k.computation) if k.computation else "",
+            "schedule": "\n".join(k.moves),
+            "loops": str(k.loops) if k.loops else "",
+            "llvm": functions.get(k.symbol, ""),
         }
-        return {part: text for part, text in found.items() if text}
+        for part, text in found.items():
+            if text:
+                yield f"kernel-{number}-{part}", kernel_text(number, part, text)
 
-    def parts(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Names and payloads of everything that is kept as text; a shared function's texts once."""
-        first = first_users(self.program.kernels)
-        for number, kernel in enumerate(self.program.kernels):
-            if first[number] == number:
-                for part, text in self.of(kernel).items():
-                    yield f"kernel-{number}-{part}", kernel_text(number, part, text)
-        for kind, text in self.whole.items():
-            yield f"download-{kind}", {"version": VERSION, "text": text}
+
+def assembly(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names and payloads of the assembly, whole and by kernel: dearer to get than all the rest."""
+    if not program.kernels:
+        return
+    text = str(program.emit("asm"))
+    yield _download("asm", text)
+    functions = split_assembly(text)
+    for number, k in _first_kernels(program):
+        if k.symbol in functions:
+            yield f"kernel-{number}-asm", kernel_text(number, "asm", functions[k.symbol])
+
+
+def _download(kind: str, text: str) -> tuple[str, dict[str, Any]]:
+    return f"download-{kind}", {"version": VERSION, "text": text}
+
+
+def _first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
+    """Native kernels, of those that share a function the first."""
+    first = first_users(program.kernels)
+    for number, k in enumerate(program.kernels):
+        if k.native and first[number] == number:
+            yield number, k
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
@@ -97,7 +109,7 @@ def split_assembly(text: str) -> dict[str, str]:
     return {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
 
 
-def kernel_rows(program: Program, texts: Texts) -> list[dict[str, Any]]:
+def kernel_rows(program: Program) -> list[dict[str, Any]]:
     """Every launch and fallback in order, not measured yet."""
     producers = program.graph.producers
     first = first_users(program.kernels)
@@ -120,7 +132,7 @@ def kernel_rows(program: Program, texts: Texts) -> list[dict[str, Any]]:
                 "min_s": None,
                 "gflops": None,
                 "gbytes_per_s": None,
-                "parts": list(texts.of(k)),
+                "parts": list(KERNEL_PARTS) if k.native else [],
                 "text_kernel": first[number],
             }
         )
