@@ -217,7 +217,9 @@ def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
     ours, theirs = grouping.group_of[node.output], grouping.group_of[user.output]
     for group in (theirs, ours):
         if len(group.nodes) >= grouping.max_nodes:
-            return f"the group that ends in {group.last.output} has {len(group.nodes)} nodes already"
+            return (
+                f"the group that ends in {group.last.output} has {len(group.nodes)} nodes already"
+            )
     if theirs.kind == "elementwise":
         return f"{node.output} is computed in the {ours.kind} that ends in {ours.last.output}"
     if is_reduction(user):

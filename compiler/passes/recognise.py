@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
 from compiler.passes.calls import o
-from compiler.passes.pattern import Any, Number
+from compiler.passes.pattern import Any, AnyAttr, Number
 from compiler.passes.rules import Rule, Skip, rule
 
 X = Any("x")
@@ -103,7 +103,7 @@ def hard_sigmoid_of_line(x: Tensor, alpha: float, beta: float) -> Operand:
 
 
 @rule(
-    o.mul(X, o.hard_sigmoid(X, alpha=1 / 6, beta=0.5)),
+    o.mul(X, o.hard_sigmoid(X, alpha=AnyAttr("alpha"), beta=AnyAttr("beta"))),
     exact=False,
     example="""
     graph g(x: f32[2,3]) {
@@ -118,9 +118,11 @@ def hard_sigmoid_of_line(x: Tensor, alpha: float, beta: float) -> Operand:
     }
     """,
 )
-def hard_swish_of_hard_sigmoid(x: Tensor) -> Operand:
+def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
     """x times its hard sigmoid is hard swish."""
-    return o.hard_swish(x)
+    if abs(beta - 0.5) > 1e-6:
+        return Skip(f"its shift is {beta:g}, that of hard swish 0.5")
+    return _hard_swish(x, alpha)
 
 
 @rule(

@@ -24,6 +24,9 @@ def splat_results(node: Node, operands: Sequence[Constant | None]) -> list[Const
     """
     if not operands or operands[0] is None or node.op not in OPERATORS:
         return None
+    if all(isinstance(t, TensorType) and t.n_elements == 1 for t in node.types):
+        # One number is a literal; there is nothing to save.
+        return None
     value = _value(node, operands)
     if value is None:
         return None

@@ -16,7 +16,10 @@ from compiler.passes.pipeline import MAX_LINES, line
     [
         ("fuse", "fuse"),
         (" remove_dead , fuse{ policy = elementwise } ", "remove_dead,fuse{policy=elementwise}"),
-        ("fold_constants{max_growth=2,max_bytes=10}", "fold_constants{max_growth=2.0,max_bytes=10}"),
+        (
+            "fold_constants{max_growth=2,max_bytes=10}",
+            "fold_constants{max_growth=2.0,max_bytes=10}",
+        ),
         ("fold_constants{max_growth=1.1}", "fold_constants"),
         ("simplify{until=once,inexact=false}", "simplify{until=once,inexact=false}"),
         ("fuse{}", "fuse"),
