@@ -69,7 +69,8 @@ def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
         case SequenceType(element):
             if not isinstance(value, list | tuple):
                 raise CompileError("E-INPUT-DTYPE", f"{v.name!r} is {v.type}: give a list")
-            return [_checked(v, element, part, sizes) for part in value]
+            # A name inside a sequence is a size of each element by itself.
+            return [_checked(v, element, part, dict(sizes)) for part in value]
         case OptionalType(element):
             return None if value is None else _checked(v, element, value, sizes)
         case _:

@@ -1,107 +1,59 @@
-"""From a parsed ONNX model to a graph: scopes, functions in place, each node through its facet."""
+"""From a parsed ONNX model to a graph: scopes, functions in place, one node after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from compiler.errors import CompileError, Where, require
-from compiler.frontend.attributes import bound, check_node, demands, kind_of, value_of
+from compiler.frontend.attributes import bound, check_node, demands
 from compiler.frontend.functions import Functions, normal_domain
 from compiler.frontend.limits import Limits
+from compiler.frontend.node import Model, NodeImporter
+from compiler.frontend.opsets import opsets_of
 from compiler.frontend.order import in_order, reads
 from compiler.frontend.scopes import Frame, Scope
 from compiler.frontend.tensors import TensorReader
-from compiler.frontend.types import DimNames, refined
+from compiler.frontend.types import DimNames
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
-from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.graph import Graph, Result, Value
 from compiler.ir.infer import Facts
-from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out, Tensor
-from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
+from compiler.ir.operator import ONNX
+from compiler.ir.types import OpaqueType, TensorType, Type
 from compiler.ops import protos
-from compiler.ops.carried import refusal
-from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.reshape import identity
-
-UNREAD_MAY_GO = {"Dropout", "MaxPool", "LayerNormalization"}
-"""Operators whose further outputs, when nobody reads them, change nothing by being left out."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """What all graphs of one model share."""
-
-    functions: Functions
-    tensors: TensorReader
-    dims: DimNames
-    limits: Limits
 
 
 def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:
     """The graph of a parsed model. Errors: E-MODEL-*, each naming its node or value."""
     shared = Model(Functions(model, limits), tensors, DimNames(limits), limits)
     opsets = opsets_of(model.opset_import, model.ir_version)
-    _check_function_opsets(model)
-    g = model.graph
-    require(len(g.output) > 0, "E-MODEL-INVALID", "the graph has no outputs")
-    return _GraphImporter(shared, g, Scope(), Facts({}, {}), depth=0).run(opsets, {}, "")
-
-
-def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
-    """Version of each operator set that a model or function names. Errors: E-MODEL-OPSET."""
-    import onnx
-
-    found: dict[str, int] = {}
-    newest = onnx.defs.onnx_opset_version()
-    for entry in imports:
-        domain, version = normal_domain(entry.domain), int(entry.version)
-        twice = found.setdefault(domain, version) != version
-        require(not twice, "E-MODEL-OPSET", f"two versions of the operator set {domain!r}")
-        limit = newest if domain == "" else _newest(domain)
-        if not 1 <= version <= limit:
-            raise CompileError(
-                "E-MODEL-OPSET",
-                f"operator set {domain or 'ai.onnx'} {version}; versions 1 to {limit} can be read",
-            )
-    if not found:
-        require(ir_version < 3, "E-MODEL-OPSET", "the model names no operator set")
-        found[""] = 1
-    return found
-
-
-def _newest(domain: str) -> int:
-    """The newest known version of an operator set; of those we do not know any will do."""
-    import onnx
-
-    versions = [s.since_version for s in _schemas() if s.domain == domain]
-    known = {
-        "ai.onnx.ml": onnx.defs.C.schema_version_map()["ai.onnx.ml"][1],
-    }
-    return known.get(domain, max(versions, default=0) or 1 << 31)
-
-
-def _schemas() -> Sequence[Any]:
-    import onnx
-
-    return onnx.defs.get_all_schemas()
-
-
-def _check_function_opsets(model: Any) -> None:
     for f in model.functions:
         opsets_of(f.opset_import, model.ir_version)
+    g = model.graph
+    require(len(g.output) > 0, "E-MODEL-INVALID", "the graph has no outputs")
+    return GraphImporter(shared, g, Scope(), Facts({}, {}), depth=0).run(opsets, {}, "")
 
 
-class _GraphImporter:
+class GraphImporter:
     """Imports one graph: the model's, or a subgraph as a region."""
 
-    def __init__(self, model: Model, proto: Any, scope: Scope, outer: Facts, depth: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        proto: Any,
+        scope: Scope,
+        outer: Facts,
+        depth: int,
+        verbatim: bool = False,
+    ) -> None:
+        """`verbatim` carries every node as it is, for operators that need their ONNX subgraph."""
         model.limits.check("subgraphs in depth", depth, model.limits.nested_regions)
         self.model, self.proto, self.scope, self.depth = model, proto, scope, depth
+        self.verbatim = verbatim
         self.editor = Editor(Graph(proto.name or "model", (), (), ()), outer)
-        self._node_names: set[str] = set()
-        self._read: Collection[str] = ()
+        self.read: Collection[str] = ()
 
     # The graph
 
@@ -112,16 +64,17 @@ class _GraphImporter:
         prefix: str,
         input_types: Sequence[Type | None] = (),
     ) -> Graph:
+        """The graph. `prefix` is for nodes without a name; `input_types` for untyped inputs."""
         g = self.proto
         self._declare(g)
         stored = self._initialisers(g)
         self._inputs(g, stored, input_types)
         read = {name for n in g.node for name in reads(n)}
-        self._read = read | {o.name for o in g.output}
-        names = self._names(g.node, prefix)
+        self.read = read | {o.name for o in g.output}
+        names = self._names(g.node, "", prefix)
         order = in_order(g.node, lambda name: self.scope.find(name) is not None, names)
         nodes = ((g.node[i], names[i]) for i in order)
-        self._import_all(Frame(nodes, self.scope, opsets, attributes, prefix))
+        self._import_all(Frame(nodes, self.scope, opsets, attributes))
         self._results(g)
         return self.editor.graph()
 
@@ -176,7 +129,7 @@ class _GraphImporter:
             require(v.name not in names, "E-MODEL-NAME", f"two outputs are named {v.name!r}")
             names.add(v.name)
             value = self.scope.value(v.name)
-            if self.depth and not self.editor.defines(value):
+            if self.depth and not self.verbatim and not self.editor.defines(value):
                 value = self._handed_on(value)
             self.editor.results.append(Result(v.name, value))
 
@@ -187,23 +140,40 @@ class _GraphImporter:
             return self.editor.build(identity(self.editor.tensor(value)), hint=value)
         return value
 
-    def _names(self, nodes: Sequence[Any], prefix: str) -> list[str]:
-        """Unique names: the file's own first, then `OpType_position` for nodes without one."""
+    def _names(self, nodes: Sequence[Any], prefix: str, nameless: str) -> list[str]:
+        """Unique names: the file's own first, then `OpType_position` for nodes without one.
+
+        Both begin with a prefix of their own, which says where nodes of a subgraph stand.
+        """
         names = [""] * len(nodes)
         for named in (True, False):
             for i, node in enumerate(nodes):
                 if bool(node.name) is named:
-                    name = prefix + (node.name or f"{node.op_type}_{i}")
-                    names[i] = self._unique(name)
+                    made = prefix + node.name if named else f"{nameless}{node.op_type}_{i}"
+                    names[i] = self._unique(made)
         return names
 
     def _unique(self, name: str) -> str:
         found, i = name, 1
-        while found in self._node_names:
+        while found in self.model.node_names:
             i += 1
             found = f"{name}_{i}"
-        self._node_names.add(found)
+        self.model.node_names.add(found)
         return found
+
+    def region(
+        self, proto: Any, frame: Frame, prefix: str, given: Sequence[Type | None], verbatim: bool
+    ) -> Graph:
+        """A subgraph of one of this graph's nodes."""
+        importer = GraphImporter(
+            self.model,
+            proto,
+            Scope(frame.scope),
+            self.editor.facts,
+            self.depth + 1,
+            self.verbatim or verbatim,
+        )
+        return importer.run(frame.opsets, frame.attributes, prefix, given)
 
     # Nodes
 
@@ -241,7 +211,7 @@ class _GraphImporter:
         defaults = {a.name: a for a in function.attribute_proto}
         attributes = {**defaults, **bound(node.attribute, frame.attributes)}
         prefix = f"{name}/"
-        names = self._names(function.node, prefix)
+        names = self._names(function.node, prefix, prefix)
         order = in_order(function.node, scope.names.__contains__, names)
         returns = dict(zip(node.output, function.output, strict=False))
         returns.pop("", None)
@@ -278,241 +248,4 @@ class _GraphImporter:
                 "E-MODEL-OPERATOR",
                 f"{node.op_type!r} is no operator of {domain or 'ai.onnx'} {opset}",
             )
-        _NodeImporter(self, frame, node, name, opset, attributes).run(key)
-
-
-@dataclass
-class _NodeImporter:
-    """Imports one node that is no function call."""
-
-    graph: _GraphImporter
-    frame: Frame
-    node: Any
-    name: str
-    opset: int
-    protos: Mapping[str, Any]
-
-    def run(self, key: str) -> None:
-        if key == "Constant":
-            self._constant()
-            return
-        graphs = {k: a.g for k, a in self.protos.items() if a.HasField("g")}
-        model = self.graph.model
-        attrs = {
-            k: value_of(a, k, model.tensors, lambda t: model.dims.type(t, f"{self.name}_{k}"))
-            for k, a in self.protos.items()
-            if k not in graphs
-        }
-        inputs = [self.frame.scope.value(i) for i in self.node.input]
-        while inputs and not inputs[-1]:
-            inputs.pop()
-        outputs = self._outputs()
-        if not graphs and key in ONNX and self._through_facet(key, inputs, attrs, outputs):
-            return
-        self._carry(inputs, attrs, graphs, outputs)
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        return (self.frame.origin or self.name,)
-
-    def _outputs(self) -> list[str]:
-        """ONNX names of the outputs; those at the end that are left out, or not read, go."""
-        found = list(self.node.output)
-        unread = self.node.op_type in UNREAD_MAY_GO and not self.frame.origin
-        while len(found) > 1 and (not found[-1] or (unread and found[-1] not in self.graph._read)):
-            found.pop()
-        return found
-
-    def _value_names(self, outputs: Sequence[str]) -> list[str]:
-        frame, editor = self.frame, self.graph.editor
-        return [
-            editor.fresh(frame.value_names.get(o, frame.prefix + o)) if o else "" for o in outputs
-        ]
-
-    def _constant(self) -> None:
-        model = self.graph.model
-        values = [a for k, a in self.protos.items()]
-        require(
-            len(values) == 1, "E-MODEL-ATTRIBUTE", f"Constant needs one value, got {len(values)}"
-        )
-        (a,) = values
-        value = value_of(a, a.name, model.tensors, lambda _: None)
-        if isinstance(value, Constant):
-            c = value.with_origins(self.origins)
-        else:
-            kinds = type(a)
-            dtype = {
-                kinds.FLOAT: DType.f32,
-                kinds.FLOATS: DType.f32,
-                kinds.INT: DType.i64,
-                kinds.INTS: DType.i64,
-                kinds.STRING: DType.string,
-                kinds.STRINGS: DType.string,
-            }.get(kind_of(a))
-            require(dtype is not None, "E-MODEL-ATTRIBUTE", f"Constant has no {a.name!r}")
-            c = Constant.of(value, dtype, self.origins)
-        output = self.node.output[0]
-        hint = self.frame.value_names.get(output, self.frame.prefix + output)
-        self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
-
-    def _through_facet(
-        self, key: str, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
-    ) -> bool:
-        """Build what the operator's facet makes of the node; False when it is to be carried."""
-        editor = self.graph.editor
-        if any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
-            return False
-        operands = tuple(editor.tensor(i) if i else None for i in inputs)
-        call = OnnxCall(
-            self.node.op_type,
-            normal_domain(self.node.domain),
-            self.opset,
-            operands,
-            attrs,
-            len(outputs),
-        )
-        n_made = len(editor.made)
-        try:
-            made = ONNX[key](call)
-            if made is None:
-                return False
-            self._build(made, outputs)
-        except CompileError as e:
-            for n in reversed(editor.made[n_made:]):
-                editor.remove(n)
-            del editor.made[n_made:]
-            if e.code == "E-SHAPE-OPEN" or self._is_legal(inputs, attrs, outputs):
-                return False
-            raise
-        return True
-
-    def _build(self, made: Operand | tuple[Operand, ...], outputs: Sequence[str]) -> None:
-        editor, names = self.graph.editor, self._value_names(outputs)
-        parts = made if isinstance(made, tuple) else (made,)
-        if isinstance(made, Call):
-            parts = tuple(Out(made, i) for i in range(len(outputs)))
-        require(
-            len(parts) >= len(outputs),
-            "E-OP-OPERANDS",
-            f"{self.node.op_type} gives {len(parts)} values, {len(outputs)} are named",
-        )
-        whole = _is_whole(parts[: len(outputs)])
-        values: list[str] = []
-        for part, name in zip(parts, names, strict=False):
-            if not name:
-                values.append("")
-                continue
-            single = isinstance(part, Call) or (isinstance(part, Out) and part.index == 0)
-            own = names if whole else [name] if single else None
-            values.append(
-                editor.build(part, hint=name, name=self.name, origins=self.origins, outputs=own)
-            )
-        for output, value in zip(outputs, values, strict=True):
-            if output:
-                self._define(output, value)
-
-    def _define(self, output: str, value: str) -> None:
-        """Give an ONNX name its value, and the value's type what the model knows better."""
-        self.frame.scope.define(output, value)
-        declared = self.frame.scope.declared.get(output)
-        editor = self.graph.editor
-        t, producer = editor.type(value), editor.producer(value)
-        if declared is None or producer is None or (isinstance(t, TensorType) and t.is_static):
-            return
-        better = refined(t, declared, self.graph.model.dims, value)
-        if better != t:
-            types = tuple(
-                better if o == value else old
-                for o, old in zip(producer.outputs, producer.types, strict=True)
-            )
-            editor.update(producer, replace(producer, types=types))
-
-    def _is_legal(
-        self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
-    ) -> bool:
-        """Whether the onnx package finds no fault with a node that our operator refuses."""
-        node = self._carried(inputs, attrs, {}, outputs, outputs)
-        types, known = self.graph.editor.facts.operands(node)
-        return refusal(node, types, known) is None
-
-    def _carry(
-        self,
-        inputs: Sequence[str],
-        attrs: Mapping[str, Any],
-        graphs: Mapping[str, Any],
-        outputs: Sequence[str],
-    ) -> None:
-        regions = {k: self._region(k, g, inputs) for k, g in graphs.items()}
-        names = self._value_names(outputs)
-        node = self._carried(inputs, attrs, regions, outputs, names)
-        require(
-            not regions or node.op in CONTROL_FLOW,
-            "E-MODEL-OPERATOR",
-            f"{self.node.op_type} with subgraphs cannot be computed",
-        )
-        node = replace(node, types=self.graph.editor.infer(node))
-        self.graph.editor.add(node)
-        for output, name in zip(outputs, names, strict=True):
-            if output:
-                self._define(output, name)
-
-    def _carried(
-        self,
-        inputs: Sequence[str],
-        attrs: Mapping[str, Any],
-        regions: Mapping[str, Graph],
-        outputs: Sequence[str],
-        names: Sequence[str],
-    ) -> Node:
-        op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
-        types = (OpaqueType(),) * len(names)
-        return Node(
-            op,
-            tuple(inputs),
-            tuple(names),
-            types,
-            {**attrs, "opset": self.opset},
-            self.name,
-            self.origins,
-            regions,
-        )
-
-    def _region(self, key: str, proto: Any, inputs: Sequence[str]) -> Graph:
-        outer, frame = self.graph, self.frame
-        importer = _GraphImporter(
-            outer.model, proto, Scope(frame.scope), outer.editor.facts, outer.depth + 1
-        )
-        prefix = f"{self.name}/{key}/"
-        types = [outer.editor.type(i) if i else None for i in inputs]
-        given = list(_region_inputs(self.node.op_type, types, self.protos))
-        return importer.run(frame.opsets, frame.attributes, prefix, given)
-
-
-def _is_whole(parts: Sequence[Operand]) -> bool:
-    """Whether the parts are the outputs of one call, all in order."""
-    return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
-        isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
-    )
-
-
-def _region_inputs(
-    op_type: str, types: Sequence[Type | None], attributes: Mapping[str, Any]
-) -> Iterator[Type | None]:
-    """Types of a region's inputs as far as the operands decide them."""
-    if op_type == "Loop":
-        yield TensorType(DType.i64, ())
-        yield TensorType(DType.bool, ())
-        for t in types[2:]:
-            # The sizes of a state may change from step to step.
-            yield TensorType(t.dtype, None) if isinstance(t, TensorType) else t
-    elif op_type == "Scan" and "num_scan_inputs" in attributes:
-        n_states = len(types) - int(attributes["num_scan_inputs"].i)
-        for t in types:
-            yield TensorType(t.dtype, None) if isinstance(t, TensorType) else None
-        assert n_states is not None
-    elif op_type == "SequenceMap":
-        for t in types:
-            yield t.element if isinstance(t, SequenceType) else t
-
-
-__all__ = ["Tensor", "import_model"]
+        NodeImporter(self, frame, node, name, opset, attributes).run(key)

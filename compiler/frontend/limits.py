@@ -1,4 +1,4 @@
-"""How much of everything a model may have. Checked on the bytes, before anything is built of them."""
+"""How much of everything a model may have, checked before anything is built of it."""
 
 from __future__ import annotations
 
@@ -41,6 +41,9 @@ class Limits:
         if found > allowed:
             raise CompileError("E-MODEL-SIZE", f"{what}: {found:,}; at most {allowed:,} are read")
 
+
+OWN_LIMITS = Limits()
+"""For one's own files on one's own machine."""
 
 UPLOAD_LIMITS = Limits(
     file_bytes=64 << 20,

@@ -10,7 +10,7 @@ from typing import Any
 import compiler.ops
 from compiler.errors import CompileError, Where, require
 from compiler.frontend.importer import import_model
-from compiler.frontend.limits import Limits
+from compiler.frontend.limits import OWN_LIMITS, Limits
 from compiler.frontend.tensors import TensorReader
 from compiler.frontend.wire import Tokens, scan, without_cuts
 from compiler.ir.graph import Graph
@@ -21,7 +21,7 @@ MAPPED_BYTES = 64 << 20
 assert compiler.ops.__doc__, "importing the operators registers them"
 
 
-def load(source: str | os.PathLike[str] | bytes, limits: Limits = Limits()) -> Graph:
+def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) -> Graph:
     """The graph of an ONNX model: a file, or its bytes.
 
     Large weights stay in the file and are read when needed; no other file is ever opened.

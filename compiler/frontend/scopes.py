@@ -54,6 +54,7 @@ class Frame:
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """AttributeProtos that references inside a function stand for."""
     prefix: str = ""
+    """What names of the function's values begin with; "" in a graph."""
     origin: str = ""
     """The node of the file that called the function; "" in a graph."""
     value_names: Mapping[str, str] = field(default_factory=dict)

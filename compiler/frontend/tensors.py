@@ -1,4 +1,4 @@
-"""Stored tensors of a model file as constants: sizes checked with big integers before any memory."""
+"""Stored tensors of a model file as constants: sizes are checked before any memory is taken."""
 
 from __future__ import annotations
 

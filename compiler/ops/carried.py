@@ -7,6 +7,7 @@ They are nodes named `onnx.Name`, or `onnx.<domain>.Name`, whose attributes are 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -92,6 +93,8 @@ def _inferred(
         raise _Refused(str(e)) from e
     made: dict[str, Type] = {}
     for name, proto in found.items():
+        if not name:
+            continue
         base = node.outputs[int(name[1:])]
         try:
             made[name] = protos.from_type_proto(proto, _dim_reader(types, base))
@@ -173,6 +176,7 @@ def evaluate_carried(
     """
     if node.op in control.CONTROL_FLOW:
         return control.evaluate(node, values, outer or {})
+    node = _under_new_name(node)
     proto = to_bytes(node)
     kinds = tuple(_kind(v) for v in values)
     domain = protos.split_name(node.op)[0]
@@ -189,6 +193,17 @@ def evaluate_carried(
         raise CompileError("E-RUN-OPERATOR", f"{node.op}: {reason}") from e
     results = iter(made)
     return tuple(_settled(next(results)) if o else None for o in node.outputs)
+
+
+_NEW_NAMES = {"onnx.Scatter": ("onnx.ScatterElements", 11)}
+"""Operators that onnx.reference has only under the name they got in a later opset."""
+
+
+def _under_new_name(node: Node) -> Node:
+    if node.op not in _NEW_NAMES:
+        return node
+    op, opset = _NEW_NAMES[node.op]
+    return replace(node, op=op, attrs={**node.attrs, "opset": opset})
 
 
 def to_bytes(node: Node) -> bytes:

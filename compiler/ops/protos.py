@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.constant import Constant
-from compiler.ir.graph import Node
+from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import Array
 from compiler.ir.types import (
     Dim,
@@ -125,6 +125,29 @@ def to_node_proto(node: Node) -> Any:
     for key, value in node.attrs.items():
         if key != "opset" and value is not None:
             proto.attribute.append(_attribute_proto(key, value, schema))
+    for key, region in node.regions.items():
+        attribute = proto.attribute.add(name=key, type=onnx.AttributeProto.GRAPH)
+        attribute.g.CopyFrom(to_graph_proto(region))
+    return proto
+
+
+def to_graph_proto(graph: Graph) -> Any:
+    """A region whose nodes are all carried, as the GraphProto that it came from."""
+    import onnx
+
+    def info(v: Value) -> Any:
+        return onnx.ValueInfoProto(name=v.name, type=to_type_proto(v.type))
+
+    proto = onnx.GraphProto(name=graph.name)
+    proto.input.extend(map(info, graph.inputs))
+    proto.initializer.extend(to_tensor_proto(c.array(), k) for k, c in graph.constants.items())
+    for node in graph.nodes:
+        inner = to_node_proto(node)
+        del inner.input[:], inner.output[:]
+        inner.input.extend(node.inputs)
+        inner.output.extend(node.outputs)
+        proto.node.append(inner)
+    proto.output.extend(info(Value(r.value, graph.types[r.value])) for r in graph.results)
     return proto
 
 
@@ -156,9 +179,8 @@ def _fill_list(proto: Any, values: tuple[Any, ...], schema: Any) -> None:
 
     kinds = onnx.AttributeProto
     if not values:
-        known = schema is not None and proto.name in schema.attributes
-        assert not known or schema is not None
-        proto.type = int(schema.attributes[proto.name].type) if known else kinds.INTS
+        known = {} if schema is None else schema.attributes
+        proto.type = int(known[proto.name].type) if proto.name in known else kinds.INTS
     elif isinstance(values[0], str | bytes):
         proto.type = kinds.STRINGS
         proto.strings.extend(map(_bytes, values))

@@ -1,0 +1,269 @@
+"""One ONNX node as nodes of ours: through its operator's facet, or carried as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from compiler.errors import CompileError, require
+from compiler.frontend.attributes import kind_of, value_of
+from compiler.frontend.functions import Functions, normal_domain
+from compiler.frontend.limits import Limits
+from compiler.frontend.scopes import Frame
+from compiler.frontend.tensors import TensorReader
+from compiler.frontend.types import DimNames, refined
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
+from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
+from compiler.ops import protos
+from compiler.ops.carried import refusal
+from compiler.ops.control import CONTROL_FLOW
+
+if TYPE_CHECKING:
+    from compiler.frontend.importer import GraphImporter
+
+UNREAD_MAY_GO = {"Dropout", "MaxPool", "LayerNormalization"}
+"""Operators whose further outputs, when nobody reads them, change nothing by being left out."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """What all graphs of one model share."""
+
+    functions: Functions
+    tensors: TensorReader
+    dims: DimNames
+    limits: Limits
+    node_names: set[str] = field(default_factory=set)
+
+
+@dataclass
+class NodeImporter:
+    """Imports one node that is no function call."""
+
+    graph: GraphImporter
+    frame: Frame
+    node: Any
+    name: str
+    opset: int
+    protos: Mapping[str, Any]
+
+    def run(self, key: str) -> None:
+        """Add what the node becomes to the graph; `key` is its name in the ONNX registry."""
+        if key == "Constant":
+            self._constant()
+            return
+        graphs = {k: a.g for k, a in self.protos.items() if a.HasField("g")}
+        model = self.graph.model
+        attrs = {
+            k: value_of(a, k, model.tensors, lambda t: model.dims.type(t, self.name))
+            for k, a in self.protos.items()
+            if k not in graphs
+        }
+        inputs = [self.frame.scope.value(i) for i in self.node.input]
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        outputs = self._outputs()
+        own = key in ONNX and not graphs and not self.graph.verbatim
+        if own and self._through_facet(key, inputs, attrs, outputs):
+            return
+        self._carry(inputs, attrs, graphs, outputs)
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The file's node that this work is for: the call, inside a function."""
+        return (self.frame.origin or self.name,)
+
+    def _outputs(self) -> list[str]:
+        """ONNX names of the outputs; those at the end that are left out, or not read, go."""
+        found = list(self.node.output)
+        unread = self.node.op_type in UNREAD_MAY_GO and not self.frame.origin
+        while len(found) > 1 and (not found[-1] or (unread and found[-1] not in self.graph.read)):
+            found.pop()
+        return found
+
+    def _value_names(self, outputs: Sequence[str]) -> list[str]:
+        frame, editor = self.frame, self.graph.editor
+        return [
+            editor.fresh(frame.value_names.get(o, frame.prefix + o)) if o else "" for o in outputs
+        ]
+
+    def _constant(self) -> None:
+        model = self.graph.model
+        values = list(self.protos.values())
+        require(
+            len(values) == 1, "E-MODEL-ATTRIBUTE", f"Constant needs one value, got {len(values)}"
+        )
+        (a,) = values
+        value = value_of(a, a.name, model.tensors, lambda _: None)
+        if isinstance(value, Constant):
+            c = value.with_origins(self.origins)
+        else:
+            kinds = type(a)
+            dtype = {
+                kinds.FLOAT: DType.f32,
+                kinds.FLOATS: DType.f32,
+                kinds.INT: DType.i64,
+                kinds.INTS: DType.i64,
+                kinds.STRING: DType.string,
+                kinds.STRINGS: DType.string,
+            }.get(kind_of(a))
+            require(dtype is not None, "E-MODEL-ATTRIBUTE", f"Constant has no {a.name!r}")
+            c = Constant.of(value, dtype, self.origins)
+        output = self.node.output[0]
+        hint = self.frame.value_names.get(output, self.frame.prefix + output)
+        self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
+
+    def _through_facet(
+        self, key: str, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> bool:
+        """Build what the operator's facet makes of the node; False when it is to be carried."""
+        editor = self.graph.editor
+        if any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
+            return False
+        operands = tuple(editor.tensor(i) if i else None for i in inputs)
+        call = OnnxCall(
+            self.node.op_type,
+            normal_domain(self.node.domain),
+            self.opset,
+            operands,
+            attrs,
+            len(outputs),
+        )
+        n_made = len(editor.made)
+        try:
+            made = ONNX[key](call)
+            if made is None:
+                return False
+            self._build(made, outputs)
+        except CompileError as e:
+            for n in reversed(editor.made[n_made:]):
+                editor.remove(n)
+            del editor.made[n_made:]
+            if e.code == "E-SHAPE-OPEN" or self._is_legal(inputs, attrs, outputs):
+                return False
+            raise
+        return True
+
+    def _build(self, made: Operand | tuple[Operand, ...], outputs: Sequence[str]) -> None:
+        editor, names = self.graph.editor, self._value_names(outputs)
+        parts = made if isinstance(made, tuple) else (made,)
+        if isinstance(made, Call):
+            parts = tuple(Out(made, i) for i in range(len(outputs)))
+        require(
+            len(parts) >= len(outputs),
+            "E-OP-OPERANDS",
+            f"{self.node.op_type} gives {len(parts)} values, {len(outputs)} are named",
+        )
+        whole = _is_whole(parts[: len(outputs)])
+        values: list[str] = []
+        for part, name in zip(parts, names, strict=False):
+            if not name:
+                values.append("")
+                continue
+            single = isinstance(part, Call) or (isinstance(part, Out) and part.index == 0)
+            own = names if whole else [name] if single else None
+            values.append(
+                editor.build(part, hint=name, name=self.name, origins=self.origins, outputs=own)
+            )
+        for output, value in zip(outputs, values, strict=True):
+            if output:
+                self._define(output, value)
+
+    def _define(self, output: str, value: str) -> None:
+        """Give an ONNX name its value, and the value's type what the model knows better."""
+        self.frame.scope.define(output, value)
+        declared = self.frame.scope.declared.get(output)
+        editor = self.graph.editor
+        t, producer = editor.type(value), editor.producer(value)
+        if declared is None or producer is None or (isinstance(t, TensorType) and t.is_static):
+            return
+        better = refined(t, declared, self.graph.model.dims, value)
+        if better != t:
+            types = tuple(
+                better if o == value else old
+                for o, old in zip(producer.outputs, producer.types, strict=True)
+            )
+            editor.update(producer, replace(producer, types=types))
+
+    def _is_legal(
+        self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> bool:
+        """Whether the onnx package finds no fault with a node that our operator refuses."""
+        node = self._carried(inputs, attrs, {}, outputs)
+        types, known = self.graph.editor.facts.operands(node)
+        return refusal(node, types, known) is None
+
+    def _carry(
+        self,
+        inputs: Sequence[str],
+        attrs: Mapping[str, Any],
+        graphs: Mapping[str, Any],
+        outputs: Sequence[str],
+    ) -> None:
+        regions = {k: self._region(k, g, inputs) for k, g in graphs.items()}
+        names = self._value_names(outputs)
+        node = self._carried(inputs, attrs, regions, names)
+        captures = any(g.free_names for g in regions.values())
+        require(
+            not captures or node.op in CONTROL_FLOW,
+            "E-MODEL-OPERATOR",
+            f"a subgraph of {self.node.op_type} reads values from around it",
+        )
+        node = replace(node, types=self.graph.editor.infer(node))
+        self.graph.editor.add(node)
+        for output, name in zip(outputs, names, strict=True):
+            if output:
+                self._define(output, name)
+
+    def _carried(
+        self,
+        inputs: Sequence[str],
+        attrs: Mapping[str, Any],
+        regions: Mapping[str, Graph],
+        names: Sequence[str],
+    ) -> Node:
+        op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
+        types = (OpaqueType(),) * len(names)
+        return Node(
+            op,
+            tuple(inputs),
+            tuple(names),
+            types,
+            {**attrs, "opset": self.opset},
+            self.name,
+            self.origins,
+            regions,
+        )
+
+    def _region(self, key: str, proto: Any, inputs: Sequence[str]) -> Graph:
+        types = [self.graph.editor.type(i) if i else None for i in inputs]
+        given = list(_region_inputs(self.node.op_type, types))
+        op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
+        prefix = f"{self.name}/{key}/"
+        return self.graph.region(proto, self.frame, prefix, given, op not in CONTROL_FLOW)
+
+
+def _is_whole(parts: Sequence[Operand]) -> bool:
+    """Whether the parts are the outputs of one call, all in order."""
+    return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
+        isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
+    )
+
+
+def _region_inputs(op_type: str, types: Sequence[Type | None]) -> Iterator[Type | None]:
+    """Types of a region's inputs as far as the operands decide them."""
+    if op_type == "Loop":
+        yield TensorType(DType.i64, ())
+        yield TensorType(DType.bool, ())
+        for t in types[2:]:
+            # The sizes of a state may change from step to step.
+            yield TensorType(t.dtype, None) if isinstance(t, TensorType) else t
+    elif op_type == "Scan":
+        for t in types:
+            yield TensorType(t.dtype, None) if isinstance(t, TensorType) else None
+    elif op_type == "SequenceMap":
+        for t in types:
+            yield t.element if isinstance(t, SequenceType) else t

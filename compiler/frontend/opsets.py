@@ -1,0 +1,38 @@
+"""Which versions of which operator sets a model asks for, and which can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from compiler.errors import CompileError, require
+from compiler.frontend.functions import normal_domain
+
+
+def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
+    """Version of each operator set that a model or function names. Errors: E-MODEL-OPSET."""
+    found: dict[str, int] = {}
+    for entry in imports:
+        domain, version = normal_domain(entry.domain), int(entry.version)
+        twice = found.setdefault(domain, version) != version
+        require(not twice, "E-MODEL-OPSET", f"two versions of the operator set {domain!r}")
+        if not 1 <= version <= newest(domain):
+            raise CompileError(
+                "E-MODEL-OPSET",
+                f"operator set {domain or 'ai.onnx'} {version}; "
+                f"versions 1 to {newest(domain)} can be read",
+            )
+    if not found:
+        require(ir_version < 3, "E-MODEL-OPSET", "the model names no operator set")
+        found[""] = 1
+    return found
+
+
+@cache
+def newest(domain: str) -> int:
+    """The newest known version of an operator set; of one that is not known any will do."""
+    import onnx
+
+    ranges = dict(onnx.defs.C.schema_version_map())
+    return ranges[domain][1] if domain in ranges else (1 << 63) - 1
