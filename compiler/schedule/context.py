@@ -116,6 +116,23 @@ def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | No
     return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
 
 
+def contiguous_axis(nest: Nest) -> Axis | None:
+    """The loop along which the target's elements are neighbours: the one to vectorise.
+
+    In a blocked layout that is the loop over channels, before it is split at the block size.
+    """
+    for a in nest.space:
+        if strides(nest, a.var)[0] == 1:
+            return a
+    block = nest.tensors[nest.target].layout.block
+    if block == 1:
+        return None
+    own = affine.symbols(nest.index[-1])
+    found = [v for v, d in divided(nest).items() if d == block and v in own and nest.has(v)]
+    channels = [nest.axis(v) for v in found if not nest.axis(v).is_reduction]
+    return channels[-1] if channels else None
+
+
 def pack_constants(nest: Nest, ctx: Context) -> Nest:
     """Repack every constant that follows the loops; what does not is read where it lies."""
     for tensor in sorted({r.tensor for r in nest.reads()} & ctx.packable):

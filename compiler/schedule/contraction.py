@@ -13,6 +13,7 @@ from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, walk
 from compiler.ir import affine
 from compiler.schedule.context import (
     Context,
+    contiguous_axis,
     divided,
     fuse_all,
     pack_constants,
@@ -48,7 +49,7 @@ def contraction(nest: Nest, ctx: Context) -> Nest:
     nest = split_blocked_reduction(nest)
     nest = _round_up_blocked(nest, ctx)
     nest = fuse_all(_spatial_together(nest))
-    vector = vector_axis(nest)
+    vector = contiguous_axis(nest)
     if vector is None:
         return dot_product(nest, ctx)
     rows = _rows_axis(nest, vector)
@@ -128,17 +129,6 @@ def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
     """Whether an index only puts the parts of one split loop together."""
     names = affine.symbols(e)
     return any(names <= {*nest.parts(s.outer), *nest.parts(s.inner)} for s in nest.splits.values())
-
-
-def vector_axis(nest: Nest) -> Axis | None:
-    """The loop along which the target's elements are neighbours."""
-    block = nest.tensors[nest.target].layout.block
-    if block > 1:
-        found = [v for v, d in divided(nest).items() if d == block and nest.has(v)]
-        channels = [nest.axis(v) for v in found if not nest.axis(v).is_reduction]
-        return channels[-1] if channels else None
-    found_axes = [a for a in nest.space if strides(nest, a.var)[0] == 1]
-    return found_axes[0] if found_axes else None
 
 
 def _operands(nest: Nest) -> list[Read]:

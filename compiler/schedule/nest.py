@@ -180,7 +180,8 @@ class Nest:
             f"loops {a} and {b} cannot run as one",
         )
         f = affine.symbol(var)
-        joined = {outer: affine.floordiv(f, b.extent), inner: affine.mod(f, b.extent)}
+        width = max(b.extent, 1)  # an empty loop stays empty, and nothing is divided by 0
+        joined = {outer: affine.floordiv(f, width), inner: affine.mod(f, width)}
         fused = Axis(var, a.extent * b.extent, a.is_reduction)
         axes = (*self.axes[:at], fused, *self.axes[at + 2 :])
         return self._with(joined, axes, f"fuse({outer}, {inner}, {var})")

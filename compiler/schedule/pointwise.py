@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from compiler.schedule.context import Context, divided, fuse_all, pack_constants, strides
+from compiler.schedule.context import (
+    Context,
+    contiguous_axis,
+    divided,
+    fuse_all,
+    pack_constants,
+    strides,
+)
 from compiler.schedule.nest import Axis, Nest
 
 VECTORS = 4
@@ -13,7 +20,7 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
     """Fuse the loops that memory allows to fuse, and vectorise along the target's memory."""
     nest = fuse_all(nest)
     nest = _pad_lanes(nest)
-    vector = _vector_axis(nest)
+    vector = contiguous_axis(nest)
     if vector is None:
         return nest
     t = nest.tensors[nest.target]
@@ -62,13 +69,3 @@ def _pad_lanes(nest: Nest) -> Nest:
         ):
             nest = nest.round_up(v, block)
     return nest
-
-
-def _vector_axis(nest: Nest) -> Axis | None:
-    block = nest.tensors[nest.target].layout.block
-    if block > 1:
-        own = {v for v, d in divided(nest).items() if d == block and nest.has(v)}
-        found = [nest.axis(v) for v in own if nest.stride_of(nest.target, nest.index, v) is None]
-        return found[0] if found else None
-    contiguous = [a for a in nest.space if strides(nest, a.var)[0] == 1]
-    return contiguous[0] if contiguous else None

@@ -7,8 +7,7 @@ which also keeps the error of long sums small.
 
 from __future__ import annotations
 
-from compiler.ir import affine
-from compiler.schedule.context import Context, divided, fuse_all, pack_constants, strides
+from compiler.schedule.context import Context, contiguous_axis, fuse_all, pack_constants, strides
 from compiler.schedule.nest import Axis, Nest
 
 ACCUMULATORS = 8
@@ -29,16 +28,11 @@ def reduction(nest: Nest, ctx: Context) -> Nest:
 
 
 def _vector_axis(nest: Nest) -> Axis | None:
-    block = nest.tensors[nest.target].layout.block
-    if block > 1:
-        found = [v for v, d in divided(nest).items() if d == block and nest.has(v)]
-        channels = [nest.axis(v) for v in found if not nest.axis(v).is_reduction]
-        return channels[-1] if channels else None
-    for a in nest.space:
-        own, of_reads = strides(nest, a.var)
-        if own == 1 and any(s in (1, 2) for _, s in of_reads) and not _runs_along(nest):
-            return a
-    return None
+    a = contiguous_axis(nest)
+    if a is None or nest.tensors[nest.target].layout.block > 1:
+        return a
+    of_reads = [s for _, s in strides(nest, a.var)[1]]
+    return a if (1 in of_reads or 2 in of_reads) and not _runs_along(nest) else None
 
 
 def _runs_along(nest: Nest) -> bool:
@@ -100,13 +94,3 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
 def _contiguity(nest: Nest, a: Axis) -> tuple[int, int]:
     along = [s for _, s in strides(nest, a.var)[1]]
     return (sum(s in (0, 1) for s in along) if 1 in along else -1, a.extent)
-
-
-def reduces_channels_of_blocks(nest: Nest) -> bool:
-    """Whether some operand is read along its blocked channels."""
-    return any(
-        affine.symbols(e) & {a.var for a in nest.reduced}
-        for r in nest.reads()
-        if nest.tensors[r.tensor].layout.block > 1
-        for e in r.index[-1:]
-    )
