@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from compiler.errors import CompileError
     from compiler.frontend import load
     from compiler.ir.graph import Graph
-    from compiler.ir.text import parse_graph as parse
     from compiler.reference import reference
     from compiler.runtime.program import Program
 
@@ -29,12 +28,22 @@ _HOMES = {
     "Program": ("compiler.runtime.program", "Program"),
     "compile": ("compiler.driver", "compile"),
     "load": ("compiler.frontend", "load"),
-    "parse": ("compiler.ir.text", "parse_graph"),
     # The module of the same name can be called: the import system would put it here anyway.
     "reference": ("compiler.reference", ""),
 }
 
 __all__ = ["CompileError", "Graph", "Program", "compile", "load", "parse", "reference"]
+
+
+def parse(text: str, source: str = "text") -> Graph:
+    """The graph that `str(graph)` printed; `source` names the text in errors.
+
+    Errors: E-TEXT-*, E-GRAPH-*, and what the operators' type rules raise.
+    """
+    importlib.import_module("compiler.ops")  # the text names operators: they have to be there
+    from compiler.ir.text import parse_graph
+
+    return parse_graph(text, source)
 
 
 def __getattr__(name: str) -> Any:

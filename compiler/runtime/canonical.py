@@ -73,9 +73,18 @@ class _Renamer:
         return rewrite(substitute(value, self.variables), change)
 
 
+LIBRARY = frozenset(
+    "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 floor fma fmod log log2 log10"
+    " nearbyint pow rint round sin sinh sqrt tan tanh trunc memcpy memmove memset".split()
+)
+"""C functions that machine code may call; a kernel of the same name would be called instead."""
+
+
 def symbol_name(label: str, taken: set[str]) -> str:
     """A function name for machine code that is not taken yet, readable where possible."""
     base = re.sub(r"\W", "_", label) or "kernel"
+    if base in LIBRARY:
+        base = f"{base}_kernel"
     name, n = base, 1
     while name in taken:
         n += 1

@@ -76,6 +76,10 @@ class Selector:
             scheduled = self._schedule(lowered)
         except NotLowerable as e:
             return FallbackWork(node, str(e))
+        except CompileError as e:
+            if e.code != "E-SCHEDULE-MOVE":
+                raise
+            return FallbackWork(node, f"no schedule fits: {e.message}")
         return NativeWork(node, lowered, scheduled)
 
     def _schedule(self, lowered: Lowered) -> Scheduled:

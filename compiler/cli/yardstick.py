@@ -1,0 +1,55 @@
+"""The model run by the onnx package's own reference: what all else is held against."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnx import version_converter
+from onnx.reference import ReferenceEvaluator
+
+UPGRADE_TO = 15
+"""Older models are upgraded to this opset first, by the onnx package's converter.
+
+onnx.reference reads some old operators by newer rules: Softmax before opset 13 loses its default
+axis, and BatchNormalization of opsets 9 to 13 mixes in the statistics of the batch. Their upgraded
+forms say what they mean.
+"""
+
+
+def run_reference(
+    model: bytes | Path, inputs: Mapping[str, Any]
+) -> tuple[dict[str, Any] | None, str]:
+    """The outputs by name, and a note; no outputs and the reason when it cannot run the model."""
+    note = ""
+    try:
+        proto = onnx.load_model_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+        proto, note = _upgraded(proto)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            evaluator = ReferenceEvaluator(proto)
+            results = evaluator.run(None, dict(inputs))
+    except Exception as e:  # it may fail on a model in any way; then there is no yardstick
+        return None, f"onnx.reference cannot run the model: {_first_line(e)}"
+    names = [str(name) for name in evaluator.output_names]
+    assert isinstance(results, list), f"onnx.reference gave {type(results)}"
+    return dict(zip(names, results, strict=True)), note
+
+
+def _upgraded(proto: onnx.ModelProto) -> tuple[onnx.ModelProto, str]:
+    versions = {o.domain: o.version for o in proto.opset_import}
+    found = versions.get("", UPGRADE_TO)
+    if found >= UPGRADE_TO:
+        return proto, ""
+    try:
+        upgraded = version_converter.convert_version(proto, UPGRADE_TO)
+    except Exception as e:  # the converter knows few operators of other domains
+        return proto, f"not upgraded from opset {found}: {_first_line(e)}"
+    return upgraded, f"upgraded from opset {found} to {UPGRADE_TO} by the onnx package"
+
+
+def _first_line(e: Exception) -> str:
+    return str(e).splitlines()[0][:200] if str(e) else type(e).__name__
