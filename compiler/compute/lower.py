@@ -330,6 +330,9 @@ def _named(
     results = dict(zip(node.outputs, [r.value for r in body.results], strict=False))
     if node.op != "fusion":
         results = {o: o for o in node.outputs if o}
+    for value in results.values():
+        if value not in names:  # a result without elements, which no stage fills
+            names[value] = _unique("Y", names)
     renamed = tuple(_rename_tensors(s, names) for s in stages)
     tensor_types = {
         names[v]: types[v]

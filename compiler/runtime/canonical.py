@@ -74,8 +74,8 @@ class _Renamer:
 
 
 LIBRARY = frozenset(
-    "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 floor fma fmod log log2 log10"
-    " nearbyint pow rint round sin sinh sqrt tan tanh trunc memcpy memmove memset".split()
+    "acos acosh asin asinh atan atan2 atanh ceil cos cosh erf exp exp2 floor fma fmod log log2"
+    " log10 nearbyint pow rint round sin sinh sqrt tan tanh trunc memcpy memmove memset".split()
 )
 """C functions that machine code may call; a kernel of the same name would be called instead."""
 
