@@ -101,6 +101,8 @@ class Choice:
         if conv is None or conv.op != "conv" or len(node.outputs) != 1:
             return [(v, -1.0) for v in (*node.inputs, *node.outputs) if v]
         data = unit.operand_of[conv.inputs[0]]
+        if not (self.is_image(data) and self.is_image(out)):
+            return []
         epilogue = [i for i in same if i != data]
         self.tie([out, *epilogue])
         fit = blocked_fit(unit, self.graph, self.block)
@@ -118,9 +120,13 @@ class Choice:
         return isinstance(ta, TensorType) and isinstance(tb, TensorType) and ta.shape == tb.shape
 
     def _same_channels(self, a: str, b: str) -> bool:
+        """Whether two images have the same channels, or the first broadcasts along them."""
         ta, tb = self.graph.types[a], self.graph.types[b]
-        alike = isinstance(ta, TensorType) and isinstance(tb, TensorType) and bool(ta.shape)
-        return alike and len(ta.dims) == len(tb.dims) and (ta.dims[1] != 1 or tb.dims[1] == 1)  # type: ignore[union-attr]
+        if not (isinstance(ta, TensorType) and isinstance(tb, TensorType)):
+            return False
+        if not (self.is_image(a) and self.is_image(b)) or ta.rank != tb.rank:
+            return False
+        return ta.dims[1] != 1 or tb.dims[1] == 1
 
     def blocked(self, value: str) -> bool:
         """Whether a value's channels shall be blocked."""
