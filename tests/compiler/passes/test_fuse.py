@@ -1,0 +1,403 @@
+"""Fusion: which nodes share a kernel, and why others do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.verify import verify
+from compiler.passes import PASSES
+from compiler.trace import Log
+from tests.compiler.passes.numbers import (
+    applied,
+    assert_same_results,
+    declined,
+    graph,
+    random_inputs,
+)
+
+
+def fuse(text: str, **options: object) -> tuple[list[str], Log, Graph]:
+    """Kernels as text, such as `c: matmul add relu`."""
+    g = graph(text)
+    log = Log()
+    after = PASSES["fuse"].run(g, log, **options)
+    verify(after)
+    assert_same_results(g, after, random_inputs(g), exact=True)
+    kernels = []
+    for n in after.nodes:
+        body = n.regions["body"].nodes if n.op == "fusion" else [n]
+        kernels.append(f"{n.output}: {' '.join(i.op for i in body)}")
+    return kernels, log, after
+
+
+def why(log: Log, took: tuple[str, str]) -> str:
+    """Why these two nodes were not fused."""
+    (reason,) = [s.because for s in log.steps if s.outcome == "declined" and s.took == took]
+    return reason
+
+
+def test_a_product_takes_bias_residual_and_activation() -> None:
+    kernels, log, after = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5], r: f32[2,5]) {
+          const b: f32[5] = literal(1.0,2.0,3.0,4.0,5.0)
+          a: f32[2,5] = matmul(x, w) <- one
+          c: f32[2,5] = add(a, b) <- two
+          d: f32[2,5] = add(r, c) <- three, four
+          e: f32[2,5] = relu(d) <- five
+          return e
+        }
+        """
+    )
+    assert kernels == ["e: matmul add add relu"]
+    (node,) = after.nodes
+    assert node.attrs["kind"] == "contraction"
+    assert node.origins == ("one", "two", "three", "four", "five")
+    (step,) = log.steps
+    assert step.because == (
+        "4 nodes in one kernel (matmul, add, add, relu); 240 bytes of traffic less"
+    )
+    assert (step.took, step.made) == (("a", "c", "d", "e"), ("e",))
+
+
+def test_a_value_that_is_read_twice_inside_the_group_does_not_leave_it() -> None:
+    kernels, _, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          s: f32[2,5] = sigmoid(a)
+          t: f32[2,5] = tanh(a)
+          m: f32[2,5] = mul(s, t)
+          y: f32[2,5] = add(m, a)
+          return y
+        }
+        """
+    )
+    assert kernels == ["y: matmul sigmoid tanh mul add"]
+
+
+def test_a_value_with_another_reader_is_stored() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          b: f32[2,5] = relu(a)
+          c: f32[5,2] = transpose(a, perm=[1,0])
+          return b, c
+        }
+        """
+    )
+    assert kernels == ["a: matmul", "b: relu", "c: transpose"]
+    assert why(log, ("a", "b")) == "a has 1 other uses (c), so it has to be stored"
+    assert why(log, ("a", "c")).startswith("contraction matmul into movement transpose")
+
+
+def test_a_result_is_stored() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          b: f32[2,5] = relu(a)
+          c: f32[2,5] = neg(b)
+          return c, b, a
+        }
+        """
+    )
+    assert kernels == ["a: matmul", "b: relu", "c: neg"]
+    assert why(log, ("a", "b")) == "a is also a result of the graph, so it has to be stored"
+
+
+def test_the_shape_of_the_anchor_must_stay() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[1,3], w: f32[3,5], r: f32[4,5]) {
+          a: f32[1,5] = matmul(x, w)
+          b: f32[4,5] = add(a, r)
+          return b
+        }
+        """
+    )
+    assert kernels == ["a: matmul", "b: add"]
+    assert why(log, ("a", "b")) == "the shapes differ: f32[1,5] is broadcast to f32[4,5]"
+
+
+def test_the_element_type_of_the_anchor_must_stay() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[1,3], w: f32[3,5]) {
+          a: f32[1,5] = matmul(x, w)
+          b: f16[1,5] = cast(a, to=f16)
+          return b
+        }
+        """
+    )
+    assert kernels == ["a: matmul", "b: cast"]
+    assert why(log, ("a", "b")) == "the element types differ: f32[1,5] becomes f16[1,5]"
+
+
+def test_of_two_products_that_are_added_the_later_takes_the_sum() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5], v: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          b: f32[2,5] = matmul(x, v)
+          c: f32[2,5] = add(a, b)
+          d: f32[2,5] = relu(c)
+          return d
+        }
+        """
+    )
+    assert kernels == ["a: matmul", "d: matmul add relu"]
+    assert "computed where matmul b stores its result" in why(log, ("a", "c"))
+
+
+def test_a_path_around_the_group_does_not_close_a_cycle() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[5,5], w: f32[5,5]) {
+          a: f32[5,5] = matmul(x, w)
+          t: f32[5,5] = transpose(a, perm=[1,0])
+          b: f32[5,5] = add(a, t)
+          c: f32[5,5] = relu(b)
+          return c
+        }
+        """
+    )
+    assert kernels == ["a: matmul", "t: transpose", "c: add relu"]
+    assert "a has 1 other uses (t)" in why(log, ("a", "b"))
+
+
+def test_elementwise_nodes_in_front_of_a_product_stay_outside() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,3] = relu(x)
+          b: f32[2,5] = matmul(a, w)
+          return b
+        }
+        """
+    )
+    assert kernels == ["a: relu", "b: matmul"]
+    assert "computed again for each tile" in why(log, ("a", "b"))
+
+
+def test_a_reduction_takes_what_is_before_and_behind_it() -> None:
+    kernels, _, after = fuse(
+        """
+        graph g(x: f32[2,3], y: f32[3]) {
+          a: f32[2,3] = mul(x, y)
+          b: f32[2,3] = exp(a)
+          c: f32[2,3] = add(a, b)
+          d: f32[2] = reduce_sum(c, axes=[1], keepdims=false)
+          e: f32[2] = sqrt(d)
+          return e
+        }
+        """
+    )
+    assert kernels == ["e: mul exp add reduce_sum sqrt"]
+    assert after.nodes[0].attrs["kind"] == "reduction"
+
+
+def test_what_stands_between_a_product_and_a_reduction_goes_to_the_product() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          b: f32[2,5] = relu(a)
+          c: f32[2] = reduce_max(b, axes=[1], keepdims=false)
+          return c
+        }
+        """
+    )
+    assert kernels == ["b: matmul relu", "c: reduce_max"]
+    assert "a kernel has one contraction or reduction" in why(log, ("b", "c"))
+
+
+POOL = """
+graph g(x: f32[1,3,8,8]) {
+  a: f32[1,3,8,8] = %s(x)
+  b: f32[1,3,4,4] = max_pool(a, kernel=[%d,%d], strides=[2,2], pads=[0,0,%d,%d], dilations=[1,1])
+  c: f32[1,3,4,4] = neg(b)
+  return c
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("op", "kernel", "expected"),
+    [
+        ("relu", 2, ["c: relu max_pool neg"]),
+        ("exp", 2, ["c: exp max_pool neg"]),
+        ("relu", 3, ["c: relu max_pool neg"]),
+        ("exp", 3, ["a: exp", "c: max_pool neg"]),
+    ],
+)
+def test_dear_nodes_are_not_repeated_in_windows_that_overlap(
+    op: str, kernel: int, expected: list[str]
+) -> None:
+    kernels, log, _ = fuse(POOL % (op, kernel, kernel, kernel - 2, kernel - 2))
+    assert kernels == expected
+    if len(expected) == 2:
+        assert why(log, ("a", "b")) == (
+            "exp is dear, and max_pool would compute it 2.25 times per element"
+        )
+
+
+def test_elementwise_nodes_form_groups_with_diamonds() -> None:
+    kernels, _, after = fuse(
+        """
+        graph g(x: f32[2,3], y: f32[3]) {
+          a: f32[2,3] = add(x, y)
+          b: f32[2,3] = exp(a)
+          c: f32[2,3] = neg(a)
+          d: f32[2,3] = mul(b, c)
+          e: bool[2,3] = less(d, x)
+          f: f32[2,3] = where(e, d, y)
+          return f
+        }
+        """
+    )
+    assert kernels == ["f: add exp neg mul less where"]
+    assert after.nodes[0].attrs["kind"] == "elementwise"
+
+
+def test_a_smaller_operand_is_computed_once_outside() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], y: f32[3]) {
+          a: f32[3] = exp(y)
+          b: f32[2,3] = mul(x, a)
+          c: f32[2,3] = relu(b)
+          return c
+        }
+        """
+    )
+    assert kernels == ["a: exp", "c: mul relu"]
+    assert "the shapes differ" in why(log, ("a", "b"))
+
+
+COPY = """
+graph g(x: f32[20,30]) {
+  p: f32[20,30] = %s
+  t: f32[20,30] = exp(x)
+  q: f32[20,30] = neg(p)
+  r: f32[20,30] = sqrt(p)
+  a: f32[30,20] = transpose(q, perm=[1,0])
+  b: f32[30,20] = transpose(r, perm=[1,0])
+  return a, b, t
+}
+"""
+
+
+def test_a_cheap_node_is_computed_in_each_group_that_reads_it() -> None:
+    kernels, log, after = fuse(COPY % "relu(x)")
+    assert kernels == ["t: exp", "q: relu neg", "r: relu sqrt", "a: transpose", "b: transpose"]
+    assert applied(log.steps)[0] == "copy_cheap_producer"
+    assert "computed in each of its 2 readers; 4,800 bytes" in log.steps[0].because
+    relus = [n for n in all_nodes(after) if n.op == "relu"]
+    assert [n.origins for n in relus] == [("p",), ("p",)]
+    kernels, _, _ = fuse(COPY % "relu(x)", duplicate=False)
+    assert "p: relu" in kernels
+
+
+def test_a_dear_node_is_not_copied() -> None:
+    kernels, log, _ = fuse(COPY % "tanh(x)")
+    assert "p: tanh" in kernels
+    assert "copy_cheap_producer" not in applied(log.steps)
+
+
+def test_a_node_that_reads_more_than_it_saves_is_not_copied() -> None:
+    kernels, log, _ = fuse(
+        """
+        graph g(x: f32[20,30], y: f32[20,30], z: f32[20,30]) {
+          c: bool[20,30] = less(x, z)
+          p: f32[20,30] = where(c, x, y)
+          q: f32[20,30] = neg(p)
+          r: f32[20,30] = sqrt(p)
+          s: f32[20,30] = exp(p)
+          t: f32[20,30] = tanh(p)
+          u: f32[20,30] = abs(p)
+          return c, q, r, s, t, u
+        }
+        """
+    )
+    assert "p: where" in kernels
+    assert "copy_cheap_producer" not in applied(log.steps)
+
+
+def test_a_group_has_at_most_as_many_nodes_as_allowed() -> None:
+    lines = "".join(f"t{i + 1}: f32[2,3] = tanh(t{i})\n" for i in range(10))
+    kernels, log, _ = fuse(f"graph g(t0: f32[2,3]) {{ {lines} return t10 }}", max_nodes=4)
+    assert [k.count("tanh") for k in kernels] == [2, 4, 4]
+    assert any("has 4 nodes already" in s for s in declined(log.steps, "fuse"))
+
+
+def test_opaque_and_open_nodes_stay_alone_and_say_so() -> None:
+    g = graph(
+        """
+        graph g(x: f32[4,4], y: f32[N,4]) {
+          a: f32[4,4] = relu(x)
+          d: f32[] = onnx.Det(a, opset=22)
+          b: f32[N,4] = relu(y)
+          c: f32[N,4] = neg(b)
+          return c, d
+        }
+        """
+    )
+    log = Log()
+    after = PASSES["fuse"].run(g, log)
+    assert after is g
+    assert why(log, ("a", "d")).startswith("onnx.Det is opaque")
+    assert why(log, ("b", "c")) == "the shape of b is open: f32[N,4]"
+
+
+def test_every_pair_that_is_not_fused_has_a_reason() -> None:
+    text = """
+    graph g(x: f32[2,3], w: f32[3,5]) {
+      a: f32[2,3] = relu(x)
+      b: f32[2,5] = matmul(a, w)
+      c: f32[2,5] = softmax(b, axis=1)
+      d: f32[5,2] = transpose(c, perm=[1,0])
+      e: f32[2,5] = neg(c)
+      f: f32[2,5] = exp(e)
+      return d, f
+    }
+    """
+    kernels, log, _ = fuse(text)
+    assert kernels == ["a: relu", "b: matmul", "c: softmax", "d: transpose", "f: neg exp"]
+    pairs = {s.took for s in log.steps if s.outcome == "declined"}
+    assert pairs == {("a", "b"), ("b", "c"), ("c", "d"), ("c", "e")}
+
+
+def test_policies_take_anchors_elementwise_nodes_only_or_nothing() -> None:
+    text = """
+    graph g(x: f32[2,3], w: f32[3,5]) {
+      a: f32[2,5] = matmul(x, w)
+      b: f32[2,5] = relu(a)
+      c: f32[2,5] = neg(b)
+      return c
+    }
+    """
+    assert fuse(text)[0] == ["c: matmul relu neg"]
+    kernels, log, _ = fuse(text, policy="elementwise")
+    assert kernels == ["a: matmul", "c: relu neg"]
+    assert "policy=elementwise" in why(log, ("a", "b"))
+    assert fuse(text, policy="none")[0] == ["a: matmul", "b: relu", "c: neg"]
+
+
+def test_fusing_again_leaves_groups_as_they_are() -> None:
+    _, _, after = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          b: f32[2,5] = relu(a)
+          c: f32[2] = reduce_sum(b, axes=[1], keepdims=false)
+          d: f32[2] = neg(c)
+          return d
+        }
+        """
+    )
+    log = Log()
+    assert PASSES["fuse"].run(after, log) is after
+    assert "is a fused group already" in declined(log.steps, "fuse")[0]
