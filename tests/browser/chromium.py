@@ -17,6 +17,7 @@ PACKAGE = "chromium"
 # Our page needs no accelerator and nothing from outside; these keep the browser from trying.
 FLAGS = (
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # containers give little shared memory, or none
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
