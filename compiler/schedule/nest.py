@@ -197,9 +197,10 @@ class Nest:
         for s in self.splits.values():
             inside = [places[v] for v in self.parts(s.inner)]
             require(
-                max(places[v] for v in self.parts(s.outer)) < min(inside),
+                not self._is_uneven(s)
+                or max(places[v] for v in self.parts(s.outer)) < min(inside),
                 "E-SCHEDULE-MOVE",
-                f"{s.inner} must run inside {s.outer}, whose last part may be shorter",
+                f"{s.inner} must run inside {s.outer}, whose last part is shorter",
             )
         return replace(self, axes=axes, moves=(*self.moves, f"reorder({', '.join(order)})"))
 
@@ -239,6 +240,11 @@ class Nest:
             if s.var == var:
                 return [*self.parts(s.outer), *self.parts(s.inner)]
         return [var]
+
+    def _is_uneven(self, s: Split) -> bool:
+        """Whether the inner loop of a split is ever shorter than its factor."""
+        around = (t for t in self.splits.values() if t.inner == s.var)
+        return bool(s.length % s.factor) or any(map(self._is_uneven, around))
 
     def _is_part(self, var: str) -> bool:
         """Whether a loop's length depends on another's position."""
