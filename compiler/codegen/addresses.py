@@ -259,7 +259,7 @@ class Indices:
         return total
 
     def _resolve_instance(self, e: Expr) -> Resolved:
-        """As `resolve`, for parts in which numbers are put in and the lane counts from 0 already."""
+        """As `resolve`, for parts where numbers are put in and the lane counts from 0 already."""
         lane = self.env.lane
         assert lane is not None
         if isinstance(e, int):

@@ -221,7 +221,7 @@ class Arithmetic:
         return self.out.select(self.test("icmp slt", a, _same(a, 0)), _same(a, -1), positive)
 
     def _divide(self, fn: str, a: Value, b: Value, signed: bool) -> Value:
-        """Division by 0 gives 0, and the smallest number divided by -1 gives itself, as in numpy."""
+        """Division by 0 gives 0, the smallest number by -1 gives itself, as in numpy."""
         zero, one = _same(a, 0), _same(a, 1)
         by_zero = self.test("icmp eq", b, zero)
         bad = by_zero

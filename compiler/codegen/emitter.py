@@ -218,7 +218,7 @@ class Emitter:
         return self.op(text, v.dtype, v.lanes, v, element)
 
     def select(self, condition: Value, then: Value, otherwise: Value) -> Value:
-        """`then` where the condition holds, else `otherwise`, lane by lane where any is a vector."""
+        """`then` where the condition holds, else `otherwise`; lane by lane if any is a vector."""
         lanes = max(condition.lanes, then.lanes, otherwise.lanes)
         then, otherwise = self.splat(then, lanes), self.splat(otherwise, lanes)
         if then.ref == otherwise.ref:

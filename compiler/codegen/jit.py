@@ -1,4 +1,4 @@
-"""LLVM text -> machine code: compile, keep on disk, load, call; text or objects for other machines."""
+"""LLVM text -> machine code: compile, keep on disk, load, call; assembly and objects as well."""
 
 from __future__ import annotations
 

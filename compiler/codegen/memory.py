@@ -1,4 +1,4 @@
-"""Loads and stores: whole vectors where lanes lie side by side, shuffles, masks and gathers else."""
+"""Loads and stores: whole vectors where lanes lie side by side, else shuffles, masks, gathers."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Key = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A row of a register is cut into vectors of `width` elements; width 0 keeps single elements."""
+    """A row of a register in vectors of `width` elements; width 0 keeps single elements."""
 
     buffer: Buffer
     width: int
@@ -181,16 +181,15 @@ class Registers:
         row = 0
         for e, n in zip(index[:-1], cut.buffer.shape[:-1], strict=True):
             r = self.indices.resolve(e)
-            assert r.is_uniform and not r.atoms, f"{cut.buffer.name}[{e}] is not a number here"
+            assert r == Resolved(r.constant), f"{cut.buffer.name}[{e}] is not a number here"
             row = row * n + r.constant
         last = self.indices.resolve(index[-1]) if index else Resolved(0)
         assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a number here"
         return row, last
 
     def _vector_at(self, cut: Cut, last: Resolved, lane: Lane) -> tuple[int, int]:
-        assert last.lane_step == 1 and not last.lane_atoms, (
-            f"lanes of register {cut.buffer.name} must lie side by side"
-        )
+        lanes = (last.lane_step, last.lane_atoms)
+        assert lanes == (1, ()), f"lanes of register {cut.buffer.name} must lie side by side"
         part, at = cut.locate(last.constant)
         assert at + lane.active <= cut.lanes(part), f"{cut.buffer.name}: an access leaves its row"
         return part, at

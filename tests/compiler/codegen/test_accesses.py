@@ -9,10 +9,12 @@ from tests.kernel_runs import compare
 KERNELS = {
     "lanes side by side": "for a in 0..3 { vector i in 0..16 { y[a, i] = x[a, i] } }",
     "fewer lanes than a vector": "for a in 0..3 { vector i in 0..7 { y[a, i] = x[a, i+1] } }",
-    "lanes that end with the buffer": "for a in 0..20 { vector i in 0..7 { y[a, i+13] = x[a, i+13] } }",
+    "lanes that end with the buffer": """
+        for a in 0..20 { vector i in 0..7 { y[a, i+13] = x[a, i+13] } }""",
     "more lanes than a vector": "for a in 0..20 { vector i in 0..19 { y[a, i] = x[a, i] } }",
     "a wide vector loop": "vector i in 0..390 { y[i//20, i%20] = x[i//20, i%20] }",
-    "a wide vector loop from the middle": "vector i in 5..395 { y[i//20, i%20] = x[i//20, i%20] }",
+    "a wide vector loop from the middle": """
+        vector i in 5..395 { y[i//20, i%20] = x[i//20, i%20] }""",
     "every second element": "for a in 0..20 { vector i in 0..10 { y[a, i] = x[a, 2*i] } }",
     "every third element": "for a in 0..20 { vector i in 0..6 { y[a, i] = x[a, 3*i+2] } }",
     "backwards": "for a in 0..20 { vector i in 0..20 { y[a, i] = x[a, 19-i] } }",
@@ -20,25 +22,51 @@ KERNELS = {
     "stores to columns": "for a in 0..20 { vector i in 0..20 { y[i, a] = x[a, i] } }",
     "stores to every second element": "vector i in 0..10 { y[3, 2*i+1] = x[i, 7] }",
     "the same element twice": "for a in 0..20 { vector i in 0..20 { y[a, i] = x[a, i//2] } }",
-    "a division that is no multiple": "for a in 0..5 { vector i in 0..16 { y[a, i] = x[a, (16*a+i)//7] } }",
-    "a remainder of a negative number": "for a in 0..5 { vector i in 0..16 { y[a, i] = x[a, (i-9*a)%13] } }",
-    "a flat copy": "for a in 0..25 { vector i in 0..16 { y[(16*a+i)//20, (16*a+i)%20] = x[(16*a+i)//20, (16*a+i)%20] } }",
+    "a division that is no multiple": """
+        for a in 0..5 { vector i in 0..16 { y[a, i] = x[a, (16*a+i)//7] } }""",
+    "a remainder of a negative number": """
+        for a in 0..5 { vector i in 0..16 { y[a, i] = x[a, (i-9*a)%13] } }""",
+    "a flat copy": """
+        for a in 0..25 { vector i in 0..16 {
+        y[(16*a+i)//20, (16*a+i)%20] = x[(16*a+i)//20, (16*a+i)%20] } }""",
     "one element for all lanes": "for a in 0..20 { vector i in 0..20 { y[a, i] = x[19-a, a] } }",
-    "smaller and larger": "for a in 0..20 { vector i in 0..20 { y[a, i] = x[min(i, 19-i), max(a, i)] } }",
-    "a product of loops": "for a in 0..4 { for b in 0..5 { vector i in 0..4 { y[a*b, i] = x[i*a, b] } } }",
+    "smaller and larger": """
+        for a in 0..20 { vector i in 0..20 { y[a, i] = x[min(i, 19-i), max(a, i)] } }""",
+    "a product of loops": """
+        for a in 0..4 { for b in 0..5 { vector i in 0..4 { y[a*b, i] = x[i*a, b] } } }""",
     "unrolled inside vector": "vector i in 0..20 { unroll a in 0..20 { y[a, i] = x[i, a] } }",
-    "a read of what was stored": "for a in 0..20 { vector i in 0..20 { y[a, i] = x[a, i] } } for a in 1..20 { vector i in 0..20 { y[a, i] = add(y[a-1, i], y[a, i]) } }",
-    "a loop that may be empty": "for a in 0..20 { for b in a+3..min(20, 2*a) { y[a, b] = x[b, a] } }",
-    "padding on both sides": "for a in 0..20 { vector i in 0..20 { y[a, i] = inside([(a-2, 16), (i-3, 14)], x[a-2, i-3], f32(7.0)) } }",
-    "padding of rows only": "for a in 0..20 { vector i in 0..20 { y[a, i] = inside([(a-2, 16)], x[a-2, i], f32(7.0)) } }",
-    "padding around columns": "for a in 0..20 { vector i in 0..20 { y[a, i] = inside([(a-2, 16), (i-3, 14)], x[i-3, a-2], f32(7.0)) } }",
-    "padding of every second element": "for a in 0..20 { vector i in 0..12 { y[a, i] = inside([(2*i-3, 20)], x[a, 2*i-3], f32(7.0)) } }",
-    "padding of one element": "for a in 0..20 { vector i in 0..20 { y[a, i] = inside([(a-3, 17), (i, 5)], x[a-3, 0], f32(7.0)) } }",
-    "padding without lanes": "for a in 0..20 { y[a, 0] = inside([(a-2, 16)], x[a-2, 3], f32(7.0)) }",
-    "pieces put together": "for a in 0..20 { vector i in 0..20 { y[a, i] = inside([(i, 5)], x[a, i+15], x[a, i-5]) } }",
-    "a guard in a guard": "for a in 0..20 { vector i in 0..20 { y[a, i] = inside([(i-4, 9)], inside([(a-4, 9)], x[a-4, i-4], f32(1.0)), inside([(a-9, 3)], x[a-9, 0], f32(2.0))) } }",
+    "a read of what was stored": """
+        for a in 0..20 { vector i in 0..20 { y[a, i] = x[a, i] } } for a in 1..20 {
+        vector i in 0..20 { y[a, i] = add(y[a-1, i], y[a, i]) } }""",
+    "a loop that may be empty": """
+        for a in 0..20 { for b in a+3..min(20, 2*a) { y[a, b] = x[b, a] } }""",
+    "padding on both sides": """
+        for a in 0..20 { vector i in 0..20 {
+        y[a, i] = inside([(a-2, 16), (i-3, 14)], x[a-2, i-3], f32(7.0)) } }""",
+    "padding of rows only": """
+        for a in 0..20 { vector i in 0..20 {
+        y[a, i] = inside([(a-2, 16)], x[a-2, i], f32(7.0)) } }""",
+    "padding around columns": """
+        for a in 0..20 { vector i in 0..20 {
+        y[a, i] = inside([(a-2, 16), (i-3, 14)], x[i-3, a-2], f32(7.0)) } }""",
+    "padding of every second element": """
+        for a in 0..20 { vector i in 0..12 {
+        y[a, i] = inside([(2*i-3, 20)], x[a, 2*i-3], f32(7.0)) } }""",
+    "padding of one element": """
+        for a in 0..20 { vector i in 0..20 {
+        y[a, i] = inside([(a-3, 17), (i, 5)], x[a-3, 0], f32(7.0)) } }""",
+    "padding without lanes": """
+        for a in 0..20 { y[a, 0] = inside([(a-2, 16)], x[a-2, 3], f32(7.0)) }""",
+    "pieces put together": """
+        for a in 0..20 { vector i in 0..20 {
+        y[a, i] = inside([(i, 5)], x[a, i+15], x[a, i-5]) } }""",
+    "a guard in a guard": """
+        for a in 0..20 { vector i in 0..20 {
+        y[a, i] = inside([(i-4, 9)], inside([(a-4, 9)], x[a-4, i-4], f32(1.0)),
+        inside([(a-9, 3)], x[a-9, 0], f32(2.0)))
+        } }""",
     "prefetches": "for a in 0..20 { prefetch x[a+100, 0] prefetch y[-5, 0] y[a, 0] = x[a, 0] }",
-}  # fmt: skip
+}
 TYPES = ["f32", "f64", "f16", "bf16", "bool", "i8", "u16", "i32", "i64"]
 
 

@@ -156,7 +156,8 @@ def test_indices_become_numbers():
 )
 def test_what_has_no_code_says_so(dtype: str, value: str):
     kernel = parse_kernel(
-        f"kernel k(x: {dtype}[4] input, y: {dtype}[4] output) {{ for i in 0..4 {{ y[i] = {value} }} }}"
+        f"kernel k(x: {dtype}[4] input, y: {dtype}[4] output) {{"
+        f" for i in 0..4 {{ y[i] = {value} }} }}"
     )
     arrays = {"x": np.zeros(4, np.int32), "y": np.zeros(4, np.int32)}
     with pytest.raises(NotLowerable, match="no generated code"):

@@ -42,7 +42,8 @@ def test_printing_and_reading_gives_the_same_kernel():
 
 
 def test_bounds_may_be_expressions():
-    text = "kernel k(y: i64[9] output) { for i in 0..9 { for j in i//2..min(9, i+2) { y[j] = i64(1) } } }"
+    text = """kernel k(y: i64[9] output) {
+      for i in 0..9 { for j in i//2..min(9, i+2) { y[j] = i64(1) } } }"""
     k = parse_kernel(text)
     assert parse_kernel(str(k)) == k
 
