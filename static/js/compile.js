@@ -2,13 +2,16 @@
 import { ApiError, api, createParts, follow } from "./api.js";
 import { IDLE, NO_RESULT } from "./page.js";
 import { enabledPipeline, parsePipeline } from "./pipeline_text.js";
-import { clampStage, nextStage } from "./stages.js";
+import { clampStage } from "./stages.js";
 import { hasWord, word } from "./words.js";
 
 /**
  * @typedef {import("./page.js").PageState} PageState
  * @typedef {import("./wire.js").JobRequest} JobRequest
  */
+
+/** Of the walk over another result: what does not carry over. */
+const FRESH_LOOK = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, base: -1, open: /** @type {string[]} */ ([]), camera: null };
 
 /** How far a job is when a phase begins; the passes move it on from there. */
 const SHARES = { read: 0.04, passes: 0.12, code: 0.5, check: 0.72, measure: 0.82, accuracy: 0.95 };
@@ -143,8 +146,8 @@ export function createCompiler(state) {
       const result = await parts.result();
       if (number !== request) return;
       const { stage, screen } = state.get();
-      const first = screen === "walk" ? clampStage(result.stages, stage) : nextStage(result.stages, 0, 1, false);
-      state.set({ screen: "walk", job: id, parts, result, stage: first, progress: IDLE, problem: result.error, ...backToModel(result, state.get()) });
+      const first = screen === "walk" ? clampStage(result.stages, stage) : 0;
+      state.set({ screen: "walk", job: id, parts, result, stage: first, progress: IDLE, problem: result.error, ...(screen === "walk" ? {} : FRESH_LOOK), ...backToModel(result, state.get()) });
       const provenance = await parts.provenance();
       if (number === request) state.set({ provenance });
     } catch (problem) {

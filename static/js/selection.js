@@ -46,14 +46,27 @@ export function selectedBuffers(provenance, selection) {
 }
 
 /**
- * The kernel whose code is shown: the chosen one, else the first of the selection, else none.
+ * The kernel whose code is shown: the chosen one, else that of the node in focus, else the one of the
+ * selection that takes longest, else none.
  * @param {Result | null} result
- * @param {{kernel: number, selection: string[]}} place
+ * @param {{kernel: number} & Selected} place
  * @returns {Kernel | null}
  */
-export function shownKernel(result, { kernel, selection }) {
+export function shownKernel(result, { kernel, selection, at }) {
   const chosen = result?.kernels.find((each) => each.kernel === kernel);
-  return chosen ?? selectedKernels(result, selection)[0] ?? null;
+  const candidates = selectedKernels(result, selection);
+  return chosen ?? candidates.find((each) => each.node === at) ?? longest(candidates);
+}
+
+/**
+ * The native kernel that takes longest; of kernels without times, the one with most work.
+ * @param {Kernel[]} kernels
+ * @returns {Kernel | null}
+ */
+export function longest(kernels) {
+  const native = kernels.filter((each) => each.native);
+  const order = (/** @type {Kernel} */ a, /** @type {Kernel} */ b) => (b.median_s ?? 0) - (a.median_s ?? 0) || b.flops - a.flops;
+  return [...(native.length ? native : kernels)].sort(order)[0] ?? null;
 }
 
 /**

@@ -8,14 +8,19 @@
 
 const PAD = 5;
 
+/** Long drawings are narrow: the map may be this much wider than true to scale. */
+const STRETCH = 5;
+
 /**
  * @param {Scene} scene
  * @param {Size} size
- * @returns {{scale: number, dx: number, dy: number}} map = drawing * scale + d
+ * @returns {{sx: number, sy: number, dx: number, dy: number}} map = drawing * s + d
  */
 function placement(scene, size) {
-  const scale = Math.min((size.width - 2 * PAD) / Math.max(1, scene.width), (size.height - 2 * PAD) / Math.max(1, scene.height));
-  return { scale, dx: (size.width - scene.width * scale) / 2, dy: (size.height - scene.height * scale) / 2 };
+  const [fitX, fitY] = [(size.width - 2 * PAD) / Math.max(1, scene.width), (size.height - 2 * PAD) / Math.max(1, scene.height)];
+  const scale = Math.min(fitX, fitY);
+  const [sx, sy] = [Math.min(fitX, scale * STRETCH), Math.min(fitY, scale * STRETCH)];
+  return { sx, sy, dx: (size.width - scene.width * sx) / 2, dy: (size.height - scene.height * sy) / 2 };
 }
 
 /**
@@ -28,25 +33,25 @@ function placement(scene, size) {
  * @param {Set<string>} selected
  */
 export function drawMap(context, scene, size, camera, viewSize, colors, selected) {
-  const { scale, dx, dy } = placement(scene, size);
+  const { sx, sy, dx, dy } = placement(scene, size);
   context.clearRect(0, 0, size.width, size.height);
   for (const pass of [false, true]) {
     for (const node of scene.nodes) {
       const strong = node.status !== "same" || selected.has(node.key);
       if (!node.shown || strong !== pass) continue;
-      const w = Math.max(strong ? 4 : 1.5, node.w * scale);
-      const h = Math.max(strong ? 3 : 1, node.h * scale);
+      const w = Math.max(strong ? 4 : 1.5, node.w * sx);
+      const h = Math.max(strong ? 3 : 1, node.h * sy);
       context.fillStyle = selected.has(node.key) ? colors.accent : strong ? colors.status[node.status] : colors.lineStrong;
       context.globalAlpha = strong ? 1 : 0.5;
-      context.fillRect(node.x * scale + dx - w / 2, node.y * scale + dy - h / 2, w, h);
+      context.fillRect(node.x * sx + dx - w / 2, node.y * sy + dy - h / 2, w, h);
     }
   }
   context.globalAlpha = 1;
-  const w = (viewSize.width / camera.zoom) * scale;
-  const h = (viewSize.height / camera.zoom) * scale;
+  const w = (viewSize.width / camera.zoom) * sx;
+  const h = (viewSize.height / camera.zoom) * sy;
   context.strokeStyle = colors.ink;
   context.lineWidth = 1.2;
-  context.strokeRect(camera.x * scale + dx - w / 2, camera.y * scale + dy - h / 2, w, h);
+  context.strokeRect(camera.x * sx + dx - w / 2, camera.y * sy + dy - h / 2, w, h);
 }
 
 /**
@@ -56,6 +61,6 @@ export function drawMap(context, scene, size, camera, viewSize, colors, selected
  * @param {{x: number, y: number}} point
  */
 export function fromMap(scene, size, point) {
-  const { scale, dx, dy } = placement(scene, size);
-  return { x: (point.x - dx) / scale, y: (point.y - dy) / scale };
+  const { sx, sy, dx, dy } = placement(scene, size);
+  return { x: (point.x - dx) / sx, y: (point.y - dy) / sy };
 }

@@ -3,7 +3,7 @@ import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
 import { highlight } from "../highlight.js";
-import { selectKernel, shownKernel } from "../selection.js";
+import { longest, selectKernel, shownKernel } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { showProblem } from "./problem.js";
@@ -39,7 +39,8 @@ function mountCode(root, state, name) {
     const number = ++request;
     const { parts, result } = state.get();
     if (!parts || !result) return;
-    const kernel = shownKernel(result, state.get()) ?? busiest(result.kernels);
+    // Without a selection, the kernel that takes longest says most.
+    const kernel = shownKernel(result, state.get()) ?? longest(result.kernels);
     choice.value = String(kernel?.kernel ?? "");
     copy.hidden = true;
     part(root, "counts").textContent = "";
@@ -102,15 +103,6 @@ function mountCode(root, state, name) {
     state.watch(["result"], ({ result }) =>
       choice.replaceChildren(...(result?.kernels ?? []).map((each) => el("option", { value: String(each.kernel) }, `${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`))),
     ),
-    state.watch(["parts", "result", "kernel", "selection"], () => void load()),
+    state.watch(["parts", "result", "kernel", "selection", "at"], () => void load()),
   );
-}
-
-/**
- * Without a selection, the kernel that takes longest says most.
- * @param {import("../wire.js").Kernel[]} kernels
- */
-function busiest(kernels) {
-  const native = kernels.filter((each) => each.native);
-  return [...(native.length ? native : kernels)].sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0))[0] ?? null;
 }

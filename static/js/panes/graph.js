@@ -28,7 +28,7 @@ import { fillTip } from "./tip.js";
 
 const NOTICE_AFTER_MS = 2500;
 /** The zoom at which a first look can still be read. */
-const READABLE_ZOOM = 0.8;
+const READABLE_ZOOM = 0.9;
 const BORDER = 36;
 
 /**
@@ -100,7 +100,8 @@ export function mountGraph(root, state, workerUrl) {
     // No emptier than need be above and below.
     const half = size.height / 2 / zoom - BORDER;
     const y = scene.height < 2 * half ? scene.height / 2 : Math.min(Math.max(aim.y, half), scene.height - half);
-    return { x: aim.x, y, zoom };
+    const x = scene.width * zoom < size.width - 2 * BORDER ? scene.width / 2 : aim.x;
+    return { x, y, zoom };
   }
 
   /** @param {Camera} camera */
@@ -182,6 +183,19 @@ export function mountGraph(root, state, workerUrl) {
       emphasis.focus = scene.keyOf.get(state.get().at) ?? "";
     }
     painter.repaint();
+  }
+
+  /** What another pane selects is brought into view; what is in view stays where it is. */
+  function revealSelected() {
+    if (!scene || emphasis.selected.size === 0 || painter.size().width === 0) return;
+    const size = painter.size();
+    const camera = look();
+    const inView = [...emphasis.selected].some((key) => {
+      const node = scene?.byKey.get(key);
+      const at = node && toScreen(camera, size, node);
+      return at && at.x > 0 && at.y > 0 && at.x < size.width && at.y < size.height;
+    });
+    if (!inView) show(emphasis.focus ? [emphasis.focus] : [...emphasis.selected].slice(0, 1));
   }
 
   function find() {
@@ -313,7 +327,10 @@ export function mountGraph(root, state, workerUrl) {
     listen(part(root, "table"), { click: () => showTable(twin.hidden !== false) }),
     state.watch(["parts", "open"], () => void loadUnion()),
     state.watch(["graph", "before", "view"], rebuild),
-    state.watch(["selection", "at"], emphasize),
+    state.watch(["selection", "at"], () => {
+      emphasize();
+      revealSelected();
+    }),
     state.watch(["camera"], painter.repaint),
     state.watch(["view"], ({ view }) => {
       for (const each of part(root, "views").querySelectorAll("button")) each.setAttribute("aria-pressed", String(each.dataset.view === view));

@@ -35,7 +35,7 @@ export function mountShapes(root, state) {
     const dims = parseDims(input.value);
     input.setCustomValidity(dims === null ? word("shapes.not-sizes") : "");
     input.setAttribute("aria-invalid", String(dims === null));
-    part(section, `says-${CSS.escape(name)}`).textContent = dims === null ? word("shapes.not-sizes") : (input.dataset.type ?? "");
+    if (input.nextElementSibling) input.nextElementSibling.textContent = dims === null ? word("shapes.not-sizes") : "";
     if (dims === null) return;
     const shapes = { ...state.get().shapes };
     if (dims.length) shapes[name] = dims.join(",");
@@ -49,11 +49,10 @@ export function mountShapes(root, state) {
       const open = openInputs(page);
       section.hidden = open.length === 0;
       fields.replaceChildren(
-        ...open.flatMap(({ name, type, dims }, i) => {
-          const input = el("input", { class: "field mono", id: `shape-${i}`, value: page.shapes[name] ?? "", placeholder: dims.join(","), inputMode: "numeric", autocomplete: "off" });
+        ...open.map(({ name, type, dims }) => {
+          const input = el("input", { class: "field mono", value: page.shapes[name] ?? "", placeholder: dims.join(","), autocomplete: "off", title: type });
           input.dataset.input = name;
-          input.dataset.type = type;
-          return [el("label", { for: `shape-${i}`, class: "mono wrap" }, name), input, el("span", { class: "muted mono", "data-part": `says-${name}` }, type)];
+          return el("label", { class: "shape-field" }, el("span", { class: "mono wrap" }, name), input, el("span", { class: "pipeline-text-problem", role: "alert" }));
         }),
       );
     }),

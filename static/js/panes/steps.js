@@ -215,5 +215,5 @@ function explain({ took, made }, rule) {
 
 /** @param {string[]} values */
 function names(values) {
-  return values.length > 6 ? `${values.slice(0, 5).join(", ")}, … ${word("n-more", { n: values.length - 5 })}` : values.join(", ");
+  return values.length > 3 ? `${values.slice(0, 2).join(", ")} ${word("n-more", { n: values.length - 2 })}` : values.join(", ");
 }

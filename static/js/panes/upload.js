@@ -8,6 +8,18 @@ import { together } from "../state.js";
 import { word } from "../words.js";
 
 /**
+ * The server knows an upload by its digest; people by its name.
+ * @param {import("../wire.js").Problem} problem
+ * @param {string} id
+ * @param {string | undefined} name
+ * @returns {import("../wire.js").Problem}
+ */
+export function named(problem, id, name) {
+  const { where } = problem;
+  return where && name && where.source.startsWith(id) ? { ...problem, where: { ...where, source: name } } : problem;
+}
+
+/**
  * @param {HTMLElement} root the start screen
  * @param {import("../page.js").PageState} state
  * @returns {() => void}
@@ -51,7 +63,7 @@ export function mountUpload(root, state) {
       const job = await api.submit({ kind: "inspect", model: { upload: id } });
       looking = follow(job.id, async (event, data) => {
         if (state.get().model !== `upload:${id}`) return;
-        if (event === "failed") state.set({ problem: data.error });
+        if (event === "failed") state.set({ problem: named(data.error, id, state.get().upload?.name), model: "", upload: null });
         if (event === "finished") state.set({ inspected: await createParts(job.id).result() });
       });
     } catch (problem) {
@@ -97,12 +109,8 @@ export function mountUpload(root, state) {
       else if (!inspected) says.textContent = word("upload.looking", { size: formatBytes(known.bytes) });
       else {
         const { n_nodes, n_parameters, producer } = inspected.model;
-        says.textContent = word("upload.facts", {
-          size: formatBytes(known.bytes),
-          nodes: formatCount(n_nodes),
-          parameters: formatCount(n_parameters),
-          producer: producer || word("upload.unknown-producer"),
-        });
+        const facts = { size: formatBytes(known.bytes), nodes: formatCount(n_nodes), parameters: formatCount(n_parameters) };
+        says.textContent = word("upload.facts", facts) + (producer ? word("upload.producer", { producer }) : "");
       }
     }),
   );
