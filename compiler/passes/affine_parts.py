@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any as Anything
 
 import numpy as np
 
 from compiler.ir.constant import Constant
-from compiler.ir.operator import Tensor
+from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
 from compiler.passes.arithmetic import combined, objection_to, reshaped
-from compiler.passes.pattern import ConstTensor, uniform
+from compiler.passes.pattern import AnyAttr, ConstTensor, uniform
+from compiler.passes.rules import Skip
 
 SPLAT_GROWTH_BYTES = 1 << 24
 """A weight that is one number may become as many bytes as this, no more."""
@@ -106,3 +109,21 @@ def sum_over_inputs(w: ConstTensor, shift: Constant, groups: int) -> Constant:
 def traffic(x: Tensor, t: TensorType) -> str:
     """How many bytes a vanished elementwise node over t no longer reads and writes, as words."""
     return f"{2 * t.nbytes:,} bytes of traffic less" if t.is_static else "one trip less"
+
+
+def or_skip(body: Callable[..., Operand]) -> Callable[..., Operand]:
+    """Let an Objection raised on the way be the reason to skip."""
+
+    @wraps(body)
+    def guarded(**given: Anything) -> Operand:
+        try:
+            return body(**given)
+        except Objection as e:
+            return Skip(str(e))
+
+    return guarded
+
+
+def attributes(*names: str) -> dict[str, AnyAttr]:
+    """A placeholder for each of an operator's attributes, under the attribute's name."""
+    return {name: AnyAttr(name) for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.passes.algebra import ALGEBRA
+from compiler.passes.bounds import BOUNDS
 from compiler.passes.noops import NOOPS
 from compiler.passes.passes import rules_pass
 from compiler.passes.recognise import RECOGNISE
@@ -21,7 +22,7 @@ remove_noops = rules_pass(
 
 algebra = rules_pass(
     "algebra",
-    [*VIEWS, *ALGEBRA],
+    [*VIEWS, *BOUNDS, *ALGEBRA],
     """Replace expressions by cheaper ones that give the same numbers.
 
     Rules that change the rounding are marked, and can be switched off with `inexact=false`.
@@ -42,7 +43,7 @@ recognise = rules_pass(
 
 simplify = rules_pass(
     "simplify",
-    [*NOOPS, *RECOGNISE, *VIEWS, *ALGEBRA],
+    [*NOOPS, *RECOGNISE, *VIEWS, *BOUNDS, *ALGEBRA],
     """Remove no-ops, recognise activations and simplify arithmetic, together.
 
     One rule's result is often what another looks for, so all of them are tried until nothing
