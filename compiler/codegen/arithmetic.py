@@ -1,15 +1,14 @@
-"""Every function of `compiler.compute.scalar.FUNCTIONS` and every conversion as LLVM operations.
+"""Every function of `compiler.compute.scalar.FUNCTIONS` as LLVM operations.
 
 Source: ONNX operator specifications and numpy's casting; integers wrap, and no operand can trap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from compiler.codegen import math
+from compiler.codegen.convert import rounded
 from compiler.codegen.emitter import Emitter
-from compiler.codegen.values import HALF, Value, constant, mangled, value_type
+from compiler.codegen.values import Value, constant, mangled
 from compiler.ir.types import DType
 from compiler.loops.limits import NotLowerable
 from compiler.targets.target import Target
@@ -40,7 +39,7 @@ class Arithmetic:
             return self._bool(fn, args)
         if kind.is_float:
             found = self._float(fn, args)
-            return self.rounded(found) if fn not in EXACT_IN_HALF else found
+            return rounded(self, found) if fn not in EXACT_IN_HALF else found
         return self._integer(fn, args)
 
     def fma(self, a: Value, b: Value, c: Value) -> Value:
@@ -55,25 +54,6 @@ class Arithmetic:
     def negate(self, a: Value) -> Value:
         """`-a` of a float."""
         return self.out.op(f"fneg {a.typed}", a.dtype, a.lanes, a)
-
-    def rounded(self, v: Value) -> Value:
-        """An f32 result as a half-precision number; other types as they are."""
-        if v.dtype not in HALF or v.is_constant:
-            return v
-        out, lanes = self.out, v.lanes
-        if v.dtype is DType.f16:
-            half = f"<{lanes} x half>" if lanes else "half"
-            narrow = out.op(f"fptrunc {v.typed} to {half}", v.dtype, lanes, v)
-            return out.op(f"fpext {half} {narrow.ref} to {v.type}", v.dtype, lanes, narrow)
-        i32 = DType.i32
-        wide = value_type(i32, lanes)
-        bits = out.op(f"bitcast {v.typed} to {wide}", i32, lanes, v)
-        odd = self.two("and", self.two("lshr", bits, _same(bits, 16)), _same(bits, 1))
-        nearest = self.two("add", self.two("add", bits, _same(bits, 0x7FFF)), odd)
-        quiet = self.two("or", bits, _same(bits, 0x400000))
-        is_nan = self.out.op(f"fcmp uno {v.typed}, {v.ref}", DType.bool, lanes, v)
-        kept = self.two("and", out.select(is_nan, quiet, nearest), _same(bits, -65536))
-        return out.op(f"bitcast {kept.typed} to {v.type}", v.dtype, lanes, kept)
 
     def scaled(self, v: Value, n: Value) -> Value | None:
         """`v * 2**n` for an f32 n that is an integer, where one instruction does it."""
@@ -276,87 +256,6 @@ class Arithmetic:
         inverse = self.out.select(is_one, _same(a, 1), inverse)
         return self.out.select(self.test("icmp slt", b, _same(b, 0)), inverse, result)
 
-    # Conversions
-
-    def convert(self, v: Value, dtype: DType) -> Value:
-        """A value as another element type.
-
-        Floats that do not fit an integer saturate at 32 or 64 bits and then wrap; NaN becomes 0.
-        """
-        if v.dtype is dtype:
-            return v
-        if v.dtype.is_float:
-            if dtype.is_float:
-                return self._float_to_float(v, dtype)
-            return self._from_float(v, dtype)
-        if dtype is DType.bool:
-            return self.test("icmp ne", v, _same(v, 0))
-        if dtype.is_float:
-            signed = v.dtype.label[0] == "i"
-            kind = value_type(dtype, v.lanes)
-            text = f"{'s' if signed else 'u'}itofp {v.typed} to {kind}"
-            return self.rounded(self.out.op(text, dtype, v.lanes, v))
-        return self._integer_to_integer(v, dtype)
-
-    def _integer_to_integer(self, v: Value, dtype: DType) -> Value:
-        kind = value_type(dtype, v.lanes)
-        from_bits = 1 if v.dtype is DType.bool else v.dtype.bits
-        if from_bits == dtype.bits:
-            return Value(v.ref, dtype, v.lanes, v.level)
-        if from_bits > dtype.bits:
-            operation = "trunc"
-        else:
-            operation = "sext" if v.dtype.label[0] == "i" else "zext"
-        return self.out.op(f"{operation} {v.typed} to {kind}", dtype, v.lanes, v)
-
-    def _float_to_float(self, v: Value, dtype: DType) -> Value:
-        kind = value_type(dtype, v.lanes)
-        if kind == v.type:
-            return self.rounded(Value(v.ref, dtype, v.lanes, v.level))
-        if dtype is DType.f64:
-            return self.out.op(f"fpext {v.typed} to {kind}", dtype, v.lanes, v)
-        made = self.out.op(f"fptrunc {v.typed} to {kind}", DType.f32, v.lanes, v)
-        if dtype is DType.f32:
-            return made
-        made = self._to_odd(v, made)
-        return self.rounded(Value(made.ref, dtype, v.lanes, made.level))
-
-    def _to_odd(self, exact: Value, nearest: Value) -> Value:
-        """An f64 as an f32 cut off towards zero, with the last bit set when something was cut off.
-
-        Rounding that once more, to a half-precision number, is then as good as rounding once.
-        Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, 2008.
-        """
-        lanes, i32 = nearest.lanes, DType.i32
-        back = self.out.op(f"fpext {nearest.typed} to {exact.type}", DType.f64, lanes, nearest)
-        inexact = self.test("fcmp une", back, exact)
-        further = self.test("fcmp ogt", self.intrinsic("fabs", back), self.intrinsic("fabs", exact))
-        wide = value_type(i32, lanes)
-        bits = self.out.op(f"bitcast {nearest.typed} to {wide}", i32, lanes, nearest)
-        bits = self.out.select(further, self.two("sub", bits, _same(bits, 1)), bits)
-        bits = self.out.select(inexact, self.two("or", bits, _same(bits, 1)), bits)
-        return self.out.op(f"bitcast {bits.typed} to {nearest.type}", DType.f32, lanes, bits)
-
-    def _from_float(self, v: Value, dtype: DType) -> Value:
-        if dtype is DType.bool:
-            return self.test("fcmp une", v, _same(v, 0.0))
-        if dtype is DType.u64:
-            return self._float_to_u64(v)
-        wide = DType.i64 if dtype in (DType.i64, DType.u32) else DType.i32
-        found = self._saturated(v, wide, "s")
-        return self._integer_to_integer(found, dtype)
-
-    def _saturated(self, v: Value, dtype: DType, sign: str) -> Value:
-        name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
-        return self.out.call(name, dtype, v.lanes, v)
-
-    def _float_to_u64(self, v: Value) -> Value:
-        negative = self.test("fcmp olt", v, _same(v, 0.0))
-        wrapped = self._integer_to_integer(self._saturated(v, DType.i64, "s"), DType.u64)
-        return self.out.select(negative, wrapped, self._saturated(v, DType.u64, "u"))
-
-
-Function = Callable[[Arithmetic, list[Value]], Value]
 
 _COMPARE = {
     "eq": ("oeq", "eq", "eq"), "ne": ("une", "ne", "ne"), "lt": ("olt", "slt", "ult"),

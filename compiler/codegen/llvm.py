@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from compiler.codegen.addresses import Env, Indices, Lane, flatten
+from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
+from compiler.codegen.convert import convert
 from compiler.codegen.emitter import Emitter
+from compiler.codegen.indices import Indices
+from compiler.codegen.loads import load
 from compiler.codegen.memory import Memory, parameter
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
+from compiler.codegen.stores import prefetch, store
 from compiler.codegen.values import HALF, Value, constant
 from compiler.compute.scalar import (
     Apply,
@@ -174,11 +178,11 @@ class _Writer:
             self.registers.write(s.buffer, s.index, value)
             return
         b = self.buffers[s.buffer]
-        self.memory.store(b, self.indices.resolve(self._flat(s, b, s.index, cache)), value)
+        store(self.memory, b, self.indices.resolve(self._flat(s, b, s.index, cache)), value)
 
     def _prefetch(self, s: Prefetch, cache: Cache) -> None:
         b = self.buffers[s.buffer]
-        self.memory.prefetch(b, self.indices.resolve(self._flat(s, b, s.index, cache)))
+        prefetch(self.memory, b, self.indices.resolve(self._flat(s, b, s.index, cache)))
 
     def _flat(self, owner: object, b: Buffer, index: tuple[Expr, ...], cache: Cache) -> Expr:
         """The element number of an access, worked out once per statement."""
@@ -199,7 +203,7 @@ class _Writer:
                 b = self.buffers[name]
                 r = self.indices.resolve(self._flat(s, b, index, cache))
                 guard = self.out.all_of(self.guards) if self.guards else None
-                return self.memory.load(b, r, guard)
+                return load(self.memory, b, r, guard)
             case Number(number, dtype):
                 return constant(number, dtype)
             case Apply(fn, args, dtype):
@@ -208,7 +212,7 @@ class _Writer:
                     return fused
                 return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
             case Convert(arg, dtype):
-                return self.arithmetic.convert(self.value(arg, cache), dtype)
+                return convert(self.arithmetic, self.value(arg, cache), dtype)
             case IndexValue(expr, dtype):
                 return self._index_value(expr, dtype)
             case Inside():
@@ -236,7 +240,7 @@ class _Writer:
     def _index_value(self, expr: Expr, dtype: DType) -> Value:
         r = self.indices.resolve(self.indices.simplified(expr))
         v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
-        return self.arithmetic.convert(v, dtype)
+        return convert(self.arithmetic, v, dtype)
 
     def _inside(self, s: Inside, cache: Cache) -> Value:
         conditions: list[Value] = []

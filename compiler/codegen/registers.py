@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.codegen.addresses import Env, Indices, Lane, Resolved
+from compiler.codegen.addresses import Env, Lane, Resolved
 from compiler.codegen.emitter import Emitter
+from compiler.codegen.indices import Indices
 from compiler.codegen.prepare import Prepared, vector_pieces
 from compiler.codegen.values import Value, power_of_two
 from compiler.compute.scalar import Read, walk

@@ -1,0 +1,69 @@
+"""Stores of the elements of all lanes, and prefetches."""
+
+from __future__ import annotations
+
+from compiler.codegen.addresses import Resolved
+from compiler.codegen.loads import lane_offsets
+from compiler.codegen.memory import Memory, suffix
+from compiler.codegen.values import Value, memory_type
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer
+
+
+def store(m: Memory, b: Buffer, r: Resolved, value: Value) -> None:
+    """Write the elements of all active lanes."""
+    m.note_store(b)
+    lane = m.indices.env.lane
+    offsets = [0] if lane is None or r.is_uniform else lane_offsets(m, r)
+    if lane is None or r.is_uniform:
+        assert not value.lanes, f"all lanes store to one element of {b.name}"
+        at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
+        m.write(b, at, value)
+        return
+    value = m.out.splat(value, lane.lanes)
+    if offsets is not None and offsets == list(range(lane.active)):
+        at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
+        _store_contiguous(m, b, at, value)
+        return
+    pointer = m.base(b, r)
+    positions: Value | None = None
+    if offsets is None:
+        pointer = m.base(b, Resolved(0, r.atoms))
+        positions = m.indices.lanes(Resolved(r.constant, (), r.lane_step, r.lane_atoms))
+    for i in range(lane.active):
+        element = m.out.extract(value, i)
+        if positions is None:
+            assert offsets is not None
+            nbytes = (r.constant + offsets[i]) * b.dtype.nbytes
+            at = m.displaced(pointer, nbytes, m.out.level)
+        else:
+            index = m.out.extract(positions, i)
+            text = f"getelementptr {memory_type(b.dtype)}, ptr {pointer.ref}, {index.typed}"
+            at = m.out.op(text, DType.u64, 0, pointer, index)
+        m.write(b, at, element)
+
+
+def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    lane = m.indices.env.lane
+    assert lane is not None
+    if lane.is_full:
+        m.write(b, at, value)
+        return
+    if not m.has_masks(b.dtype):
+        m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
+        return
+    stored = m.to_memory(b.dtype, value)
+    mask = m.mask(None)
+    kind = memory_type(b.dtype, lane.lanes)
+    name = f"llvm.masked.store.v{lane.lanes}{suffix(b.dtype)}.p0"
+    m.out.declare(f"declare void @{name}({kind}, ptr, {mask.type})")
+    m.out.line(
+        f"call void @{name}({kind} {stored}, ptr align {b.dtype.nbytes} {at.ref}, {mask.typed})"
+    )
+
+
+def prefetch(m: Memory, b: Buffer, r: Resolved) -> None:
+    """Ask for a cache line."""
+    at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
+    m.out.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    m.out.line(f"call void @llvm.prefetch.p0(ptr {at.ref}, i32 0, i32 3, i32 1)")
