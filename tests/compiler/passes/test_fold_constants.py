@@ -10,6 +10,7 @@ import pytest
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
 from compiler.ir.types import tensor
+from compiler.ir.verify import verify
 from compiler.passes import PASSES
 from compiler.trace import Log
 from tests.compiler.passes.numbers import (
@@ -293,3 +294,21 @@ def test_every_result_of_a_folded_split_becomes_a_constant() -> None:
     )
     assert after.constants["a"].array().tolist() == [[1, 2], [6, 7]]
     assert after.constants["b"].array().tolist() == [[3, 4, 5], [8, 9, 10]]
+
+
+def test_types_that_a_folded_shape_decides_are_closed() -> None:
+    g = graph("""
+    graph g(x: f32[6,1]) {
+      const c: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      n: i64[] = size(c)
+      s: i64[1] = unsqueeze(n, axes=[0])
+      f: f32[s_d0] = fill(s, value=2.0)
+      y: f32[6,s_d0] = mul(x, f)
+      return y
+    }
+    """)
+    after, _ = fold(g)
+    assert after.types["f"] == tensor("f32[6]")
+    assert after.types["y"] == tensor("f32[6,6]")
+    verify(after)
+    assert_same_results(g, after, random_inputs(g), exact=True)
