@@ -20,6 +20,7 @@ from compiler.codegen.memory import Memory, parameter
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
 from compiler.codegen.stores import prefetch, store
+from compiler.codegen.trees import Trees
 from compiler.codegen.values import HALF, Value, constant
 from compiler.compute.scalar import (
     Apply,
@@ -83,6 +84,7 @@ class _Writer:
         self.widths = prepared.widths
         cuts = cut_registers(prepared)
         self.registers = Registers(self.out, self.env, self.indices, cuts, prepared.widths)
+        self.trees = Trees(self.registers, self.arithmetic)
         self.vector: Loop | None = None
         self.guards: list[Value] = []
 
@@ -207,7 +209,7 @@ class _Writer:
             case Number(number, dtype):
                 return constant(number, dtype)
             case Apply(fn, args, dtype):
-                fused = self._fused(s, cache)
+                fused = self._fused(s, cache) or self.trees.value(s)
                 if fused is not None:
                     return fused
                 return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)

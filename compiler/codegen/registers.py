@@ -122,7 +122,7 @@ class Registers:
         self.widths = widths
         self.current: dict[Key, Value] = {}
 
-    def _use(self, key: Key) -> Value:
+    def use(self, key: Key) -> Value:
         """The value now, to be used by other code."""
         v = self.get(key)
         self.out.used.add(v.ref)
@@ -143,10 +143,10 @@ class Registers:
         lane = self.env.lane
         if last.is_uniform or lane is None:
             part, at = cut.locate(last.constant)
-            v = self._use((name, row, part))
+            v = self.use((name, row, part))
             return self.out.extract(v, at) if v.lanes else v
         part, at = self._vector_at(cut, last, lane)
-        v = self._use((name, row, part))
+        v = self.use((name, row, part))
         if at == 0 and v.lanes == lane.lanes:
             return v
         picks = [at + i if i < lane.active else -1 for i in range(lane.lanes)]
@@ -161,7 +161,7 @@ class Registers:
             part, at = cut.locate(last.constant)
             key = (name, row, part)
             lanes = cut.lanes(part)
-            self.current[key] = self.out.insert(self._use(key), value, at) if lanes else value
+            self.current[key] = self.out.insert(self.use(key), value, at) if lanes else value
             return
         part, at = self._vector_at(cut, last, lane)
         key = (name, row, part)
@@ -176,7 +176,12 @@ class Registers:
             value = self.out.shuffle(value, None, picks)
         inside = range(at, at + lane.active)
         blend = [lanes + i - at if i in inside else i for i in range(lanes)]
-        self.current[key] = self.out.shuffle(self._use(key), value, blend)
+        self.current[key] = self.out.shuffle(self.use(key), value, blend)
+
+    def place(self, name: str, index: tuple[Expr, ...]) -> tuple[int, int]:
+        """Row and position of an element whose index is numbers here."""
+        row, last = self._position(self.cuts[name], index)
+        return row, last.constant
 
     def _position(self, cut: Cut, index: tuple[Expr, ...]) -> tuple[int, Resolved]:
         row = 0

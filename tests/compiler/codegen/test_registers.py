@@ -54,6 +54,17 @@ REGISTERS = {
         for r in 0..20 { vector l in 0..16 { a[l] = x[r, l] }
         vector l in 0..8 { a[l] = add(a[l], a[l+8]) } vector l in 0..4 { a[l] = add(a[l], a[l+4]) }
         vector l in 0..2 { a[l] = add(a[l], a[l+2]) } y[r, 0] = add(a[0], a[1]) }""",
+    "lanes summed as a tree": """register a: f32[2,16] register t: f32[]
+        for r in 0..20 { unroll m in 0..2 { vector l in 0..16 { a[m, l] = mul(x[r, l], x[m, l]) } }
+        t[] = add(add(add(add(a[0, 0], a[1, 0]), add(a[0, 4], a[1, 4])),
+                      add(add(a[0, 2], a[1, 2]), add(a[0, 6], a[1, 6]))),
+                  add(add(add(a[0, 1], a[1, 1]), add(a[0, 5], a[1, 5])),
+                      add(add(a[0, 3], a[1, 3]), add(a[0, 7], a[1, 7]))))
+        y[r, 0] = t[]
+        y[r, 1] = max(max(a[0, 3], a[0, 9]), max(a[0, 6], a[0, 12]))
+        y[r, 2] = max(max(a[0, 3], a[0, 9]), max(a[0, 6], a[0, 11]))
+        y[r, 3] = sub(max(a[0, 3], a[1, 3]), max(a[0, 2], a[1, 2]))
+        y[r, 4] = add(max(a[0, 3], a[1, 3]), min(a[0, 4], a[1, 4])) }""",
     "rows that are no power of two": """register a: f32[2,7]
         unroll m in 0..2 { vector l in 0..7 { a[m, l] = f32(1.0) } }
         for r in 0..10 { unroll m in 0..2 { vector l in 0..7 {
@@ -86,6 +97,19 @@ REGISTERS = {
           n[l] = add(n[l], to_i32(lt(x[r, l], f32(0.0)))) } }
         vector l in 0..16 { y[0, l] = to_f32(b[l]) y[1, l] = to_f32(n[l]) }""",
 }
+
+
+def test_a_tree_over_lanes_is_computed_on_vectors():
+    text = function_text(
+        parse_kernel("""kernel k(x: f32[8] input, y: f32[1] output) { register a: f32[8]
+          vector l in 0..8 { a[l] = x[l] }
+          y[0] = add(add(add(a[0], a[4]), add(a[2], a[6])), add(add(a[1], a[5]), add(a[3], a[7])))
+        }"""),
+        "k",
+        by_name("x86-64-v3"),
+    ).text
+    assert text.count("fadd") == 3
+    assert "fadd <4 x float>" in text
 
 
 @pytest.mark.parametrize("name", REGISTERS)
