@@ -65,7 +65,7 @@ def union_payload(drawing: Drawing, limit: int, opened: Collection[str]) -> dict
     for number, node_id in enumerate(ids):
         if node_id not in key_of:
             key_of[node_id] = key = f"n{number}"
-            size = _size(max(drawing.labels[node_id], node_id[-24:], key=len))
+            size = _size(drawing.labels[node_id])
             nodes.append({"key": key, "id": node_id, "stages": drawing.stages[node_id], **size})
     edges = dict.fromkeys((key_of[a], key_of[b]) for a, b in drawing.edges)
     return {

@@ -11,7 +11,7 @@ from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType, Type
 from compiler.trace import Step
 
 assert compiler.ops.__doc__, "importing the operators registers them"
@@ -303,14 +303,37 @@ def shortened(text: str, limit: int) -> str:
 
 
 def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
-    """What a drawing of a graph needs: [id, label] of each node, and each edge once."""
+    """What a drawing of a graph needs: [id, label] of each node, and each edge once.
+
+    The label is the longer of the two lines that the page draws in the node.
+    """
     nodes = [
-        *([v.name, v.name] for v in graph.inputs),
-        *([n.output, n.op] for n in graph.nodes),
+        *([v.name, max(v.name, drawn_type(v.type), key=len)] for v in graph.inputs),
+        *([n.output, max(drawn_name(n), drawn_type(n.type), key=len)] for n in graph.nodes),
         *([prefix + r.name, r.name] for r in graph.results),
     ]
     edges = dict.fromkeys((e[0], e[1]) for e in _edges(graph, prefix))
     return {"version": VERSION, "nodes": nodes, "edges": [list(e) for e in edges]}
+
+
+def drawn_name(node: Node) -> str:
+    """The first line of a drawn node: its operator, or those that a fusion runs."""
+    inner = [n.op for n in node.regions["body"].nodes] if node.op == "fusion" else []
+    if len(inner) > 3:
+        return f"{inner[0]} + {len(inner) - 1}"
+    return " + ".join(inner) or node.op
+
+
+def drawn_type(t: Type) -> str:
+    """The second line of a drawn node: `1×64×55×55 c16`; elements other than f32 in front."""
+    if not isinstance(t, TensorType) or t.shape is None:
+        return str(t)
+    words = [
+        "" if t.dtype is DType.f32 else str(t.dtype),
+        "×".join(map(str, t.dims)) or "scalar",
+        f"c{t.layout.block}" if t.layout.block > 1 else "",
+    ]
+    return " ".join(filter(None, words))
 
 
 def counts(ops: Iterable[str]) -> list[dict[str, Any]]:
