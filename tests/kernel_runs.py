@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.codegen.jit import Library
+from compiler.codegen.jit import Library, ObjectStore
 from compiler.codegen.module import module_ir
 from compiler.ir.types import DType
 from compiler.loops.interpret import interpret
@@ -36,7 +36,8 @@ def random_arrays(kernel: Kernel, seed: int = 0) -> dict[str, Array]:
 
 def run_native(kernel: Kernel, arrays: dict[str, Array], target: Target | None = None) -> None:
     """Run the machine code of a kernel on arrays, with pages of canaries around each."""
-    library = Library.compile(module_ir({"k": kernel}, [], target or host()))
+    target = target or host()
+    library = Library.compile(module_ir({"k": kernel}, [], target), target, ObjectStore(None))
     guarded = {name: _with_canaries(a) for name, a in arrays.items()}
     pointers = [inner.ctypes.data for _, inner in (guarded[b.name] for b in kernel.params)]
     library.function("k", len(pointers))(*pointers)

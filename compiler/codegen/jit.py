@@ -54,9 +54,9 @@ def _parsed_after_start(ir: str) -> Any:
     return _parsed(ir)
 
 
-def object_code(ir: str, target: Target) -> bytes:
-    """The relocatable object of a module; from the disk when it was made before."""
-    store = ObjectStore.default()
+def object_code(ir: str, target: Target, store: ObjectStore | None = None) -> bytes:
+    """The relocatable object of a module; from a store (the user's) when it was made before."""
+    store = store or ObjectStore.default()
     key = store.key(ir, target)
     found = store.get(key)
     if found is None:
@@ -64,6 +64,10 @@ def object_code(ir: str, target: Target) -> bytes:
             found = _machine(target).emit_object(_parsed_after_start(ir))
         store.put(key, found)
     return found
+
+
+TRIM_EVERY = 64
+"""A store looks at its size when a process first writes to it, and after every so many entries."""
 
 
 class ObjectStore:
@@ -76,6 +80,7 @@ class ObjectStore:
     def __init__(self, directory: Path | None, limit_bytes: int = 512 << 20) -> None:
         self.directory = directory
         self.limit_bytes = limit_bytes
+        self._n_put = 0
 
     @staticmethod
     @cache
@@ -118,13 +123,16 @@ class ObjectStore:
             except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
-            self._trim()
+            if self._n_put % TRIM_EVERY == 0:
+                self.trim()
+            self._n_put += 1
         except OSError:
             return
 
-    def _trim(self) -> None:
+    def trim(self) -> None:
         """Remove the oldest entries beyond the limit."""
-        assert self.directory is not None
+        if self.directory is None:
+            return
         entries = [(p.stat().st_mtime, p.stat().st_size, p) for p in self.directory.iterdir()]
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
@@ -153,10 +161,9 @@ class Library:
         self._keep = keep
 
     @staticmethod
-    def compile(ir: str, target: Target | None = None) -> Library:
+    def compile(ir: str, target: Target | None = None, store: ObjectStore | None = None) -> Library:
         """Compile a module for this machine and load it, every defined function by its name."""
-        target = target or host()
-        code = object_code(ir, target)
+        code = object_code(ir, target or host(), store)
         return Library.load(code, defined_symbols(ir))
 
     @staticmethod

@@ -96,7 +96,10 @@ def host() -> Target:
     """
     import llvmlite.binding as llvm
 
-    found = llvm.get_host_cpu_features()
+    try:
+        found = dict(llvm.get_host_cpu_features())
+    except RuntimeError:  # LLVM cannot tell on some systems
+        found = {}
     on = {k for k, v in found.items() if v}
     triple = llvm.get_process_triple()
     flags = sorted(("+" if v else "-") + k for k, v in found.items())

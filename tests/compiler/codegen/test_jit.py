@@ -98,6 +98,7 @@ def test_the_store_forgets_the_oldest_first(tmp_path: Path):
         if (tmp_path / name).exists():
             os.utime(tmp_path / name, (i, i))
     store.put("d", bytes(60))
+    store.trim()
     assert store.get("a") is None
     assert store.get("d") == bytes(60)
 
