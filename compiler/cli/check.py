@@ -35,9 +35,9 @@ class Finding:
     """One way to compute the model compared with the yardstick.
 
     `stage` is a graph (`imported`, or the pass after which it was taken) evaluated by our
-    reference, `program` for the compiled one, a peer's name, or `program and` a peer's name for these
-    two compared with each other. What is not `judged` is told and does not fail the check: a peer is
-    not ours, and one that is itself far from the yardstick proves nothing.
+    reference, `program` for the compiled one, a peer's name, or `program and` a peer's name for
+    these two compared with each other. What is not `judged` is told and does not fail the check: a
+    peer is not ours, and one that is itself far from the yardstick proves nothing.
     """
 
     stage: str

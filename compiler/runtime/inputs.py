@@ -28,13 +28,13 @@ def assumed_shapes(graph: Graph, given: Mapping[str, Sequence[int]] | None = Non
     Errors: as `specialize` for what is given.
     """
     shapes = {name: tuple(int(d) for d in shape) for name, shape in (given or {}).items()}
-    if shapes:
-        graph = specialize(graph, shapes)
+    known = specialize(graph, shapes) if shapes else graph
     sizes: dict[str, int] = {}
     assumed: Shapes = {}
-    for v in graph.inputs:
+    for v, decided in zip(graph.inputs, known.inputs, strict=True):
+        t = decided.type
         if isinstance(v.type, TensorType) and not v.type.is_static and v.name not in shapes:
-            dims = v.type.shape or ()
+            dims = t.shape if isinstance(t, TensorType) and t.shape is not None else ()
             assumed[v.name] = tuple(
                 d if isinstance(d, int) else sizes.setdefault(str(d), _assumed(i, dims))
                 for i, d in enumerate(dims)

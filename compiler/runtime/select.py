@@ -66,12 +66,12 @@ class Selector:
         source = view_source(node, self.graph)
         if source is not None:
             return ViewWork(node, source)
-        obstacle = _obstacle(node, self.graph)
+        obstacle = _without_lowering(node) or _obstacle(node, self.graph)
         if obstacle:
             return FallbackWork(node, obstacle)
         lowered = lower_node(node, self.graph)
         if lowered is None:
-            return FallbackWork(node, f"{_culprit(node)} has no lowering to loops")
+            return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
         try:
             scheduled = self._schedule(lowered)
         except NotLowerable as e:
@@ -139,17 +139,11 @@ def _outputs(node: Node) -> Iterator[tuple[str, Type]]:
         yield value.name, value.type
 
 
-def _culprit(node: Node) -> str:
-    """The operator inside a node that says nothing about its loops."""
+def _without_lowering(node: Node) -> str:
+    """Which operator of a node says nothing about its loops; "" when all do."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     for n in inner:
         operator = OPERATORS.get(n.op)
         if operator is None or (operator.lower_fn is None and operator.decompose_fn is None):
-            return n.op
-    return node.op
-
-
-def open_types(graph: Graph) -> CompileError:
-    """The error for a step that needs every shape."""
-    names = [v.name for v in graph.inputs if not in_memory(v.type)]
-    return CompileError("E-SHAPE-OPEN", f"the inputs {', '.join(names)} leave dimensions open")
+            return f"{n.op} has no lowering to loops"
+    return ""

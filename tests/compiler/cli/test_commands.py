@@ -1,0 +1,239 @@
+"""The commands as a shell sees them: what they print, write, and exit with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from click.testing import CliRunner, Result
+from onnx import TensorProto, helper, numpy_helper
+
+from compiler.cli import check
+from compiler.cli.group import COMMANDS, commands
+
+
+def invoke(*args: object) -> Result:
+    result = CliRunner().invoke(commands, [str(a) for a in args])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def told(*args: object, code: int = 0) -> Any:
+    """What a command says with --json; the error stream holds nothing that looks like a bug."""
+    result = invoke(*args, "--json")
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """x[N,3] -> relu(x @ w + b): one open dimension, three nodes."""
+    value = helper.make_tensor_value_info
+    chance = np.random.default_rng(0)
+    weights = {"w": (3, 5), "b": (5,)}
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"], name="dense"),
+            helper.make_node("Add", ["h", "b"], ["s"], name="shift"),
+            helper.make_node("Relu", ["s"], ["y:0"], name="act"),
+        ],
+        "tiny",
+        [value("x", TensorProto.FLOAT, ["N", 3])],
+        [value("y:0", TensorProto.FLOAT, ["N", 5])],
+        [
+            numpy_helper.from_array(chance.standard_normal(s).astype(np.float32), n)
+            for n, s in weights.items()
+        ],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    path = tmp_path_factory.mktemp("models") / "tiny.onnx"
+    onnx.save(proto, path)
+    return path
+
+
+def test_every_command_has_words_for_help() -> None:
+    overview = invoke("--help").output
+    for name in COMMANDS:
+        assert name in overview
+        result = invoke(name, "--help")
+        assert result.exit_code == 0
+        assert "Usage: " in result.output
+
+
+def test_inspect_counts_what_is_in_a_model(model: Path) -> None:
+    facts = told("inspect", model, "--shape", "x=2,3")
+    assert facts["inputs"] == {"x": "f32[2,3]"}
+    assert facts["outputs"] == {"y:0": "f32[2,5]"}
+    assert facts["operators"] == {"matmul": 1, "add": 1, "relu": 1}
+    assert facts["n_parameters"] == 20
+    assert facts["macs"] == 2 * 3 * 5
+    assert facts["peak_bytes"] >= 2 * 2 * 5 * 4
+    assert facts["intensity_flops_per_byte"] > 0
+    assert told("inspect", model)["macs"] is None
+    assert "multiply-adds" in invoke("inspect", model).output
+
+
+def test_compile_summarises_and_emits(model: Path, tmp_path: Path) -> None:
+    facts = told("compile", model, "--shape", "x=2,3")
+    assert [p["name"] for p in facts["passes"]]
+    assert sorted(o for k in facts["kernels"] for o in k["origins"]) == ["act", "dense", "shift"]
+    assert facts["memory"]["peak_bytes"] >= facts["memory"]["lower_bound_bytes"]
+    assert "native kernels" in invoke("compile", model, "--shape", "x=2,3").output
+    assert "first run" in invoke("compile", model).output
+    for kind, words in (("graph", "graph tiny"), ("loops", "kernel "), ("llvm", "define void")):
+        assert words in invoke("compile", model, "--shape", "x=2,3", "--emit", kind).output
+    target = tmp_path / "tiny.o"
+    args = ("compile", model, "--shape", "x=2,3", "--emit", "object", "-o", target)
+    assert told(*args)["bytes"] == target.stat().st_size > 0
+    other = ("--target", "aarch64", "--emit", "asm", "--pipeline", "none")
+    assert "fmla" in invoke("compile", model, "--shape", "x=4,3", *other).output
+
+
+def test_run_takes_arrays_and_writes_outputs(model: Path, tmp_path: Path) -> None:
+    x = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    out = tmp_path / "out"
+    facts = told("run", model, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", out)
+    assert facts["outputs"]["y:0"]["shape"] == [2, 5]
+    assert facts["outputs"]["y:0"]["file"] == str(out / "y_0.npy")
+    weights = {t.name: numpy_helper.to_array(t) for t in onnx.load(model).graph.initializer}
+    expected = np.maximum(x @ weights["w"] + weights["b"], 0)
+    np.testing.assert_allclose(np.load(out / "y_0.npy"), expected, rtol=1e-5)
+
+
+def test_run_makes_random_inputs_on_request(model: Path) -> None:
+    facts = told("run", model, "--random", 7, "--shape", "x=4,3")
+    assert facts["outputs"]["y:0"]["shape"] == [4, 5]
+    assert facts == {**told("run", model, "--random", 7, "--shape", "x=4,3"),
+                     "seconds": facts["seconds"]}  # fmt: skip
+    assert "y:0" in invoke("run", model, "--random", 7).output
+
+
+def test_check_compares_every_stage_with_the_reference(model: Path) -> None:
+    verdict = told("check", model, "--shape", "x=3,3", "--peers", "")
+    assert verdict["ok"] is True
+    assert verdict["yardstick"] == "onnx.reference"
+    stages = [s["stage"] for s in verdict["stages"]]
+    assert stages[0] == "imported"
+    assert stages[-1] == "program"
+    assert "fuse" in stages
+    assert verdict["worst_relative_error"] < 1e-5
+    assert "passed" in invoke("check", model, "--shape", "x=3,3", "--peers", "").output
+
+
+def test_check_fails_when_the_numbers_are_wrong(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = check.run_reference
+
+    def wrong(*args: Any) -> Any:
+        outputs, note = right(*args)
+        return {name: value * np.float32(1.001) for name, value in outputs.items()}, note
+
+    monkeypatch.setattr(check, "run_reference", wrong)
+    verdict = told("check", model, "--peers", "", code=1)
+    assert verdict["ok"] is False
+    assert 5e-4 < verdict["worst_relative_error"] < 2e-3
+    assert told("check", model, "--peers", "", "--tolerance", "0.01")["ok"] is True
+    assert "FAILED" in invoke("check", model, "--peers", "").output
+
+
+def test_check_takes_our_reference_where_onnx_cannot_run_the_model(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check, "run_reference", lambda *_: (None, "onnx.reference cannot"))
+    verdict = told("check", model, "--peers", "")
+    assert (verdict["ok"], verdict["yardstick"]) == (True, "reference")
+    assert verdict["note"] == "onnx.reference cannot"
+
+
+def test_bench_times_in_turns(model: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    facts = told("bench", model, "--shape", "x=2,3", "--against", "onnxruntime", "--seconds", "0")
+    assert set(facts["programs"]) == {"compilarium", "onnxruntime"}
+    assert all(p["n_rounds"] >= 10 for p in facts["programs"].values())
+    ratio = facts["ratios"]["onnxruntime"]
+    assert 0 < ratio["low"] <= ratio["of_minima"] * 1.0001
+    assert ratio["relative_error"] < 1e-5
+    assert (
+        "onnxruntime" in invoke("bench", model, "--against", "onnxruntime", "--seconds", "0").output
+    )
+
+
+PROBLEM = "id,lower,upper,size\na,0,2,100\nb,2,4,50\nc,1,3,30\n"
+
+
+def test_plan_solves_a_problem(tmp_path: Path) -> None:
+    problem = tmp_path / "p.csv"
+    problem.write_text(PROBLEM)
+    solution = tmp_path / "s.csv"
+    facts = told("plan", problem, "-o", solution, "--capacity", 130)
+    assert (facts["peak_bytes"], facts["lower_bound_bytes"]) == (130, 130)
+    lines = solution.read_text().splitlines()
+    assert lines[0] == "id,lower,upper,size,offset"
+    assert len(lines) == 4
+    assert told("plan", problem, "--alignment", 64)["peak_bytes"] == 158
+    assert "lower bound" in invoke("plan", problem, "--planner", "search").output
+
+
+def test_plan_says_when_the_capacity_is_too_small(tmp_path: Path) -> None:
+    problem = tmp_path / "p.csv"
+    problem.write_text(PROBLEM)
+    error = told("plan", problem, "--capacity", 129, code=1)["error"]
+    assert error["code"] == "E-PLAN-CAPACITY"
+
+
+def test_doctor_finds_everything_needed_here() -> None:
+    facts = told("doctor")
+    topics = {f["topic"]: f for f in facts["findings"]}
+    assert facts["ok"] is True
+    assert topics["machine code"]["state"] == "ok"
+    assert all(f["fix"] for f in facts["findings"] if f["state"] != "ok")
+    assert "machine code" in invoke("doctor").output
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [
+        (("inspect", "absent.onnx"), "E-MODEL-FILE"),
+        (("compile", "{model}", "--pipeline", "nonsense"), "E-PIPELINE-PASS"),
+        (("compile", "{model}", "--target", "z80"), "E-TARGET-NAME"),
+        (("compile", "{model}", "--precision", "bf16"), "E-OPTION-VALUE"),
+        (("compile", "{model}", "--shape", "x=a,b"), "E-OPTION-VALUE"),
+        (("compile", "{model}", "--shape", "x=2,3", "--shape", "x=2,3"), "E-OPTION-VALUE"),
+        (("compile", "{model}", "--shape", "q=2,3"), "E-INPUT-NAME"),
+        (("compile", "{model}", "--emit", "llvm"), "E-SHAPE-OPEN"),
+        (("compile", "{model}", "-o", "somewhere"), "E-OPTION-VALUE"),
+        (("compile", "{model}", "--emit", "graph", "-o", "{tmp}/no/such/x"), "E-OUTPUT-FILE"),
+        (("run", "{model}"), "E-INPUT-NAME"),
+        (("run", "{model}", "--input", "x"), "E-OPTION-VALUE"),
+        (("run", "{model}", "--input", "q=a.npy"), "E-INPUT-NAME"),
+        (("run", "{model}", "--input", "x={tmp}/absent.npy"), "E-INPUT-FILE"),
+        (("bench", "{model}", "--against", "no_such_peer"), "E-OPTION-VALUE"),
+        (("bench", "{model}", "--threads", "3"), "E-OPTION-VALUE"),
+        (("plan", "{tmp}/absent.csv"), "E-PLAN-INPUT"),
+        (("plan", "{model}"), "E-PLAN-INPUT"),
+    ],
+)
+def test_what_the_user_caused_is_said_once_and_exits_with_one(
+    args: tuple[str, ...], code: str, model: Path, tmp_path: Path
+) -> None:
+    filled = [a.format(model=model, tmp=tmp_path) for a in args]
+    result = invoke(*filled)
+    assert result.exit_code == 1
+    assert result.stderr.count(code) == 1
+    assert "Traceback" not in result.output
+    data = told(*filled, code=1)
+    assert data["ok"] is False
+    assert data["error"]["code"] == code
+    assert data["error"]["hint"]
+
+
+def test_words_that_are_no_options_exit_with_two() -> None:
+    assert invoke("compile").exit_code == 2
+    assert invoke("no_such_command").exit_code == 2
+    assert invoke("compile", "m", "--precision", "f17").exit_code == 2

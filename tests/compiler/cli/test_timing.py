@@ -1,0 +1,47 @@
+import os
+
+import pytest
+
+from compiler.cli.output import bytes_text, seconds_text
+from compiler.cli.timing import Times, interleaved, pinned, ratio_of_minima
+
+
+def test_programs_take_turns() -> None:
+    calls: list[str] = []
+    times = interleaved(
+        {"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 0, min_rounds=4
+    )
+    assert [len(t.seconds) for t in times.values()] == [4, 4]
+    # After warming up each is called twice, untimed and timed, and the order changes by rounds.
+    assert "".join(calls[-16:]) == "aabbbbaaaabbbbaa"
+
+
+def test_the_ratio_compares_minima_and_its_interval_holds_it() -> None:
+    ours, theirs = Times((2.0, 2.5, 3.0, 2.2)), Times((1.0, 1.5, 4.0))
+    found = ratio_of_minima(ours, theirs)
+    assert found.value == 2.0
+    assert found.low <= 2.0 <= found.high
+    assert found.low < found.high
+    assert ours.middle == pytest.approx(2.35)
+    assert ratio_of_minima(ours, theirs) == found
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processor affinity")
+def test_pinning_keeps_one_processor_and_gives_all_back() -> None:
+    before = os.sched_getaffinity(0)
+    with pinned() as processor:
+        assert os.sched_getaffinity(0) == {processor}
+    assert os.sched_getaffinity(0) == before
+    with pinned(False) as nothing:
+        assert nothing is None
+        assert os.sched_getaffinity(0) == before
+
+
+def test_figures_for_people() -> None:
+    assert [bytes_text(n) for n in (5, 1500, 2_500_000, 3e12)] == [
+        "5 B",
+        "1.5 kB",
+        "2.5 MB",
+        "3000.0 GB",
+    ]
+    assert [seconds_text(s) for s in (2.345, 0.01234, 1.5e-5)] == ["2.35 s", "12.3 ms", "15 us"]

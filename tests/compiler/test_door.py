@@ -1,0 +1,105 @@
+"""The public door as docs and outside checks know it."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import compiler
+import compiler.reference  # the module of the same name must not hide the door's function
+from compiler.runtime.inputs import random_inputs
+
+TEXT = (
+    "graph g(x: f32[2,3], w: f32[3,4]) {\n"
+    "  h: f32[2,4] = matmul(x, w) @ dense\n"
+    "  y: f32[2,4] = relu(h) @ act\n"
+    "  return y\n}"
+)
+
+
+def test_a_graph_goes_through_text_and_keeps_its_nodes() -> None:
+    graph = compiler.parse(TEXT)
+    assert isinstance(graph, compiler.Graph)
+    assert compiler.parse(str(graph)) == graph
+    assert [(n.name, n.op, n.origins) for n in graph.nodes] == [
+        ("dense", "matmul", ("dense",)),
+        ("act", "relu", ("act",)),
+    ]
+
+
+def test_a_program_shows_trace_kernels_and_memory() -> None:
+    program = compiler.compile(compiler.parse(TEXT), pipeline="default", target="host", threads=1,
+                               precision="f32", inputs={"x": (2, 3)})  # fmt: skip
+    assert isinstance(program, compiler.Program)
+    assert program.trace is not None
+    for event in program.trace.events:
+        assert isinstance(event.name, str)
+        assert isinstance(event.changed, bool)
+        assert event.seconds >= 0
+        assert isinstance(event.before, compiler.Graph)
+        assert isinstance(event.after, compiler.Graph)
+        for step in event.steps:
+            assert step.rule
+            assert step.outcome in ("applied", "declined")
+            assert step.because
+            assert isinstance(step.took, tuple)
+            assert isinstance(step.made, tuple)
+    for kernel in program.kernels:
+        assert isinstance(kernel.native, bool)
+        assert kernel.name
+        assert kernel.origins
+        assert min(kernel.flops, kernel.bytes_read, kernel.bytes_written) >= 0
+    memory = program.memory
+    assert memory.lower_bound_bytes <= memory.peak_bytes
+    for b in memory.buffers:
+        assert 0 <= b.start < b.end
+        assert 0 <= b.offset <= memory.peak_bytes - b.size
+
+
+def test_running_profiling_and_the_reference_agree_on_names() -> None:
+    graph = compiler.parse(TEXT)
+    program = compiler.compile(graph)
+    inputs = random_inputs(graph)
+    outputs = program.run(inputs)
+    expected = compiler.reference(graph, inputs)
+    assert list(outputs) == list(expected) == ["y"]
+    assert isinstance(outputs["y"], np.ndarray)
+    np.testing.assert_allclose(outputs["y"], expected["y"], rtol=1e-5, atol=1e-6)
+    seconds = program.profile(inputs, repeat=2)
+    assert list(seconds) == [k.name for k in program.kernels]
+
+
+@pytest.mark.parametrize("kind", ["graph", "loops", "llvm", "asm", "object"])
+def test_every_fixed_level_is_emitted(kind: str) -> None:
+    emitted = compiler.compile(compiler.parse(TEXT)).emit(kind)
+    assert isinstance(emitted, bytes if kind == "object" else str)
+    assert emitted
+
+
+def test_errors_are_one_class_with_everything_a_user_needs() -> None:
+    with pytest.raises(compiler.CompileError) as caught:
+        compiler.load(b"no model at all")
+    error = caught.value
+    assert error.code.startswith("E-")
+    assert error.message
+    assert error.hint
+    assert isinstance(error.notes, tuple)
+    assert str(error.where) is not None
+
+
+def test_a_name_that_the_door_does_not_have_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        compiler.no_such_thing  # noqa: B018
+    assert {"load", "compile", "parse", "reference"} <= set(dir(compiler))
+
+
+def test_the_door_is_light_until_it_is_used() -> None:
+    code = (
+        "import sys, compiler, compiler.ir.graph, compiler.memory\n"
+        "heavy = {'llvmlite', 'onnx', 'flask', 'click'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "compiler.parse('graph g(x: f32[2]) {\\n  y: f32[2] = neg(x)\\n  return y\\n}')\n"
+        "assert not {'llvmlite', 'flask'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
