@@ -91,9 +91,14 @@ class Playground:
 
     def show_pane(self, name: str) -> Locator:
         """Open a pane by its tab, and give it."""
-        self.page.locator(f'[role="tab"][data-pane="{name}"]').click()
         tab = self.page.locator(f'[role="tab"][data-pane="{name}"]')
+        tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
+        return self.pane
+
+    @property
+    def pane(self) -> Locator:
+        """The pane that is open."""
         return self.page.locator("#pane")
 
     def walk_all(self) -> Iterator[int]:

@@ -1,0 +1,156 @@
+"""Selection, keyboard, pipeline and failures: what only a real browser can show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.playground import Playground
+
+Compiled = Callable[[str], Playground]
+
+_DROP_LARGE = """
+(n_bytes) => {
+  const transfer = new DataTransfer();
+  transfer.items.add(new File([new Uint8Array(n_bytes)], "large.onnx"));
+  const box = document.querySelector('[data-part="drop"]');
+  const options = {dataTransfer: transfer, bubbles: true, cancelable: true};
+  box.dispatchEvent(new DragEvent("drop", options));
+}
+"""
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    return Playground(page).open()
+
+
+def selected_rows(pane: Locator) -> Locator:
+    return pane.locator("tbody tr[data-selected]")
+
+
+def test_a_selected_node_is_marked_in_every_view(playground: Playground) -> None:
+    playground.pick("digits_cnn").compile()
+    playground.press("End")
+    search = playground.part("search")
+    search.fill("conv2")
+    search.press("Enter")
+    expect(playground.show_pane("node")).to_contain_text("conv2")
+    expect(selected_rows(playground.show_pane("kernels"))).to_have_count(1)
+    expect(selected_rows(playground.pane)).to_contain_text("conv2")
+    expect(selected_rows(playground.show_pane("memory")).first).to_be_visible()
+    code = playground.show_pane("llvm")
+    expect(code.locator('[data-part="kernel"] option:checked')).to_contain_text("conv")
+    playground.press("Escape")
+    expect(selected_rows(playground.show_pane("memory"))).to_have_count(0)
+
+
+def test_choosing_a_kernel_selects_the_nodes_it_came_from(playground: Playground) -> None:
+    playground.pick("digits_mlp").compile()
+    rows = playground.show_pane("kernels").locator("tbody tr")
+    rows.first.locator("button").first.click()
+    expect(rows.first).to_have_attribute("data-selected", "")
+    expect(playground.page).to_have_url(re.compile(r"[#&]select="))
+
+
+def test_the_keyboard_alone_compiles_and_walks(playground: Playground, page: Page) -> None:
+    first = page.locator("[data-sample]").first
+    first.focus()
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator('[data-sample][aria-checked="true"]')
+    expect(chosen).to_be_focused()
+    page.keyboard.press("Control+Enter")
+    playground.wait_for_walk()
+    changed = [stage for stage, did in playground.stages() if did]
+    page.keyboard.press("Home")
+    playground.expect_stage(0)
+    page.keyboard.press("j")
+    playground.expect_stage(changed[1])
+    page.keyboard.press("k")
+    playground.expect_stage(0)
+    page.keyboard.press("]")
+    expect(page.locator('[role="tab"][data-pane="text"]')).to_have_attribute(
+        "aria-selected", "true"
+    )
+    page.keyboard.press("v")
+    expect(playground.part("table-twin")).to_be_visible()
+
+
+def test_the_list_of_keys_opens_and_closes(playground: Playground, page: Page) -> None:
+    page.keyboard.press("?")
+    dialog = page.locator("#help-dialog")
+    expect(dialog).to_be_visible()
+    expect(dialog.locator("tr[data-key=next-pass]")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).not_to_be_visible()
+
+
+def test_passes_are_reordered_and_the_text_follows(playground: Playground) -> None:
+    playground.pick("digits_mlp")
+    rows = playground.part("rows").locator("li")
+    names = rows.locator('[data-part="name"]')
+    before = names.all_inner_texts()
+    rows.nth(1).locator('[data-part="up"]').click()
+    expect(names.first).to_have_text(before[1])
+    text = playground.part("text").input_value()
+    assert text.replace("\n", "").startswith(f"{before[1]},{before[0]}")
+    playground.compile()
+    ran = playground.page.locator(".pass-row .pass-name").all_inner_texts()
+    assert ran[2:4] == [before[1], before[0]]
+
+
+def test_a_file_over_the_limit_is_refused_before_it_is_sent(
+    playground: Playground, page: Page
+) -> None:
+    sent: list[str] = []
+    page.on("request", lambda r: sent.append(r.url) if r.method == "POST" else None)
+    page.evaluate(_DROP_LARGE, 65 * 2**20)
+    expect(playground.part("problem")).to_contain_text("E-UPLOAD-SIZE")
+    expect(playground.part("problem")).to_contain_text("64")
+    assert not sent
+
+
+def test_open_sizes_can_be_given(playground: Playground) -> None:
+    playground.pick("digits_cnn")
+    field = playground.part("shape-fields").locator("input").first
+    field.fill("3,1,8,8")
+    playground.compile()
+    playground.press("End")
+    expect(playground.show_pane("text").locator(".code")).to_contain_text("[3,1,8,8]")
+
+
+def test_the_page_can_be_used_in_the_dark_and_remembers_it(
+    playground: Playground, page: Page
+) -> None:
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    playground.part("theme").click()
+    after = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert before != after
+    page.reload()
+    expect(page.locator("[data-sample]").first).to_be_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == after
+
+
+def test_a_name_from_a_model_is_text_and_never_markup(playground: Playground, tmp_path) -> None:
+    import onnx
+    from onnx import TensorProto, helper
+
+    name = '<img src=x onerror="window.broken = 1">'
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], [name], name=name)],
+        name,
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3])],
+    )
+    path = tmp_path / "markup.onnx"
+    onnx.save_model(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path
+    )
+    playground.drop(path).compile()
+    for pane in ("text", "node", "kernels", "memory", "timing", "loops"):
+        playground.show_pane(pane)
+    assert playground.page.evaluate("window.broken") is None
+    assert playground.page.locator("img").count() == 0
