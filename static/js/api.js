@@ -113,7 +113,7 @@ export function upload(file, onProgress, signal) {
 }
 
 const TERMINAL = ["finished", "failed", "cancelled"];
-const EVENTS = ["queued", "started", "phase", "imported", "pass", ...TERMINAL];
+const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", ...TERMINAL];
 
 /**
  * Follows a job until its terminal event. Late subscribers get every event from the start.
@@ -157,8 +157,8 @@ export function createParts(id) {
   }
   return {
     id,
-    /** @returns {Promise<import("./wire.js").Result>} */
-    result: () => once("result"),
+    /** The summary, asked for anew: it grows while the job runs. @returns {Promise<import("./wire.js").Result>} */
+    result: () => ask(`/jobs/${encodeURIComponent(id)}/result`),
     /** @type {(stage: number) => Promise<import("./wire.js").StageGraph>} */
     graph: (stage) => once(`stages/${stage}/graph`),
     /** @type {(stage: number, offset: number, limit: number) => Promise<import("./wire.js").Steps>} */

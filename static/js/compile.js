@@ -14,7 +14,7 @@ import { hasWord, word } from "./words.js";
 const FRESH_LOOK = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, base: -1, open: /** @type {string[]} */ ([]), camera: null };
 
 /** How far a job is when a phase begins; the passes move it on from there. */
-const SHARES = { read: 0.04, passes: 0.12, code: 0.5, check: 0.72, measure: 0.82, accuracy: 0.95 };
+const SHARES = { read: 0.04, passes: 0.12, code: 0.5, measure: 0.75, listing: 0.85, check: 0.9, accuracy: 0.95 };
 
 /**
  * What would be asked of the server for a place.
@@ -63,10 +63,19 @@ export function createCompiler(state) {
   /** @type {() => void} */
   let unfollow = () => {};
 
+  /** Stops following; a job whose result nobody looks at is ended. */
+  function leave() {
+    request += 1;
+    unfollow();
+    const { progress, job } = state.get();
+    if (progress.state !== "" && job) void api.cancel(job).catch(() => {});
+    if (progress.state !== "") state.set({ progress: IDLE });
+  }
+
   /** Submits what the place says. @returns {Promise<void>} */
   async function start() {
-    const number = ++request;
-    unfollow();
+    leave();
+    const number = request;
     state.set({ ...NO_RESULT, job: "", problem: null, partial: 0, progress: { ...IDLE, state: "sending", words: word("progress.sending") } });
     try {
       const job = await api.submit(requestFor(state.get()));
@@ -104,7 +113,11 @@ export function createCompiler(state) {
       const passes = [...progress.passes, data];
       const total = Math.max(passes.length, countPasses(state.get().pipeline));
       move({ passes, words: word("progress.pass", { name: data.name }), share: SHARES.passes + (SHARES.code - SHARES.passes) * (passes.length / total) });
+    } else if (name === "ready") {
+      state.set({ ready: [...state.get().ready, data.part] });
+      if (data.part === "code" || state.get().result) void show(id);
     } else if (name === "finished") void show(id);
+    else if (name === "failed" && state.get().result) void show(id);
     else if (name === "failed") fail(data.error, data.n_stages);
     else if (name === "cancelled") state.set({ progress: IDLE, job: "" });
     else if (name === "lost") void settle(id);
@@ -136,35 +149,46 @@ export function createCompiler(state) {
   }
 
   /**
-   * Fetches a result and shows it.
+   * Fetches a result and shows it, or brings the one that is shown up to date.
    * @param {string} id
    */
   async function show(id) {
     const number = request;
-    const parts = createParts(id);
+    const known = state.get().parts;
+    const parts = known?.id === id ? known : createParts(id);
     try {
       const result = await parts.result();
       if (number !== request) return;
-      const { stage, screen } = state.get();
-      const first = screen === "walk" ? clampStage(result.stages, stage) : 0;
-      state.set({ screen: "walk", job: id, parts, result, stage: first, progress: IDLE, problem: result.error, ...(screen === "walk" ? {} : FRESH_LOOK), ...backToModel(result, state.get()) });
+      const { stage, screen, progress } = state.get();
+      const walking = screen === "walk";
+      state.set({
+        screen: "walk",
+        job: id,
+        parts,
+        result,
+        stage: walking ? clampStage(result.stages, stage) : 0,
+        progress: result.state === "running" ? progress : IDLE,
+        problem: result.error,
+        ...(walking ? {} : FRESH_LOOK),
+        ...backToModel(result, state.get()),
+      });
+      if (parts === known && state.get().provenance) return;
       const provenance = await parts.provenance();
       if (number === request) state.set({ provenance });
     } catch (problem) {
-      if (number === request) fail(asProblem(problem), 0);
+      // A failed job that stopped before kernels has no provenance; the walk is of use without it.
+      if (number === request && !state.get().result) fail(asProblem(problem), 0);
     }
   }
 
   return {
     start,
     show,
+    leave,
     /** Gives up what runs. */
-    async cancel() {
-      request += 1;
-      unfollow();
-      const { job } = state.get();
-      state.set({ progress: IDLE, job: "" });
-      if (job) await api.cancel(job).catch(() => {});
+    cancel() {
+      leave();
+      state.set({ job: "" });
     },
     /** Brings back what the URL speaks of: the job, or, when the server has forgotten it, a new one. */
     async restore() {

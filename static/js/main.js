@@ -5,7 +5,7 @@ import { listen, part, partOf } from "./dom.js";
 import { formatSeconds } from "./format.js";
 import { bindKeys } from "./keys.js";
 import { keepGraphs } from "./loader.js";
-import { EMPTY, IDLE, NO_RESULT } from "./page.js";
+import { EMPTY, NO_RESULT } from "./page.js";
 import { openHelp } from "./panes/help.js";
 import { showProblem } from "./panes/problem.js";
 import { mountStart, nameOf } from "./panes/start.js";
@@ -54,7 +54,7 @@ state.watch(["screen", "result"], (page) => {
   document.body.dataset.screen = next;
 });
 
-state.watch(["screen", "result", "samples", "upload", "model"], (page) => {
+state.watch(["screen", "result", "samples", "upload", "model", "progress"], (page) => {
   const walking = page.screen === "walk";
   const place = part(document, "place");
   part(document, "change").hidden = !walking;
@@ -69,11 +69,16 @@ state.watch(["screen", "result", "samples", "upload", "model"], (page) => {
   if (page.model.startsWith("upload:")) title.textContent = name;
   says.textContent = headline(page.result);
   place.append(title, says);
+  if (page.progress.state === "") return;
+  const busy = document.createElement("span");
+  busy.className = "header-busy";
+  busy.textContent = page.progress.words;
+  place.append(busy);
 });
 
 /** @param {import("./wire.js").Result} result */
-function headline({ kernels, run, stages, complete }) {
-  if (!complete) return word("header.incomplete");
+function headline({ kernels, run, stages, complete, state }) {
+  if (!complete && state !== "running") return word("header.incomplete");
   const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
   const last = stages[stages.length - 1];
   return [word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }), word("header.kernels", { n: kernels.length }), time].filter(Boolean).join(" · ");
@@ -134,7 +139,8 @@ addEventListener("hashchange", () => {
   const place = fromFragment(location.hash);
   const { parts } = state.get();
   chapter = place.screen;
-  const other = place.screen === "walk" && parts?.id !== place.job;
+  const other = place.screen === "walk" && (parts?.id !== place.job || !state.get().result?.complete);
+  if (place.screen === "start") compiler.leave();
   state.set({ ...place, ...(other ? NO_RESULT : {}), problem: null });
   if (other) void compiler.restore();
 });
@@ -142,10 +148,16 @@ addEventListener("hashchange", () => {
 listen(part(document, "home"), {
   click: (event) => {
     event.preventDefault();
-    state.set({ screen: "start" });
+    compiler.leave();
+    state.set({ screen: "start", problem: null });
   },
 });
-listen(part(document, "change"), { click: () => state.set({ screen: "start", problem: null, progress: IDLE }) });
+listen(part(document, "change"), {
+  click: () => {
+    compiler.leave();
+    state.set({ screen: "start", problem: null });
+  },
+});
 listen(part(document, "theme"), { click: toggleTheme });
 listen(part(document, "help"), { click: () => openHelp(help) });
 const share = partOf(document, "share", HTMLButtonElement);

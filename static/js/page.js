@@ -20,6 +20,7 @@ import { START } from "./url.js";
  * @property {number} partial stages of a job that failed which can be walked
  * @property {import("./api.js").Parts | null} parts
  * @property {import("./wire.js").Result | null} result
+ * @property {string[]} ready what a running job has told to be there: "code", "measure", "listing" ...
  * @property {import("./wire.js").StageGraph | null} graph of the stage
  * @property {import("./wire.js").StageGraph | null} before of the stage before it
  * @property {import("./wire.js").Provenance | null} provenance
@@ -45,10 +46,11 @@ export const EMPTY = {
   partial: 0,
   parts: null,
   result: null,
+  ready: [],
   graph: null,
   before: null,
   provenance: null,
 };
 
 /** What is forgotten when another job comes. */
-export const NO_RESULT = { parts: null, result: null, graph: null, before: null, provenance: null };
+export const NO_RESULT = { parts: null, result: null, ready: /** @type {string[]} */ ([]), graph: null, before: null, provenance: null };

@@ -37,7 +37,7 @@ function mountCode(root, state, name) {
 
   async function load() {
     const number = ++request;
-    const { parts, result } = state.get();
+    const { parts, result, ready } = state.get();
     if (!parts || !result) return;
     // Without a selection, the kernel that takes longest says most.
     const kernel = shownKernel(result, state.get()) ?? longest(result.kernels);
@@ -46,6 +46,8 @@ function mountCode(root, state, name) {
     part(root, "counts").textContent = "";
     if (!kernel) return say(word("kernel.none"));
     if (!kernel.parts.includes(name)) return say(kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }));
+    // Assembly is listed last.
+    if (name === "asm" && result.state === "running" && !ready.includes("listing")) return say(word("code.soon"));
     try {
       const found = await parts.kernel(kernel.kernel, name);
       if (number !== request) return;
@@ -103,6 +105,6 @@ function mountCode(root, state, name) {
     state.watch(["result"], ({ result }) =>
       choice.replaceChildren(...(result?.kernels ?? []).map((each) => el("option", { value: String(each.kernel) }, `${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`))),
     ),
-    state.watch(["parts", "result", "kernel", "selection", "at"], () => void load()),
+    state.watch(["parts", "result", "ready", "kernel", "selection", "at"], () => void load()),
   );
 }

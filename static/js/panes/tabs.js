@@ -47,10 +47,12 @@ export function mountTabs(tabs, root, state) {
         each.tabIndex = selected ? 0 : -1;
       }
       root.setAttribute("aria-labelledby", `tab-${pane.id}`);
+      // The same pane again: the result has grown while one was reading.
+      const scrolled = root.dataset.pane === pane.id ? root.scrollTop : 0;
       root.dataset.pane = pane.id;
       root.replaceChildren();
-      root.scrollTop = 0;
       if (result) stopPane = pane.mount(root, state);
+      root.scrollTop = scrolled;
     }),
     () => stopPane(),
   );

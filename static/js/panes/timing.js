@@ -49,7 +49,7 @@ function running(result) {
   const total = timed.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.run")));
   if (!run || run.skipped || run.median_s === null) {
-    section.append(el("p", { class: "muted" }, run?.skipped || word("timing.not-measured")));
+    section.append(el("p", { class: "muted" }, run?.skipped || word(result.state === "running" ? "timing.soon" : "timing.not-measured")));
     return section;
   }
   section.append(
@@ -100,9 +100,9 @@ function kernelButton(kernel, text) {
 }
 
 /** @param {Result} result */
-function correct({ check, accuracy }) {
+function correct({ check, accuracy, state }) {
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.correct")));
-  if (!check || check.skipped) section.append(el("p", { class: "muted" }, check?.skipped || word("timing.not-checked")));
+  if (!check || check.skipped) section.append(el("p", { class: "muted" }, check?.skipped || word(state === "running" ? "timing.soon" : "timing.not-checked")));
   else {
     section.append(
       el("p", { class: "muted" }, word("timing.check-words")),
