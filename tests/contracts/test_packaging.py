@@ -223,3 +223,39 @@ def test_a_wheel_without_its_front_end_is_not_built(clone: Path, tmp_path: Path)
     assert done.returncode != 0
     assert "there is no Node.js to do it" in done.stderr
     assert not list(tmp_path.glob("*.whl"))
+
+
+@pytest.mark.slow
+def test_pip_install_from_a_fresh_clone_gives_the_whole_program(tmp_path: Path) -> None:
+    """With packages from the configured index, and Node.js from the build's own environment."""
+    source, environment = tmp_path / "clone", tmp_path / "environment"
+    shutil.copytree(REPOSITORY, source, ignore=NOT_COPIED)
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True, timeout=300)
+    command = [environment / "bin" / "pip", "install", "--quiet", source]
+    # A path without the system's Node.js, which must not be relied on; npm starts scripts with sh.
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    (tools / "sh").symlink_to(shutil.which("sh") or "/bin/sh")
+    env = {**os.environ, "PATH": f"{environment / 'bin'}{os.pathsep}{tools}"}
+    subprocess.run(command, check=True, timeout=1200, env=env)
+    shutil.rmtree(source)
+    model = REPOSITORY / "samples" / "digits_cnn.onnx"
+    ran = subprocess.run(
+        [
+            environment / "bin" / "compilarium",
+            "compile",
+            "--json",
+            "--shape",
+            "image=1,1,8,8",
+            model,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["ok"] is True
+    (site,) = environment.glob("lib/python*/site-packages/app/_site")
+    bundle = (site / "static" / "dist" / "main.js").read_text(encoding="utf-8")
+    assert len(bundle) > 10_000
