@@ -93,17 +93,15 @@ def relu_of_clip(x: Tensor, lo: float | None, hi: float | None) -> Operand:
 def merge_clips(
     x: Tensor, a: float | None, b: float | None, c: float | None, d: float | None
 ) -> Operand:
-    """Two clips in a row are one: the second clips the bounds of the first."""
-    if _crossed(a, b) or _crossed(c, d):
-        return Skip("a lower bound lies above the upper bound")
+    """Two clips in a row are one: the second clips the bounds of the first.
+
+    That holds even where a lower bound lies above the upper one, since a clip never falls.
+    """
+    if any(bound is not None and bound != bound for bound in (a, b, c, d)):
+        return Skip("a bound is NaN, which makes every result NaN")
     lo = _clamped(a, c, d) if a is not None else c
     hi = _clamped(b, c, d) if b is not None else d
     return _clip(x, lo, hi)
-
-
-def _crossed(lo: float | None, hi: float | None) -> bool:
-    # Written so that NaN counts as crossed.
-    return lo is not None and hi is not None and not lo <= hi
 
 
 def _clamped(v: float, lo: float | None, hi: float | None) -> float:

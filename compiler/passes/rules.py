@@ -39,6 +39,9 @@ from compiler.passes.pattern import (
 )
 from compiler.trace import Log
 
+REQUEUE_LIMIT = 256
+"""Values around one rewrite that are looked at again, at most: keeps the whole near-linear."""
+
 
 @dataclass(frozen=True, slots=True)
 class Skip:
@@ -208,7 +211,7 @@ class _Engine:
 
     def requeue(self, values: Iterable[str]) -> None:
         """Look again at what was made, and at nodes whose patterns reach up to it."""
-        frontier = dict.fromkeys(values)
+        frontier, seen = dict.fromkeys(values), 0
         for _ in range(self.reach + 1):
             following: dict[str, None] = {}
             for value in frontier:
@@ -217,6 +220,9 @@ class _Engine:
                     self.push(node)
                 for user in self.ed.users(value):
                     following[user.output] = None
+                seen += 1
+                if seen > REQUEUE_LIMIT:
+                    return
             frontier = following
 
     def attempt(self, r: Rule, root: Node, m: Match) -> list[str]:
@@ -279,8 +285,13 @@ class _Engine:
             made,
             r.exact,
         )
-        inputs = [i for n in m.nodes for i in n.inputs if i]
-        return [root.output, *(n.output for n in ed.made), *users, *inputs]
+        # A value that has one reader left may now be taken by a rule that wants it alone.
+        freed = [
+            i
+            for i in dict.fromkeys(i for n in m.nodes for i in n.inputs if i)
+            if ed.producer(i) is not None and ed.n_uses(i) <= 1
+        ]
+        return [root.output, *(n.output for n in ed.made), *users, *freed]
 
     def put(
         self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]

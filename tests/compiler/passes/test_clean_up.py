@@ -176,3 +176,21 @@ def test_random_numbers_are_not_merged() -> None:
     after, log = run("merge_common", g)
     assert after is g
     assert len(declined(log.steps, "merge_common")) == 2
+
+
+def test_nodes_that_leave_out_different_outputs_are_kept() -> None:
+    g = graph(
+        """
+        graph g(x: f32[6]) {
+          a: f32[3], _: f32[3] = split(x, axis=0, sizes=[3,3])
+          _: f32[3], b: f32[3] = split(x, axis=0, sizes=[3,3])
+          c: f32[3], _: f32[3] = split(x, axis=0, sizes=[3,3])
+          d: f32[3] = sub(a, b)
+          e: f32[3] = mul(d, c)
+          return e
+        }
+        """
+    )
+    after, log = run("merge_common", g)
+    assert [s.at for s in log.steps] == ["c"]
+    assert_same_results(g, after, random_inputs(g), exact=True)

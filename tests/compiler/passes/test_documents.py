@@ -32,9 +32,9 @@ def run_block(page: str) -> None:
 
 
 @pytest.fixture
-def multiply_right_first() -> Iterator[Rule]:
+def multiply_right_first() -> Rule:
     run_block("adding-a-rule.md")
-    yield RULES.pop("multiply_right_first")
+    return RULES.pop("multiply_right_first")
 
 
 @pytest.fixture

@@ -108,6 +108,24 @@ def test_a_result_is_stored() -> None:
     assert why(log, ("a", "b")) == "a is also a result of the graph, so it has to be stored"
 
 
+@pytest.mark.parametrize("inner", ["s", "t"])
+def test_a_result_inside_a_diamond_keeps_the_diamond_apart(inner: str) -> None:
+    kernels, _, _ = fuse(
+        f"""
+        graph g(x: f32[2,3], w: f32[3,5]) {{
+          a: f32[2,5] = matmul(x, w)
+          s: f32[2,5] = sigmoid(a)
+          t: f32[2,5] = tanh(a)
+          m: f32[2,5] = mul(s, t)
+          return m, {inner}
+        }}
+        """
+    )
+    other = "t: tanh" if inner == "s" else "s: sigmoid"
+    assert kernels[0] == "a: matmul"
+    assert f"m: {other[3:]} mul" in kernels
+
+
 def test_the_shape_of_the_anchor_must_stay() -> None:
     kernels, log, _ = fuse(
         """

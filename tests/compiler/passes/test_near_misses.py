@@ -96,6 +96,19 @@ KEPT_NUMBERS = {
         const b: f32[] = literal(-2.0)
         y: f32[2,3] = clip(x, a, b)
         z: f32[2,3] = relu(y)""",
+    "clips with a bound that is no number": """
+        const a: f32[] = literal(-2.0)
+        const b: f32[] = literal(hex("0000c07f"))
+        const c: f32[] = literal(1.5)
+        y: f32[2,3] = clip(x, a, b)
+        z: f32[2,3] = clip(y, a, c)""",
+    "second clip with crossed bounds": """
+        const a: f32[] = literal(-2.0)
+        const b: f32[] = literal(4.0)
+        const c: f32[] = literal(3.0)
+        const d: f32[] = literal(1.0)
+        y: f32[2,3] = clip(x, a, b)
+        z: f32[2,3] = clip(y, c, d)""",
     "relu, then clip below zero": """
         const a: f32[] = literal(-4.0)
         const b: f32[] = literal(-2.0)
@@ -234,3 +247,20 @@ def test_only_exact_rules_run_when_asked() -> None:
     assert [n.op for n in after.nodes] == ["div", "mul"]
     assert applied(log.steps) == ["divide_by_power_of_two"]
     assert_same_results(g, after, special_inputs(g), exact=True)
+
+
+@pytest.mark.parametrize("perm", ["[1,0,2]", "[2,1,0]", "[1,2,0]", "[2,0,1]"])
+@pytest.mark.parametrize("call", ["matmul(t, y)", "matmul(y, t)"])
+def test_only_a_swap_of_the_last_two_axes_goes_into_a_product(perm: str, call: str) -> None:
+    g = graph(
+        f"""
+        graph g(x: f32[3,3,3], y: f32[3,3,3]) {{
+          t: f32[3,3,3] = transpose(x, perm={perm})
+          z: f32[3,3,3] = {call}
+          return z
+        }}
+        """
+    )
+    after, log = simplify(g)
+    assert after is g
+    assert any("more than swap the last two axes" in s.because for s in log.steps)

@@ -9,9 +9,10 @@ from typing import Any as Anything
 import numpy as np
 import pytest
 
-from compiler.ir.graph import Graph
+from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.verify import verify
+from compiler.passes import rules
 from compiler.passes.calls import o
 from compiler.passes.pattern import Any, AnyAttr, Number
 from compiler.passes.rules import RULES, Because, Rule, Skip, apply_rules, rule
@@ -42,9 +43,9 @@ def made(pattern: Operand, body: Anything, **options: Anything) -> Rule:
     return rule(pattern, example="", **options)(body)
 
 
-def run(g: Graph, *rules: Rule, **options: Anything) -> tuple[Graph, Log]:
+def run(g: Graph, *tried: Rule, **options: Anything) -> tuple[Graph, Log]:
     log = Log()
-    after = apply_rules(g, rules, log, **options)
+    after = apply_rules(g, tried, log, **options)
     verify(after)
     return after, log
 
@@ -279,3 +280,31 @@ def test_the_work_grows_with_the_number_of_nodes_and_not_faster() -> None:
         assert len(after.nodes) == 1
         assert_same_results(g, after, random_inputs(g), exact=True)
     assert calls[800] <= 5 * calls[200]
+
+
+def fan(n: int) -> Graph:
+    """Many readers of one value and of one constant, each of which is rewritten."""
+    lines = ["const one: f32[] = literal(1.0)", "s: f32[5] = exp(x)"]
+    for i in range(n):
+        lines += [f"a{i}: f32[5] = mul(s, one)", f"b{i}: f32[5] = neg(a{i})"]
+    results = ", ".join(f"b{i}" for i in range(n))
+    return graph("graph g(x: f32[5]) {\n" + "\n".join(lines) + f"\nreturn {results}\n}}")
+
+
+def test_shared_values_do_not_make_every_rewrite_look_at_every_reader(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    visits: Counter[int] = Counter()
+    visit = rules._Engine.visit
+
+    def counting(self: rules._Engine, node: Node) -> list[str]:
+        visits[n] += 1
+        return visit(self, node)
+
+    monkeypatch.setattr(rules._Engine, "visit", counting)
+    drop, other = RULES["drop_multiply_by_one"], made(o.neg(X), lambda x: Skip("no"))
+    for n in (100, 400):
+        after, log = run(fan(n), drop, other)
+        assert len(after.nodes) == n + 1
+        assert applied(log.steps) == ["drop_multiply_by_one"] * n
+    assert visits[400] <= 5 * visits[100]
