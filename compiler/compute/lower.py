@@ -243,7 +243,8 @@ def _is_sole_definition(producer: Stage, stages: list[Stage]) -> bool:
 def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
     n_reads = sum(r.tensor == producer.target for c in consumers for r in c.reads)
     if producer.reduce is not None:
-        return n_reads == 1
+        # However often its value is read at the end, the reduction itself runs once.
+        return len(consumers) == 1
     size = sum(1 for _ in walk(producer.value))
     return n_reads == 1 or n_reads * size <= DUPLICATE_LIMIT
 

@@ -1,7 +1,7 @@
 """Scalar expressions: what one point of a computation is made of.
 
 Indices are integer expressions (`compiler.ir.affine`); values are these. Expressions are immutable
-and compare by structure. A `Reduce` may stand anywhere in a stage's value, at most once.
+and compare by structure. One `Reduce` may stand in a stage's value, as often as it is read.
 """
 
 from __future__ import annotations
