@@ -2,9 +2,9 @@
 
     python -m benchmarks.models [--seconds 10] [--output var/benchmarks]
 
-One thread on one processor, random weights (the models have none that mean anything), rounds in turns
-in one process per model, ratio of minima with a bootstrap interval. Writes `models.json` and a table,
-`models.md`.
+One thread on one processor, random weights (the models have none that mean anything), rounds in
+turns in one process per model, ratio of minima with a bootstrap interval. Writes `models.json` and a
+table, `models.md`.
 """
 
 from __future__ import annotations
@@ -95,9 +95,10 @@ def markdown(report: dict[str, Any]) -> str:
     version = next((r["programs"][PEER]["version"] for r in report["results"] if r["ok"]), "?")
     head = (
         f"One thread, batch 1, f32, {m['system']}, vectors of {m['vector_bytes']} bytes, L2 "
-        f"{m['l2_bytes'] / 2**20:.1f} MiB; ONNX Runtime {version}; {report['measured']}. Milliseconds: "
-        "minimum (median). The ratio is of minima, below 1 where Compilarium is faster; the interval "
-        "holds 95 % of bootstrap resamples. The error is relative to the output's largest magnitude.\n"
+        f"{m['l2_bytes'] / 2**20:.1f} MiB; ONNX Runtime {version}; {report['measured']}. "
+        "Milliseconds: minimum (median). The ratio is of minima, below 1 where Compilarium is "
+        "faster; the interval holds 95 % of bootstrap resamples. The error is relative to the "
+        "output's largest magnitude.\n"
     )
     rows = [
         "| model | Compilarium ms | ONNX Runtime ms | ratio | interval | rel. error |",
