@@ -3,8 +3,8 @@
     python -m benchmarks.models [--seconds 10] [--output var/benchmarks]
 
 One thread on one processor, random weights (the models have none that mean anything), rounds in
-turns in one process per model, ratio of minima with a bootstrap interval. Writes `models.json` and a
-table, `models.md`.
+turns in one process per model, ratio of minima with a bootstrap interval. Writes `models.json` and
+a table, `models.md`.
 """
 
 from __future__ import annotations
