@@ -63,7 +63,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   document.title = walking && name ? `${name} – Compilarium` : "Compilarium";
   place.replaceChildren();
   if (!walking || !page.result) return;
-  const title = document.createElement("strong");
+  const title = document.createElement("h1");
   const says = document.createElement("span");
   title.textContent = page.samples ? nameOf({ ...page, upload: page.upload }) || name : name;
   if (page.model.startsWith("upload:")) title.textContent = name;

@@ -159,6 +159,13 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
     context.globalAlpha = faded ? FADED : 1;
   }
 
+  if (node.node === null) {
+    // A closed group looks like sheets that lie on each other.
+    outline(context, left + 4, top + 4, w, h, node.round);
+    context.strokeStyle = paint.stroke;
+    context.lineWidth = 1.2;
+    context.stroke();
+  }
   outline(context, left, top, w, h, node.round);
   context.fillStyle = status === "removed" ? colors.paper : paint.fill;
   context.fill();

@@ -170,8 +170,8 @@ function sceneNode(place, states) {
     ids: present,
     round: terminal ? h / 2 : 6,
     label: only ? labelOf(only.node) : place.label,
-    sub: only ? subOf(only.node) : "",
-    family: only ? asFamily(only.node.family) : "view",
+    sub: only ? subOf(only.node) : operatorsOf(present, states),
+    family: only ? asFamily(only.node.family) : "input",
     status: grouped ? statusOfGroup(present, states) : (only?.status ?? "same"),
     shown: present.length > 0,
     node: only?.node ?? null,
@@ -187,6 +187,21 @@ function statusOfGroup(ids, states) {
   const found = new Set(ids.map((id) => states.get(id)?.status ?? "same"));
   if (found.size === 0) return "same";
   return found.size === 1 ? [...found][0] : "changed";
+}
+
+/**
+ * What is in a closed group, the most frequent first.
+ * @param {string[]} ids
+ * @param {NodeStates} states
+ */
+function operatorsOf(ids, states) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const id of ids) {
+    const node = states.get(id)?.node;
+    if (node?.kind === "node") counts.set(node.op, (counts.get(node.op) ?? 0) + 1);
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([op]) => op).join(", ");
 }
 
 /** @param {GraphNode} node */

@@ -224,11 +224,15 @@ export function mountGraph(root, state, workerUrl) {
 
   function step(/** @type {"before" | "after" | "left" | "right"} */ direction) {
     if (!scene) return;
-    const key = walk(scene, emphasis.focus, direction);
-    choose(scene.byKey.get(key)?.node ? (scene.byKey.get(key) ?? null) : null);
-    show([key]);
-    const node = scene.byKey.get(key);
-    if (node) announce(`${node.label} ${node.sub}`);
+    const node = scene.byKey.get(walk(scene, emphasis.focus, direction));
+    if (!node) return;
+    // A group is only stood on; Enter opens it.
+    if (node.node) choose(node);
+    else state.set(NOTHING);
+    emphasis.focus = node.key;
+    show([node.key]);
+    painter.repaint();
+    announce(`${node.label} ${node.sub}`);
   }
 
   function zoomBy(/** @type {number} */ factor) {

@@ -110,6 +110,7 @@ test("a closed group stands for its members: shown while one is there, marked by
   const scene = buildScene(grouped, before, after, "diff", true);
   assert.deepEqual(scene.byKey.get("n1")?.ids, ["a", "b"]);
   assert.equal(scene.byKey.get("n1")?.status, "changed");
+  assert.equal(scene.byKey.get("n1")?.sub, "relu, fusion");
   assert.equal(buildScene(grouped, before, { ...after, nodes: [input], removed: ["a", "b", "→y"], edges: [] }, "diff", true).byKey.get("n1")?.status, "removed");
   assert.equal(buildScene(grouped, null, { ...after, nodes: [input], edges: [] }, "after", true).byKey.get("n1")?.shown, false);
 });
