@@ -100,8 +100,8 @@ KEPT_NUMBERS = {
         const a: f32[] = literal(-2.0)
         const b: f32[] = literal(hex("0000c07f"))
         const c: f32[] = literal(1.5)
-        y: f32[2,3] = clip(x, a, b)
-        z: f32[2,3] = clip(y, a, c)""",
+        y: f32[2,3] = clip(x, a, c)
+        z: f32[2,3] = clip(y, b, c)""",
     "second clip with crossed bounds": """
         const a: f32[] = literal(-2.0)
         const b: f32[] = literal(4.0)
