@@ -49,7 +49,7 @@ def contraction(nest: Nest, ctx: Context) -> Nest:
     nest = split_blocked_reduction(nest)
     nest = _round_up_blocked(nest, ctx)
     nest = fuse_all(_spatial_together(nest))
-    vector = contiguous_axis(nest)
+    vector = _vector_axis(nest, ctx)
     if vector is None:
         return dot_product(nest, ctx)
     rows = _rows_axis(nest, vector)
@@ -129,6 +129,22 @@ def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
     """Whether an index only puts the parts of one split loop together."""
     names = affine.symbols(e)
     return any(names <= {*nest.parts(s.outer), *nest.parts(s.inner)} for s in nest.splits.values())
+
+
+def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
+    """The loop along the target's memory; when that is short, one whose operand lies together.
+
+    A transposed convolution with stride 2 writes every other pixel: lanes run over those.
+    """
+    found = contiguous_axis(nest)
+    if found is None or 2 * found.extent > ctx.lanes(nest.tensors[nest.target].dtype):
+        return found
+    for a in nest.space:
+        own, of_reads = strides(nest, a.var)
+        loads = [s for r, s in of_reads if r in _operands(nest)]
+        if a.extent > found.extent and own == found.extent and 1 in loads:
+            return a
+    return found
 
 
 def _operands(nest: Nest) -> list[Read]:

@@ -197,8 +197,7 @@ class Nest:
         for s in self.splits.values():
             inside = [places[v] for v in self.parts(s.inner)]
             require(
-                not self._is_uneven(s)
-                or max(places[v] for v in self.parts(s.outer)) < min(inside),
+                not self._is_uneven(s) or max(places[v] for v in self.parts(s.outer)) < min(inside),
                 "E-SCHEDULE-MOVE",
                 f"{s.inner} must run inside {s.outer}, whose last part is shorter",
             )

@@ -160,6 +160,21 @@ def matmul(transposed: bool) -> Callable[..., None]:
     return define
 
 
+def transposed_conv(k: Lowering, x: Handle, w: Handle, y: Handle) -> None:
+    n, o, r, c = k.axes(y.shape, "noyx")
+    i = k.axis(x.shape[1], "i")
+    source = x[n, i, affine.floordiv(r, 2), affine.floordiv(c, 2)]
+    k.assign(y[n, o, r, c], k.sum(source * w[i, o, affine.mod(r, 2), affine.mod(c, 2)], over=i))
+
+
+@pytest.mark.parametrize("constants", ["B", ""])
+def test_a_transposed_convolution_runs_its_lanes_over_every_other_pixel(constants: str) -> None:
+    c = computation(["f32[1,6,3,19]", "f32[6,5,2,2]"], "f32[1,5,6,38]", transposed_conv)
+    check(c, constants)
+    made = schedule(c, frozenset(constants), TARGETS[0])
+    assert "vector xgl in 0..16" in str(made.kernel)
+
+
 MATMULS = [
     ("f32[5,20]", "f32[20,40]", "f32[5,40]", False),
     ("f32[1,70]", "f32[100,70]", "f32[1,100]", True),
