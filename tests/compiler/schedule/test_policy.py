@@ -1,4 +1,4 @@
-"""Every policy, judged by two that do not know it: the computation's oracle and the loop interpreter."""
+"""Every policy, judged by the oracle of computations and the interpreter of loops."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.computation import Computation
 from compiler.compute.evaluate import evaluate
