@@ -54,7 +54,7 @@ class Handler(WSGIRequestHandler):
 
 def serve(
     host: str = "127.0.0.1",
-    port: int = 8080,
+    port: int = 8000,
     *,
     data_folder: Path | None = None,
     say: Callable[[str], None] = print,
@@ -68,7 +68,7 @@ def serve(
     server = listen(app, host, port)
     jobs: JobQueue = app.extensions["jobs"]
     threading.Thread(target=jobs.warm_up, name="spare-child", daemon=True).start()
-    say(f"Compilarium is at {address(host, server.server_port)} (Ctrl+C ends it)")
+    say(f"Compilarium is at {address(host, server.port)} (Ctrl+C ends it)")
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:
         server.serve_forever(poll_interval=0.2)
