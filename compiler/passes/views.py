@@ -69,7 +69,7 @@ def _reshape(x: Tensor, t: TensorType) -> Operand:
 
 
 def _merged(x: Tensor, t: TensorType) -> Operand:
-    return x if x.type.logical == t else _reshape(x, t)
+    return x if t.shape is not None and x.type.logical == t else _reshape(x, t)
 
 
 @rule(
