@@ -309,6 +309,8 @@ class _Engine:
             return ""
         if logical(ed.type(value)) != logical(root.type):
             return f"{root.output} is {root.type}, {value} is only known as {ed.type(value)}"
+        if isinstance(root.type, TensorType) and root.type.shape is None:
+            return f"the ranks of {root.output} and {value} are open, so they may differ"
         ed.replace(root.output, value)
         kept = ed.producer(value)
         if kept is not None and kept in m.nodes:

@@ -264,3 +264,19 @@ def test_only_a_swap_of_the_last_two_axes_goes_into_a_product(perm: str, call: s
     after, log = simplify(g)
     assert after is g
     assert any("more than swap the last two axes" in s.because for s in log.steps)
+
+
+def test_a_value_of_open_rank_is_not_taken_for_another_one() -> None:
+    g = graph(
+        """
+        graph g(x: f32[...]) {
+          const zeros: f32[4,1,1] = splat(0.0)
+          a: f32[...] = add(x, zeros)
+          b: f32[...] = relu(a)
+          return b
+        }
+        """
+    )
+    after, log = simplify(g)
+    assert after is g
+    assert any("open" in s.because for s in log.steps if s.rule == "drop_add_zero")
