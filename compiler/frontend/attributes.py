@@ -93,12 +93,18 @@ def _text(value: bytes) -> str | bytes:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a schema demands: numbers of operands and outputs, and attributes (kind, required)."""
+    """What a schema demands: numbers of operands and outputs, and attributes (kind, required).
+
+    `required` has the places of operands that cannot be left out, `rest` that from which on none
+    can be.
+    """
 
     min_inputs: int
     max_inputs: int
     min_outputs: int
     max_outputs: int
+    required: tuple[int, ...]
+    rest: int | None
     attributes: Mapping[str, tuple[int, bool]]
 
 
@@ -113,8 +119,14 @@ def demands(op_type: str, domain: str, opset: int) -> Demands | None:
         schema.max_input,
         schema.min_output,
         schema.max_output,
+        tuple(i for i, formal in enumerate(schema.inputs) if "Single" in str(formal.option)),
+        len(schema.inputs) - 1 if _is_variadic(schema.inputs) else None,
         {k: (int(a.type), bool(a.required)) for k, a in schema.attributes.items()},
     )
+
+
+def _is_variadic(formals: Any) -> bool:
+    return bool(formals) and "Variadic" in str(formals[-1].option)
 
 
 def check_node(node: Any, needs: Demands, attributes: Mapping[str, Any]) -> None:
@@ -126,6 +138,14 @@ def check_node(node: Any, needs: Demands, attributes: Mapping[str, Any]) -> None
         if not low <= n <= high:
             counts = str(low) if low == high else f"{low} to {high}"
             raise CompileError("E-MODEL-INVALID", f"{node.op_type} has {counts} {what}, got {n}")
+    places = [*needs.required]
+    if needs.rest is not None:
+        places += range(needs.rest, len(node.input))
+    for place in places:
+        if place < len(node.input) and not node.input[place]:
+            raise CompileError(
+                "E-MODEL-INVALID", f"operand {place} of {node.op_type} cannot be left out"
+            )
     for key, a in attributes.items():
         expected = needs.attributes.get(key)
         if expected is None:

@@ -10,7 +10,7 @@ from compiler.frontend.attributes import bound, check_node, demands
 from compiler.frontend.functions import Functions, normal_domain
 from compiler.frontend.limits import Limits
 from compiler.frontend.node import Model, NodeImporter
-from compiler.frontend.opsets import opsets_of
+from compiler.frontend.opsets import is_standard, opsets_of
 from compiler.frontend.order import in_order, reads
 from compiler.frontend.scopes import Frame, Scope
 from compiler.frontend.tensors import TensorReader
@@ -243,9 +243,22 @@ class GraphImporter:
         key = f"{domain}:{node.op_type}" if domain else node.op_type
         if needs is not None:
             check_node(node, needs, attributes)
-        elif key not in ONNX and not protos.has_reference(node.op_type, domain):
-            raise CompileError(
-                "E-MODEL-OPERATOR",
-                f"{node.op_type!r} is no operator of {domain or 'ai.onnx'} {opset}",
-            )
+        else:
+            _check_unknown(node, key, domain, opset)
         NodeImporter(self, frame, node, name, opset, attributes).run(key)
+
+
+def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
+    """Errors: E-MODEL-OPERATOR unless an operator without a schema is one that we can compute."""
+    if is_standard(domain):
+        came = protos.first_opset(node.op_type, domain)
+        hint = f"it came with opset {came}: export for that one" if came else ""
+        found = False
+    else:
+        hint, found = "", key in ONNX or protos.has_reference(node.op_type, domain)
+    if not found:
+        raise CompileError(
+            "E-MODEL-OPERATOR",
+            f"{node.op_type!r} is no operator of {domain or 'ai.onnx'} {opset}",
+            hint=hint,
+        )

@@ -32,7 +32,16 @@ def opsets_of(imports: Iterable[Any], ir_version: int) -> dict[str, int]:
 @cache
 def newest(domain: str) -> int:
     """The newest known version of an operator set; of one that is not known any will do."""
+    return _ranges()[domain][1] if is_standard(domain) else (1 << 63) - 1
+
+
+def is_standard(domain: str) -> bool:
+    """Whether the onnx package knows all operators of this domain."""
+    return domain in _ranges()
+
+
+@cache
+def _ranges() -> dict[str, tuple[int, int]]:
     import onnx
 
-    ranges = dict(onnx.defs.C.schema_version_map())
-    return ranges[domain][1] if domain in ranges else (1 << 63) - 1
+    return dict(onnx.defs.C.schema_version_map())

@@ -221,6 +221,11 @@ class Editor:
         types = call.op.infer(tensors, node.attrs)
         if outputs is None:
             outputs = [self.fresh(hint or call.op.name) for _ in types]
+        if len(outputs) > len(types):
+            raise CompileError(
+                "E-OP-OPERANDS",
+                f"{call.op.name} gives {len(types)} values, {len(outputs)} are named",
+            )
         types = types[: len(outputs)]
         node = replace(node, outputs=tuple(outputs), types=types)
         node = replace(node, name=name or node.output, origins=origins or (name or node.output,))

@@ -70,10 +70,12 @@ def _inferred(
 ) -> dict[str, Type]:
     """Types by output position name, from onnx's inference. Errors: _Refused."""
     import onnx
-    from onnx.shape_inference import InferenceError, infer_node_outputs
+    from onnx.shape_inference import infer_node_outputs
 
     if any(t is not None and _has_opaque(t) for t in types):
         return {}
+    if not _is_tame(node, types, known):
+        raise _Refused("an attribute or operand is far outside what the operands allow")
     given = {f"i{k}": protos.to_type_proto(t) for k, t in enumerate(types) if t is not None}
     values = {
         f"i{k}": protos.to_tensor_proto(v)
@@ -89,7 +91,7 @@ def _inferred(
         found = infer_node_outputs(
             schema, protos.to_node_proto(node), given, values, opset_imports=imports
         )
-    except (InferenceError, ValueError, RuntimeError, KeyError, TypeError) as e:
+    except Exception as e:  # the package's C++ raises several kinds
         raise _Refused(str(e)) from e
     made: dict[str, Type] = {}
     for name, proto in found.items():
@@ -101,6 +103,65 @@ def _inferred(
         except CompileError:
             continue
     return made
+
+
+TAME = (1 << 31) - 1
+"""Whole numbers beyond this mean nothing to any operator's shape rule."""
+
+LARGEST_COUNT = 1 << 20
+"""Single attributes count groups, outputs or units; no real model has more of them."""
+
+LONGEST_LIST = 1 << 16
+"""Elements of one-dimensional operands about which the inference is asked."""
+
+MAY_BE_NEGATIVE = {"k", "pads", "output_padding", "min_gram_length", "max_skip_count"}
+"""Attributes, other than axes, for which a negative number means something."""
+
+
+def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> bool:
+    """Whether onnx's inference, which is C++ that trusts its numbers, can be asked about a node.
+
+    Some of its rules index memory or reserve it with an attribute that they do not check.
+    """
+    ranks = [_rank(t) for t in types if t is not None]
+    highest = max(ranks, default=0)
+    for key, value in node.attrs.items():
+        numbers = value if isinstance(value, tuple) else (value,)
+        whole = [v for v in numbers if isinstance(v, int)]
+        if "axis" in key or "axes" in key:
+            low, high = -highest, highest
+        elif "dims" in key:
+            low, high = 0, highest
+        elif key in MAY_BE_NEGATIVE:
+            low, high = -TAME, TAME
+        else:
+            low, high = 0, TAME if isinstance(value, tuple) else LARGEST_COUNT
+        if any(not low <= v <= high for v in whole):
+            return False
+        if key == "num_outputs" and value != len(node.outputs):
+            return False
+    # A list may be a shape, and its length the rank of the result.
+    if any(_list_length(t) > LONGEST_LIST for t in types):
+        return False
+    for value in known:
+        if value is not None and value.dtype.kind in "iu" and value.size:
+            if int(value.max()) > TAME or int(value.min()) < -TAME:
+                return False
+    return True
+
+
+def _list_length(t: Type | None) -> int:
+    if not isinstance(t, TensorType) or t.shape is None or len(t.shape) != 1:
+        return 0
+    return t.shape[0] if isinstance(t.shape[0], int) else 0
+
+
+def _rank(t: Type) -> int:
+    """The rank of a tensor, or one more than that of the elements of a sequence."""
+    if isinstance(t, TensorType):
+        return len(t.shape or ())
+    element = getattr(t, "element", None)
+    return 0 if element is None else 1 + _rank(element)
 
 
 def _has_opaque(t: Type) -> bool:

@@ -14,6 +14,9 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import copied, same_dtype, same_size
 from compiler.ops.requirements import normal_axis
 
+PIECES_LIMIT = 1 << 16
+"""A split names each of its pieces, so there cannot be very many."""
+
 
 @op(kind="movement", shape_math=True)
 def concat(*xs: Tensor, axis: int) -> TensorType:
@@ -130,6 +133,8 @@ def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:
     if call.attr("split"):
         return call.attr("split")
     n_pieces = call.attr("num_outputs", call.n_outputs)
+    few = 0 < n_pieces <= PIECES_LIMIT
+    require(few, "E-OP-ATTRIBUTE", f"a split into {n_pieces} pieces; at most {PIECES_LIMIT}")
     if not isinstance(size, int):
         raise CompileError("E-SHAPE-OPEN", f"a split into {n_pieces} needs the axis's size")
     if call.opset < 18:

@@ -14,6 +14,9 @@ from compiler.ir.operator import Array, Cost, Tensor
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.requirements import normal_axis
 
+RANK_LIMIT = 64
+"""numpy's arrays have at most this many axes."""
+
 LARGEST_SIZE = 1 << 40
 """No axis is longer than this; comparing a symbolic size with a larger number decides itself."""
 
@@ -30,9 +33,13 @@ def open_dim(position: int, *operands: Tensor) -> Dim:
 
 
 def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:
-    """As many open sizes as the rank says; None when even the rank is open."""
+    """As many open sizes as the rank says; None when even the rank is open.
+
+    Errors: E-OP-SHAPE for more axes than arrays can have.
+    """
     if not isinstance(rank, int):
         return None
+    require(rank <= RANK_LIMIT, "E-OP-SHAPE", f"{rank:,} axes; arrays have at most {RANK_LIMIT}")
     return tuple(open_dim(i, *operands) for i in range(rank))
 
 

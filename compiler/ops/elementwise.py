@@ -264,12 +264,15 @@ def _(n: OnnxCall) -> Operand:
 
 
 @pow_.onnx("Pow")
-def _(n: OnnxCall) -> Operand:
+def _(n: OnnxCall) -> Operand | None:
     """The result has the base's type; operands of two types meet in the wider one."""
     base, power = n.operand(0), n.operand(1)
     if base is None or power is None or base.dtype is power.dtype:
         return pow_(*old_broadcast(n))
-    common = DType.from_numpy(np.result_type(base.dtype.numpy, power.dtype.numpy))
+    try:
+        common = DType.from_numpy(np.result_type(base.dtype.numpy, power.dtype.numpy))
+    except TypeError:  # numpy has no wider type for some pairs of short floats and integers
+        return None
     made = pow_(cast(base, to=common), cast(power, to=common))
     return made if common is base.dtype else cast(made, to=base.dtype)
 

@@ -209,3 +209,12 @@ def has_reference(op_type: str, domain: str) -> bool:
     from onnx.reference.ops import experimental
 
     return hasattr(experimental, f"op_{op_type.lower()}")
+
+
+def first_opset(op_type: str, domain: str) -> int | None:
+    """The version of its operator set that an operator came with; None when there is no such."""
+    import onnx
+
+    schemas = onnx.defs.get_all_schemas_with_history()
+    found = [s.since_version for s in schemas if s.name == op_type and s.domain == domain]
+    return min(found, default=None)
