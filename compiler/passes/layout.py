@@ -201,7 +201,11 @@ class _Applier:
             outputs=[value],
         )
         self.log.applied(
-            "relayout", value, "results are handed out in plain order", [inner], [built]
+            "relayout",
+            value,
+            "results are handed out in plain order",
+            took=[value],
+            made=[inner, built],
         )
 
     def _wanted_halos(self) -> dict[str, tuple[int, ...]]:
