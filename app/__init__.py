@@ -32,7 +32,6 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.config["SETTINGS"] = settings
     app.config["TRUSTED_HOSTS"] = list(settings.trusted_hosts) if settings.trusted_hosts else None
     app.config["MAX_CONTENT_LENGTH"] = settings.request_limit_bytes
-    app.config["MAX_FORM_MEMORY_SIZE"] = settings.request_limit_bytes
 
     app.extensions["jobs"] = JobQueue(settings.data_folder / "jobs", settings)
     app.extensions["uploads"] = UploadStore(

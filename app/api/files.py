@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
@@ -53,7 +54,7 @@ def _save_form(store: UploadStore) -> Upload:
 
 
 def _save_body(store: UploadStore) -> Upload:
-    request.max_content_length = None  # the store counts, and names its limit
+    request.max_content_length = sys.maxsize  # the store counts, and names its limit
     return store.save(request.stream, request.args.get("name", ""), request.content_length)
 
 

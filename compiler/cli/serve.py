@@ -7,8 +7,6 @@ from pathlib import Path
 
 import click
 
-from compiler.errors import CompileError
-
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -20,25 +18,6 @@ from compiler.errors import CompileError
 )
 def command(host: str, port: int, data_folder: Path | None) -> None:
     """Serve the web playground until interrupted."""
-    from werkzeug.serving import make_server
-
     # The page imports the compiler, never the reverse: so it is found by name, and only here.
-    settings = {} if data_folder is None else {"data_folder": data_folder}
-    app = importlib.import_module("app").create_app(settings)
-    try:
-        server = make_server(host, port, app, threaded=True)
-    except (OSError, SystemExit) as e:
-        reason = e.strerror if isinstance(e, OSError) else "the port is taken"
-        raise CompileError(
-            "E-OPTION-VALUE",
-            f"cannot listen on {host}:{port}: {reason}",
-            hint="choose another --port; 0 takes any that is free",
-        ) from e
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"Compilarium is at http://{shown}:{server.server_port}/ (Ctrl-C ends it)")
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        click.echo("ended")
-    finally:
-        server.server_close()
+    server = importlib.import_module("app.serve")
+    server.serve(host, port, data_folder=data_folder, say=click.echo)

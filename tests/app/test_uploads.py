@@ -70,6 +70,18 @@ def test_an_upload_at_the_limit_is_taken(client):
     assert post(client, bytes(LIMIT + 1)).status_code == 413
 
 
+@pytest.mark.parametrize("form", [False, True])
+def test_uploads_may_be_larger_than_other_requests(make_app, form):
+    client = make_app(upload_limit_bytes=50_000, request_limit_bytes=1000).test_client()
+    data = bytes(40_000)
+    if form:
+        fields = {"model": (io.BytesIO(data), "a.onnx")}
+        answer = client.post("/api/v1/uploads", data=fields, content_type="multipart/form-data")
+    else:
+        answer = post(client, data)
+    assert (answer.status_code, answer.get_json()["bytes"]) == (201, 40_000)
+
+
 def test_the_bytes_that_arrive_count_not_those_that_were_announced(client):
     store = client.application.extensions["uploads"]
     with pytest.raises(CompileError) as caught:

@@ -1,0 +1,116 @@
+"""One complete trace as JSON files, as the page would fetch them: `python -m app.fixtures FOLDER`.
+
+The files in tests/golden/wire are shared by the tests of both sides of the wire. What differs from
+run to run (ids, dates, seconds, versions, the machine) is replaced by values that do not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from flask.testing import FlaskClient
+
+from app import create_app
+
+JOB = {"kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default"}
+JOB_ID = "20260101-00000000000000000000"
+_SECONDS = {"seconds", "verify_seconds", "median_s", "min_s", "created"}
+_RATES = {"gflops", "gbytes_per_s"}
+_MACHINE = {
+    "versions": {"compilarium": "0.1.0"},
+    "host": {"name": "a machine", "triple": "x86_64-unknown-linux-gnu", "vector_bytes": 64},
+}
+
+
+def payloads() -> Iterator[tuple[str, Any]]:
+    """File names and payloads of the trace, fetched from a server of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app({"data_folder": Path(folder), "keep_spare_child": False})
+        try:
+            yield from _fetch(app.test_client())
+        finally:
+            app.extensions["jobs"].stop()
+
+
+def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
+    def get(path: str) -> Any:
+        answer = client.get(f"/api/v1/{path}")
+        if answer.status_code != 200:
+            raise RuntimeError(f"{path}: {answer.get_data(as_text=True)[:500]}")
+        return answer.get_json()
+
+    job = client.post("/api/v1/jobs", json=JOB).get_json()["id"]
+    events = client.get(f"/api/v1/jobs/{job}/events").get_data(as_text=True)
+    for name in ("about", "samples", "pipelines", "operators"):
+        yield name, steady(get(name), job)
+    yield "events", steady(_events(events), job)
+    yield "job", steady(get(f"jobs/{job}"), job)
+    result = get(f"jobs/{job}/result")
+    yield "result", steady(result, job)
+    for stage in result["stages"]:
+        number = stage["stage"]
+        for part in ("graph", "steps", "text", "diff"):
+            payload = get(f"jobs/{job}/stages/{number}/{part}")
+            yield f"stage-{number}-{part}", steady(payload, job)
+    for kernel in result["kernels"][:2]:
+        number = kernel["kernel"]
+        for part in kernel["parts"]:
+            payload = get(f"jobs/{job}/kernels/{number}/{part}")
+            yield f"kernel-{number}-{part}", steady(payload, job)
+    yield "union", steady(get(f"jobs/{job}/union"), job)
+    yield "provenance", steady(get(f"jobs/{job}/provenance"), job)
+    yield "error", client.get("/api/v1/jobs/nothing").get_json()
+
+
+def _events(stream: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for block in stream.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if line[:1] != ":")
+        if "event" in fields:
+            data = json.loads(fields["data"])
+            found.append({"id": int(fields["id"]), "event": fields["event"], "data": data})
+    return found
+
+
+def steady(value: Any, job: str) -> Any:
+    """A payload with everything replaced that another run or machine would have otherwise."""
+    if isinstance(value, list):
+        return [steady(v, job) for v in value]
+    if isinstance(value, dict):
+        return {k: _steady_field(k, v, job) for k, v in value.items()}
+    return JOB_ID if value == job else value
+
+
+def _steady_field(name: str, value: Any, job: str) -> Any:
+    if name in _SECONDS and value is not None:
+        return 0.001
+    if name in _RATES and value is not None:
+        return 10.0
+    if name == "repeats":
+        return 3
+    return _MACHINE[name] if name in _MACHINE else steady(value, job)
+
+
+def write(folder: Path) -> list[str]:
+    """Write the files of the trace; the names of what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names: list[str] = []
+    for name, payload in payloads():
+        text = json.dumps(payload, ensure_ascii=False, indent=1)
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        names.append(f"{name}.json")
+    for old in folder.glob("*.json"):
+        if old.name not in names:
+            old.unlink()
+    return names
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m app.fixtures FOLDER")
+    write(Path(sys.argv[1]))
