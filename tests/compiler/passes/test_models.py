@@ -60,7 +60,7 @@ def test_a_second_time_around_nothing_is_left_to_simplify(
 
 @pytest.mark.parametrize("name", LIGHT)
 def test_steps_take_what_is_there_and_make_what_comes(light: dict[str, Graph], name: str) -> None:
-    _, trace = run_pipeline(light[name], WITHOUT_LAYOUTS)
+    _, trace = run_pipeline(light[name], "default")
     for event in trace.events:
         known = set(event.before.types)
         for step in event.steps:
