@@ -58,17 +58,19 @@ class Playground:
         return self
 
     def compile(self) -> Playground:
-        """Press Compile, and wait until the passes can be walked."""
+        """Press Compile, and wait until everything is there, the figures too."""
         self.part("compile").click()
         self.wait_for_walk()
+        expect(self.page.locator(".header-busy")).to_have_count(0, timeout=COMPILE_MS)
         return self
 
     # The walk
 
     def wait_for_walk(self) -> None:
-        """Until the list of passes and a drawn graph are there."""
+        """Until the list of passes and a drawn graph are there, and nothing is still being made."""
         expect(self.part("walk")).to_be_visible(timeout=COMPILE_MS)
         expect(self.part("stage")).to_have_attribute("data-layout", "ready", timeout=COMPILE_MS)
+        expect(self.page.locator(".header-busy")).to_have_count(0, timeout=COMPILE_MS)
 
     def stages(self) -> list[tuple[int, bool]]:
         """Number of every listed stage, and whether its pass changed the graph."""

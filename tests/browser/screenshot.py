@@ -29,7 +29,7 @@ def take(picture: Path) -> None:
             color_scheme="light",
         )
         playground = Playground(page).open().pick(SAMPLE).compile()
-        page.locator(".pass-row", has_text=PASS).click()
+        page.locator(".pass-row .pass-name").get_by_text(PASS, exact=True).click()
         playground.show_pane("steps")
         page.mouse.move(0, 0)
         page.screenshot(path=picture)
