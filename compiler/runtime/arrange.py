@@ -64,7 +64,7 @@ def arrange(graph: Graph, works: Sequence[Work]) -> Arrangement:
     }
     steps = [_without(step, sizes, views) for step in steps]
     lifetimes = join_lifetimes(steps, sizes, views)
-    plan = plan_memory(lifetimes.buffers)
+    plan = plan_memory(lifetimes.buffers, planner="greedy")
     places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
     places.update(outside)
     places.update({v: places[r] for v in views if (r := root_of(v, views)) in places})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from compiler.ir.constant import Array, Constant
+from compiler.ir.constant import Array, Constant, Splat
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 from compiler.schedule.packing import Packing
 
@@ -47,6 +47,8 @@ class ConstantPool:
         """All of them, each at its offset; packed one after the other to keep the peak low."""
         memory = aligned_bytes(self.nbytes)
         for offset, wanted in self._wanted:
+            if _fill(memory[offset : offset + wanted.nbytes], wanted):
+                continue
             array = packed(wanted)
             assert array.nbytes == wanted.nbytes, (
                 f"a constant packs into {array.nbytes} bytes, the kernel reads {wanted.nbytes}"
@@ -54,6 +56,15 @@ class ConstantPool:
             target = memory[offset : offset + wanted.nbytes]
             target.view(array.dtype)[...] = array.reshape(-1)
         return memory
+
+
+def _fill(target: Array, wanted: PackedConstant) -> bool:
+    """Write a splat that needs no padding without making it an array first; else do nothing."""
+    constant = wanted.constant
+    if not isinstance(constant.storage, Splat) or wanted.nbytes != constant.type.nbytes:
+        return False
+    target.view(constant.type.dtype.numpy).fill(constant.storage.value)
+    return True
 
 
 def packed(wanted: PackedConstant) -> Array:

@@ -1,0 +1,121 @@
+"""Values in other layouts, wrong records, long programs: what happens around the kernels."""
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.errors import CompileError
+from compiler.runtime.arrange import arrange
+from compiler.runtime.compare import compare, worst
+from compiler.runtime.inputs import random_inputs
+from compiler.runtime.select import FallbackWork, NativeWork, Selector, ViewWork
+from compiler.targets.target import by_name
+
+
+def graph_of(*lines: str, signature: str, results: str) -> compiler.Graph:
+    body = "\n".join(f"  {line}" for line in lines)
+    return compiler.parse(f"graph g({signature}) {{\n{body}\n  return {results}\n}}")
+
+
+@pytest.mark.parametrize("layout", ["{c4}", "{halo=1x2}", "{c4,halo=2x1}", "{c16,halo=1x1}"])
+def test_layouts_pass_through_kernels_fallbacks_and_results(layout: str) -> None:
+    graph = graph_of(
+        f"a: f32[2,6,3,5]{layout} = relu(x)",
+        f"b: f32[2,6,3,5]{layout} = onnx.Mish(a, opset=18)",
+        f"c: f32[2,6,3,5]{layout} = add(b, a)",
+        "d: f32[2,6,3,5] = neg(c)",
+        signature="x: f32[2,6,3,5]",
+        results="d, c, again=c",
+    )
+    program = compiler.compile(graph, pipeline="none")
+    assert [k.native for k in program.kernels] == [True, False, True, True]
+    inputs = random_inputs(graph, 1)
+    assert worst(compare(program.run(inputs), compiler.reference(graph, inputs))) < 1e-5
+
+
+def test_a_reshape_between_layouts_is_work_and_between_plain_ones_is_not() -> None:
+    graph = graph_of(
+        "const s: i64[2] = literal(2,24)",
+        "a: f32[2,4,2,3] = relu(x)",
+        "v: f32[2,24] = reshape(a, s)",
+        "b: f32[2,4,2,3]{c4} = relu(x)",
+        "w: f32[2,24] = reshape(b, s)",
+        "y: f32[2,24] = add(v, w)",
+        signature="x: f32[2,4,2,3]",
+        results="y",
+    )
+    works = list(Selector(graph, by_name("host")).works())
+    kinds = {w.node.output: type(w) for w in works}
+    assert kinds["v"] is ViewWork
+    assert kinds["w"] is not ViewWork
+    inputs = random_inputs(graph)
+    made = compiler.compile(graph, pipeline="none").run(inputs)
+    assert worst(compare(made, compiler.reference(graph, inputs))) < 1e-5
+
+
+def test_reasons_say_why_a_node_is_a_fallback() -> None:
+    graph = graph_of(
+        "a: f32[3] = onnx.Mish(x, opset=18)",
+        "n: i64[1,k] = onnx.NonZero(a, opset=17)",
+        "t: i64[k,1] = transpose(n, perm=[1,0])",
+        "c: c64[3] = cast(x, to=c64)",
+        "e: c64[3] = neg(c)",
+        signature="x: f32[3]",
+        results="t, e",
+    )
+    works = {w.node.output: w for w in Selector(graph, by_name("host")).works()}
+
+    def because(name: str) -> str:
+        work = works[name]
+        assert isinstance(work, FallbackWork), f"{name} is {type(work).__name__}"
+        return work.because
+
+    assert because("a") == "onnx.Mish has no lowering to loops"
+    assert "known only when the program runs" in because("t")
+    assert "c64" in because("e")
+
+
+def test_results_are_made_where_the_user_gets_them() -> None:
+    graph = graph_of(
+        "a: f32[4,4] = exp(x)",
+        "y: f32[4,4] = neg(a)",
+        "z: f32[4,4] = exp(y)",
+        signature="x: f32[4,4]",
+        results="z, y, again=y",
+    )
+    works = list(Selector(graph, by_name("host")).works())
+    assert all(isinstance(w, NativeWork) for w in works)
+    arrangement = arrange(graph, works)
+    spaces = {v: p.space for v, p in arrangement.places.items()}
+    assert spaces == {"x": "input", "a": "arena", "y": "output", "z": "output"}
+    assert [r.name for _, r in arrangement.copied] == ["again"]
+    assert [b.name for b in arrangement.plan.buffers] == ["a"]
+
+
+def test_a_shape_that_a_model_states_wrongly_is_told() -> None:
+    graph = graph_of(
+        "a: f32[9] = onnx.Mish(x, opset=18)",
+        signature="x: f32[4]",
+        results="a",
+    )
+    program = compiler.compile(graph, pipeline="none", verify=False)
+    with pytest.raises(CompileError) as caught:
+        program.run({"x": np.zeros(4, np.float32)})
+    assert caught.value.code == "E-GRAPH-TYPE"
+    assert "float32[4]" in caught.value.message
+
+
+def test_long_chains_with_branches_are_planned_close_to_the_bound() -> None:
+    lines = ["v0: f32[32,32] = exp(x)"]
+    for i in range(1, 40):
+        other = max(0, i - 5) if i % 3 else i - 1
+        lines.append(f"v{i}: f32[32,32] = add(v{i - 1}, v{other})")
+        if i % 4 == 0:
+            lines.append(f"t{i}: f32[32,32] = transpose(v{i}, perm=[1,0])")
+    lines.append("y: f32[32,32] = add(v39, t36)")
+    graph = graph_of(*lines, signature="x: f32[32,32]", results="y")
+    program = compiler.compile(graph, pipeline="none")
+    memory = program.memory
+    assert memory.lower_bound_bytes <= memory.peak_bytes <= 1.2 * memory.lower_bound_bytes
+    small = {"x": random_inputs(graph)["x"] / 100}
+    assert worst(compare(program.run(small), compiler.reference(graph, small))) < 1e-5
