@@ -72,7 +72,8 @@ class GraphImporter:
         read = {name for n in g.node for name in reads(n)}
         self.read = read | {o.name for o in g.output}
         names = self._names(g.node, "", prefix)
-        order = in_order(g.node, lambda name: self.scope.find(name) is not None, names)
+        defined = self.scope.names
+        order = in_order(g.node, names, defined, lambda name: self.scope.find(name) is not None)
         nodes = ((g.node[i], names[i]) for i in order)
         self._import_all(Frame(nodes, self.scope, opsets, attributes))
         self._results(g)
@@ -212,7 +213,7 @@ class GraphImporter:
         attributes = {**defaults, **bound(node.attribute, frame.attributes)}
         prefix = f"{name}/"
         names = self._names(function.node, prefix, prefix)
-        order = in_order(function.node, scope.names.__contains__, names)
+        order = in_order(function.node, names, scope.names, scope.names.__contains__)
         returns = dict(zip(node.output, function.output, strict=False))
         returns.pop("", None)
         for v in function.value_info:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from typing import Any
 
 from compiler.errors import CompileError, Where
 
 
 def in_order(
-    nodes: Sequence[Any], is_defined: Callable[[str], bool], names: Sequence[str]
+    nodes: Sequence[Any],
+    names: Sequence[str],
+    taken: Container[str],
+    is_defined: Callable[[str], bool],
 ) -> list[int]:
     """Positions of the nodes in a stable topological order; the given one where it is one.
 
-    `is_defined` says whether a name has a value before any node runs; `names` label the nodes.
+    `names` label the nodes; `taken` are names that have a value before any node runs, to which
+    `is_defined` adds those of the graphs around.
     Errors: E-MODEL-NAME for a value defined twice or nowhere, E-MODEL-CYCLE.
     """
     producer: dict[str, int] = {}
     for i, node in enumerate(nodes):
         for output in filter(None, node.output):
-            if output in producer:
+            if output in producer or output in taken:
+                other = f"{names[producer[output]]!r}" if output in producer else "an input"
                 raise CompileError(
                     "E-MODEL-NAME",
-                    f"{output!r} is defined twice, by {names[producer[output]]!r} as well",
+                    f"{output!r} is defined twice, by {other} as well",
                     where=Where(node=names[i]),
                 )
             producer[output] = i
