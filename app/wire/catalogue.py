@@ -62,7 +62,16 @@ def _pass(p: Pass) -> dict[str, Any]:
 
 def _option(o: Option) -> dict[str, Any]:
     default = str(o.default).lower() if isinstance(o.default, bool) else str(o.default)
-    return {"name": o.name, "type": o.kind.__name__, "default": default, "choices": list(o.choices)}
+    return {
+        "name": o.name,
+        "type": o.kind.__name__,
+        "default": default,
+        "choices": list(o.choices),
+        "words": " or ".join(o.choices) or _TAKES[o.kind],
+    }
+
+
+_TAKES = {int: "a count", float: "a number", bool: "true or false", str: "a word"}
 
 
 def _rule(r: Rule) -> dict[str, Any]:

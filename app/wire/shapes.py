@@ -90,12 +90,13 @@ class Samples(TypedDict):
 
 
 class Option(TypedDict):
-    """An option of a pass; its default as it is written in a pipeline."""
+    """An option of a pass: its default as written in a pipeline, and in words what it takes."""
 
     name: str
     type: str
     default: str
     choices: list[str]
+    words: str
 
 
 class Pass(TypedDict):

@@ -1,0 +1,388 @@
+"""Real models through the real child: every part is there and agrees with the others."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from flask.testing import FlaskClient
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.app.conftest import wait
+from tests.app.schema import check
+
+HOSTILE = '"><script>alert(1)</script>\n\u202e'
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One application with real children for all tests here."""
+    from app import create_app
+
+    settings = {
+        "data_folder": tmp_path_factory.mktemp("data"),
+        "job_limit_s": 120.0,
+        "keep_spare_child": False,
+    }
+    app = create_app(settings)
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+
+
+@pytest.fixture(scope="module")
+def digits(shared) -> dict[str, Any]:
+    """The result of compiling the convolutional sample."""
+    return compiled(shared, {"sample": "digits_cnn"})
+
+
+def compiled(client: FlaskClient, model: dict, state: str = "succeeded", **fields: Any) -> dict:
+    body = {"kind": "compile", "model": model, **fields}
+    answer = client.post("/api/v1/jobs", json=body)
+    assert answer.status_code == 202, answer.get_json()
+    job = wait(client, answer.get_json()["id"], timeout_s=150.0)
+    assert job["state"] == state, job["error"]
+    return client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+
+
+def uploaded(client: FlaskClient, model: onnx.ModelProto) -> dict[str, str]:
+    data = model.SerializeToString()
+    answer = client.post("/api/v1/uploads?name=m.onnx", data=data)
+    return {"upload": answer.get_json()["id"]}
+
+
+def part(client: FlaskClient, result: dict, path: str) -> dict:
+    answer = client.get(f"/api/v1/jobs/{result['job']}/{path}")
+    assert answer.status_code == 200, answer.get_json()
+    return answer.get_json()
+
+
+def model_of(nodes, inputs, outputs, constants=(), name="g") -> onnx.ModelProto:
+    graph = helper.make_graph(nodes, name, inputs, outputs, list(constants))
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+def f32(name: str, shape) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+
+def test_the_summary_tells_everything(digits):
+    assert digits["complete"] is True
+    assert digits["model"]["source"] == "sample"
+    assert digits["model"]["n_nodes"] == digits["stages"][0]["n_nodes"]
+    assert sum(o["count"] for o in digits["model"]["operators"]) == digits["model"]["n_nodes"]
+    phases = [t["phase"] for t in digits["timings"]]
+    assert phases == ["read", "passes", "code", "measure", "listing", "check", "accuracy"]
+    assert digits["stages"][-1]["n_nodes"] < digits["stages"][0]["n_nodes"]
+    assert digits["reproduce"].startswith("compilarium compile digits_cnn --pipeline ")
+    assert digits["run"]["median_s"] >= digits["run"]["min_s"] > 0
+
+
+def test_kernels_are_measured_and_have_origins(digits, shared):
+    onnx_names = {o["name"] for o in part(shared, digits, "provenance")["onnx"]}
+    assert digits["kernels"]
+    for number, kernel in enumerate(digits["kernels"]):
+        assert kernel["kernel"] == number
+        assert kernel["median_s"] >= kernel["min_s"] > 0
+        assert set(kernel["origins"]) <= onnx_names
+        assert kernel["text_kernel"] <= number
+    heaviest = max(digits["kernels"], key=lambda k: k["flops"])
+    assert heaviest["native"]
+    assert heaviest["gflops"] == pytest.approx(heaviest["flops"] / heaviest["median_s"] / 1e9)
+
+
+def test_numbers_and_accuracy_survive_compiling(digits):
+    assert digits["check"]["skipped"] == ""
+    assert all(o["relative_error"] < 1e-4 for o in digits["check"]["outputs"])
+    accuracy = digits["accuracy"]
+    assert accuracy["n"] == accuracy["n_agree"] == 355
+    assert accuracy["reference"] == accuracy["compiled"] > 0.9
+
+
+def test_the_memory_plan_has_no_overlap(digits):
+    buffers = digits["memory"]["buffers"]
+    assert digits["memory"]["peak_bytes"] >= digits["memory"]["lower_bound_bytes"] > 0
+    for i, a in enumerate(buffers):
+        for b in buffers[:i]:
+            together = a["start"] < b["end"] and b["start"] < a["end"]
+            overlap = (
+                a["offset"] < b["offset"] + b["size"] and b["offset"] < a["offset"] + a["size"]
+            )
+            assert not (together and overlap and a["size"] and b["size"])
+
+
+def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, shared):
+    before: dict | None = None
+    for row in digits["stages"]:
+        graph = part(shared, digits, f"stages/{row['stage']}/graph")
+        assert graph["graph_stage"] == row["graph_stage"]
+        ids = {n["id"] for n in graph["nodes"]}
+        assert len(ids) == len(graph["nodes"])
+        assert all(source in ids and target in ids for source, target, *_ in graph["edges"])
+        if before is not None:
+            old = {n["id"] for n in before["nodes"]}
+            assert {n["id"] for n in graph["nodes"] if n["mark"] == "added"} == ids - old
+            assert set(graph["removed"]) == old - ids
+            changed = any(n["mark"] for n in graph["nodes"]) or bool(graph["removed"])
+            assert not changed or row["changed"]
+        before = graph
+
+
+def test_the_text_and_its_spans_belong_together(digits, shared):
+    for row in digits["stages"]:
+        text = part(shared, digits, f"stages/{row['stage']}/text")
+        lines = text["text"].split("\n")
+        assert len(lines) == text["n_lines"]
+        for first, _, value in text["spans"]:
+            assert value in lines[first].replace('"', "")
+
+
+def test_a_diff_has_the_lines_that_changed(digits, shared):
+    changed = next(
+        s for s in digits["stages"][1:] if s["n_nodes"] != digits["stages"][0]["n_nodes"]
+    )
+    diff = part(shared, digits, f"stages/{changed['stage']}/diff")
+    assert diff["n_removed"] > 0
+    assert sum(r[0] == "-" for r in diff["rows"]) == diff["n_removed"]
+    nothing = part(shared, digits, f"stages/{changed['stage']}/diff?against={changed['stage']}")
+    assert (nothing["n_added"], nothing["n_removed"]) == (0, 0)
+    whole = part(shared, digits, f"stages/{changed['stage']}/diff?against=0&context=1000")
+    assert all(r[0] != "…" for r in whole["rows"])
+
+
+def test_steps_name_values_of_the_graphs_around_them(digits, shared):
+    n_steps = 0
+    for row in digits["stages"][1:]:
+        steps = part(shared, digits, f"stages/{row['stage']}/steps")
+        assert steps["n_steps"] == row["n_applied"] + row["n_declined"]
+        applied = part(shared, digits, f"stages/{row['stage']}/steps?outcome=applied&limit=1")
+        assert applied["n_steps"] == row["n_applied"]
+        assert len(applied["steps"]) == min(1, row["n_applied"])
+        assert all(s["because"] for s in steps["steps"])
+        n_steps += steps["n_steps"]
+    assert n_steps > 0
+
+
+def test_the_union_draws_every_node_of_every_stage_once(digits, shared):
+    union = part(shared, digits, "union")
+    found = {n["id"]: n["stages"] for n in union["nodes"]}
+    for row in digits["stages"]:
+        graph = part(shared, digits, f"stages/{row['stage']}/graph")
+        inside = {i for i, ranges in found.items() if any(a <= row["stage"] < b for a, b in ranges)}
+        assert inside == {n["id"] for n in graph["nodes"]}
+    small = part(shared, digits, "union?limit=3")
+    assert small["collapsed"]
+    assert small["n_drawn"] <= 3
+    opened = part(shared, digits, f"union?limit=3&open={small['groups'][0]['key']}")
+    assert opened["n_drawn"] > small["n_drawn"]
+
+
+def test_every_part_of_every_kernel_can_be_read(digits, shared):
+    for kernel in digits["kernels"]:
+        for name in kernel["parts"]:
+            text = part(shared, digits, f"kernels/{kernel['kernel']}/{name}")
+            assert (text["kernel"], text["part"]) == (kernel["kernel"], name)
+            assert text["text"].strip()
+            if name in ("llvm", "asm"):
+                assert kernel["function"] in text["text"]
+
+
+@pytest.mark.parametrize("what", ["graph", "loops", "llvm", "asm"])
+def test_the_whole_program_can_be_downloaded(digits, shared, what):
+    answer = shared.get(f"/api/v1/jobs/{digits['job']}/download/{what}")
+    assert answer.status_code == 200
+    assert answer.mimetype == "text/plain"
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert len(answer.get_data(as_text=True).splitlines()) > 10
+
+
+def test_provenance_leads_from_each_node_to_its_kernels(digits, shared):
+    rows = {o["name"]: o for o in part(shared, digits, "provenance")["onnx"]}
+    first = part(shared, digits, "stages/0/graph")
+    for node in first["nodes"]:
+        for origin in node["origins"]:
+            assert node["id"] in rows[origin]["nodes"]["0"]
+    for kernel in digits["kernels"]:
+        for origin in kernel["origins"]:
+            assert kernel["kernel"] in rows[origin]["kernels"]
+            assert not kernel["native"] or kernel["function"] in rows[origin]["functions"]
+
+
+def test_all_parts_have_the_described_shape(digits, shared):
+    description = shared.get("/api/v1/openapi.json").get_json()
+    schemas = description["components"]["schemas"]
+    check(digits, schemas["Result"], description)
+    check(part(shared, digits, "provenance"), schemas["Provenance"], description)
+    check(part(shared, digits, "kernels/0/llvm"), schemas["KernelText"], description)
+    for row in digits["stages"]:
+        graph = part(shared, digits, f"stages/{row['stage']}/graph")
+        check(graph, schemas["StageGraph"], description)
+        steps = part(shared, digits, f"stages/{row['stage']}/steps")
+        check(steps, schemas["Steps"], description)
+
+
+def test_final_answers_are_compressed_and_cached_for_ever(digits, shared):
+    url = f"/api/v1/jobs/{digits['job']}/stages/0/graph"
+    packed = shared.get(url, headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert "immutable" in packed.headers["Cache-Control"]
+    plain = shared.get(url, headers={"Accept-Encoding": "identity"})
+    assert "Content-Encoding" not in plain.headers
+    assert json.loads(gzip.decompress(packed.data)) == plain.get_json()
+    tag = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
+    assert shared.get(url, headers=tag).status_code == 304
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("stages/99/graph", 404),
+        ("stages/99/steps", 404),
+        ("kernels/99/llvm", 404),
+        ("kernels/0/secrets", 404),
+        ("download/secrets", 404),
+        ("stages/-1/graph", 404),
+        ("stages/1/diff?against=99", 404),
+        ("stages/1/diff?against=x", 400),
+        ("stages/1/diff?context=-1", 400),
+        ("stages/1/steps?limit=0", 400),
+        ("stages/1/steps?outcome=some", 400),
+        ("union?limit=1000000", 400),
+    ],
+)
+def test_parts_that_cannot_be_are_refused(digits, shared, path, status):
+    assert shared.get(f"/api/v1/jobs/{digits['job']}/{path}").status_code == status
+
+
+def test_inspecting_reads_the_model_and_stops(shared):
+    answer = shared.post(
+        "/api/v1/jobs", json={"kind": "inspect", "model": {"sample": "digits_mlp"}}
+    )
+    job = wait(shared, answer.get_json()["id"])
+    result = shared.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+    assert (job["state"], job["n_stages"]) == ("succeeded", 1)
+    assert result["inputs"]
+    assert result["shapes"]
+    assert result["kernels"] == []
+
+
+def test_open_sizes_are_assumed_unless_they_are_given(shared):
+    nodes = [helper.make_node("Relu", ["x"], ["y"], "r")]
+    model = uploaded(shared, model_of(nodes, [f32("x", ["N", 3, "H", "W"])], [f32("y", None)]))
+    assumed = compiled(shared, model)["shapes"]["x"]
+    assert assumed["assumed"] is True
+    assert all(isinstance(d, int) for d in assumed["dims"])
+    given = compiled(shared, model, shapes={"x": [2, 3, 5, 7]})
+    assert given["shapes"]["x"] == {"dims": [2, 3, 5, 7], "assumed": False}
+    assert given["run"]["median_s"] > 0
+    assert [s["name"] for s in given["stages"]][:2] == ["imported", "specialise"]
+    assert "--shape x=2,3,5,7" in given["reproduce"]
+
+
+def test_a_wrong_shape_is_the_users_error_and_the_graph_is_shown(shared):
+    result = compiled(shared, {"sample": "digits_mlp"}, "failed", shapes={"image": [1, 2, 3]})
+    assert result["error"]["code"] == "E-INPUT-SHAPE"
+    assert len(result["stages"]) == 1
+
+
+def test_another_target_gives_texts_and_no_times(shared):
+    options = {"target": "aarch64"}
+    result = compiled(shared, {"sample": "digits_mlp"}, options=options)
+    assert (result["run"], result["check"], result["accuracy"]) == (None, None, None)
+    assert all(k["median_s"] is None for k in result["kernels"])
+    assert "fmla" in part(shared, result, "kernels/0/asm")["text"] or result["kernels"]
+    assert "--target aarch64" in result["reproduce"]
+
+
+def test_a_pipeline_without_passes_has_the_imported_stage_only(shared):
+    result = compiled(shared, {"sample": "digits_mlp"}, pipeline="none", options={"check": False})
+    assert {s["name"] for s in result["stages"]} <= {"imported", "specialise"}
+    assert result["check"] is None
+    assert result["kernels"]
+
+
+def test_hostile_names_stay_text_everywhere(shared):
+    weights = numpy_helper.from_array(np.ones((3, 4), np.float32), f"w{HOSTILE}")
+    nodes = [
+        helper.make_node("MatMul", [f"x{HOSTILE}", f"w{HOSTILE}"], [f"h{HOSTILE}"], f"m{HOSTILE}"),
+        helper.make_node("Relu", [f"h{HOSTILE}"], [f"→{HOSTILE}"], f"r{HOSTILE}"),
+    ]
+    inputs, outputs = [f32(f"x{HOSTILE}", [2, 3])], [f32(f"→{HOSTILE}", [2, 4])]
+    model = model_of(nodes, inputs, outputs, [weights], f"g{HOSTILE}")
+    result = compiled(shared, uploaded(shared, model))
+    assert result["inputs"][0]["name"] == f"x{HOSTILE}"
+    assert result["result_prefix"] == "→→"
+    for row in result["stages"]:
+        answer = shared.get(f"/api/v1/jobs/{result['job']}/stages/{row['stage']}/graph")
+        assert answer.mimetype == "application/json"
+        names = {n["id"] for n in answer.get_json()["nodes"]}
+        assert f"x{HOSTILE}" in names
+        text = part(shared, result, f"stages/{row['stage']}/text")
+        assert len(text["text"].split("\n")) == text["n_lines"]
+    assert "script" not in part(shared, result, "union")["dot"]
+    assert {f"m{HOSTILE}", f"r{HOSTILE}"} <= {
+        o["name"] for o in part(shared, result, "provenance")["onnx"]
+    }
+
+
+def test_a_fallback_is_shown_with_its_reason(shared):
+    nodes = [helper.make_node("NonZero", ["x"], ["y"], "n")]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.INT64, None)]
+    result = compiled(shared, uploaded(shared, model_of(nodes, [f32("x", [2, 3])], outputs)))
+    (kernel,) = result["kernels"]
+    assert kernel["native"] is False
+    assert kernel["words"]
+    assert (kernel["function"], kernel["parts"]) == ("", [])
+    assert result["check"]["outputs"][0]["relative_error"] == 0.0
+
+
+def test_random_inputs_that_a_model_refuses_leave_the_rest_standing(shared):
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"], "r")]
+    shape = helper.make_tensor_value_info("shape", TensorProto.INT64, [1])
+    model = model_of(nodes, [f32("x", [2, 3]), shape], [f32("y", None)])
+    result = compiled(shared, uploaded(shared, model))
+    assert "refused" in result["run"]["skipped"]
+    assert "refused" in result["check"]["skipped"]
+    assert result["stages"]
+
+
+def test_numbers_that_are_not_finite_are_null(shared):
+    nodes = [
+        helper.make_node("Log", ["x"], ["l"], "l"),
+        helper.make_node("Sqrt", ["l"], ["y"], "s"),
+    ]
+    result = compiled(shared, uploaded(shared, model_of(nodes, [f32("x", [64])], [f32("y", [64])])))
+    assert result["check"]["outputs"][0]["max_abs_error"] is not None
+    raw = shared.get(f"/api/v1/jobs/{result['job']}/result").get_data(as_text=True)
+    assert not re.search(r"\b(NaN|Infinity)\b", raw)
+
+
+def test_a_trace_of_many_nodes_and_passes_is_small(shared):
+    """300 nodes, 20 passes: under a megabyte for all that the page may ask about stages."""
+    rng = np.random.default_rng(0)
+    nodes, constants, last = [], [], "x"
+    for i in range(100):
+        constants.append(numpy_helper.from_array(rng.normal(size=(8, 8)).astype("f"), f"w{i}"))
+        constants.append(numpy_helper.from_array(rng.normal(size=(8,)).astype("f"), f"b{i}"))
+        nodes.append(helper.make_node("MatMul", [last, f"w{i}"], [f"m{i}"], f"matmul_{i}"))
+        nodes.append(helper.make_node("Add", [f"m{i}", f"b{i}"], [f"a{i}"], f"add_{i}"))
+        nodes.append(helper.make_node("Relu", [f"a{i}"], [f"r{i}"], f"relu_{i}"))
+        last = f"r{i}"
+    model = uploaded(shared, model_of(nodes, [f32("x", [4, 8])], [f32(last, [4, 8])], constants))
+    passes = "default,debug"
+    result = compiled(shared, model, pipeline=passes, options={"measure": False, "check": False})
+    assert len(result["stages"]) > 20
+    paths = ["result", "union", "provenance"]
+    for row in result["stages"]:
+        if row["changed"]:
+            paths += [f"stages/{row['stage']}/graph", f"stages/{row['stage']}/text"]
+        paths.append(f"stages/{row['stage']}/steps")
+    n_bytes = 0
+    for path in paths:
+        url = f"/api/v1/jobs/{result['job']}/{path}"
+        n_bytes += len(shared.get(url, headers={"Accept-Encoding": "gzip"}).data)
+    assert n_bytes < 1_000_000
