@@ -168,7 +168,7 @@ def _import(n: OnnxCall, operator: Operator) -> Operand | None:
     if n.opset >= 13:
         return operator(x, axis=normal_axis(int(n.attr("axis", -1)), x.rank))
     axis = int(n.attr("axis", 1))
-    axis = axis + x.rank if axis < 0 else axis
+    axis = axis if axis == x.rank else normal_axis(axis, x.rank)
     tail = [d for d in range(axis, x.rank) if x.shape[d] != 1]
     if len(tail) == 1:
         return operator(x, axis=tail[0])

@@ -1,4 +1,4 @@
-"""Files that are broken, hostile or absurd: each gets one CompileError, and nothing else happens."""
+"""Files that are broken, hostile or absurd: each gets one error, and nothing else happens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CASES: list[Any] = []
 
 
 def case(code: str, mentions: str = "") -> Callable[[Maker], Maker]:
-    """Register a maker of bytes: the code it must get, and a word the message or place must have."""
+    """Register a maker of bytes: the code it must get, and a word that the error must have."""
 
     def register(make: Maker) -> Maker:
         CASES.append(pytest.param(make, code, mentions, id=make.__name__))
@@ -626,16 +626,22 @@ def test_a_file_beyond_the_limit_is_refused_before_it_is_read(tmp_path: Path) ->
     assert caught.value.code == "E-MODEL-SIZE"
 
 
+def outcome(data: bytes) -> str:
+    """The code of the error that bytes get; "read" for none."""
+    try:
+        load(data, UPLOAD_LIMITS)
+    except CompileError as e:
+        return e.code
+    return "read"
+
+
 def test_a_model_cut_anywhere_is_refused_or_read_but_never_breaks() -> None:
     nodes = [node("Add", ["x", "w"], ["a"]), node("Relu", ["a"], ["y"])]
     whole = model(nodes, initialisers=[stored("w", np.ones((2, 3), np.float32))])
     data = whole.SerializeToString()
-    load(data)
+    assert outcome(data) == "read"
     for end in range(len(data)):
-        try:
-            load(data[:end], UPLOAD_LIMITS)
-        except CompileError as e:
-            assert e.hint
+        assert outcome(data[:end]) in {"read", *CODES}
 
 
 def test_changed_bytes_are_refused_or_read_but_never_break() -> None:
@@ -646,12 +652,7 @@ def test_changed_bytes_are_refused_or_read_but_never_break() -> None:
         changed_data = bytearray(data)
         for place in chance.integers(0, len(data), chance.integers(1, 4)):
             changed_data[place] = chance.integers(0, 256)
-        try:
-            load(bytes(changed_data), UPLOAD_LIMITS)
-            outcomes.add("read")
-        except CompileError as e:
-            assert e.hint
-            outcomes.add(e.code)
+        outcomes.add(outcome(bytes(changed_data)))
     assert {"read", "E-MODEL-PROTOBUF", "E-MODEL-NAME"} <= outcomes
 
 
@@ -667,8 +668,4 @@ def test_numbers_that_onnx_does_not_check_are_never_handed_to_its_inference() ->
         model([gather], [value("x"), value("i", (2, 1), I64)]),
         model([cut], outputs=[value("y"), value("z"), value("v")], opset=18),
     ]
-    for made in cases:
-        try:
-            load(made.SerializeToString(), UPLOAD_LIMITS)
-        except CompileError as e:
-            assert e.hint
+    assert {outcome(made.SerializeToString()) for made in cases} <= {"read", *CODES}
