@@ -237,6 +237,9 @@ def evaluate_carried(
     """
     if node.op in control.CONTROL_FLOW:
         return control.evaluate(node, values, outer or {})
+    if node.op == "onnx.Optional":
+        # An optional is its value, or None; onnx.reference makes a list of it.
+        return (values[0] if values else None,)
     node = _under_new_name(node)
     proto = to_bytes(node)
     kinds = tuple(_kind(v) for v in values)
