@@ -82,7 +82,9 @@ class Affine:
         parts: list[str] = []
         for atom, c in self.terms:
             text = str(atom)
-            if isinstance(atom, Apply) and abs(c) != 1 and atom.fn not in ("min", "max"):
+            # A leading minus binds tighter than the operators of an atom.
+            bare = c == 1 or (c == -1 and parts)
+            if isinstance(atom, Apply) and not bare and atom.fn not in ("min", "max"):
                 text = f"({text})"
             text = text if abs(c) == 1 else f"{abs(c)}*{text}"
             parts.append(("-" if c < 0 else "+") + text)

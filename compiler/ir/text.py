@@ -215,6 +215,12 @@ class _Parser:
     def name(self) -> str:
         return self.string() if self.peek('"') else self.match(_WORD, "a name")
 
+    def optional_name(self) -> str:
+        """A name, or "" for a bare `_`, which stands for what is left out."""
+        bare = not self.peek('"')
+        name = self.name()
+        return "" if bare and name == "_" else name
+
     def keyword(self, word: str) -> bool:
         self.skip()
         found = _WORD.match(self.text, self.at)
@@ -259,9 +265,9 @@ class _Parser:
         return Graph(name, tuple(inputs), tuple(results), tuple(nodes), constants)
 
     def typed_name(self) -> Value:
-        name = self.name()
+        name = self.optional_name()
         self.expect(":")
-        return Value("" if name == "_" else name, self.type())
+        return Value(name, self.type())
 
     def type(self) -> Type:
         self.skip()
@@ -283,10 +289,10 @@ class _Parser:
         return parse_type(self.text[begin : self.at])
 
     def origins(self) -> tuple[str, ...]:
-        found = [self.name()]
+        found = [self.optional_name()]
         while self.take(","):
             found.append(self.name())
-        return () if found == ["_"] else tuple(found)
+        return () if found == [""] else tuple(found)
 
     def constant(self) -> tuple[str, Constant]:
         v = self.typed_name()
@@ -344,7 +350,7 @@ class _Parser:
         attrs: dict[str, Any] = {}
         for key, value in self.list_until(")", self.argument):
             if value is _OPERAND:
-                inputs.append("" if key == "_" else key)
+                inputs.append(key)
             else:
                 attrs[key] = value
         first = next((v.name for v in outputs if v.name), "")
@@ -375,7 +381,7 @@ class _Parser:
         return key, g
 
     def argument(self) -> tuple[str, Any]:
-        name = self.name()
+        name = self.optional_name()
         if self.take("="):
             return name, self.value()
         return name, _OPERAND

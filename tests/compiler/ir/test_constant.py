@@ -1,0 +1,63 @@
+"""Constants cost what they hold, and their text finds them again."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from compiler.errors import CompileError
+from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat, loaded_storage
+from compiler.ir.types import tensor
+
+
+def test_a_broadcast_of_one_number_is_a_splat_of_one_element() -> None:
+    c = Constant.of(np.broadcast_to(np.float32(2.5), (1000, 1000, 100)))
+    assert isinstance(c.storage, Splat)
+    assert c.stored_bytes == 4
+    assert c.array().shape == (1000, 1000, 100)
+    assert c.array().strides == (0, 0, 0)
+
+
+def test_few_elements_are_a_literal_and_many_are_bytes() -> None:
+    assert isinstance(Constant.of(np.arange(16)).storage, Literal)
+    assert isinstance(Constant.of(np.arange(17)).storage, Bytes)
+
+
+def test_an_array_is_not_copied() -> None:
+    values = np.arange(100, dtype=np.float32)
+    assert np.shares_memory(Constant.of(values).array(), values)
+
+
+def test_equal_content_is_equal_storage() -> None:
+    a, b = Constant.of(np.arange(100)), Constant.of(np.arange(100))
+    other = Constant.of(np.arange(100)[::-1])
+    assert a == b
+    assert a != other
+    assert Constant.of(np.array([0.0])) != Constant.of(np.array([-0.0]))
+
+
+def test_a_range_of_a_file_is_read_when_asked(tmp_path) -> None:
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    path = tmp_path / "weights.bin"
+    path.write_bytes(b"head" + values.tobytes())
+    c = Constant(tensor("f32[2,3]"), FileRange(str(path), 4, 24))
+    assert c.stored_bytes == 0
+    np.testing.assert_array_equal(c.array(), values)
+    path.unlink()
+    with pytest.raises(CompileError) as e:
+        c.array()
+    assert e.value.code == "E-MODEL-FILE"
+
+
+def test_bytes_are_found_by_their_digest_while_somebody_holds_them() -> None:
+    c = Constant.of(np.arange(1000.0))
+    assert isinstance(c.storage, Bytes)
+    digest = c.storage.digest
+    assert loaded_storage("blob", digest) is c.storage
+    del c
+    gc.collect()
+    with pytest.raises(CompileError) as e:
+        loaded_storage("blob", digest)
+    assert e.value.code == "E-TEXT-STORAGE"
