@@ -11,11 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from compiler.compute.computation import Stage
 from compiler.compute.scalar import (
-    IndexValue,
-    Inside,
-    Number,
     Read,
     Reduce,
     Scalar,
@@ -28,7 +24,8 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import TensorType
 from compiler.loops.nodes import LoopKind
-from compiler.schedule.packing import Packing
+from compiler.schedule.indices import substitute
+from compiler.schedule.packing import Packing, packing_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +267,9 @@ class Nest:
             f"{tensor} is read at {len(found)} different places",
         )
         (index,) = found
-        packing, variables = packing_for(index, self.shapes[tensor], self.axes)
+        packing, variables = packing_for(
+            index, self.shapes[tensor], {a.var: a.extent for a in self.axes}
+        )
         require(
             packing is not None, "E-SCHEDULE-MOVE", f"{tensor}[{index}] does not follow the loops"
         )
@@ -309,141 +308,3 @@ def coefficient(e: Expr, var: str) -> int | None:
         elif not isinstance(atom, str) and var in affine.symbols(atom.a) | affine.symbols(atom.b):
             return None
     return factor
-
-
-def packing_for(
-    index: Sequence[Expr], shape: Sequence[int], axes: Sequence[Axis]
-) -> tuple[Packing | None, tuple[str, ...]]:
-    """The packing that makes `index` follow the loops, and the loops; None if there is none."""
-    extents = {a.var: a.extent for a in axes}
-    padded: list[int] = []
-    split: list[int] = []
-    factors: list[str] = []
-    for e, n in zip(index, shape, strict=True):
-        terms = [] if isinstance(e, int) else list(e.terms)
-        if (isinstance(e, int) and e) or (not isinstance(e, int) and e.constant):
-            return None, ()
-        terms.sort(key=lambda t: -t[1])
-        step = 1
-        for atom, c in reversed(terms):
-            if not isinstance(atom, str) or c != step or atom in factors:
-                return None, ()
-            step *= extents[atom]
-        if step < n:
-            return None, ()
-        padded.append(step)
-        split += [extents[str(atom)] for atom, _ in terms] or [1]
-        factors += [str(atom) for atom, _ in terms] or [""]
-    places = {a.var: i for i, a in enumerate(axes)}
-    order = sorted(range(len(factors)), key=lambda i: places.get(factors[i], -1))
-    used = tuple(i for i in order if factors[i])
-    rest = tuple(i for i in order if not factors[i])
-    packing = Packing(tuple(padded), tuple(split), (*rest, *used))
-    if rest:
-        packing = Packing(
-            packing.padded,
-            tuple(s for s, f in zip(split, factors, strict=True) if f),
-            _renumber(used),
-        )
-    return packing, tuple(factors[i] for i in used)
-
-
-def _renumber(kept: tuple[int, ...]) -> tuple[int, ...]:
-    rank = {old: new for new, old in enumerate(sorted(kept))}
-    return tuple(rank[i] for i in kept)
-
-
-def substitute(
-    value: Scalar,
-    values: Mapping[str, Expr],
-    ranges: Mapping[str, Range],
-    reduced: tuple[str, ...] | None = None,
-) -> Scalar:
-    """Replace indices in a value and simplify every index; tests that the ranges decide go."""
-
-    def index_of(e: Expr) -> Expr:
-        return affine.simplify(affine.substitute(e, values), ranges)
-
-    def change(s: Scalar) -> Scalar | None:
-        match s:
-            case Read(tensor, index, dtype):
-                return Read(tensor, tuple(map(index_of, index)), dtype)
-            case IndexValue(expr, dtype):
-                return IndexValue(index_of(expr), dtype)
-            case Inside(tests, then, otherwise):
-                return _inside([(index_of(e), n) for e, n in tests], then, otherwise)
-            case Reduce(combine, axes, body):
-                return Reduce(combine, axes if reduced is None else reduced, rewrite(body, change))
-            case _:
-                return None
-
-    def _inside(tests: list[tuple[Expr, int]], then: Scalar, otherwise: Scalar) -> Scalar:
-        open_tests = []
-        for e, n in tests:
-            low, high = affine.bounds(e, ranges)
-            if high < 0 or low >= n:
-                return rewrite(otherwise, change)
-            if low < 0 or high >= n:
-                open_tests.append((e, n))
-        if not open_tests:
-            return rewrite(then, change)
-        return Inside(tuple(open_tests), rewrite(then, change), rewrite(otherwise, change))
-
-    return rewrite(value, change)
-
-
-def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
-    """The plain nest of a stage: its own loops in order, over physical buffers.
-
-    Loops that run once vanish. Reads of padding become reads of the halo where there is one.
-    """
-    reduced = set(stage.reduce_axes)
-    axes = tuple(Axis(v, n, v in reduced) for v, n in stage.extents.items() if n != 1)
-    ranges: dict[str, Range] = {a.var: (0, a.extent - 1) for a in axes}
-    once: dict[str, Expr] = {v: 0 for v, n in stage.extents.items() if n == 1}
-    kept = tuple(a.var for a in axes if a.is_reduction)
-    value = substitute(stage.value, once, ranges, kept)
-    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges))
-    value = rewrite(value, lambda s: _physical(s, tensors))
-    if not kept:
-        value = rewrite(value, lambda s: s.body if isinstance(s, Reduce) else None)
-    value = substitute(value, {}, ranges)
-    layout = tensors[stage.target].layout
-    index = layout.physical_index(tuple(affine.substitute(e, once) for e in stage.index))
-    return Nest(
-        stage.target,
-        tuple(affine.simplify(e, ranges) for e in index),
-        value,
-        axes,
-        tensors,
-        {},
-        {n: t.layout.physical_shape(t.static_shape) for n, t in tensors.items()},
-        bool(layout.halo),
-    )
-
-
-def _physical(s: Scalar, tensors: Mapping[str, TensorType]) -> Scalar | None:
-    if isinstance(s, Read):
-        return replace(s, index=tensors[s.tensor].layout.physical_index(s.index))
-    return None
-
-
-def _through_halo(
-    s: Scalar, tensors: Mapping[str, TensorType], ranges: Mapping[str, Range]
-) -> Scalar | None:
-    """A padded read whose padding lies in the halo is a plain read."""
-    if not (isinstance(s, Inside) and isinstance(s.then, Read)):
-        return None
-    if not (isinstance(s.otherwise, Number) and s.otherwise.value == 0):
-        return None
-    t = tensors[s.then.tensor]
-    if not t.layout.halo:
-        return None
-    halo = (0, 0, *t.layout.halo)
-    reach = {e: (n, h) for e, n, h in zip(s.then.index, t.static_shape, halo, strict=True)}
-    for e, n in s.tests:
-        size, h = reach.get(e, (-1, 0))
-        low, high = affine.bounds(e, ranges)
-        if size != n or low < -h or high >= n + h:
-            return None
-    return s.then

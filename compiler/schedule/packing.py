@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from compiler.ir.affine import Expr
 from compiler.ir.constant import Array
 
 
@@ -39,3 +41,47 @@ class Packing:
     def __str__(self) -> str:
         factors = "x".join(map(str, self.split))
         return f"pad to {list(self.padded)}, split into {factors}, order {list(self.order)}"
+
+
+def packing_for(
+    index: Sequence[Expr], shape: Sequence[int], extents: Mapping[str, int]
+) -> tuple[Packing | None, tuple[str, ...]]:
+    """The packing that makes `index` follow the loops, and the loops; None if there is none.
+
+    `extents` has the loops in order, outermost first.
+    """
+    padded: list[int] = []
+    split: list[int] = []
+    factors: list[str] = []
+    for e, n in zip(index, shape, strict=True):
+        terms = [] if isinstance(e, int) else list(e.terms)
+        if (isinstance(e, int) and e) or (not isinstance(e, int) and e.constant):
+            return None, ()
+        terms.sort(key=lambda t: -t[1])
+        step = 1
+        for atom, c in reversed(terms):
+            if not isinstance(atom, str) or c != step or atom in factors:
+                return None, ()
+            step *= extents[atom]
+        if step < n:
+            return None, ()
+        padded.append(step)
+        split += [extents[str(atom)] for atom, _ in terms] or [1]
+        factors += [str(atom) for atom, _ in terms] or [""]
+    places = {var: i for i, var in enumerate(extents)}
+    order = sorted(range(len(factors)), key=lambda i: places.get(factors[i], -1))
+    used = tuple(i for i in order if factors[i])
+    rest = tuple(i for i in order if not factors[i])
+    packing = Packing(tuple(padded), tuple(split), (*rest, *used))
+    if rest:
+        packing = Packing(
+            packing.padded,
+            tuple(s for s, f in zip(split, factors, strict=True) if f),
+            _renumber(used),
+        )
+    return packing, tuple(factors[i] for i in used)
+
+
+def _renumber(kept: tuple[int, ...]) -> tuple[int, ...]:
+    rank = {old: new for new, old in enumerate(sorted(kept))}
+    return tuple(rank[i] for i in kept)

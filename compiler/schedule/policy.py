@@ -9,8 +9,9 @@ from compiler.compute.computation import Computation
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
-from compiler.schedule.nest import Nest, nest_of
+from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
+from compiler.schedule.physical import nest_of
 from compiler.schedule.pointwise import pointwise
 from compiler.schedule.realize import Realizer
 from compiler.schedule.reduction import reduction

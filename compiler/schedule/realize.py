@@ -11,7 +11,8 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, LoopKind, Statement, Store
-from compiler.schedule.nest import Axis, Nest, substitute
+from compiler.schedule.indices import substitute
+from compiler.schedule.nest import Axis, Nest
 
 Fixed = Mapping[str, int]
 """Loops already decided: an outer loop's last iteration, or a shortened inner loop's length."""

@@ -16,7 +16,7 @@ from compiler.ir.types import DType, TensorType, tensor
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
-from compiler.schedule.nest import nest_of
+from compiler.schedule.physical import nest_of
 from compiler.schedule.policy import schedule
 from compiler.targets.target import by_name
 

@@ -1,0 +1,48 @@
+"""Replacing loop indices in scalar expressions, with everything simplified that ranges decide."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.compute.scalar import IndexValue, Inside, Read, Reduce, Scalar, rewrite
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+
+
+def substitute(
+    value: Scalar,
+    values: Mapping[str, Expr],
+    ranges: Mapping[str, Range],
+    reduced: tuple[str, ...] | None = None,
+) -> Scalar:
+    """Replace indices in a value and simplify every index; tests that the ranges decide go."""
+
+    def index_of(e: Expr) -> Expr:
+        return affine.simplify(affine.substitute(e, values), ranges)
+
+    def change(s: Scalar) -> Scalar | None:
+        match s:
+            case Read(tensor, index, dtype):
+                return Read(tensor, tuple(map(index_of, index)), dtype)
+            case IndexValue(expr, dtype):
+                return IndexValue(index_of(expr), dtype)
+            case Inside(tests, then, otherwise):
+                return _inside([(index_of(e), n) for e, n in tests], then, otherwise)
+            case Reduce(combine, axes, body):
+                return Reduce(combine, axes if reduced is None else reduced, rewrite(body, change))
+            case _:
+                return None
+
+    def _inside(tests: list[tuple[Expr, int]], then: Scalar, otherwise: Scalar) -> Scalar:
+        open_tests = []
+        for e, n in tests:
+            low, high = affine.bounds(e, ranges)
+            if high < 0 or low >= n:
+                return rewrite(otherwise, change)
+            if low < 0 or high >= n:
+                open_tests.append((e, n))
+        if not open_tests:
+            return rewrite(then, change)
+        return Inside(tuple(open_tests), rewrite(then, change), rewrite(otherwise, change))
+
+    return rewrite(value, change)

@@ -1,0 +1,71 @@
+"""From a stage over logical tensors to the plain nest over physical buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from compiler.compute.computation import Stage
+from compiler.compute.scalar import Inside, Number, Read, Reduce, Scalar, rewrite
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.ir.types import TensorType
+from compiler.schedule.indices import substitute
+from compiler.schedule.nest import Axis, Nest
+
+
+def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
+    """The plain nest of a stage: its own loops in order, over physical buffers.
+
+    Loops that run once vanish. Reads of padding become reads of the halo where there is one.
+    """
+    reduced = set(stage.reduce_axes)
+    axes = tuple(Axis(v, n, v in reduced) for v, n in stage.extents.items() if n != 1)
+    ranges: dict[str, Range] = {a.var: (0, a.extent - 1) for a in axes}
+    once: dict[str, Expr] = {v: 0 for v, n in stage.extents.items() if n == 1}
+    kept = tuple(a.var for a in axes if a.is_reduction)
+    value = substitute(stage.value, once, ranges, kept)
+    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges))
+    value = rewrite(value, lambda s: _physical(s, tensors))
+    if not kept:
+        value = rewrite(value, lambda s: s.body if isinstance(s, Reduce) else None)
+    value = substitute(value, {}, ranges)
+    layout = tensors[stage.target].layout
+    index = layout.physical_index(tuple(affine.substitute(e, once) for e in stage.index))
+    return Nest(
+        stage.target,
+        tuple(affine.simplify(e, ranges) for e in index),
+        value,
+        axes,
+        tensors,
+        {},
+        {n: t.layout.physical_shape(t.static_shape) for n, t in tensors.items()},
+        bool(layout.halo),
+    )
+
+
+def _physical(s: Scalar, tensors: Mapping[str, TensorType]) -> Scalar | None:
+    if isinstance(s, Read):
+        return replace(s, index=tensors[s.tensor].layout.physical_index(s.index))
+    return None
+
+
+def _through_halo(
+    s: Scalar, tensors: Mapping[str, TensorType], ranges: Mapping[str, Range]
+) -> Scalar | None:
+    """A padded read whose padding lies in the halo is a plain read."""
+    if not (isinstance(s, Inside) and isinstance(s.then, Read)):
+        return None
+    if not (isinstance(s.otherwise, Number) and s.otherwise.value == 0):
+        return None
+    t = tensors[s.then.tensor]
+    if not t.layout.halo:
+        return None
+    halo = (0, 0, *t.layout.halo)
+    reach = {e: (n, h) for e, n, h in zip(s.then.index, t.static_shape, halo, strict=True)}
+    for e, n in s.tests:
+        size, h = reach.get(e, (-1, 0))
+        low, high = affine.bounds(e, ranges)
+        if size != n or low < -h or high >= n + h:
+            return None
+    return s.then
