@@ -48,5 +48,8 @@ async function checkFirstLoad() {
   if (total > FIRST_LOAD_LIMIT_BYTES) {
     throw new Error(`the first load is ${total} bytes gzip, the limit ${FIRST_LOAD_LIMIT_BYTES}`);
   }
-  await writeFile(join(dist, "built.json"), JSON.stringify({ version: 1, first_load_gzip_bytes: total }));
+  await writeFile(
+    join(dist, "built.json"),
+    JSON.stringify({ version: 1, first_load_gzip_bytes: total }),
+  );
 }

@@ -32,7 +32,11 @@ async function ask(path, init) {
   try {
     response = await fetch(ROOT + path, init);
   } catch {
-    throw new ApiError(0, { code: "E-SERVER-AWAY", message: "the server did not answer", hint: "check that it is running, then try again" });
+    throw new ApiError(0, {
+      code: "E-SERVER-AWAY",
+      message: "the server did not answer",
+      hint: "check that it is running, then try again",
+    });
   }
   return unpack(response.status, await response.text());
 }
@@ -47,9 +51,13 @@ function unpack(status, text) {
   try {
     payload = JSON.parse(text);
   } catch {
-    throw new ApiError(status, { code: "E-SERVER-ANSWER", message: `the server answered ${status} with something that is not JSON` });
+    throw new ApiError(status, {
+      code: "E-SERVER-ANSWER",
+      message: `the server answered ${status} with something that is not JSON`,
+    });
   }
-  if (status >= 400) throw new ApiError(status, payload.error ?? { code: `HTTP ${status}`, message: "" });
+  if (status >= 400)
+    throw new ApiError(status, payload.error ?? { code: `HTTP ${status}`, message: "" });
   return payload;
 }
 
@@ -60,7 +68,11 @@ function unpack(status, text) {
  * @returns {Promise<T>}
  */
 function post(path, body) {
-  return ask(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+  return ask(path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
 
 export const api = {
@@ -97,8 +109,16 @@ export function upload(file, onProgress, signal) {
     const request = new XMLHttpRequest();
     request.open("POST", `${ROOT}/uploads?name=${encodeURIComponent(file.name)}`);
     request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.upload.onprogress = (event) => event.lengthComputable && onProgress(event.loaded / event.total);
-    request.onerror = () => reject(new ApiError(0, { code: "E-SERVER-AWAY", message: "the upload was interrupted", hint: "try again" }));
+    request.upload.onprogress = (event) =>
+      event.lengthComputable && onProgress(event.loaded / event.total);
+    request.onerror = () =>
+      reject(
+        new ApiError(0, {
+          code: "E-SERVER-AWAY",
+          message: "the upload was interrupted",
+          hint: "try again",
+        }),
+      );
     request.onabort = () => reject(new DOMException("upload given up", "AbortError"));
     request.onload = () => {
       try {
@@ -166,9 +186,11 @@ export function createParts(id) {
     /** @type {(stage: number) => Promise<import("./wire.js").StageText>} */
     text: (stage) => once(`stages/${stage}/text`),
     /** @type {(stage: number, against: number, context: number) => Promise<import("./wire.js").StageDiff>} */
-    diff: (stage, against, context) => once(`stages/${stage}/diff?against=${against}&context=${context}`),
+    diff: (stage, against, context) =>
+      once(`stages/${stage}/diff?against=${against}&context=${context}`),
     /** @type {(open: string[]) => Promise<import("./wire.js").Union>} */
-    union: (open) => once(open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union"),
+    union: (open) =>
+      once(open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union"),
     /** @type {(kernel: number, part: string) => Promise<import("./wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
     /** @returns {Promise<import("./wire.js").Provenance>} */

@@ -11,10 +11,25 @@ import { hasWord, word } from "./words.js";
  */
 
 /** Of the walk over another result: what does not carry over. */
-const FRESH_LOOK = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, base: -1, open: /** @type {string[]} */ ([]), camera: null };
+const FRESH_LOOK = {
+  selection: /** @type {string[]} */ ([]),
+  at: "",
+  kernel: -1,
+  base: -1,
+  open: /** @type {string[]} */ ([]),
+  camera: null,
+};
 
 /** How far a job is when a phase begins; the passes move it on from there. */
-const SHARES = { read: 0.04, passes: 0.12, code: 0.5, measure: 0.75, listing: 0.85, check: 0.9, accuracy: 0.95 };
+const SHARES = {
+  read: 0.04,
+  passes: 0.12,
+  code: 0.5,
+  measure: 0.75,
+  listing: 0.85,
+  check: 0.9,
+  accuracy: 0.95,
+};
 
 /**
  * What would be asked of the server for a place.
@@ -76,7 +91,13 @@ export function createCompiler(state) {
   async function start() {
     leave();
     const number = request;
-    state.set({ ...NO_RESULT, job: "", problem: null, partial: 0, progress: { ...IDLE, state: "sending", words: word("progress.sending") } });
+    state.set({
+      ...NO_RESULT,
+      job: "",
+      problem: null,
+      partial: 0,
+      progress: { ...IDLE, state: "sending", words: word("progress.sending") },
+    });
     try {
       const job = await api.submit(requestFor(state.get()));
       if (number !== request) return void api.cancel(job.id).catch(() => {});
@@ -102,17 +123,28 @@ export function createCompiler(state) {
    */
   function onEvent(id, name, data) {
     const { progress } = state.get();
-    const move = (/** @type {Partial<import("./page.js").Progress>} */ patch) => state.set({ progress: { ...progress, ...patch } });
-    if (name === "queued") move({ state: "queued", words: word("progress.queued", { n: data.position }) });
-    else if (name === "started") move({ state: "running", words: word("progress.started"), passes: [] });
+    const move = (/** @type {Partial<import("./page.js").Progress>} */ patch) =>
+      state.set({ progress: { ...progress, ...patch } });
+    if (name === "queued")
+      move({ state: "queued", words: word("progress.queued", { n: data.position }) });
+    else if (name === "started")
+      move({ state: "running", words: word("progress.started"), passes: [] });
     else if (name === "phase") {
       const share = SHARES[/** @type {keyof typeof SHARES} */ (data.phase)] ?? progress.share;
-      move({ words: hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words, share: Math.max(share, progress.share) });
-    } else if (name === "imported") move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
+      move({
+        words: hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words,
+        share: Math.max(share, progress.share),
+      });
+    } else if (name === "imported")
+      move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
     else if (name === "pass") {
       const passes = [...progress.passes, data];
       const total = Math.max(passes.length, countPasses(state.get().pipeline));
-      move({ passes, words: word("progress.pass", { name: data.name }), share: SHARES.passes + (SHARES.code - SHARES.passes) * (passes.length / total) });
+      move({
+        passes,
+        words: word("progress.pass", { name: data.name }),
+        share: SHARES.passes + (SHARES.code - SHARES.passes) * (passes.length / total),
+      });
     } else if (name === "ready") {
       state.set({ ready: [...state.get().ready, data.part] });
       if (data.part === "code" || state.get().result) void show(id);
@@ -131,7 +163,8 @@ export function createCompiler(state) {
     try {
       const job = await api.job(id);
       if (job.state === "succeeded") return void show(id);
-      if (job.state === "failed") return fail(job.error ?? { code: "E-JOB", message: "" }, job.n_stages);
+      if (job.state === "failed")
+        return fail(job.error ?? { code: "E-JOB", message: "" }, job.n_stages);
       if (job.state === "cancelled") return state.set({ progress: IDLE, job: "" });
       watch(id, request);
     } catch (problem) {

@@ -101,6 +101,7 @@ export function closest(event, selector) {
 export function listen(target, listeners, options) {
   for (const [name, fn] of Object.entries(listeners)) target.addEventListener(name, fn, options);
   return () => {
-    for (const [name, fn] of Object.entries(listeners)) target.removeEventListener(name, fn, options);
+    for (const [name, fn] of Object.entries(listeners))
+      target.removeEventListener(name, fn, options);
   };
 }

@@ -41,11 +41,15 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
     context.strokeStyle = chosen ? colors.ink : family.stroke;
     context.lineWidth = buffer.buffer === focus ? 2.5 : 1;
     if (w > 2 && h > 2) context.strokeRect(x + 0.5, y + 0.5, w - 1, h - 1);
-    if (w > 54 && h > 15) label(context, buffer.name, x + 5, y + h / 2, w - 10, chosen ? colors.paper : colors.ink);
+    if (w > 54 && h > 15)
+      label(context, buffer.name, x + 5, y + h / 2, w - 10, chosen ? colors.paper : colors.ink);
   }
   context.globalAlpha = 1;
-  limit(context, plot, map.peakY, colors.ink, words.peak, []);
-  if (Math.abs(map.boundY - map.peakY) > 1.5) limit(context, plot, map.boundY, colors.status.changed, words.bound, [5, 4]);
+  limit(context, plot, map.peakY, colors.ink, words.peak, [], true);
+  // The words of two lines that are close would lie on each other.
+  const apart = map.boundY - map.peakY;
+  if (apart > 1.5)
+    limit(context, plot, map.boundY, colors.status.changed, words.bound, [5, 4], apart > 30);
 }
 
 /**
@@ -61,7 +65,13 @@ function label(context, text, x, y, room, color) {
   context.textBaseline = "middle";
   context.fillStyle = color;
   const width = context.measureText(text).width;
-  context.fillText(width <= room ? text : `${text.slice(0, Math.max(1, Math.floor((text.length * room) / width) - 1))}…`, x, y + 0.5);
+  context.fillText(
+    width <= room
+      ? text
+      : `${text.slice(0, Math.max(1, Math.floor((text.length * room) / width) - 1))}…`,
+    x,
+    y + 0.5,
+  );
 }
 
 /**
@@ -71,8 +81,9 @@ function label(context, text, x, y, room, color) {
  * @param {string} color
  * @param {string} words
  * @param {number[]} dash
+ * @param {boolean} above whether the words stand above the line
  */
-function limit(context, plot, y, color, words, dash) {
+function limit(context, plot, y, color, words, dash, above) {
   context.strokeStyle = color;
   context.lineWidth = 1.5;
   context.setLineDash(dash);
@@ -80,8 +91,8 @@ function limit(context, plot, y, color, words, dash) {
   context.setLineDash([]);
   context.fillStyle = color;
   context.textAlign = "right";
-  context.textBaseline = "bottom";
-  context.fillText(words, plot.right - 2, y - 2);
+  context.textBaseline = above ? "bottom" : "top";
+  context.fillText(words, plot.right - 2, above ? y - 2 : y + 4);
 }
 
 /**

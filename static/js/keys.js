@@ -70,8 +70,14 @@ export function chord(event) {
 export function findKey(pressed, context) {
   const letter = pressed.length === 1 && pressed !== " ";
   if (letter && !context.single) return undefined;
-  const fits = KEYS.filter((key) => key.keys.includes(pressed) && (key.where === "anywhere" || key.where === context.where));
-  return (context.inGraph && fits.find((key) => key.scope === "graph")) || fits.find((key) => key.scope === "page");
+  const fits = KEYS.filter(
+    (key) =>
+      key.keys.includes(pressed) && (key.where === "anywhere" || key.where === context.where),
+  );
+  return (
+    (context.inGraph && fits.find((key) => key.scope === "graph")) ||
+    fits.find((key) => key.scope === "page")
+  );
 }
 
 /** @returns {boolean} whether single letters act */
@@ -114,10 +120,17 @@ export function bindKeys(where, actions) {
  */
 function ownsKey(target, pressed) {
   if (pressed.startsWith("Control+") || pressed.startsWith("Meta+")) return false;
-  if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], [data-keys='own']")) {
+  if (
+    target.closest(
+      "input:not([type=checkbox]), textarea, select, [contenteditable], [data-keys='own']",
+    )
+  ) {
     return pressed !== "Escape" || target.closest("dialog, select") !== null;
   }
   // Scrollable regions scroll with the arrows; lists of tabs walk with them.
   if (target.closest("[data-keys='arrows']")) return /Arrow|Home|End/.test(pressed);
-  return (pressed === "Enter" || pressed === " ") && target.matches("button, a, summary, input, [role=radio]");
+  return (
+    (pressed === "Enter" || pressed === " ") &&
+    target.matches("button, a, summary, input, [role=radio]")
+  );
 }

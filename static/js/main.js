@@ -81,7 +81,13 @@ function headline({ kernels, run, stages, complete, state }) {
   if (!complete && state !== "running") return word("header.incomplete");
   const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
   const last = stages[stages.length - 1];
-  return [word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }), word("header.kernels", { n: kernels.length }), time].filter(Boolean).join(" · ");
+  return [
+    word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }),
+    word("header.kernels", { n: kernels.length }),
+    time,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 }
 
 // A problem met while walking is shown over the walk.
@@ -90,6 +96,7 @@ state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) =
   if (!problem || at !== "walk" || !result) return;
   const box = document.createElement("dialog");
   box.id = "walk-problem";
+  box.setAttribute("aria-label", problem.code);
   const inner = document.createElement("div");
   inner.className = "problem";
   showProblem(inner, problem);
@@ -104,7 +111,10 @@ state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) =
 });
 
 keepGraphs(state);
-bindKeys(() => state.get().screen, new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }));
+bindKeys(
+  () => state.get().screen,
+  new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }),
+);
 
 // The URL follows the state. Coming to another screen or result is a step of the history.
 /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -139,7 +149,8 @@ addEventListener("hashchange", () => {
   const place = fromFragment(location.hash);
   const { parts } = state.get();
   chapter = place.screen;
-  const other = place.screen === "walk" && (parts?.id !== place.job || !state.get().result?.complete);
+  const other =
+    place.screen === "walk" && (parts?.id !== place.job || !state.get().result?.complete);
   if (place.screen === "start") compiler.leave();
   state.set({ ...place, ...(other ? NO_RESULT : {}), problem: null });
   if (other) void compiler.restore();
@@ -186,5 +197,7 @@ function learn(answer, take) {
 learn(api.about(), (about) => state.set({ about }));
 learn(api.samples(), ({ samples }) => state.set({ samples }));
 learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
-learn(api.operators(), ({ operators }) => state.set({ operators: new Map(operators.map((each) => [each.name, each])) }));
+learn(api.operators(), ({ operators }) =>
+  state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
+);
 if (state.get().screen === "walk") void compiler.restore();

@@ -22,7 +22,12 @@ const MARGIN = { left: 62, top: 18, right: 14, bottom: 30 };
  * @returns {MemoryMap}
  */
 export function layoutMemory(memory, size) {
-  const plot = { left: MARGIN.left, top: MARGIN.top, right: Math.max(MARGIN.left + 1, size.width - MARGIN.right), bottom: Math.max(MARGIN.top + 1, size.height - MARGIN.bottom) };
+  const plot = {
+    left: MARGIN.left,
+    top: MARGIN.top,
+    right: Math.max(MARGIN.left + 1, size.width - MARGIN.right),
+    bottom: Math.max(MARGIN.top + 1, size.height - MARGIN.bottom),
+  };
   const nSteps = Math.max(1, memory.n_steps, ...memory.buffers.map((b) => b.end));
   const top = Math.max(1, memory.peak_bytes, memory.lower_bound_bytes);
   const x = (/** @type {number} */ step) => plot.left + ((plot.right - plot.left) * step) / nSteps;
@@ -38,8 +43,12 @@ export function layoutMemory(memory, size) {
     })),
     peakY: y(memory.peak_bytes),
     boundY: y(memory.lower_bound_bytes),
-    byteTicks: niceTicks(top, Math.max(2, Math.floor((plot.bottom - plot.top) / 48)), 1024).map((bytes) => ({ y: y(bytes), bytes })),
-    stepTicks: niceTicks(nSteps, Math.max(2, Math.floor((plot.right - plot.left) / 70)), 10).map((step) => ({ x: x(step), step })),
+    byteTicks: niceTicks(top, Math.max(2, Math.floor((plot.bottom - plot.top) / 48)), 1024).map(
+      (bytes) => ({ y: y(bytes), bytes }),
+    ),
+    stepTicks: niceTicks(nSteps, Math.max(2, Math.floor((plot.right - plot.left) / 70)), 10).map(
+      (step) => ({ x: x(step), step }),
+    ),
   };
 }
 
@@ -52,8 +61,14 @@ export function layoutMemory(memory, size) {
  */
 export function niceTicks(limit, n, base) {
   const unit = base === 10 ? 1 : base ** Math.max(0, Math.floor(Math.log(limit) / Math.log(base)));
-  const fine = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000];
-  const steps = base === 10 ? fine.filter((each) => each >= 1 && Number.isInteger(each)) : fine.map((each) => each * unit);
+  const fine = [
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 250,
+    500, 1000, 2000, 5000, 10000,
+  ];
+  const steps =
+    base === 10
+      ? fine.filter((each) => each >= 1 && Number.isInteger(each))
+      : fine.map((each) => each * unit);
   const step = steps.find((each) => limit / each <= n) ?? limit;
   const ticks = [];
   for (let at = 0; at <= limit * 1.0001; at += step) ticks.push(at);
@@ -69,7 +84,11 @@ export function niceTicks(limit, n, base) {
 export function rectAt(rects, point) {
   let best = null;
   for (const rect of rects) {
-    const inside = point.x >= rect.x && point.x < rect.x + rect.w && point.y >= rect.y && point.y < rect.y + rect.h;
+    const inside =
+      point.x >= rect.x &&
+      point.x < rect.x + rect.w &&
+      point.y >= rect.y &&
+      point.y < rect.y + rect.h;
     if (inside && (!best || rect.w * rect.h < best.w * best.h)) best = rect;
   }
   return best;
@@ -90,7 +109,9 @@ export function nextBuffer({ buffers }, from, direction) {
     const at = inTime.indexOf(here) + (direction === "right" ? 1 : -1);
     return inTime[at]?.buffer ?? from;
   }
-  const alive = buffers.filter((each) => each.start < here.end && here.start < each.end).sort((a, b) => a.offset - b.offset);
+  const alive = buffers
+    .filter((each) => each.start < here.end && here.start < each.end)
+    .sort((a, b) => a.offset - b.offset);
   return alive[alive.indexOf(here) + (direction === "up" ? 1 : -1)]?.buffer ?? from;
 }
 
@@ -101,6 +122,7 @@ export function nextBuffer({ buffers }, from, direction) {
  */
 export function liveBytes({ n_steps, buffers }) {
   const live = new Array(Math.max(n_steps, ...buffers.map((b) => b.end), 0)).fill(0);
-  for (const { start, end, size } of buffers) for (let step = start; step < end; step++) live[step] += size;
+  for (const { start, end, size } of buffers)
+    for (let step = start; step < end; step++) live[step] += size;
   return live;
 }

@@ -53,4 +53,11 @@ export const EMPTY = {
 };
 
 /** What is forgotten when another job comes. */
-export const NO_RESULT = { parts: null, result: null, ready: /** @type {string[]} */ ([]), graph: null, before: null, provenance: null };
+export const NO_RESULT = {
+  parts: null,
+  result: null,
+  ready: /** @type {string[]} */ ([]),
+  graph: null,
+  before: null,
+  provenance: null,
+};

@@ -7,7 +7,10 @@ import { el } from "./dom.js";
  * @returns {string[]}
  */
 export function paragraphs(words) {
-  return words.split(/\n\s*\n/).map((each) => each.trim()).filter(Boolean);
+  return words
+    .split(/\n\s*\n/)
+    .map((each) => each.trim())
+    .filter(Boolean);
 }
 
 /**
@@ -18,5 +21,9 @@ export function paragraphs(words) {
  */
 export function prose(text, className = "") {
   // Odd pieces stood between backticks.
-  return el("p", { class: className }, ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : piece)));
+  return el(
+    "p",
+    { class: className },
+    ...text.split("`").map((piece, i) => (i % 2 ? el("code", {}, piece) : piece)),
+  );
 }

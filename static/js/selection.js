@@ -31,7 +31,9 @@ export function selectedIds(nodes, { selection, at }) {
  */
 export function selectedKernels(result, selection) {
   const origins = new Set(selection);
-  return (result?.kernels ?? []).filter((kernel) => kernel.origins.some((origin) => origins.has(origin)));
+  return (result?.kernels ?? []).filter((kernel) =>
+    kernel.origins.some((origin) => origins.has(origin)),
+  );
 }
 
 /**
@@ -65,7 +67,8 @@ export function shownKernel(result, { kernel, selection, at }) {
  */
 export function longest(kernels) {
   const native = kernels.filter((each) => each.native);
-  const order = (/** @type {Kernel} */ a, /** @type {Kernel} */ b) => (b.median_s ?? 0) - (a.median_s ?? 0) || b.flops - a.flops;
+  const order = (/** @type {Kernel} */ a, /** @type {Kernel} */ b) =>
+    (b.median_s ?? 0) - (a.median_s ?? 0) || b.flops - a.flops;
   return [...(native.length ? native : kernels)].sort(order)[0] ?? null;
 }
 

@@ -34,7 +34,8 @@ export function createState(initial) {
     if (changed.length === 0) return;
     current = { ...current, ...patch };
     for (const watcher of [...watchers]) {
-      if (watchers.has(watcher) && watcher.keys.some((key) => changed.includes(key))) watcher.fn(current);
+      if (watchers.has(watcher) && watcher.keys.some((key) => changed.includes(key)))
+        watcher.fn(current);
     }
   }
 
@@ -66,7 +67,8 @@ export function createState(initial) {
  * @param {unknown} b
  */
 function same(a, b) {
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((v, i) => Object.is(v, b[i]));
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((v, i) => Object.is(v, b[i]));
   return Object.is(a, b);
 }
 

@@ -54,7 +54,15 @@ export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(START));
 export function toFragment(place) {
   const query = new URLSearchParams();
   query.set("v", String(VERSION));
-  for (const key of /** @type {const} */ (["screen", "model", "pipeline", "job", "view", "at", "pane"])) {
+  for (const key of /** @type {const} */ ([
+    "screen",
+    "model",
+    "pipeline",
+    "job",
+    "view",
+    "at",
+    "pane",
+  ])) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
   for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
@@ -78,7 +86,8 @@ export function toFragment(place) {
  */
 export function fromFragment(fragment) {
   const query = upgrade(new URLSearchParams(fragment.replace(/^#/, "")));
-  const text = (/** @type {string} */ key, /** @type {string} */ otherwise) => query.get(key) ?? otherwise;
+  const text = (/** @type {string} */ key, /** @type {string} */ otherwise) =>
+    query.get(key) ?? otherwise;
   return {
     screen: oneOf(query.get("screen"), ["start", "walk"], START.screen),
     model: text("model", START.model),
@@ -149,6 +158,7 @@ function shapesFrom(pairs) {
  */
 function cameraFrom(text) {
   const numbers = (text ?? "").split(",").map(Number);
-  if (numbers.length !== 3 || !numbers.every(Number.isFinite) || numbers[2] <= 0 || text === "") return null;
+  if (numbers.length !== 3 || !numbers.every(Number.isFinite) || numbers[2] <= 0 || text === "")
+    return null;
   return { x: numbers[0], y: numbers[1], zoom: numbers[2] };
 }

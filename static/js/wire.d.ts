@@ -11,11 +11,20 @@ export interface Problem {
 
 export interface About {
   program: string;
-  limits: { upload_limit_bytes: number; job_limit_s: number; drawn_nodes_limit: number; [name: string]: number };
+  limits: {
+    upload_limit_bytes: number;
+    job_limit_s: number;
+    drawn_nodes_limit: number;
+    [name: string]: number;
+  };
   versions: Record<string, string>;
   host: Host;
 }
-export interface Host { name: string; triple: string; vector_bytes: number }
+export interface Host {
+  name: string;
+  triple: string;
+  vector_bytes: number;
+}
 
 export interface Sample {
   id: string;
@@ -29,14 +38,51 @@ export interface Sample {
   n_nodes?: number | null;
 }
 
-export interface Preset { name: string; words: string; text: string; lines?: { text: string; because: string }[] }
-export interface PassOption { name: string; type: string; default: string; choices: string[]; words: string }
-export interface PassInfo { name: string; kind: string; words: string; options: PassOption[]; rules: string[] }
-export interface RuleInfo { name: string; words: string; exact: boolean; pattern?: string; source?: string; example: { before: string; after: string } | null }
-export interface Pipelines { presets: Preset[]; passes: PassInfo[]; rules: RuleInfo[] }
-export interface OperatorInfo { name: string; family: string; words: string; signature: string }
+export interface Preset {
+  name: string;
+  words: string;
+  text: string;
+  lines?: { text: string; because: string }[];
+}
+export interface PassOption {
+  name: string;
+  type: string;
+  default: string;
+  choices: string[];
+  words: string;
+}
+export interface PassInfo {
+  name: string;
+  kind: string;
+  words: string;
+  options: PassOption[];
+  rules: string[];
+}
+export interface RuleInfo {
+  name: string;
+  words: string;
+  exact: boolean;
+  pattern?: string;
+  source?: string;
+  example: { before: string; after: string } | null;
+}
+export interface Pipelines {
+  presets: Preset[];
+  passes: PassInfo[];
+  rules: RuleInfo[];
+}
+export interface OperatorInfo {
+  name: string;
+  family: string;
+  words: string;
+  signature: string;
+}
 
-export interface Upload { id: string; name: string; bytes: number }
+export interface Upload {
+  id: string;
+  name: string;
+  bytes: number;
+}
 
 export interface JobRequest {
   kind: "compile" | "inspect";
@@ -91,16 +137,37 @@ export interface Kernel {
   gbytes_per_s: number | null;
   parts: KernelPart[];
 }
-export interface Buffer { buffer: number; name: string; start: number; end: number; offset: number; size: number; values: string[] }
-export interface Memory { peak_bytes: number; lower_bound_bytes: number; n_steps: number; buffers: Buffer[] }
+export interface Buffer {
+  buffer: number;
+  name: string;
+  start: number;
+  end: number;
+  offset: number;
+  size: number;
+  values: string[];
+}
+export interface Memory {
+  peak_bytes: number;
+  lower_bound_bytes: number;
+  n_steps: number;
+  buffers: Buffer[];
+}
 export interface Result {
   job: string;
   state: JobState;
   complete: boolean;
   error: Problem | null;
   model: {
-    name: string; source: string; id: string; bytes: number; opset: Record<string, number>; producer: string;
-    n_nodes: number; n_constants: number; n_parameters: number; constant_bytes: number;
+    name: string;
+    source: string;
+    id: string;
+    bytes: number;
+    opset: Record<string, number>;
+    producer: string;
+    n_nodes: number;
+    n_constants: number;
+    n_parameters: number;
+    constant_bytes: number;
     operators: { op: string; count: number }[];
   };
   inputs: { name: string; type: string }[];
@@ -116,9 +183,31 @@ export interface Result {
   stages: Stage[];
   kernels: Kernel[];
   memory: Memory | null;
-  run: { median_s: number | null; min_s: number | null; repeats: number; threads: number; seed: number; skipped: string } | null;
-  check: { outputs: { name: string; max_abs_error: number | null; scale: number | null; relative_error: number | null }[]; seed: number; skipped: string } | null;
-  accuracy: { n: number; reference: number; compiled: number; n_agree: number; words: string } | null;
+  run: {
+    median_s: number | null;
+    min_s: number | null;
+    repeats: number;
+    threads: number;
+    seed: number;
+    skipped: string;
+  } | null;
+  check: {
+    outputs: {
+      name: string;
+      max_abs_error: number | null;
+      scale: number | null;
+      relative_error: number | null;
+    }[];
+    seed: number;
+    skipped: string;
+  } | null;
+  accuracy: {
+    n: number;
+    reference: number;
+    compiled: number;
+    n_agree: number;
+    words: string;
+  } | null;
 }
 
 export type Mark = "" | "added" | "changed";
@@ -138,10 +227,21 @@ export interface GraphNode {
 }
 export type Edge = [from: string, to: string, operand: number, value: string];
 export interface GraphConstant {
-  name: string; type: string; storage: string; text: string; bytes: number; stored_bytes: number;
-  origins: string[]; readers: string[]; mark?: Mark;
+  name: string;
+  type: string;
+  storage: string;
+  text: string;
+  bytes: number;
+  stored_bytes: number;
+  origins: string[];
+  readers: string[];
+  mark?: Mark;
 }
-export interface Region { nodes: GraphNode[]; edges: Edge[]; constants: GraphConstant[] }
+export interface Region {
+  nodes: GraphNode[];
+  edges: Edge[];
+  constants: GraphConstant[];
+}
 export interface StageGraph extends Region {
   stage: number;
   graph_stage: number;
@@ -150,12 +250,50 @@ export interface StageGraph extends Region {
   removed_constants: string[];
 }
 
-export interface Step { rule: string; outcome: "applied" | "declined"; because: string; at: string; took: string[]; made: string[]; exact: boolean }
-export interface Steps { stage: number; n_steps: number; offset: number; steps: Step[] }
-export interface StageText { stage: number; graph_stage: number; n_lines: number; cut: number; text: string; spans: [number, number, string][] }
-export type DiffRow = [mark: " " | "-" | "+" | "…", before: number | null, after: number | null, text: string];
-export interface StageDiff { stage: number; against: number; n_added: number; n_removed: number; cut: number; rows: DiffRow[] }
-export interface KernelText { kernel: number; part: KernelPart; text: string; n_lines: number; cut: number }
+export interface Step {
+  rule: string;
+  outcome: "applied" | "declined";
+  because: string;
+  at: string;
+  took: string[];
+  made: string[];
+  exact: boolean;
+}
+export interface Steps {
+  stage: number;
+  n_steps: number;
+  offset: number;
+  steps: Step[];
+}
+export interface StageText {
+  stage: number;
+  graph_stage: number;
+  n_lines: number;
+  cut: number;
+  text: string;
+  spans: [number, number, string][];
+}
+export type DiffRow = [
+  mark: " " | "-" | "+" | "…",
+  before: number | null,
+  after: number | null,
+  text: string,
+];
+export interface StageDiff {
+  stage: number;
+  against: number;
+  n_added: number;
+  n_removed: number;
+  cut: number;
+  rows: DiffRow[];
+}
+export interface KernelText {
+  kernel: number;
+  part: KernelPart;
+  text: string;
+  n_lines: number;
+  cut: number;
+}
 
 export interface Union {
   dot: string;
@@ -165,7 +303,24 @@ export interface Union {
   nodes: { key: string; id: string; stages: [number, number][]; width: number; height: number }[];
   groups: { key: string; label: string; members: string[]; width: number; height: number }[];
 }
-export interface OnnxNode { name: string; op: string; nodes: Record<string, string[]>; kernels: number[]; buffers: number[]; functions: string[] }
-export interface Provenance { onnx: OnnxNode[] }
+export interface OnnxNode {
+  name: string;
+  op: string;
+  nodes: Record<string, string[]>;
+  kernels: number[];
+  buffers: number[];
+  functions: string[];
+}
+export interface Provenance {
+  onnx: OnnxNode[];
+}
 
-export interface PassEvent { stage: number; name: string; seconds: number; changed: boolean; n_nodes: number; n_applied: number; n_declined: number }
+export interface PassEvent {
+  stage: number;
+  name: string;
+  seconds: number;
+  changed: boolean;
+  n_nodes: number;
+  n_applied: number;
+  n_declined: number;
+}

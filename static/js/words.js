@@ -13,7 +13,10 @@ function words() {
   if (template instanceof HTMLTemplateElement) {
     for (const each of template.content.querySelectorAll("[data-word]")) {
       const many = (each.textContent ?? "").replace(/\s+/g, " ").trim();
-      table.set(each.getAttribute("data-word") ?? "", { many, one: each.getAttribute("data-one") ?? many });
+      table.set(each.getAttribute("data-word") ?? "", {
+        many,
+        one: each.getAttribute("data-one") ?? many,
+      });
     }
   }
   return table;
@@ -29,7 +32,9 @@ export function word(key, values = {}) {
   const found = words().get(key);
   if (!found) throw new Error(`templates/words.html has no ${key}`);
   const text = values.n === 1 ? found.one : found.many;
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return text.replace(/\{(\w+)\}/g, (whole, name) =>
+    name in values ? String(values[name]) : whole,
+  );
 }
 
 /**

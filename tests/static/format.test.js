@@ -1,13 +1,35 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { formatBytes, formatDelta, formatFlops, formatPercent, formatSeconds } from "../../static/js/format.js";
+import {
+  formatBytes,
+  formatDelta,
+  formatFlops,
+  formatPercent,
+  formatSeconds,
+} from "../../static/js/format.js";
 
 test("bytes are in powers of 1024", () => {
-  assert.deepEqual([0, 1, 1000, 1024, 1536, 67108864, 5e11].map(formatBytes), ["0 B", "1 B", "1,000 B", "1 kB", "1.5 kB", "64 MB", "466 GB"]);
+  assert.deepEqual([0, 1, 1000, 1024, 1536, 67108864, 5e11].map(formatBytes), [
+    "0 B",
+    "1 B",
+    "1,000 B",
+    "1 kB",
+    "1.5 kB",
+    "64 MB",
+    "466 GB",
+  ]);
 });
 
 test("seconds find their unit and never read as a thousand of one", () => {
-  assert.deepEqual([0, 2e-9, 0.00081, 0.0061, 0.9999, 1.31, 75].map(formatSeconds), ["0 s", "2 ns", "810 µs", "6.1 ms", "1 s", "1.31 s", "75 s"]);
+  assert.deepEqual([0, 2e-9, 0.00081, 0.0061, 0.9999, 1.31, 75].map(formatSeconds), [
+    "0 s",
+    "2 ns",
+    "810 µs",
+    "6.1 ms",
+    "1 s",
+    "1.31 s",
+    "75 s",
+  ]);
   assert.equal(formatSeconds(NaN), "–");
 });
 

@@ -3,15 +3,22 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { KEYS, chord, findKey } from "../../static/js/keys.js";
 
-const press = (/** @type {string} */ key, modifiers = {}) => chord({ key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...modifiers });
+const press = (/** @type {string} */ key, modifiers = {}) =>
+  chord({ key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...modifiers });
 const walking = { where: "walk", inGraph: false, single: true };
 
 test("no two rows of one place and scope share a key", () => {
   for (const a of KEYS) {
     for (const b of KEYS) {
-      const meet = a.scope === b.scope && (a.where === b.where || a.where === "anywhere" || b.where === "anywhere");
+      const meet =
+        a.scope === b.scope &&
+        (a.where === b.where || a.where === "anywhere" || b.where === "anywhere");
       if (a === b || !meet) continue;
-      assert.deepEqual(a.keys.filter((key) => b.keys.includes(key)), [], `${a.id} and ${b.id}`);
+      assert.deepEqual(
+        a.keys.filter((key) => b.keys.includes(key)),
+        [],
+        `${a.id} and ${b.id}`,
+      );
     }
   }
 });

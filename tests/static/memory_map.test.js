@@ -1,10 +1,27 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { layoutMemory, liveBytes, nextBuffer, niceTicks, rectAt } from "../../static/js/memory_map.js";
+import {
+  layoutMemory,
+  liveBytes,
+  nextBuffer,
+  niceTicks,
+  rectAt,
+} from "../../static/js/memory_map.js";
 
-const buffer = (/** @type {number} */ index, /** @type {number} */ start, /** @type {number} */ end, /** @type {number} */ offset, /** @type {number} */ size) => ({ buffer: index, name: `b${index}`, start, end, offset, size, values: [`b${index}`] });
+const buffer = (
+  /** @type {number} */ index,
+  /** @type {number} */ start,
+  /** @type {number} */ end,
+  /** @type {number} */ offset,
+  /** @type {number} */ size,
+) => ({ buffer: index, name: `b${index}`, start, end, offset, size, values: [`b${index}`] });
 // b0 and b1 overlap in time, b2 takes the place of b0.
-const memory = { peak_bytes: 3000, lower_bound_bytes: 2500, n_steps: 10, buffers: [buffer(0, 0, 4, 0, 1000), buffer(1, 2, 10, 1000, 2000), buffer(2, 4, 8, 0, 500)] };
+const memory = {
+  peak_bytes: 3000,
+  lower_bound_bytes: 2500,
+  n_steps: 10,
+  buffers: [buffer(0, 0, 4, 0, 1000), buffer(1, 2, 10, 1000, 2000), buffer(2, 4, 8, 0, 500)],
+};
 const size = { width: 562, height: 348 };
 
 test("rectangles cover their steps and bytes, offsets upwards", () => {
@@ -37,12 +54,16 @@ test("the peak is above the lower bound", () => {
 
 test("a point finds the buffer that it lies in, and nothing beside", () => {
   const { rects } = layoutMemory(memory, size);
-  for (const rect of rects) assert.equal(rectAt(rects, { x: rect.x + rect.w / 2, y: rect.y + rect.h / 2 }), rect);
+  for (const rect of rects)
+    assert.equal(rectAt(rects, { x: rect.x + rect.w / 2, y: rect.y + rect.h / 2 }), rect);
   assert.equal(rectAt(rects, { x: 1, y: 1 }), null);
 });
 
 test("an empty plan can be drawn", () => {
-  const map = layoutMemory({ peak_bytes: 0, lower_bound_bytes: 0, n_steps: 0, buffers: [] }, { width: 0, height: 0 });
+  const map = layoutMemory(
+    { peak_bytes: 0, lower_bound_bytes: 0, n_steps: 0, buffers: [] },
+    { width: 0, height: 0 },
+  );
   assert.deepEqual(map.rects, []);
   assert.ok(Number.isFinite(map.peakY) && Number.isFinite(map.boundY));
 });

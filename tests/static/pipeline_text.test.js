@@ -1,15 +1,29 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { PipelineTextError, enabledPipeline, moveRow, parsePipeline, printPipeline } from "../../static/js/pipeline_text.js";
+import {
+  PipelineTextError,
+  enabledPipeline,
+  moveRow,
+  parsePipeline,
+  printPipeline,
+} from "../../static/js/pipeline_text.js";
 
 test("the text form round-trips, with rows that are off", () => {
-  for (const text of ["", "fuse", "-fuse", "simplify{until=fixpoint,at_most=20},-fold_constants{max_growth=1.1},fuse"]) {
+  for (const text of [
+    "",
+    "fuse",
+    "-fuse",
+    "simplify{until=fixpoint,at_most=20},-fold_constants{max_growth=1.1},fuse",
+  ]) {
     assert.equal(printPipeline(parsePipeline(text)), text);
   }
 });
 
 test("spaces, line ends and empty pieces do not matter", () => {
-  assert.equal(printPipeline(parsePipeline(" simplify { until = fixpoint } ,\n\n fuse ,")), "simplify{until=fixpoint},fuse");
+  assert.equal(
+    printPipeline(parsePipeline(" simplify { until = fixpoint } ,\n\n fuse ,")),
+    "simplify{until=fixpoint},fuse",
+  );
 });
 
 test("the compiler gets only the rows that are on", () => {
@@ -18,8 +32,18 @@ test("the compiler gets only the rows that are on", () => {
 });
 
 test("what is not a pass is named", () => {
-  for (const [text, piece] of [["a,1b,c", "1b"], ["a b", "a b"], ["a{x}", "a{x}"], ["a{x=1", "a{x=1"], ["a}b", "a}b"]]) {
-    assert.throws(() => parsePipeline(text), (problem) => problem instanceof PipelineTextError && problem.piece === piece, text);
+  for (const [text, piece] of [
+    ["a,1b,c", "1b"],
+    ["a b", "a b"],
+    ["a{x}", "a{x}"],
+    ["a{x=1", "a{x=1"],
+    ["a}b", "a}b"],
+  ]) {
+    assert.throws(
+      () => parsePipeline(text),
+      (problem) => problem instanceof PipelineTextError && problem.piece === piece,
+      text,
+    );
   }
 });
 

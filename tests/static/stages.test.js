@@ -35,7 +35,10 @@ test("where nothing follows one stays", () => {
 test("a pass starts from the graph of the last pass that changed it", () => {
   assert.equal(graphBefore(stages, 5), 2);
   assert.equal(graphBefore(stages, 0), -1);
-  assert.deepEqual(ownGraphs(stages).map((each) => each.stage), [0, 2, 5]);
+  assert.deepEqual(
+    ownGraphs(stages).map((each) => each.stage),
+    [0, 2, 5],
+  );
 });
 
 test("a stage of a link that is not there becomes one that is", () => {

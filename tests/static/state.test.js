@@ -68,6 +68,9 @@ test("a watcher that throws does not block the state for ever", () => {
 
 test("together stops everything", () => {
   let stopped = 0;
-  together(() => (stopped += 1), () => (stopped += 1))();
+  together(
+    () => (stopped += 1),
+    () => (stopped += 1),
+  )();
   assert.equal(stopped, 2);
 });

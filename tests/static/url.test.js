@@ -35,12 +35,15 @@ test("a fragment is made of characters that a link may hold", () => {
 });
 
 test("what cannot be read falls back to its default and harms nothing else", () => {
-  const place = fromFragment("v=1&view=sideways&stage=two&camera=1,2&kernel=9e9&shape=nothing&screen=walk&at=h");
+  const place = fromFragment(
+    "v=1&view=sideways&stage=two&camera=1,2&kernel=9e9&shape=nothing&screen=walk&at=h",
+  );
   assert.deepEqual(place, { ...START, screen: "walk", at: "h" });
 });
 
 test("a camera needs three numbers and a zoom above nothing", () => {
-  for (const bad of ["", "1,2,0", "1,2,-1", "1,NaN,1", "1,2,3,4", "a,b,c"]) assert.equal(fromFragment(`camera=${bad}`).camera, null, bad);
+  for (const bad of ["", "1,2,0", "1,2,-1", "1,NaN,1", "1,2,3,4", "a,b,c"])
+    assert.equal(fromFragment(`camera=${bad}`).camera, null, bad);
   assert.deepEqual(fromFragment("camera=1,2,3").camera, { x: 1, y: 2, zoom: 3 });
 });
 

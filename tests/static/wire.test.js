@@ -8,26 +8,47 @@ import { FAMILIES } from "../../static/js/graph/families.js";
 import { buildScene, placeUnion } from "../../static/js/graph/scene.js";
 import { layoutMemory, liveBytes } from "../../static/js/memory_map.js";
 import { enabledPipeline, parsePipeline } from "../../static/js/pipeline_text.js";
-import { selectNode, selectedBuffers, selectedIds, selectedKernels, shownKernel } from "../../static/js/selection.js";
+import {
+  selectNode,
+  selectedBuffers,
+  selectedIds,
+  selectedKernels,
+  shownKernel,
+} from "../../static/js/selection.js";
 import { graphBefore, ownGraphs } from "../../static/js/stages.js";
 
 /** @param {string} name */
-const golden = (name) => JSON.parse(readFileSync(new URL(`../golden/wire/${name}.json`, import.meta.url), "utf8"));
+const golden = (name) =>
+  JSON.parse(readFileSync(new URL(`../golden/wire/${name}.json`, import.meta.url), "utf8"));
 /** @type {import("../../static/js/wire.js").Result} */
 const result = golden("result");
 /** @type {import("../../static/js/wire.js").Provenance} */
 const provenance = golden("provenance");
-const graphs = new Map(ownGraphs(result.stages).map(({ stage }) => [stage, /** @type {import("../../static/js/wire.js").StageGraph} */ (golden(`stage-${stage}-graph`))]));
+const graphs = new Map(
+  ownGraphs(result.stages).map(({ stage }) => [
+    stage,
+    /** @type {import("../../static/js/wire.js").StageGraph} */ (golden(`stage-${stage}-graph`)),
+  ]),
+);
 const graphviz = await Graphviz.load();
 const union = golden("union");
-const places = placeUnion(union, readLayout(graphviz.layout(union.dot, /** @type {any} */ ("json0"), "dot")));
+const places = placeUnion(
+  union,
+  readLayout(graphviz.layout(union.dot, /** @type {any} */ ("json0"), "dot")),
+);
 
 /** @param {number} stage @param {import("../../static/js/url.js").View} view */
 function sceneOf(stage, view) {
   const row = result.stages[stage];
   const after = graphs.get(row.graph_stage);
   assert.ok(after);
-  return buildScene(places, graphs.get(graphBefore(result.stages, stage)) ?? null, after, view, row.changed);
+  return buildScene(
+    places,
+    graphs.get(graphBefore(result.stages, stage)) ?? null,
+    after,
+    view,
+    row.changed,
+  );
 }
 
 test("every node of every stage has a place, and every edge a path", () => {
@@ -35,9 +56,13 @@ test("every node of every stage has a place, and every edge a path", () => {
     const graph = graphs.get(graph_stage);
     const scene = sceneOf(stage, "after");
     const shown = new Set(scene.nodes.filter((node) => node.shown).flatMap((node) => node.ids));
-    for (const node of graph?.nodes ?? []) assert.ok(shown.has(node.id), `${node.id} of stage ${stage}`);
-    const paths = new Set(scene.edges.filter((edge) => edge.shown).map((edge) => `${edge.from} ${edge.to}`));
-    for (const [from, to] of graph?.edges ?? []) assert.ok(paths.has(`${places.keyOf.get(from)} ${places.keyOf.get(to)}`), `${from} to ${to}`);
+    for (const node of graph?.nodes ?? [])
+      assert.ok(shown.has(node.id), `${node.id} of stage ${stage}`);
+    const paths = new Set(
+      scene.edges.filter((edge) => edge.shown).map((edge) => `${edge.from} ${edge.to}`),
+    );
+    for (const [from, to] of graph?.edges ?? [])
+      assert.ok(paths.has(`${places.keyOf.get(from)} ${places.keyOf.get(to)}`), `${from} to ${to}`);
   }
 });
 
@@ -46,19 +71,35 @@ test("the marks of a stage are what changed between its graphs", () => {
     const scene = sceneOf(stage, "diff");
     const marks = scene.nodes.filter((node) => node.shown && node.status !== "same");
     if (!changed) assert.equal(marks.length, 0);
-    const [before, after] = [graphs.get(graphBefore(result.stages, stage)), graphs.get(result.stages[stage].graph_stage)];
-    const [old, now] = [new Set(before?.nodes.map((n) => n.id)), new Set(after?.nodes.map((n) => n.id))];
+    const [before, after] = [
+      graphs.get(graphBefore(result.stages, stage)),
+      graphs.get(result.stages[stage].graph_stage),
+    ];
+    const [old, now] = [
+      new Set(before?.nodes.map((n) => n.id)),
+      new Set(after?.nodes.map((n) => n.id)),
+    ];
     for (const { id, status } of marks) {
       if (status === "added") assert.ok(!old.has(id) && now.has(id));
       if (status === "removed") assert.ok(old.has(id) && !now.has(id));
       if (status === "changed") assert.ok(old.has(id) && now.has(id));
     }
-    for (const id of now) if (!old.has(id)) assert.ok(marks.some((node) => node.id === id && node.status === "added"), id);
+    for (const id of now)
+      if (!old.has(id))
+        assert.ok(
+          marks.some((node) => node.id === id && node.status === "added"),
+          id,
+        );
   }
 });
 
 test("families of the server are families of the legend", () => {
-  for (const graph of graphs.values()) for (const { family } of graph.nodes) assert.ok(FAMILIES.some((each) => each === family), family);
+  for (const graph of graphs.values())
+    for (const { family } of graph.nodes)
+      assert.ok(
+        FAMILIES.some((each) => each === family),
+        family,
+      );
 });
 
 test("a selected node of the import is found again in the last graph, in kernels and in buffers", () => {
@@ -87,5 +128,6 @@ test("the memory picture stays within the arena, and the plan above what is aliv
 });
 
 test("the presets are read, and come out as they were written", () => {
-  for (const { text } of golden("pipelines").presets) assert.equal(enabledPipeline(parsePipeline(text)), text);
+  for (const { text } of golden("pipelines").presets)
+    assert.equal(enabledPipeline(parsePipeline(text)), text);
 });

@@ -82,7 +82,11 @@ export function toScreen(camera, size, point) {
  * @returns {Camera}
  */
 export function reveal(camera, size, box) {
-  const nudge = (/** @type {number} */ at, /** @type {number} */ half, /** @type {number} */ length) => {
+  const nudge = (
+    /** @type {number} */ at,
+    /** @type {number} */ half,
+    /** @type {number} */ length,
+  ) => {
     const reach = Math.max(0, length / 2 - MARGIN_PX) / camera.zoom - half;
     if (reach <= 0) return at;
     return Math.min(Math.max(at, -reach), reach);

@@ -22,7 +22,8 @@ export function createPainter(canvas, paint) {
     if (size.width === 0 || size.height === 0) return;
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
-    if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
+    if (canvas.width !== width || canvas.height !== height)
+      [canvas.width, canvas.height] = [width, height];
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     paint(context, size);
   }

@@ -32,7 +32,9 @@ const POINTS_PER_INCH = 72;
  */
 export function readLayout(json) {
   const graph = JSON.parse(json);
-  const [left, bottom, right, top] = String(graph.bb ?? "0,0,0,0").split(",").map(Number);
+  const [left, bottom, right, top] = String(graph.bb ?? "0,0,0,0")
+    .split(",")
+    .map(Number);
   /** @type {any[]} */
   const objects = graph.objects ?? [];
   const x = (/** @type {number} */ value) => value - left;
@@ -43,13 +45,23 @@ export function readLayout(json) {
   for (const each of objects) {
     if (typeof each.pos !== "string" || each.nodes) continue;
     const [nx, ny] = each.pos.split(",").map(Number);
-    nodes.push({ key: each.name, x: x(nx), y: y(ny), w: Number(each.width) * POINTS_PER_INCH, h: Number(each.height) * POINTS_PER_INCH });
+    nodes.push({
+      key: each.name,
+      x: x(nx),
+      y: y(ny),
+      w: Number(each.width) * POINTS_PER_INCH,
+      h: Number(each.height) * POINTS_PER_INCH,
+    });
   }
   /** @type {PlacedEdge[]} */
   const edges = [];
   for (const each of graph.edges ?? []) {
     if (typeof each.pos !== "string") continue;
-    edges.push({ from: objects[each.tail].name, to: objects[each.head].name, ...readSpline(each.pos, x, y) });
+    edges.push({
+      from: objects[each.tail].name,
+      to: objects[each.head].name,
+      ...readSpline(each.pos, x, y),
+    });
   }
   return { width: right - left, height: top - bottom, nodes, edges };
 }

@@ -43,7 +43,8 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
   context.scale(camera.zoom, camera.zoom);
   const dimOthers = emphasis.found.size > 0;
   for (const edge of scene.edges) {
-    if (edge.shown && overlaps(edge.box, view)) drawEdge(context, edge, camera.zoom, colors, emphasis);
+    if (edge.shown && overlaps(edge.box, view))
+      drawEdge(context, edge, camera.zoom, colors, emphasis);
   }
   let drawn = 0;
   for (const node of scene.nodes) {
@@ -91,13 +92,18 @@ function drawEdge(context, edge, zoom, colors, emphasis) {
   const { path, tip } = edge;
   if (path.length < 8) return;
   const strong =
-    emphasis.selected.has(edge.from) || emphasis.selected.has(edge.to) || emphasis.hover === edge.from || emphasis.hover === edge.to;
+    emphasis.selected.has(edge.from) ||
+    emphasis.selected.has(edge.to) ||
+    emphasis.hover === edge.from ||
+    emphasis.hover === edge.to;
   const quiet = edge.status === "same" || edge.status === "changed";
   const color = strong ? colors.accent : quiet ? colors.lineStrong : colors.status[edge.status];
   context.globalAlpha = strong || !quiet ? 1 : 0.75;
   context.strokeStyle = color;
   context.lineWidth = (strong ? 2.2 : 1.2) / Math.min(1, Math.max(zoom, 0.35));
-  context.setLineDash(edge.status === "removed" ? [5 / Math.min(1, zoom), 4 / Math.min(1, zoom)] : []);
+  context.setLineDash(
+    edge.status === "removed" ? [5 / Math.min(1, zoom), 4 / Math.min(1, zoom)] : [],
+  );
   context.beginPath();
   context.moveTo(path[0], path[1]);
   for (let i = 2; i + 5 < path.length; i += 6) {
@@ -128,8 +134,14 @@ function drawArrow(context, x, y, tip, color, strong) {
   context.fillStyle = color;
   context.beginPath();
   context.moveTo(tip[0], tip[1]);
-  context.lineTo(tip[0] - length * Math.cos(angle - 0.42), tip[1] - length * Math.sin(angle - 0.42));
-  context.lineTo(tip[0] - length * Math.cos(angle + 0.42), tip[1] - length * Math.sin(angle + 0.42));
+  context.lineTo(
+    tip[0] - length * Math.cos(angle - 0.42),
+    tip[1] - length * Math.sin(angle - 0.42),
+  );
+  context.lineTo(
+    tip[0] - length * Math.cos(angle + 0.42),
+    tip[1] - length * Math.sin(angle + 0.42),
+  );
   context.fill();
 }
 
@@ -210,7 +222,11 @@ function drawText(context, node, heightPx, colors) {
   const labelSize = Math.min(13, node.h * 0.42);
   context.fillStyle = node.status === "removed" ? colors.muted : colors.ink;
   context.font = `600 ${labelSize}px ${colors.sans}`;
-  context.fillText(clip(context, node.label, room), node.x + 2, two ? node.y - node.h * 0.17 : node.y + 0.5);
+  context.fillText(
+    clip(context, node.label, room),
+    node.x + 2,
+    two ? node.y - node.h * 0.17 : node.y + 0.5,
+  );
   if (!two) return;
   context.fillStyle = colors.muted;
   context.font = `400 ${Math.min(10.5, node.h * 0.3)}px ${colors.sans}`;
@@ -243,7 +259,8 @@ function drawSign(context, left, top, status, zoom, colors) {
   const radius = Math.max(7.5, 4.5 / zoom);
   context.beginPath();
   if (status === "added") context.arc(left, top, radius, 0, 2 * Math.PI);
-  else if (status === "removed") context.rect(left - radius * 0.9, top - radius * 0.9, radius * 1.8, radius * 1.8);
+  else if (status === "removed")
+    context.rect(left - radius * 0.9, top - radius * 0.9, radius * 1.8, radius * 1.8);
   else {
     context.moveTo(left, top - radius * 1.2);
     context.lineTo(left + radius * 1.2, top);

@@ -17,10 +17,18 @@ const STRETCH = 5;
  * @returns {{sx: number, sy: number, dx: number, dy: number}} map = drawing * s + d
  */
 function placement(scene, size) {
-  const [fitX, fitY] = [(size.width - 2 * PAD) / Math.max(1, scene.width), (size.height - 2 * PAD) / Math.max(1, scene.height)];
+  const [fitX, fitY] = [
+    (size.width - 2 * PAD) / Math.max(1, scene.width),
+    (size.height - 2 * PAD) / Math.max(1, scene.height),
+  ];
   const scale = Math.min(fitX, fitY);
   const [sx, sy] = [Math.min(fitX, scale * STRETCH), Math.min(fitY, scale * STRETCH)];
-  return { sx, sy, dx: (size.width - scene.width * sx) / 2, dy: (size.height - scene.height * sy) / 2 };
+  return {
+    sx,
+    sy,
+    dx: (size.width - scene.width * sx) / 2,
+    dy: (size.height - scene.height * sy) / 2,
+  };
 }
 
 /**
@@ -41,7 +49,11 @@ export function drawMap(context, scene, size, camera, viewSize, colors, selected
       if (!node.shown || strong !== pass) continue;
       const w = Math.max(strong ? 4 : 1.5, node.w * sx);
       const h = Math.max(strong ? 3 : 1, node.h * sy);
-      context.fillStyle = selected.has(node.key) ? colors.accent : strong ? colors.status[node.status] : colors.lineStrong;
+      context.fillStyle = selected.has(node.key)
+        ? colors.accent
+        : strong
+          ? colors.status[node.status]
+          : colors.lineStrong;
       context.globalAlpha = strong ? 1 : 0.5;
       context.fillRect(node.x * sx + dx - w / 2, node.y * sy + dy - h / 2, w, h);
     }

@@ -41,7 +41,11 @@ export function mountPointer(canvas, hooks) {
     if (down.size === 2) pinch(event.pointerId, here);
     else if (moved > CLICK_PX) {
       canvas.toggleAttribute("data-drag", true);
-      hooks.look({ ...camera, x: camera.x - (here.x - last.x) / camera.zoom, y: camera.y - (here.y - last.y) / camera.zoom });
+      hooks.look({
+        ...camera,
+        x: camera.x - (here.x - last.x) / camera.zoom,
+        y: camera.y - (here.y - last.y) / camera.zoom,
+      });
     }
     down.set(event.pointerId, here);
   }
@@ -80,7 +84,9 @@ export function mountPointer(canvas, hooks) {
         // Lines and pages are turned into pixels; a trackpad's pinch comes with ctrlKey.
         const unit = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
         const factor = Math.exp(-event.deltaY * unit * (event.ctrlKey ? 0.01 : 0.0016));
-        hooks.look(zoomAt(hooks.camera(), hooks.size(), at(event), Math.min(2.5, Math.max(0.4, factor))));
+        hooks.look(
+          zoomAt(hooks.camera(), hooks.size(), at(event), Math.min(2.5, Math.max(0.4, factor))),
+        );
       },
     },
     { passive: false },

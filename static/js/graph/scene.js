@@ -66,7 +66,8 @@ export function placeUnion(union, layout) {
   /** @type {Map<string, {ids: string[], label: string}>} */
   const known = new Map();
   for (const node of union.nodes) known.set(node.key, { ids: [node.id], label: "" });
-  for (const group of union.groups) known.set(group.key, { ids: group.members, label: group.label });
+  for (const group of union.groups)
+    known.set(group.key, { ids: group.members, label: group.label });
 
   /** @type {Place[]} */
   const places = [];
@@ -141,7 +142,11 @@ export function statesOfNodes({ before, after }, view) {
     const removed = new Set(after.removed);
     for (const node of before.nodes) {
       if (removed.has(node.id)) states.set(node.id, { node, status: "removed" });
-      else if (view === "before") states.set(node.id, { node, status: marks.get(node.id) === "changed" ? "changed" : "same" });
+      else if (view === "before")
+        states.set(node.id, {
+          node,
+          status: marks.get(node.id) === "changed" ? "changed" : "same",
+        });
     }
   }
   if (view !== "before" || !before) {
@@ -165,7 +170,11 @@ function sceneNode(place, states) {
   const only = grouped ? undefined : states.get(place.ids[0]);
   const terminal = only ? only.node.kind !== "node" : false;
   return {
-    key, x, y, w, h,
+    key,
+    x,
+    y,
+    w,
+    h,
     id: grouped ? "" : place.ids[0],
     ids: present,
     round: terminal ? h / 2 : 6,
@@ -201,7 +210,10 @@ function operatorsOf(ids, states) {
     const node = states.get(id)?.node;
     if (node?.kind === "node") counts.set(node.op, (counts.get(node.op) ?? 0) + 1);
   }
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([op]) => op).join(", ");
+  return [...counts]
+    .sort((a, b) => b[1] - a[1])
+    .map(([op]) => op)
+    .join(", ");
 }
 
 /** @param {GraphNode} node */
@@ -209,7 +221,9 @@ function labelOf(node) {
   if (node.kind !== "node") return node.name;
   if (node.op !== "fusion") return node.op;
   // A fusion says what it runs: the operators of its body, in order.
-  const inner = (node.regions.body?.nodes ?? []).filter((each) => each.kind === "node").map((each) => each.op);
+  const inner = (node.regions.body?.nodes ?? [])
+    .filter((each) => each.kind === "node")
+    .map((each) => each.op);
   if (inner.length === 0) return node.op;
   return inner.length > 3 ? `${inner[0]} + ${inner.length - 1}` : inner.join(" + ");
 }
@@ -304,7 +318,9 @@ export function boxOfKeys(scene, keys) {
     right = Math.max(right, node.x + node.w / 2);
     bottom = Math.max(bottom, node.y + node.h / 2);
   }
-  return right < left ? null : { x: (left + right) / 2, y: (top + bottom) / 2, w: right - left, h: bottom - top };
+  return right < left
+    ? null
+    : { x: (left + right) / 2, y: (top + bottom) / 2, w: right - left, h: bottom - top };
 }
 
 /**
@@ -317,7 +333,12 @@ export function boxOfKeys(scene, keys) {
 export function nodeAt(scene, point, slack = 0) {
   for (let i = scene.nodes.length - 1; i >= 0; i--) {
     const node = scene.nodes[i];
-    if (node.shown && Math.abs(point.x - node.x) <= node.w / 2 + slack && Math.abs(point.y - node.y) <= node.h / 2 + slack) return node;
+    if (
+      node.shown &&
+      Math.abs(point.x - node.x) <= node.w / 2 + slack &&
+      Math.abs(point.y - node.y) <= node.h / 2 + slack
+    )
+      return node;
   }
   return null;
 }
@@ -331,9 +352,12 @@ export function nodeAt(scene, point, slack = 0) {
  */
 export function walk(scene, from, direction) {
   const here = scene.byKey.get(from);
-  if (!here || !here.shown) return scene.nodes.filter((n) => n.shown).sort((a, b) => a.y - b.y || a.x - b.x)[0]?.key ?? "";
+  if (!here || !here.shown)
+    return scene.nodes.filter((n) => n.shown).sort((a, b) => a.y - b.y || a.x - b.x)[0]?.key ?? "";
   if (direction === "before" || direction === "after") {
-    const next = (scene.neighbours.get(from)?.[direction] ?? []).map((key) => scene.byKey.get(key)).filter((n) => n?.shown);
+    const next = (scene.neighbours.get(from)?.[direction] ?? [])
+      .map((key) => scene.byKey.get(key))
+      .filter((n) => n?.shown);
     next.sort((a, b) => Math.abs((a?.x ?? 0) - here.x) - Math.abs((b?.x ?? 0) - here.x));
     return next[0]?.key ?? from;
   }

@@ -17,6 +17,11 @@ export function searchNodes(scene, query) {
 
 /** @param {import("./scene.js").SceneNode} sceneNode */
 function textOf({ label, sub, ids, node }) {
-  const parts = [label, sub, ...ids, ...(node ? [node.name, node.op, ...node.types, ...node.origins] : [])];
+  const parts = [
+    label,
+    sub,
+    ...ids,
+    ...(node ? [node.name, node.op, ...node.types, ...node.origins] : []),
+  ];
   return parts.join(" ").toLowerCase();
 }

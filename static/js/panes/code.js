@@ -45,16 +45,23 @@ function mountCode(root, state, name) {
     copy.hidden = true;
     part(root, "counts").textContent = "";
     if (!kernel) return say(word("kernel.none"));
-    if (!kernel.parts.includes(name)) return say(kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }));
+    if (!kernel.parts.includes(name))
+      return say(
+        kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }),
+      );
     // Assembly is listed last.
-    if (name === "asm" && result.state === "running" && !ready.includes("listing")) return say(word("code.soon"));
+    if (name === "asm" && result.state === "running" && !ready.includes("listing"))
+      return say(word("code.soon"));
     try {
       const found = await parts.kernel(kernel.kernel, name);
       if (number !== request) return;
       text = found.text;
       note.hidden = found.cut === 0;
       note.textContent = word("code.cut", { n: found.cut });
-      part(root, "counts").textContent = word("code.lines", { n: found.n_lines, count: formatCount(found.n_lines) });
+      part(root, "counts").textContent = word("code.lines", {
+        n: found.n_lines,
+        count: formatCount(found.n_lines),
+      });
       copy.hidden = false;
       show(CHUNK);
     } catch (problem) {
@@ -76,14 +83,31 @@ function mountCode(root, state, name) {
         "div",
         { class: "code-lines", "data-language": name },
         ...lines.slice(0, limit).map((line, i) => {
-          const content = highlight(name, line).map(([kind, piece]) => (kind ? el("span", { class: `token-${kind}` }, piece) : piece));
-          return el("div", { class: "code-line" }, el("span", { class: "code-number" }, String(i + 1)), el("span", { class: "code-text" }, ...content));
+          const content = highlight(name, line).map(([kind, piece]) =>
+            kind ? el("span", { class: `token-${kind}` }, piece) : piece,
+          );
+          return el(
+            "div",
+            { class: "code-line" },
+            el("span", { class: "code-number" }, String(i + 1)),
+            el("span", { class: "code-text" }, ...content),
+          );
         }),
       ),
     );
     if (lines.length > limit) {
       const onclick = () => show(Infinity);
-      body.append(el("p", { class: "pane-note" }, el("button", { class: "button", type: "button", onclick }, word("text.more", { n: lines.length - limit }))));
+      body.append(
+        el(
+          "p",
+          { class: "pane-note" },
+          el(
+            "button",
+            { class: "button", type: "button", onclick },
+            word("text.more", { n: lines.length - limit }),
+          ),
+        ),
+      );
     }
   }
 
@@ -91,7 +115,9 @@ function mountCode(root, state, name) {
     () => (request += 1),
     listen(choice, {
       change: () => {
-        const kernel = state.get().result?.kernels.find((each) => String(each.kernel) === choice.value);
+        const kernel = state
+          .get()
+          .result?.kernels.find((each) => String(each.kernel) === choice.value);
         if (kernel) state.set(selectKernel(kernel));
       },
     }),
@@ -103,7 +129,15 @@ function mountCode(root, state, name) {
         ),
     }),
     state.watch(["result"], ({ result }) =>
-      choice.replaceChildren(...(result?.kernels ?? []).map((each) => el("option", { value: String(each.kernel) }, `${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`))),
+      choice.replaceChildren(
+        ...(result?.kernels ?? []).map((each) =>
+          el(
+            "option",
+            { value: String(each.kernel) },
+            `${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`,
+          ),
+        ),
+      ),
     ),
     state.watch(["parts", "result", "ready", "kernel", "selection", "at"], () => void load()),
   );

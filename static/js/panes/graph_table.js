@@ -22,15 +22,31 @@ export function mountGraphTable(root, state) {
     const changed = result?.stages[stage]?.changed ?? false;
     const states = statesOfNodes({ before: changed ? before : null, after: graph }, view);
     nodes = new Map([...states].map(([id, { node }]) => [id, node]));
-    const head = ["node", "operator", "type", "mark", "inputs", "origins"].map((key) => el("th", { scope: "col" }, word(`table.${key}`)));
+    const head = ["node", "operator", "type", "mark", "inputs", "origins"].map((key) =>
+      el("th", { scope: "col" }, word(`table.${key}`)),
+    );
     const rows = [...states].map(([id, { node, status }]) => {
       const row = el(
         "tr",
         { "data-status": status },
-        el("td", {}, el("button", { class: "link-button mono", type: "button" }, node.kind === "result" ? node.name : id)),
+        el(
+          "td",
+          {},
+          el(
+            "button",
+            { class: "link-button mono", type: "button" },
+            node.kind === "result" ? node.name : id,
+          ),
+        ),
         el("td", {}, node.op),
         el("td", { class: "mono" }, node.types.join(", ")),
-        el("td", {}, status === "same" ? "" : el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`))),
+        el(
+          "td",
+          {},
+          status === "same"
+            ? ""
+            : el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
+        ),
         el("td", { class: "mono wrap" }, node.inputs.filter(Boolean).join(", ")),
         el("td", { class: "wrap" }, node.origins.join(", ")),
       );
@@ -38,7 +54,13 @@ export function mountGraphTable(root, state) {
       return row;
     });
     root.replaceChildren(
-      el("table", { class: "table" }, el("caption", {}, word("table.caption", { n: states.size })), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
+      el(
+        "table",
+        { class: "table" },
+        el("caption", {}, word("table.caption", { n: states.size })),
+        el("thead", {}, el("tr", {}, ...head)),
+        el("tbody", {}, ...rows),
+      ),
     );
     mark();
   }

@@ -3,7 +3,15 @@ import { clone, el, listen, part, partOf } from "../dom.js";
 import { KEYS, setSingleKeys, singleKeys } from "../keys.js";
 import { word } from "../words.js";
 
-const PLAIN = /** @type {Record<string, string>} */ ({ ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space", Escape: "Esc", Control: "Ctrl" });
+const PLAIN = /** @type {Record<string, string>} */ ({
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  " ": "Space",
+  Escape: "Esc",
+  Control: "Ctrl",
+});
 
 /**
  * @param {HTMLDialogElement} dialog
@@ -11,11 +19,16 @@ const PLAIN = /** @type {Record<string, string>} */ ({ ArrowUp: "↑", ArrowDown
 export function openHelp(dialog) {
   dialog.replaceChildren(clone("help"));
   const groups = [
-    { title: "help.walk", keys: KEYS.filter((key) => key.where === "walk" && key.scope === "page") },
+    {
+      title: "help.walk",
+      keys: KEYS.filter((key) => key.where === "walk" && key.scope === "page"),
+    },
     { title: "help.graph", keys: KEYS.filter((key) => key.scope === "graph") },
     { title: "help.elsewhere", keys: KEYS.filter((key) => key.where !== "walk") },
   ];
-  part(dialog, "tables").append(...groups.flatMap(({ title, keys }) => [el("h3", {}, word(title)), tableOf(keys)]));
+  part(dialog, "tables").append(
+    ...groups.flatMap(({ title, keys }) => [el("h3", {}, word(title)), tableOf(keys)]),
+  );
   const single = partOf(dialog, "single", HTMLInputElement);
   single.checked = singleKeys();
   listen(single, { change: () => setSingleKeys(single.checked) });
@@ -28,7 +41,18 @@ function tableOf(keys) {
   return el(
     "table",
     { class: "keys-table" },
-    el("tbody", {}, ...keys.map((key) => el("tr", { "data-key": key.id }, el("td", {}, ...key.keys.flatMap((chord, i) => [i ? " " : "", kbd(chord)])), el("td", {}, word(`key.${key.id}`))))),
+    el(
+      "tbody",
+      {},
+      ...keys.map((key) =>
+        el(
+          "tr",
+          { "data-key": key.id },
+          el("td", {}, ...key.keys.flatMap((chord, i) => [i ? " " : "", kbd(chord)])),
+          el("td", {}, word(`key.${key.id}`)),
+        ),
+      ),
+    ),
   );
 }
 

@@ -25,7 +25,11 @@ export function mountKernels(root, state) {
   const total = kernels.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
   const longest = Math.max(1e-12, ...kernels.map((each) => each.median_s ?? 0));
   const native = kernels.filter((each) => each.native).length;
-  part(root, "counts").textContent = word("kernel.counts", { n: kernels.length, native, fallback: kernels.length - native });
+  part(root, "counts").textContent = word("kernel.counts", {
+    n: kernels.length,
+    native,
+    fallback: kernels.length - native,
+  });
 
   const table = mountTable(part(root, "table"), {
     caption: word("kernel.caption"),
@@ -41,17 +45,56 @@ export function mountKernels(root, state) {
             {},
             el("button", { class: "link-button mono", type: "button" }, k.name),
             el("br"),
-            k.native ? el("span", { class: "muted" }, k.words) : el("span", { class: "badge", "data-kind": "fallback", title: k.words }, word("kernel.fallback")),
+            k.native
+              ? el("span", { class: "muted" }, k.words)
+              : el(
+                  "span",
+                  { class: "badge", "data-kind": "fallback", title: k.words },
+                  word("kernel.fallback"),
+                ),
           ),
         order: (k) => k.name,
         whole: true,
       },
-      { title: word("kernel.time"), cell: (k) => (k.median_s === null ? "–" : formatSeconds(k.median_s)), order: (k) => k.median_s ?? -1, number: true },
-      { title: word("kernel.share"), cell: (k) => bar((k.median_s ?? 0) / longest, total ? (k.median_s ?? 0) / total : 0), order: (k) => k.median_s ?? -1, whole: true },
-      { title: "GF/s", cell: (k) => (k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0)), order: (k) => k.gflops ?? -1, number: true, hint: word("kernel.gflops") },
-      { title: word("kernel.work"), cell: (k) => formatFlops(k.flops), order: (k) => k.flops, number: true },
-      { title: word("kernel.bytes"), cell: (k) => formatBytes(k.bytes_read + k.bytes_written), order: (k) => k.bytes_read + k.bytes_written, number: true, hint: word("kernel.bytes-words") },
-      { title: word("table.origins"), cell: (k) => (k.origins.length > 3 ? `${k.origins.slice(0, 3).join(", ")} ${word("n-more", { n: k.origins.length - 3 })}` : k.origins.join(", ")) },
+      {
+        title: word("kernel.time"),
+        cell: (k) => (k.median_s === null ? "–" : formatSeconds(k.median_s)),
+        order: (k) => k.median_s ?? -1,
+        number: true,
+      },
+      {
+        title: word("kernel.share"),
+        cell: (k) => bar((k.median_s ?? 0) / longest, total ? (k.median_s ?? 0) / total : 0),
+        order: (k) => k.median_s ?? -1,
+        whole: true,
+      },
+      {
+        title: "GF/s",
+        cell: (k) => (k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0)),
+        order: (k) => k.gflops ?? -1,
+        number: true,
+        hint: word("kernel.gflops"),
+      },
+      {
+        title: word("kernel.work"),
+        cell: (k) => formatFlops(k.flops),
+        order: (k) => k.flops,
+        number: true,
+      },
+      {
+        title: word("kernel.bytes"),
+        cell: (k) => formatBytes(k.bytes_read + k.bytes_written),
+        order: (k) => k.bytes_read + k.bytes_written,
+        number: true,
+        hint: word("kernel.bytes-words"),
+      },
+      {
+        title: word("table.origins"),
+        cell: (k) =>
+          k.origins.length > 3
+            ? `${k.origins.slice(0, 3).join(", ")} ${word("n-more", { n: k.origins.length - 3 })}`
+            : k.origins.join(", "),
+      },
     ],
   });
 
@@ -60,7 +103,10 @@ export function mountKernels(root, state) {
     mark(false);
   }
   function mark(/** @type {boolean} */ scroll) {
-    const chosen = new Set([...selectedKernels(result, state.get().selection), shownKernel(result, state.get())]);
+    const chosen = new Set([
+      ...selectedKernels(result, state.get().selection),
+      shownKernel(result, state.get()),
+    ]);
     table.mark((kernel) => chosen.has(kernel), scroll);
   }
   show();

@@ -10,8 +10,12 @@ import { word } from "../words.js";
  */
 export function showLegend(list, scene) {
   const shown = scene.nodes.filter((node) => node.shown);
-  const families = FAMILIES.filter((family) => shown.some((node) => node.family === family && node.node?.kind === "node"));
-  const marks = /** @type {const} */ (["added", "removed", "changed"]).filter((mark) => shown.some((node) => node.status === mark));
+  const families = FAMILIES.filter((family) =>
+    shown.some((node) => node.family === family && node.node?.kind === "node"),
+  );
+  const marks = /** @type {const} */ (["added", "removed", "changed"]).filter((mark) =>
+    shown.some((node) => node.status === mark),
+  );
   list.replaceChildren(
     ...marks.map((mark) => {
       const sign = el("span", { class: "legend-mark", "aria-hidden": "true" }, SIGNS[mark]);

@@ -15,7 +15,12 @@ import { mountTable } from "./table.js";
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
 
-const ARROWS = /** @type {const} */ ({ ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" });
+const ARROWS = /** @type {const} */ ({
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+});
 
 /**
  * @param {HTMLElement} root
@@ -44,8 +49,14 @@ export function mountMemory(root, state) {
     drawMemory(context, size, layoutMemory(memory, size), colors(), {
       selected,
       focus,
-      familyOf: (buffer) => buffer.values.map((value) => families.get(value)).find((each) => each !== undefined) ?? "opaque",
-      words: { peak: word("memory.peak", { size: formatBytes(memory.peak_bytes) }), bound: word("memory.bound", { size: formatBytes(memory.lower_bound_bytes) }), steps: word("memory.steps") },
+      familyOf: (buffer) =>
+        buffer.values.map((value) => families.get(value)).find((each) => each !== undefined) ??
+        "opaque",
+      words: {
+        peak: word("memory.peak", { size: formatBytes(memory.peak_bytes) }),
+        bound: word("memory.bound", { size: formatBytes(memory.lower_bound_bytes) }),
+        steps: word("memory.steps"),
+      },
     }),
   );
   const table = mountTable(part(root, "table"), {
@@ -53,22 +64,52 @@ export function mountMemory(root, state) {
     keyOf: (/** @type {Buffer} */ buffer) => String(buffer.buffer),
     onPick: pick,
     columns: [
-      { title: word("memory.buffer"), cell: (b) => el("button", { class: "link-button mono", type: "button" }, b.name), order: (b) => b.name, whole: true },
-      { title: word("memory.size"), cell: (b) => formatBytes(b.size), order: (b) => b.size, number: true },
-      { title: word("memory.offset"), cell: (b) => formatBytes(b.offset), order: (b) => b.offset, number: true },
-      { title: word("memory.life"), cell: (b) => `${b.start} – ${b.end}`, order: (b) => b.start, number: true },
+      {
+        title: word("memory.buffer"),
+        cell: (b) => el("button", { class: "link-button mono", type: "button" }, b.name),
+        order: (b) => b.name,
+        whole: true,
+      },
+      {
+        title: word("memory.size"),
+        cell: (b) => formatBytes(b.size),
+        order: (b) => b.size,
+        number: true,
+      },
+      {
+        title: word("memory.offset"),
+        cell: (b) => formatBytes(b.offset),
+        order: (b) => b.offset,
+        number: true,
+      },
+      {
+        title: word("memory.life"),
+        cell: (b) => `${b.start} – ${b.end}`,
+        order: (b) => b.start,
+        number: true,
+      },
       { title: word("memory.values"), cell: (b) => b.values.join(", ") },
     ],
   });
   table.show(memory.buffers);
   part(root, "figures").append(...figures(memory));
-  canvas.setAttribute("aria-label", word("memory.describe", { n: memory.buffers.length, peak: formatBytes(memory.peak_bytes) }));
+  canvas.setAttribute(
+    "aria-label",
+    word("memory.describe", { n: memory.buffers.length, peak: formatBytes(memory.peak_bytes) }),
+  );
   tell(null);
 
   function tell(/** @type {Buffer | null} */ buffer) {
     says.classList.toggle("muted", buffer === null);
     says.textContent = buffer
-      ? word("memory.says", { name: buffer.name, size: formatBytes(buffer.size), offset: formatCount(buffer.offset), start: buffer.start, end: buffer.end, values: buffer.values.join(", ") })
+      ? word("memory.says", {
+          name: buffer.name,
+          size: formatBytes(buffer.size),
+          offset: formatCount(buffer.offset),
+          start: buffer.start,
+          end: buffer.end,
+          values: buffer.values.join(", "),
+        })
       : word("memory.point");
   }
 
@@ -89,13 +130,23 @@ export function mountMemory(root, state) {
 
   const at = (/** @type {MouseEvent} */ event) => {
     const box = canvas.getBoundingClientRect();
-    return rectAt(layoutMemory(memory, painter.size()).rects, { x: event.clientX - box.left, y: event.clientY - box.top })?.buffer ?? null;
+    return (
+      rectAt(layoutMemory(memory, painter.size()).rects, {
+        x: event.clientX - box.left,
+        y: event.clientY - box.top,
+      })?.buffer ?? null
+    );
   };
-  parts?.graph(result.stages[result.stages.length - 1].graph_stage).then((graph) => {
-    last = graph;
-    families = new Map(graph.nodes.flatMap((node) => node.outputs.map((output) => [output, node.family])));
-    painter.repaint();
-  }, () => {});
+  parts?.graph(result.stages[result.stages.length - 1].graph_stage).then(
+    (graph) => {
+      last = graph;
+      families = new Map(
+        graph.nodes.flatMap((node) => node.outputs.map((output) => [output, node.family])),
+      );
+      painter.repaint();
+    },
+    () => {},
+  );
 
   return together(
     painter.stop,
@@ -114,7 +165,9 @@ export function mountMemory(root, state) {
         const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
         if (!direction) return;
         event.preventDefault();
-        const next = memory.buffers.find((each) => each.buffer === nextBuffer(memory, focus, direction));
+        const next = memory.buffers.find(
+          (each) => each.buffer === nextBuffer(memory, focus, direction),
+        );
         if (next) pick(next);
       },
     }),
@@ -128,11 +181,15 @@ export function mountMemory(root, state) {
  */
 function figures({ peak_bytes, lower_bound_bytes, buffers }) {
   const total = buffers.reduce((sum, each) => sum + each.size, 0);
-  const figure = (/** @type {string} */ key, /** @type {string} */ text) => el("div", { class: "figure-number" }, el("dt", {}, word(key)), el("dd", {}, text));
+  const figure = (/** @type {string} */ key, /** @type {string} */ text) =>
+    el("div", { class: "figure-number" }, el("dt", {}, word(key)), el("dd", {}, text));
   return [
     figure("memory.figure-peak", formatBytes(peak_bytes)),
     figure("memory.figure-bound", formatBytes(lower_bound_bytes)),
-    figure("memory.figure-over", lower_bound_bytes ? formatPercent(peak_bytes / lower_bound_bytes - 1) : "–"),
+    figure(
+      "memory.figure-over",
+      lower_bound_bytes ? formatPercent(peak_bytes / lower_bound_bytes - 1) : "–",
+    ),
     figure("memory.figure-total", formatBytes(total)),
   ];
 }

@@ -3,7 +3,13 @@ import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes, formatFlops, formatSeconds } from "../format.js";
 import { asFamily } from "../graph/families.js";
 import { paragraphs, prose } from "../prose.js";
-import { selectKernel, selectNode, selectedBuffers, selectedIds, selectedKernels } from "../selection.js";
+import {
+  selectKernel,
+  selectNode,
+  selectedBuffers,
+  selectedIds,
+  selectedKernels,
+} from "../selection.js";
 import { ownGraphs } from "../stages.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -25,7 +31,8 @@ export function mountNode(root, state) {
 
   function show(/** @type {Page} */ page) {
     const nodes = selectedNodes(page);
-    if (nodes.length === 0 && page.selection.length === 0) return body.replaceChildren(el("p", { class: "pane-empty" }, word("node.nothing")));
+    if (nodes.length === 0 && page.selection.length === 0)
+      return body.replaceChildren(el("p", { class: "pane-empty" }, word("node.nothing")));
     const focus = nodes.find(({ node }) => node.id === page.at) ?? nodes[0];
     body.replaceChildren(
       ...(focus ? [sectionOf(focus.node, focus.graph, page)] : [el("p", {}, word("node.absent"))]),
@@ -41,18 +48,25 @@ export function mountNode(root, state) {
         const { graph, before, result } = state.get();
         const data = closest(event, "button")?.dataset;
         if (!data) return;
-        if (data.stage !== undefined) state.set({ stage: Number(data.stage), ...(data.node ? { at: data.node } : {}) });
+        if (data.stage !== undefined)
+          state.set({ stage: Number(data.stage), ...(data.node ? { at: data.node } : {}) });
         else if (data.node !== undefined) {
-          const node = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((each) => each.id === data.node);
+          const node = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find(
+            (each) => each.id === data.node,
+          );
           if (node) state.set(selectNode(node));
         } else if (data.kernel !== undefined) {
           const kernel = result?.kernels.find((each) => each.kernel === Number(data.kernel));
           if (kernel) state.set({ ...selectKernel(kernel), pane: data.pane ?? "kernels" });
         } else if (data.pane !== undefined) state.set({ pane: data.pane });
-        else if (data.origin !== undefined) state.set({ selection: [data.origin], at: "", kernel: -1 });
+        else if (data.origin !== undefined)
+          state.set({ selection: [data.origin], at: "", kernel: -1 });
       },
     }),
-    state.watch(["graph", "before", "selection", "at", "provenance", "result", "operators", "stage"], show),
+    state.watch(
+      ["graph", "before", "selection", "at", "provenance", "result", "operators", "stage"],
+      show,
+    ),
   );
 }
 
@@ -68,7 +82,9 @@ function selectedNodes(page) {
   const ids = selectedIds([...graph.nodes, ...gone], page);
   return [
     ...graph.nodes.filter((node) => ids.has(node.id)).map((node) => ({ node, graph })),
-    ...gone.filter((node) => ids.has(node.id)).map((node) => ({ node, graph: /** @type {StageGraph} */ (before) })),
+    ...gone
+      .filter((node) => ids.has(node.id))
+      .map((node) => ({ node, graph: /** @type {StageGraph} */ (before) })),
   ];
 }
 
@@ -86,7 +102,13 @@ function sectionOf(node, graph, page) {
   return el(
     "section",
     { class: "section" },
-    el("div", { class: "node-title" }, swatch, el("h2", { class: "wrap" }, node.op), mark ? el("span", { class: "badge", "data-kind": mark }, word(`mark.${mark}`)) : null),
+    el(
+      "div",
+      { class: "node-title" },
+      swatch,
+      el("h2", { class: "wrap" }, node.op),
+      mark ? el("span", { class: "badge", "data-kind": mark }, word(`mark.${mark}`)) : null,
+    ),
     operator ? prose(paragraphs(operator.words)[0] ?? "", "muted") : null,
     el(
       "dl",
@@ -94,17 +116,40 @@ function sectionOf(node, graph, page) {
       ...fact("node.value", el("code", {}, node.id)),
       ...(node.name && node.name !== node.id ? fact("node.name", node.name) : []),
       ...fact("node.type", el("code", {}, node.types.join(", ") || "–")),
-      ...Object.entries(node.attrs).flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, el("code", {}, text))]),
+      ...Object.entries(node.attrs).flatMap(([name, text]) => [
+        el("dt", {}, name),
+        el("dd", {}, el("code", {}, text)),
+      ]),
       ...(node.inputs.length ? fact("node.inputs", inputs(node, graph)) : []),
       ...fact("node.readers", readers(node, graph)),
-      ...(node.origins.length ? fact("node.origins", el("span", { class: "journey-nodes" }, ...node.origins.map(originButton))) : []),
+      ...(node.origins.length
+        ? fact(
+            "node.origins",
+            el("span", { class: "journey-nodes" }, ...node.origins.map(originButton)),
+          )
+        : []),
     ),
     ...inner.map(([name, region]) =>
       el(
         "details",
         { open: region.nodes.length <= 14 },
-        el("summary", {}, word("node.region", { n: region.nodes.filter((each) => each.kind === "node").length, name })),
-        el("ol", { class: "code value-list" }, ...region.nodes.filter((each) => each.kind === "node").map((each) => el("li", {}, `${each.id}: ${each.types[0]} = ${each.op}(${each.inputs.join(", ")})`))),
+        el(
+          "summary",
+          {},
+          word("node.region", {
+            n: region.nodes.filter((each) => each.kind === "node").length,
+            name,
+          }),
+        ),
+        el(
+          "ol",
+          { class: "code value-list" },
+          ...region.nodes
+            .filter((each) => each.kind === "node")
+            .map((each) =>
+              el("li", {}, `${each.id}: ${each.types[0]} = ${each.op}(${each.inputs.join(", ")})`),
+            ),
+        ),
       ),
     ),
   );
@@ -120,7 +165,11 @@ function fact(key, content) {
 
 /** @param {string} origin */
 function originButton(origin) {
-  return el("button", { class: "link-button", type: "button", "data-origin": origin, title: word("node.only-this") }, origin);
+  return el(
+    "button",
+    { class: "link-button", type: "button", "data-origin": origin, title: word("node.only-this") },
+    origin,
+  );
 }
 
 /** @param {string} id */
@@ -133,7 +182,9 @@ function nodeButton(id) {
  * @param {StageGraph} graph
  */
 function inputs(node, graph) {
-  const makers = new Map(graph.nodes.flatMap((each) => each.outputs.map((output) => [output, each])));
+  const makers = new Map(
+    graph.nodes.flatMap((each) => each.outputs.map((output) => [output, each])),
+  );
   const constants = new Map(graph.constants.map((each) => [each.name, each]));
   return el(
     "ul",
@@ -148,7 +199,16 @@ function inputs(node, graph) {
         {},
         maker ? nodeButton(maker.id) : el("code", {}, name),
         el("code", { class: "muted" }, type),
-        constant ? el("span", { class: "muted" }, word("node.constant", { storage: constant.storage, size: formatBytes(constant.bytes) })) : null,
+        constant
+          ? el(
+              "span",
+              { class: "muted" },
+              word("node.constant", {
+                storage: constant.storage,
+                size: formatBytes(constant.bytes),
+              }),
+            )
+          : null,
       );
     }),
   );
@@ -160,7 +220,9 @@ function inputs(node, graph) {
  */
 function readers(node, graph) {
   const ids = [...new Set(graph.edges.filter(([from]) => from === node.id).map(([, to]) => to))];
-  return ids.length ? el("span", { class: "journey-nodes" }, ...ids.map(nodeButton)) : el("span", { class: "muted" }, word("node.no-readers"));
+  return ids.length
+    ? el("span", { class: "journey-nodes" }, ...ids.map(nodeButton))
+    : el("span", { class: "muted" }, word("node.no-readers"));
 }
 
 /** @param {{node: GraphNode}[]} nodes */
@@ -169,7 +231,12 @@ function others(nodes) {
     "section",
     { class: "section" },
     el("h3", {}, word("node.others", { n: nodes.length })),
-    el("div", { class: "journey-nodes" }, ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id)), nodes.length > 60 ? word("n-more", { n: nodes.length - 60 }) : null),
+    el(
+      "div",
+      { class: "journey-nodes" },
+      ...nodes.slice(0, 60).map(({ node }) => nodeButton(node.id)),
+      nodes.length > 60 ? word("n-more", { n: nodes.length - 60 }) : null,
+    ),
   );
 }
 
@@ -196,9 +263,20 @@ function journey({ result, provenance, selection, stage }) {
       el(
         "div",
         {},
-        el("button", { class: "link-button", type: "button", "data-stage": String(each.stage) }, each.stage === 0 ? word("passes.imported") : `${each.stage} ${each.name}`),
+        el(
+          "button",
+          { class: "link-button", type: "button", "data-stage": String(each.stage) },
+          each.stage === 0 ? word("passes.imported") : `${each.stage} ${each.name}`,
+        ),
         changed
-          ? el("div", { class: "journey-nodes" }, ...(ids.length ? ids.slice(0, 8).map((id) => stageNode(each.stage, id)) : [el("span", { class: "muted" }, word("node.gone"))]), ids.length > 8 ? word("n-more", { n: ids.length - 8 }) : null)
+          ? el(
+              "div",
+              { class: "journey-nodes" },
+              ...(ids.length
+                ? ids.slice(0, 8).map((id) => stageNode(each.stage, id))
+                : [el("span", { class: "muted" }, word("node.gone"))]),
+              ids.length > 8 ? word("n-more", { n: ids.length - 8 }) : null,
+            )
           : null,
       ),
     );
@@ -209,7 +287,13 @@ function journey({ result, provenance, selection, stage }) {
       "section",
       { class: "section" },
       el("h3", {}, word("node.journey")),
-      el("p", { class: "muted wrap" }, names.length > 6 ? `${names.slice(0, 5).join(", ")}, … ${word("n-more", { n: names.length - 5 })}` : names.join(", ")),
+      el(
+        "p",
+        { class: "muted wrap" },
+        names.length > 6
+          ? `${names.slice(0, 5).join(", ")}, … ${word("n-more", { n: names.length - 5 })}`
+          : names.join(", "),
+      ),
       el("ol", { class: "journey" }, ...rows),
     ),
   ];
@@ -247,21 +331,58 @@ function madeOf({ result, provenance, selection }) {
           el(
             "li",
             {},
-            el("button", { class: "link-button mono", type: "button", "data-kernel": String(kernel.kernel), "data-pane": "kernels" }, kernel.name),
-            el("span", { class: "badge", "data-kind": kernel.native ? "native" : "fallback" }, word(kernel.native ? "kernel.native" : "kernel.fallback")),
+            el(
+              "button",
+              {
+                class: "link-button mono",
+                type: "button",
+                "data-kernel": String(kernel.kernel),
+                "data-pane": "kernels",
+              },
+              kernel.name,
+            ),
+            el(
+              "span",
+              { class: "badge", "data-kind": kernel.native ? "native" : "fallback" },
+              word(kernel.native ? "kernel.native" : "kernel.fallback"),
+            ),
             el("span", { class: "muted" }, formatFlops(kernel.flops)),
             kernel.median_s !== null ? el("strong", {}, formatSeconds(kernel.median_s)) : null,
             ...kernel.parts
               .filter((each) => each === "loops" || each === "asm")
-              .map((each) => el("button", { class: "link-button", type: "button", "data-kernel": String(kernel.kernel), "data-pane": each }, word(`pane.${each}`))),
+              .map((each) =>
+                el(
+                  "button",
+                  {
+                    class: "link-button",
+                    type: "button",
+                    "data-kernel": String(kernel.kernel),
+                    "data-pane": each,
+                  },
+                  word(`pane.${each}`),
+                ),
+              ),
           ),
         ),
         ...found.map((buffer) =>
           el(
             "li",
             {},
-            el("button", { class: "link-button mono", type: "button", "data-pane": "memory" }, buffer.name),
-            el("span", { class: "muted" }, word("node.buffer", { size: formatBytes(buffer.size), offset: formatBytes(buffer.offset), start: buffer.start, end: buffer.end })),
+            el(
+              "button",
+              { class: "link-button mono", type: "button", "data-pane": "memory" },
+              buffer.name,
+            ),
+            el(
+              "span",
+              { class: "muted" },
+              word("node.buffer", {
+                size: formatBytes(buffer.size),
+                offset: formatBytes(buffer.offset),
+                start: buffer.start,
+                end: buffer.end,
+              }),
+            ),
           ),
         ),
       ),

@@ -23,8 +23,12 @@ export function mountPassList(root, state) {
 
   function show() {
     const { result, stage } = state.get();
-    const stages = (result?.stages ?? []).filter((each) => !changedOnly.checked || each.changed || each.stage === stage || each.stage === 0);
-    list.replaceChildren(...stages.map((each) => el("li", {}, row(each, result?.stages[each.stage - 1] ?? null))));
+    const stages = (result?.stages ?? []).filter(
+      (each) => !changedOnly.checked || each.changed || each.stage === stage || each.stage === 0,
+    );
+    list.replaceChildren(
+      ...stages.map((each) => el("li", {}, row(each, result?.stages[each.stage - 1] ?? null))),
+    );
     mark();
   }
 
@@ -79,13 +83,36 @@ function summary({ stages }) {
  */
 function row(stage, before) {
   const facts = [];
-  if (!before) facts.push(el("span", {}, word("n-nodes", { n: stage.n_nodes, count: formatCount(stage.n_nodes) })));
+  if (!before)
+    facts.push(
+      el("span", {}, word("n-nodes", { n: stage.n_nodes, count: formatCount(stage.n_nodes) })),
+    );
   else if (stage.changed) {
     const delta = stage.n_nodes - before.n_nodes;
-    facts.push(el("span", { class: delta < 0 ? "fewer" : delta > 0 ? "more" : "" }, word("passes.delta", { n: Math.abs(delta), delta: formatDelta(delta) })));
+    facts.push(
+      el(
+        "span",
+        { class: delta < 0 ? "fewer" : delta > 0 ? "more" : "" },
+        word("passes.delta", { n: Math.abs(delta), delta: formatDelta(delta) }),
+      ),
+    );
   }
-  if (stage.n_applied) facts.push(el("span", {}, word("passes.applied", { n: stage.n_applied, count: formatCount(stage.n_applied) })));
-  if (stage.n_declined) facts.push(el("span", {}, word("passes.declined", { n: stage.n_declined, count: formatCount(stage.n_declined) })));
+  if (stage.n_applied)
+    facts.push(
+      el(
+        "span",
+        {},
+        word("passes.applied", { n: stage.n_applied, count: formatCount(stage.n_applied) }),
+      ),
+    );
+  if (stage.n_declined)
+    facts.push(
+      el(
+        "span",
+        {},
+        word("passes.declined", { n: stage.n_declined, count: formatCount(stage.n_declined) }),
+      ),
+    );
   if (before && !stage.changed) facts.unshift(el("span", {}, word("passes.unchanged")));
   const button = el(
     "button",
@@ -107,8 +134,18 @@ function row(stage, before) {
 function touches(list, page) {
   list.querySelectorAll(".pass-touches").forEach((each) => each.classList.remove("pass-touches"));
   const { graph, before, result, stage } = page;
-  if (!graph || !before || !result?.stages[stage]?.changed || (page.selection.length === 0 && page.at === "")) return;
+  if (
+    !graph ||
+    !before ||
+    !result?.stages[stage]?.changed ||
+    (page.selection.length === 0 && page.at === "")
+  )
+    return;
   const removed = new Set(graph.removed);
-  const marked = [...graph.nodes.filter((node) => node.mark), ...before.nodes.filter((node) => removed.has(node.id))];
-  if (selectedIds(marked, page).size > 0) list.querySelector(`[data-stage="${stage}"]`)?.classList.add("pass-touches");
+  const marked = [
+    ...graph.nodes.filter((node) => node.mark),
+    ...before.nodes.filter((node) => removed.has(node.id)),
+  ];
+  if (selectedIds(marked, page).size > 0)
+    list.querySelector(`[data-stage="${stage}"]`)?.classList.add("pass-touches");
 }

@@ -27,7 +27,8 @@ export function mountPipeline(root, state) {
 
   const rows = () => parsePipeline(state.get().pipeline);
   const put = (/** @type {Row[]} */ next) => state.set({ pipeline: printPipeline(next) });
-  const indexOf = (/** @type {Event} */ event) => Number(closest(event, ".pipeline-row")?.dataset.row ?? -1);
+  const indexOf = (/** @type {Event} */ event) =>
+    Number(closest(event, ".pipeline-row")?.dataset.row ?? -1);
 
   function onClick(/** @type {Event} */ event) {
     const what = closest(event, "button")?.dataset.part;
@@ -47,7 +48,11 @@ export function mountPipeline(root, state) {
     }
   }
 
-  function move(/** @type {number} */ from, /** @type {number} */ to, /** @type {string} */ button) {
+  function move(
+    /** @type {number} */ from,
+    /** @type {number} */ to,
+    /** @type {string} */ button,
+  ) {
     opened.clear();
     put(moveRow(rows(), from, to));
     focusRow(to, button);
@@ -56,7 +61,9 @@ export function mountPipeline(root, state) {
   function focusRow(/** @type {number} */ at, /** @type {string} */ name) {
     // The rows were made anew; a button that now has nowhere to go cannot take the focus.
     const row = list.querySelector(`[data-row="${at}"]`);
-    const target = row?.querySelector(`[data-part="${name}"]:not(:disabled)`) ?? row?.querySelector("button:not(:disabled)");
+    const target =
+      row?.querySelector(`[data-part="${name}"]:not(:disabled)`) ??
+      row?.querySelector("button:not(:disabled)");
     if (target instanceof HTMLElement) target.focus();
   }
 
@@ -85,7 +92,8 @@ export function mountPipeline(root, state) {
       state.set({ pipeline: printPipeline(parsePipeline(text.value)) });
       await api.checkPipeline(printPipeline(rows().filter((row) => row.on)));
     } catch (problem) {
-      if (problem instanceof PipelineTextError) textProblem.textContent = word("pipeline.not-a-pass", { piece: problem.piece });
+      if (problem instanceof PipelineTextError)
+        textProblem.textContent = word("pipeline.not-a-pass", { piece: problem.piece });
       else {
         const { message, hint } = asProblem(problem);
         textProblem.textContent = hint ? `${message}. ${hint}` : message;
@@ -97,10 +105,21 @@ export function mountPipeline(root, state) {
     const { pipeline, pipelines } = state.get();
     const all = parsePipeline(pipeline);
     // The reasons of a preset hold as long as its order is untouched.
-    const reasons = pipelines?.presets.find((each) => samePipeline(each.text, pipeline))?.lines?.map((each) => each.because) ?? [];
-    list.replaceChildren(...all.map((row, i) => rowElement(row, i, all.length, pipelines, opened.has(i), reasons[i] ?? "")));
-    if (all.length === 0) list.append(el("li", { class: "pipeline-empty" }, word("pipeline.empty")));
-    part(root, "rows-say").textContent = word("pipeline.count", { n: all.filter((row) => row.on).length, all: all.length });
+    const reasons =
+      pipelines?.presets
+        .find((each) => samePipeline(each.text, pipeline))
+        ?.lines?.map((each) => each.because) ?? [];
+    list.replaceChildren(
+      ...all.map((row, i) =>
+        rowElement(row, i, all.length, pipelines, opened.has(i), reasons[i] ?? ""),
+      ),
+    );
+    if (all.length === 0)
+      list.append(el("li", { class: "pipeline-empty" }, word("pipeline.empty")));
+    part(root, "rows-say").textContent = word("pipeline.count", {
+      n: all.filter((row) => row.on).length,
+      all: all.length,
+    });
   }
 
   return together(
@@ -109,7 +128,12 @@ export function mountPipeline(root, state) {
       opened.clear();
       put(moveRow(rows(), from, to));
     }),
-    listen(preset, { change: () => (opened.clear(), state.set({ pipeline: presetText(state.get().pipelines, preset.value) })) }),
+    listen(preset, {
+      change: () => (
+        opened.clear(),
+        state.set({ pipeline: presetText(state.get().pipelines, preset.value) })
+      ),
+    }),
     listen(add, {
       change: () => {
         put([...rows(), { name: add.value, options: {}, on: true }]);
@@ -119,16 +143,23 @@ export function mountPipeline(root, state) {
     listen(text, { change: () => void onText() }),
     state.watch(["pipelines"], ({ pipelines }) => {
       if (!pipelines) return;
-      preset.replaceChildren(...pipelines.presets.map(({ name }) => el("option", { value: name }, name)), el("option", { value: "", hidden: true }, word("pipeline.own")));
+      preset.replaceChildren(
+        ...pipelines.presets.map(({ name }) => el("option", { value: name }, name)),
+        el("option", { value: "", hidden: true }, word("pipeline.own")),
+      );
       add.replaceChildren(
         el("option", { value: "" }, word("pipeline.choose")),
-        ...pipelines.passes.map(({ name, words }) => el("option", { value: name, title: words }, name)),
+        ...pipelines.passes.map(({ name, words }) =>
+          el("option", { value: name, title: words }, name),
+        ),
       );
       if (state.get().pipeline === "") state.set({ pipeline: presetText(pipelines, "default") });
     }),
     state.watch(["pipeline", "pipelines"], ({ pipeline, pipelines }) => {
       showRows();
-      text.value = parsePipeline(pipeline).map((row) => printPipeline([row])).join(",\n");
+      text.value = parsePipeline(pipeline)
+        .map((row) => printPipeline([row]))
+        .join(",\n");
       text.rows = Math.min(14, Math.max(3, parsePipeline(pipeline).length));
       const found = pipelines?.presets.find((each) => samePipeline(each.text, pipeline));
       preset.value = found?.name ?? "";
@@ -142,7 +173,9 @@ export function mountPipeline(root, state) {
  * @param {string} name
  */
 function presetText(pipelines, name) {
-  return printPipeline(parsePipeline(pipelines?.presets.find((each) => each.name === name)?.text ?? ""));
+  return printPipeline(
+    parsePipeline(pipelines?.presets.find((each) => each.name === name)?.text ?? ""),
+  );
 }
 
 /**
@@ -173,10 +206,19 @@ function rowElement(row, i, n, pipelines, opened, because) {
   on.setAttribute("aria-label", word("pipeline.switch", { name: row.name }));
   part(item, "index").textContent = String(i + 1);
   part(item, "name").textContent = row.name;
-  part(item, "words").textContent = info ? firstSentence(info.words) : pipelines ? word("pipeline.unknown") : "";
+  part(item, "words").textContent = info
+    ? firstSentence(info.words)
+    : pipelines
+      ? word("pipeline.unknown")
+      : "";
   part(item, "because").hidden = because === "";
   part(item, "because").textContent = because;
-  for (const [name, off] of /** @type {[string, boolean][]} */ ([["up", i === 0], ["down", i === n - 1], ["remove", false], ["options", !info?.options.length]])) {
+  for (const [name, off] of /** @type {[string, boolean][]} */ ([
+    ["up", i === 0],
+    ["down", i === n - 1],
+    ["remove", false],
+    ["options", !info?.options.length],
+  ])) {
     const button = partOf(item, name, HTMLButtonElement);
     button.disabled = off;
     button.title = word(`pipeline.${name}`, { name: row.name });
@@ -199,7 +241,13 @@ function optionField(option, row) {
   const value = row.options[option.name] ?? option.default;
   const properties = { class: "field", title: option.words };
   const field = option.choices.length
-    ? el("select", properties, ...option.choices.map((choice) => el("option", { value: choice, selected: choice === value }, choice)))
+    ? el(
+        "select",
+        properties,
+        ...option.choices.map((choice) =>
+          el("option", { value: choice, selected: choice === value }, choice),
+        ),
+      )
     : el("input", { ...properties, value, autocomplete: "off", spellcheck: false });
   field.dataset.option = option.name;
   field.dataset.default = option.default;
@@ -224,7 +272,8 @@ function mountDragging(list, onMove) {
     const box = row.getBoundingClientRect();
     return { row, at: Number(row.dataset.row), below: event.clientY > box.top + box.height / 2 };
   };
-  const unmark = () => list.querySelectorAll("[data-drop]").forEach((each) => each.removeAttribute("data-drop"));
+  const unmark = () =>
+    list.querySelectorAll("[data-drop]").forEach((each) => each.removeAttribute("data-drop"));
   return listen(list, {
     dragstart: (event) => {
       from = Number(closest(event, ".pipeline-row")?.dataset.row ?? -1);
@@ -251,7 +300,9 @@ function mountDragging(list, onMove) {
     dragend: () => {
       from = -1;
       unmark();
-      list.querySelectorAll("[data-dragging]").forEach((each) => each.removeAttribute("data-dragging"));
+      list
+        .querySelectorAll("[data-dragging]")
+        .forEach((each) => each.removeAttribute("data-dragging"));
     },
   });
 }

@@ -14,7 +14,8 @@ export function showProblem(box, problem) {
   part(content, "title").textContent = problem.code;
   part(content, "message").textContent = problem.message;
   const facts = part(content, "facts");
-  const fact = (/** @type {string} */ name, /** @type {string} */ text) => facts.append(el("dt", {}, name), el("dd", {}, text));
+  const fact = (/** @type {string} */ name, /** @type {string} */ text) =>
+    facts.append(el("dt", {}, name), el("dd", {}, text));
   const where = placeOf(problem);
   if (where) fact(word("problem.where"), where);
   for (const note of problem.notes ?? []) if (note) fact(word("problem.note"), note);

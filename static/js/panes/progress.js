@@ -10,7 +10,8 @@ export function showProgress(root, progress) {
   const track = part(root, "track");
   const percent = Math.round(progress.share * 100);
   track.setAttribute("aria-valuenow", String(percent));
-  if (track.firstElementChild instanceof HTMLElement) track.firstElementChild.style.width = `${percent}%`;
+  if (track.firstElementChild instanceof HTMLElement)
+    track.firstElementChild.style.width = `${percent}%`;
 
   const list = part(root, "progress-list");
   if (progress.passes.length < list.children.length) list.replaceChildren();
@@ -21,7 +22,9 @@ export function showProgress(root, progress) {
         "li",
         { "data-quiet": !pass.changed },
         el("strong", {}, pass.name),
-        before && pass.n_nodes !== before.n_nodes ? el("span", {}, formatDelta(pass.n_nodes - before.n_nodes)) : null,
+        before && pass.n_nodes !== before.n_nodes
+          ? el("span", {}, formatDelta(pass.n_nodes - before.n_nodes))
+          : null,
         el("span", { class: "muted" }, formatSeconds(pass.seconds)),
       ),
     );

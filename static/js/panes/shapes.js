@@ -35,7 +35,8 @@ export function mountShapes(root, state) {
     const dims = parseDims(input.value);
     input.setCustomValidity(dims === null ? word("shapes.not-sizes") : "");
     input.setAttribute("aria-invalid", String(dims === null));
-    if (input.nextElementSibling) input.nextElementSibling.textContent = dims === null ? word("shapes.not-sizes") : "";
+    if (input.nextElementSibling)
+      input.nextElementSibling.textContent = dims === null ? word("shapes.not-sizes") : "";
     if (dims === null) return;
     const shapes = { ...state.get().shapes };
     if (dims.length) shapes[name] = dims.join(",");
@@ -50,9 +51,21 @@ export function mountShapes(root, state) {
       section.hidden = open.length === 0;
       fields.replaceChildren(
         ...open.map(({ name, type, dims }) => {
-          const input = el("input", { class: "field mono", value: page.shapes[name] ?? "", placeholder: dims.join(","), autocomplete: "off", title: type });
+          const input = el("input", {
+            class: "field mono",
+            value: page.shapes[name] ?? "",
+            placeholder: dims.join(","),
+            autocomplete: "off",
+            title: type,
+          });
           input.dataset.input = name;
-          return el("label", { class: "shape-field" }, el("span", { class: "mono wrap" }, name), input, el("span", { class: "pipeline-text-problem", role: "alert" }));
+          return el(
+            "label",
+            { class: "shape-field" },
+            el("span", { class: "mono wrap" }, name),
+            input,
+            el("span", { class: "pipeline-text-problem", role: "alert" }),
+          );
         }),
       );
     }),

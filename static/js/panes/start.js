@@ -30,7 +30,14 @@ export function mountStart(root, state, compiler) {
   const progress = part(root, "progress");
 
   const choose = (/** @type {HTMLElement | null} */ card) => {
-    if (card) state.set({ model: `sample:${card.dataset.sample}`, shapes: {}, upload: null, inspected: null, problem: null });
+    if (card)
+      state.set({
+        model: `sample:${card.dataset.sample}`,
+        shapes: {},
+        upload: null,
+        inspected: null,
+        problem: null,
+      });
   };
   return together(
     mountUpload(root, state),
@@ -50,11 +57,16 @@ export function mountStart(root, state, compiler) {
       progress.hidden = !busy;
       showProgress(progress, page.progress);
       const name = nameOf(page);
-      says.textContent = busy ? page.progress.words : name ? word("start.chosen", { name }) : word("start.nothing");
+      says.textContent = busy
+        ? page.progress.words
+        : name
+          ? word("start.chosen", { name })
+          : word("start.nothing");
     }),
     state.watch(["problem", "partial"], (page) => {
       showProblem(problem, page.problem);
-      if (page.problem && page.partial > 0) problem.append(walkAnyway(state, compiler, page.partial));
+      if (page.problem && page.partial > 0)
+        problem.append(walkAnyway(state, compiler, page.partial));
       if (page.problem) problem.scrollIntoView({ block: "nearest" });
     }),
   );
@@ -67,7 +79,11 @@ export function mountStart(root, state, compiler) {
  */
 function walkAnyway(state, compiler, n) {
   const onclick = () => void compiler.show(state.get().job);
-  return el("p", {}, el("button", { class: "button", type: "button", onclick }, word("problem.partial", { n })));
+  return el(
+    "p",
+    {},
+    el("button", { class: "button", type: "button", onclick }, word("problem.partial", { n })),
+  );
 }
 
 /**
@@ -86,7 +102,10 @@ export function nameOf({ model, samples, upload }) {
  * @param {string} model
  */
 function showCards(cards, samples, model) {
-  const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.sample : undefined;
+  const focused =
+    document.activeElement instanceof HTMLElement
+      ? document.activeElement.dataset.sample
+      : undefined;
   const chosen = model.startsWith("sample:") ? model.slice("sample:".length) : "";
   const all = samples ?? [];
   cards.replaceChildren(
@@ -103,7 +122,10 @@ function showCards(cards, samples, model) {
       return card;
     }),
   );
-  if (focused) /** @type {HTMLElement | null} */ (cards.querySelector(`[data-sample="${CSS.escape(focused)}"]`))?.focus();
+  if (focused)
+    /** @type {HTMLElement | null} */ (
+      cards.querySelector(`[data-sample="${CSS.escape(focused)}"]`)
+    )?.focus();
 }
 
 /**

@@ -36,24 +36,40 @@ export function mountSteps(root, state) {
   let total = 0;
 
   const fits = (/** @type {Step} */ step) =>
-    (outcome === "all" || step.outcome === outcome) && (rule.value === "" || step.rule === rule.value) && (!selectedOnly.checked || isSelected(step));
+    (outcome === "all" || step.outcome === outcome) &&
+    (rule.value === "" || step.rule === rule.value) &&
+    (!selectedOnly.checked || isSelected(step));
 
   /** @type {Set<string>} values of the selected nodes, before and after the pass */
   let values = new Set();
-  const isSelected = (/** @type {Step} */ step) => values.has(step.at) || step.took.some((v) => values.has(v)) || step.made.some((v) => values.has(v));
+  const isSelected = (/** @type {Step} */ step) =>
+    values.has(step.at) ||
+    step.took.some((v) => values.has(v)) ||
+    step.made.some((v) => values.has(v));
 
   function show() {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
     list.replaceChildren(...chosen.slice(0, limit).map((step) => item(step)));
     if (steps.length === 0) {
-      const key = stage === 0 ? "steps.none-imported" : result?.stages[stage]?.changed ? "steps.none" : "steps.none-unchanged";
+      const key =
+        stage === 0
+          ? "steps.none-imported"
+          : result?.stages[stage]?.changed
+            ? "steps.none"
+            : "steps.none-unchanged";
       list.append(el("li", { class: "pane-empty" }, word(key)));
-    } else if (chosen.length === 0) list.append(el("li", { class: "pane-empty" }, word("steps.none-fit")));
+    } else if (chosen.length === 0)
+      list.append(el("li", { class: "pane-empty" }, word("steps.none-fit")));
     const hidden = Math.max(0, chosen.length - limit) + (total - steps.length);
     more.hidden = hidden <= 0;
-    part(more, "show-more").textContent = word("steps.more", { n: hidden, count: formatCount(hidden) });
-    const words = paragraphs(pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "");
+    part(more, "show-more").textContent = word("steps.more", {
+      n: hidden,
+      count: formatCount(hidden),
+    });
+    const words = paragraphs(
+      pipelines?.rules.find((each) => each.name === rule.value)?.words ?? "",
+    );
     part(root, "words").replaceChildren(...words.map((text) => prose(text)));
     part(root, "words").hidden = words.length === 0;
   }
@@ -70,14 +86,19 @@ export function mountSteps(root, state) {
     const { graph, before } = state.get();
     const nodes = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])];
     const ids = selectedIds(nodes, state.get());
-    values = new Set(nodes.filter((node) => ids.has(node.id)).flatMap((node) => [node.id, ...node.outputs]));
+    values = new Set(
+      nodes.filter((node) => ids.has(node.id)).flatMap((node) => [node.id, ...node.outputs]),
+    );
   }
 
   function mark() {
     findValues();
     if (selectedOnly.checked) return show();
     for (const each of list.querySelectorAll("[data-step]")) {
-      each.toggleAttribute("data-selected", isSelected(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
+      each.toggleAttribute(
+        "data-selected",
+        isSelected(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]),
+      );
     }
   }
 
@@ -86,10 +107,15 @@ export function mountSteps(root, state) {
     part(root, "n-all").textContent = formatCount(total);
     const { result, stage } = state.get();
     part(root, "n-applied").textContent = formatCount(result?.stages[stage]?.n_applied ?? applied);
-    part(root, "n-declined").textContent = formatCount(result?.stages[stage]?.n_declined ?? total - applied);
+    part(root, "n-declined").textContent = formatCount(
+      result?.stages[stage]?.n_declined ?? total - applied,
+    );
     const names = [...new Set(steps.map((each) => each.rule))].sort();
     const was = rule.value;
-    rule.replaceChildren(el("option", { value: "" }, word("steps.every-rule")), ...names.map((name) => el("option", { value: name }, name)));
+    rule.replaceChildren(
+      el("option", { value: "" }, word("steps.every-rule")),
+      ...names.map((name) => el("option", { value: name }, name)),
+    );
     rule.value = names.includes(was) ? was : "";
   }
 
@@ -131,7 +157,8 @@ export function mountSteps(root, state) {
         const chosen = closest(event, "[data-outcome]")?.dataset.outcome;
         if (!chosen) return;
         outcome = chosen;
-        for (const each of outcomes.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each.dataset.outcome === chosen));
+        for (const each of outcomes.querySelectorAll("button"))
+          each.setAttribute("aria-pressed", String(each.dataset.outcome === chosen));
         limit = CHUNK;
         show();
       },
@@ -179,11 +206,23 @@ function row(step, index, selected) {
         { class: "step-line" },
         el("span", { class: "visually-hidden" }, word(`steps.${step.outcome}`)),
         el("span", { class: "step-rule" }, step.rule),
-        step.exact ? null : el("span", { class: "badge", "data-kind": "inexact", title: word("steps.inexact-words") }, word("steps.inexact")),
+        step.exact
+          ? null
+          : el(
+              "span",
+              { class: "badge", "data-kind": "inexact", title: word("steps.inexact-words") },
+              word("steps.inexact"),
+            ),
       ),
       el("span", { class: "step-because" }, step.because),
       el("br"),
-      el("span", { class: "step-nodes" }, applied && step.made.length ? `${names(step.took)} → ${names(step.made)}` : word("steps.at", { at: step.at })),
+      el(
+        "span",
+        { class: "step-nodes" },
+        applied && step.made.length
+          ? `${names(step.took)} → ${names(step.made)}`
+          : word("steps.at", { at: step.at }),
+      ),
     ),
   );
   button.dataset.step = String(index);
@@ -206,14 +245,25 @@ function explain({ took, made }, rule) {
     "div",
     { class: "step-more" },
     ...paragraphs(rule?.words ?? "").map((text) => prose(text)),
-    el("dl", { class: "facts" }, ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)])),
+    el(
+      "dl",
+      { class: "facts" },
+      ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)]),
+    ),
     example
-      ? el("details", {}, el("summary", {}, word("steps.example")), el("pre", { class: "code" }, `${example.before.trim()}\n⇒\n${example.after.trim()}`))
+      ? el(
+          "details",
+          {},
+          el("summary", {}, word("steps.example")),
+          el("pre", { class: "code" }, `${example.before.trim()}\n⇒\n${example.after.trim()}`),
+        )
       : null,
   );
 }
 
 /** @param {string[]} values */
 function names(values) {
-  return values.length > 3 ? `${values.slice(0, 2).join(", ")} ${word("n-more", { n: values.length - 2 })}` : values.join(", ");
+  return values.length > 3
+    ? `${values.slice(0, 2).join(", ")} ${word("n-more", { n: values.length - 2 })}`
+    : values.join(", ");
 }

@@ -30,16 +30,41 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
     const order = columns[by]?.order;
     const sorted = order ? [...rows].sort((a, b) => direction * compare(order(a), order(b))) : rows;
     const head = columns.map(({ title, number, hint, order: sortable }, i) => {
-      const cell = el("th", { scope: "col", class: number ? "number" : "", title: hint }, sortable ? el("button", { type: "button", "data-column": String(i) }, title, i === by ? (direction < 0 ? " ↓" : " ↑") : "") : title);
+      const cell = el(
+        "th",
+        { scope: "col", class: number ? "number" : "", title: hint },
+        sortable
+          ? el(
+              "button",
+              { type: "button", "data-column": String(i) },
+              title,
+              i === by ? (direction < 0 ? " ↓" : " ↑") : "",
+            )
+          : title,
+      );
       if (i === by) cell.setAttribute("aria-sort", direction < 0 ? "descending" : "ascending");
       return cell;
     });
     const body = sorted.map((row) => {
-      const line = el("tr", { "data-selected": isSelected(row) }, ...columns.map(({ cell, number, whole }) => el("td", { class: number ? "number" : whole ? "" : "wrap" }, cell(row))));
+      const line = el(
+        "tr",
+        { "data-selected": isSelected(row) },
+        ...columns.map(({ cell, number, whole }) =>
+          el("td", { class: number ? "number" : whole ? "" : "wrap" }, cell(row)),
+        ),
+      );
       line.dataset.key = keyOf(row);
       return line;
     });
-    root.replaceChildren(el("table", { class: "table" }, el("caption", { class: "visually-hidden" }, caption), el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...body)));
+    root.replaceChildren(
+      el(
+        "table",
+        { class: "table" },
+        el("caption", { class: "visually-hidden" }, caption),
+        el("thead", {}, el("tr", {}, ...head)),
+        el("tbody", {}, ...body),
+      ),
+    );
   }
 
   const stop = listen(root, {
@@ -49,7 +74,9 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
         direction = Number(column) === by ? -direction : -1;
         by = Number(column);
         draw();
-        /** @type {HTMLElement | null} */ (root.querySelector(`[data-column="${column}"]`))?.focus();
+        /** @type {HTMLElement | null} */ (
+          root.querySelector(`[data-column="${column}"]`)
+        )?.focus();
         return;
       }
       const key = closest(event, "tr")?.dataset.key;
@@ -67,7 +94,9 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
       isSelected = test;
       let first = null;
       for (const line of root.querySelectorAll("tr[data-key]")) {
-        const row = rows.find((each) => keyOf(each) === /** @type {HTMLElement} */ (line).dataset.key);
+        const row = rows.find(
+          (each) => keyOf(each) === /** @type {HTMLElement} */ (line).dataset.key,
+        );
         const selected = row !== undefined && test(row);
         line.toggleAttribute("data-selected", selected);
         if (selected) first ??= line;
@@ -82,5 +111,7 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
  * @param {number | string} b
  */
 function compare(a, b) {
-  return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
+  return typeof a === "number" && typeof b === "number"
+    ? a - b
+    : String(a).localeCompare(String(b));
 }

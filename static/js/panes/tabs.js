@@ -15,13 +15,32 @@ export function mountTabs(tabs, root, state) {
   let last = "";
   for (const { id, group } of PANES) {
     // The levels of a kernel's code have a row of their own, in the order of lowering.
-    if (group === "code") tabs.append(el("span", { class: group === last ? "tabs-arrow" : "tabs-row", "aria-hidden": "true" }, group === last ? "›" : ""));
-    else if (last && group !== last) tabs.append(el("span", { class: "tabs-gap", "aria-hidden": "true" }));
+    if (group === "code")
+      tabs.append(
+        el(
+          "span",
+          { class: group === last ? "tabs-arrow" : "tabs-row", "aria-hidden": "true" },
+          group === last ? "›" : "",
+        ),
+      );
+    else if (last && group !== last)
+      tabs.append(el("span", { class: "tabs-gap", "aria-hidden": "true" }));
     last = group;
-    tabs.append(el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id }, word(`pane.${id}`)));
+    tabs.append(
+      el(
+        "button",
+        { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id },
+        word(`pane.${id}`),
+      ),
+    );
   }
-  const index = () => Math.max(0, PANES.findIndex((each) => each.id === state.get().pane));
-  const move = (/** @type {number} */ by) => state.set({ pane: PANES[(index() + by + PANES.length) % PANES.length].id });
+  const index = () =>
+    Math.max(
+      0,
+      PANES.findIndex((each) => each.id === state.get().pane),
+    );
+  const move = (/** @type {number} */ by) =>
+    state.set({ pane: PANES[(index() + by + PANES.length) % PANES.length].id });
 
   const stop = together(
     listen(tabs, {
@@ -41,7 +60,9 @@ export function mountTabs(tabs, root, state) {
       stopPane();
       stopPane = () => {};
       const pane = PANES[index()];
-      for (const each of /** @type {NodeListOf<HTMLElement>} */ (tabs.querySelectorAll("[role=tab]"))) {
+      for (const each of /** @type {NodeListOf<HTMLElement>} */ (
+        tabs.querySelectorAll("[role=tab]")
+      )) {
         const selected = each.dataset.pane === pane.id;
         each.setAttribute("aria-selected", String(selected));
         each.tabIndex = selected ? 0 : -1;

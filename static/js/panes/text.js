@@ -47,7 +47,10 @@ export function mountText(root, state) {
       ]);
       if (number !== request) return;
       [rows, texts, limit] = [diff.rows, [old, now], CHUNK];
-      part(root, "counts").textContent = word("text.counts", { added: diff.n_added, removed: diff.n_removed });
+      part(root, "counts").textContent = word("text.counts", {
+        added: diff.n_added,
+        removed: diff.n_removed,
+      });
       // Without a change the text itself is more use than one folded row.
       if (diff.n_added + diff.n_removed === 0 && !all.checked) rows = plain(now);
       show();
@@ -60,10 +63,24 @@ export function mountText(root, state) {
 
   function show() {
     const shown = rows.slice(0, limit);
-    body.replaceChildren(mode === "split" ? split(shown) : el("div", { class: "code-lines" }, ...shown.map((row) => unified(row))));
+    body.replaceChildren(
+      mode === "split"
+        ? split(shown)
+        : el("div", { class: "code-lines" }, ...shown.map((row) => unified(row))),
+    );
     if (rows.length > limit) {
       const onclick = () => ((limit = Infinity), show());
-      body.append(el("p", { class: "pane-note" }, el("button", { class: "button", type: "button", onclick }, word("text.more", { n: rows.length - limit }))));
+      body.append(
+        el(
+          "p",
+          { class: "pane-note" },
+          el(
+            "button",
+            { class: "button", type: "button", onclick },
+            word("text.more", { n: rows.length - limit }),
+          ),
+        ),
+      );
     }
     mark(false);
   }
@@ -71,11 +88,14 @@ export function mountText(root, state) {
   function mark(/** @type {boolean} */ scroll) {
     const { graph, before } = state.get();
     const ids = selectedIds([...(graph?.nodes ?? []), ...(before?.nodes ?? [])], state.get());
-    const [old, now] = texts ? [linesOf(texts[0], ids), linesOf(texts[1], ids)] : [new Set(), new Set()];
+    const [old, now] = texts
+      ? [linesOf(texts[0], ids), linesOf(texts[1], ids)]
+      : [new Set(), new Set()];
     let first = null;
     for (const line of body.querySelectorAll(".code-line")) {
       const { old: a, new: b } = /** @type {HTMLElement} */ (line).dataset;
-      const selected = (a !== undefined && old.has(Number(a))) || (b !== undefined && now.has(Number(b)));
+      const selected =
+        (a !== undefined && old.has(Number(a))) || (b !== undefined && now.has(Number(b)));
       line.toggleAttribute("data-selected", selected);
       if (selected) first ??= line;
     }
@@ -101,14 +121,21 @@ export function mountText(root, state) {
         const chosen = closest(event, "[data-mode]")?.dataset.mode;
         if (!chosen) return;
         mode = chosen;
-        for (const each of modes.querySelectorAll("button")) each.setAttribute("aria-pressed", String(each.dataset.mode === chosen));
+        for (const each of modes.querySelectorAll("button"))
+          each.setAttribute("aria-pressed", String(each.dataset.mode === chosen));
         show();
       },
     }),
     state.watch(["result", "base"], ({ result, base: chosen }) => {
       base.replaceChildren(
         el("option", { value: "-1" }, word("text.stage-before")),
-        ...(result?.stages ?? []).map(({ stage, name }) => el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`)),
+        ...(result?.stages ?? []).map(({ stage, name }) =>
+          el(
+            "option",
+            { value: String(stage) },
+            stage === 0 ? word("passes.imported") : `${stage} ${name}`,
+          ),
+        ),
       );
       base.value = String(chosen);
     }),
@@ -146,7 +173,9 @@ function linesOf(text, ids) {
 function idAt(text, line) {
   if (line === undefined) return undefined;
   // The last span that begins at or before the line is the innermost one.
-  return text.spans.filter(([first, n]) => first <= Number(line) && Number(line) < first + n).pop()?.[2];
+  return text.spans
+    .filter(([first, n]) => first <= Number(line) && Number(line) < first + n)
+    .pop()?.[2];
 }
 
 const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
@@ -154,7 +183,14 @@ const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
 /** @param {DiffRow} row */
 function unified([mark, old, now, text]) {
   if (mark === "…") return gap(old ?? 0, 4);
-  return line(mark, { old, new: now }, number(old), number(now), el("span", { class: "code-sign" }, mark === "-" ? "−" : mark), el("span", { class: "code-text" }, text));
+  return line(
+    mark,
+    { old, new: now },
+    number(old),
+    number(now),
+    el("span", { class: "code-sign" }, mark === "-" ? "−" : mark),
+    el("span", { class: "code-text" }, text),
+  );
 }
 
 /**
@@ -163,7 +199,12 @@ function unified([mark, old, now, text]) {
  */
 function gap(n, columns) {
   const cells = Array.from({ length: columns - 1 }, () => el("span", { class: "code-number" }));
-  return el("div", { class: "code-line", "data-gap": true }, ...cells, el("span", { class: "code-text" }, word("text.gap", { n })));
+  return el(
+    "div",
+    { class: "code-line", "data-gap": true },
+    ...cells,
+    el("span", { class: "code-text" }, word("text.gap", { n })),
+  );
 }
 
 /**
@@ -205,15 +246,17 @@ function split(rows) {
 export function pair(rows) {
   /** @type {[DiffRow | null, DiffRow | null][]} */
   const pairs = [];
-  for (let i = 0; i < rows.length; ) {
+  for (let i = 0; i < rows.length;) {
     /** @type {DiffRow[]} */
     const removed = [];
     /** @type {DiffRow[]} */
     const added = [];
     while (rows[i]?.[0] === "-") removed.push(rows[i++]);
     while (rows[i]?.[0] === "+") added.push(rows[i++]);
-    for (let k = 0; k < Math.max(removed.length, added.length); k++) pairs.push([removed[k] ?? null, added[k] ?? null]);
-    if (i < rows.length && rows[i][0] !== "-" && rows[i][0] !== "+") pairs.push([rows[i], rows[i++]]);
+    for (let k = 0; k < Math.max(removed.length, added.length); k++)
+      pairs.push([removed[k] ?? null, added[k] ?? null]);
+    if (i < rows.length && rows[i][0] !== "-" && rows[i][0] !== "+")
+      pairs.push([rows[i], rows[i++]]);
   }
   return pairs;
 }
@@ -223,9 +266,20 @@ export function pair(rows) {
  * @param {"old" | "new"} which
  */
 function side(row, which) {
-  if (!row) return el("div", { class: "code-line" }, el("span", { class: "code-number" }), el("span", { class: "code-text" }, "\u00a0"));
+  if (!row)
+    return el(
+      "div",
+      { class: "code-line" },
+      el("span", { class: "code-number" }),
+      el("span", { class: "code-text" }, "\u00a0"),
+    );
   const [mark, old, now, text] = row;
   if (mark === "…") return gap(old ?? 0, 2);
   const at = which === "old" ? old : now;
-  return line(mark, { [which]: at }, number(at), el("span", { class: "code-text" }, text || "\u00a0"));
+  return line(
+    mark,
+    { [which]: at },
+    number(at),
+    el("span", { class: "code-text" }, text || "\u00a0"),
+  );
 }

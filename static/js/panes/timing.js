@@ -12,7 +12,9 @@ import { hasWord, word } from "../words.js";
  */
 
 const LONGEST = 12;
-const SUPERSCRIPT = /** @type {Record<string, string>} */ (Object.fromEntries([..."-0123456789"].map((c, i) => [c, "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[i]])));
+const SUPERSCRIPT = /** @type {Record<string, string>} */ (
+  Object.fromEntries([..."-0123456789"].map((c, i) => [c, "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"[i]]))
+);
 
 /**
  * @param {HTMLElement} root
@@ -26,18 +28,29 @@ export function mountTiming(root, state) {
     listen(body, {
       click: (event) => {
         const data = closest(event, "button")?.dataset ?? {};
-        const kernel = state.get().result?.kernels.find((each) => String(each.kernel) === data.kernel);
+        const kernel = state
+          .get()
+          .result?.kernels.find((each) => String(each.kernel) === data.kernel);
         if (kernel) state.set(selectKernel(kernel));
         else if (data.stage !== undefined) state.set({ stage: Number(data.stage) });
       },
     }),
     state.watch(["result"], ({ result }) => {
       if (!result) return body.replaceChildren();
-      body.replaceChildren(running(result), correct(result), compiling(result), reproduce(result, state));
+      body.replaceChildren(
+        running(result),
+        correct(result),
+        compiling(result),
+        reproduce(result, state),
+      );
     }),
     state.watch(["result", "selection"], ({ result, selection }) => {
       const chosen = new Set(selectedKernels(result, selection).map((each) => String(each.kernel)));
-      for (const each of body.querySelectorAll("[data-kernel]")) each.toggleAttribute("data-selected", chosen.has(/** @type {HTMLElement} */ (each).dataset.kernel ?? ""));
+      for (const each of body.querySelectorAll("[data-kernel]"))
+        each.toggleAttribute(
+          "data-selected",
+          chosen.has(/** @type {HTMLElement} */ (each).dataset.kernel ?? ""),
+        );
     }),
   );
 }
@@ -49,7 +62,13 @@ function running(result) {
   const total = timed.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.run")));
   if (!run || run.skipped || run.median_s === null) {
-    section.append(el("p", { class: "muted" }, run?.skipped || word(result.state === "running" ? "timing.soon" : "timing.not-measured")));
+    section.append(
+      el(
+        "p",
+        { class: "muted" },
+        run?.skipped || word(result.state === "running" ? "timing.soon" : "timing.not-measured"),
+      ),
+    );
     return section;
   }
   section.append(
@@ -59,9 +78,16 @@ function running(result) {
       figure("timing.median", formatSeconds(run.median_s)),
       figure("timing.minimum", run.min_s === null ? "–" : formatSeconds(run.min_s)),
       figure("timing.kernels", formatSeconds(total)),
-      figure("timing.flops", `${(kernels.reduce((sum, each) => sum + each.flops, 0) / run.median_s / 1e9).toFixed(1)} GF/s`),
+      figure(
+        "timing.flops",
+        `${(kernels.reduce((sum, each) => sum + each.flops, 0) / run.median_s / 1e9).toFixed(1)} GF/s`,
+      ),
     ),
-    el("p", { class: "muted" }, word("timing.honest", { host: host.name, n: run.repeats, threads: run.threads })),
+    el(
+      "p",
+      { class: "muted" },
+      word("timing.honest", { host: host.name, n: run.repeats, threads: run.threads }),
+    ),
   );
   if (timed.length === 0) return section;
   const strip = el("div", { class: "strip", role: "group", "aria-label": word("timing.strip") });
@@ -74,11 +100,25 @@ function running(result) {
     button.style.setProperty("--family", `var(--family-${familyOf(kernel)})`);
     strip.append(button);
   }
-  const slowest = [...timed].sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0)).slice(0, LONGEST);
+  const slowest = [...timed]
+    .sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0))
+    .slice(0, LONGEST);
   section.append(
     strip,
     el("h3", {}, word("timing.slowest", { n: slowest.length })),
-    el("div", { class: "bars" }, ...slowest.flatMap((kernel) => [kernelButton(kernel, kernel.name), bar((kernel.median_s ?? 0) / (slowest[0].median_s || 1)), el("span", { class: "number" }, `${formatSeconds(kernel.median_s ?? 0)}  ${formatPercent((kernel.median_s ?? 0) / total)}`)])),
+    el(
+      "div",
+      { class: "bars" },
+      ...slowest.flatMap((kernel) => [
+        kernelButton(kernel, kernel.name),
+        bar((kernel.median_s ?? 0) / (slowest[0].median_s || 1)),
+        el(
+          "span",
+          { class: "number" },
+          `${formatSeconds(kernel.median_s ?? 0)}  ${formatPercent((kernel.median_s ?? 0) / total)}`,
+        ),
+      ]),
+    ),
   );
   return section;
 }
@@ -86,7 +126,11 @@ function running(result) {
 /** @param {Kernel} kernel */
 function familyOf({ native, words }) {
   if (!native) return "opaque";
-  return ["contraction", "elementwise", "reduction", "movement", "view", "scan", "control"].find((each) => words.includes(each)) ?? "contraction";
+  return (
+    ["contraction", "elementwise", "reduction", "movement", "view", "scan", "control"].find(
+      (each) => words.includes(each),
+    ) ?? "contraction"
+  );
 }
 
 /**
@@ -102,15 +146,45 @@ function kernelButton(kernel, text) {
 /** @param {Result} result */
 function correct({ check, accuracy, state }) {
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.correct")));
-  if (!check || check.skipped) section.append(el("p", { class: "muted" }, check?.skipped || word(state === "running" ? "timing.soon" : "timing.not-checked")));
+  if (!check || check.skipped)
+    section.append(
+      el(
+        "p",
+        { class: "muted" },
+        check?.skipped || word(state === "running" ? "timing.soon" : "timing.not-checked"),
+      ),
+    );
   else {
     section.append(
       el("p", { class: "muted" }, word("timing.check-words")),
       el(
         "table",
         { class: "table" },
-        el("thead", {}, el("tr", {}, ...["output", "error", "scale", "relative"].map((key, i) => el("th", { scope: "col", class: i ? "number" : "" }, word(`timing.${key}`))))),
-        el("tbody", {}, ...check.outputs.map((each) => el("tr", {}, el("td", { class: "mono wrap" }, each.name), ...[each.max_abs_error, each.scale, each.relative_error].map((value) => el("td", { class: "number" }, scientific(value)))))),
+        el(
+          "thead",
+          {},
+          el(
+            "tr",
+            {},
+            ...["output", "error", "scale", "relative"].map((key, i) =>
+              el("th", { scope: "col", class: i ? "number" : "" }, word(`timing.${key}`)),
+            ),
+          ),
+        ),
+        el(
+          "tbody",
+          {},
+          ...check.outputs.map((each) =>
+            el(
+              "tr",
+              {},
+              el("td", { class: "mono wrap" }, each.name),
+              ...[each.max_abs_error, each.scale, each.relative_error].map((value) =>
+                el("td", { class: "number" }, scientific(value)),
+              ),
+            ),
+          ),
+        ),
       ),
     );
   }
@@ -134,20 +208,33 @@ function scientific(value) {
   if (value === null) return "–";
   if (value === 0) return "0";
   const [digits, exponent] = value.toExponential(1).split("e");
-  return exponent === "+0" ? digits : `${digits}·10${[...exponent.replace("+", "")].map((c) => SUPERSCRIPT[c]).join("")}`;
+  return exponent === "+0"
+    ? digits
+    : `${digits}·10${[...exponent.replace("+", "")].map((c) => SUPERSCRIPT[c]).join("")}`;
 }
 
 /** @param {Result} result */
 function compiling({ timings, stages }) {
   const total = timings.reduce((sum, each) => sum + each.seconds, 0);
   const longest = Math.max(...timings.map((each) => each.seconds), 1e-9);
-  const passes = stages.slice(1).sort((a, b) => b.seconds - a.seconds).slice(0, LONGEST);
+  const passes = stages
+    .slice(1)
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, LONGEST);
   return el(
     "section",
     { class: "section" },
     el("h2", {}, word("timing.compile")),
     el("p", { class: "muted" }, word("timing.compile-words", { time: formatSeconds(total) })),
-    el("div", { class: "bars" }, ...timings.flatMap((each) => [el("span", {}, hasWord(`phase.${each.phase}`) ? word(`phase.${each.phase}`) : each.phase), bar(each.seconds / longest), el("span", { class: "number" }, formatSeconds(each.seconds))])),
+    el(
+      "div",
+      { class: "bars" },
+      ...timings.flatMap((each) => [
+        el("span", {}, hasWord(`phase.${each.phase}`) ? word(`phase.${each.phase}`) : each.phase),
+        bar(each.seconds / longest),
+        el("span", { class: "number" }, formatSeconds(each.seconds)),
+      ]),
+    ),
     el("h3", {}, word("timing.passes")),
     el(
       "div",
@@ -155,7 +242,14 @@ function compiling({ timings, stages }) {
       ...passes.flatMap((each) => {
         const button = el("button", { type: "button", class: "link-button mono" }, each.name);
         button.dataset.stage = String(each.stage);
-        const verify = el("span", { class: "number" }, word("timing.pass", { time: formatSeconds(each.seconds), verify: formatSeconds(each.verify_seconds) }));
+        const verify = el(
+          "span",
+          { class: "number" },
+          word("timing.pass", {
+            time: formatSeconds(each.seconds),
+            verify: formatSeconds(each.verify_seconds),
+          }),
+        );
         return [button, bar(each.seconds / (passes[0].seconds || 1)), verify];
       }),
     ),
@@ -169,7 +263,9 @@ function compiling({ timings, stages }) {
 function reproduce(result, state) {
   const { parts } = state.get();
   const { model, versions, host } = result;
-  const versionsText = Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(", ");
+  const versionsText = Object.entries(versions)
+    .map(([name, version]) => `${name} ${version}`)
+    .join(", ");
   return el(
     "section",
     { class: "section" },
@@ -179,13 +275,23 @@ function reproduce(result, state) {
       "dl",
       { class: "facts" },
       el("dt", {}, word("timing.model")),
-      el("dd", {}, `${model.name}, ${formatBytes(model.bytes)}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("timing.parameters", { n: formatCount(model.n_parameters) })}`),
+      el(
+        "dd",
+        {},
+        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("timing.parameters", { n: formatCount(model.n_parameters) })}`,
+      ),
       el("dt", {}, word("timing.host")),
       el("dd", {}, `${host.name}, ${host.triple}`),
       el("dt", {}, word("timing.versions")),
       el("dd", {}, versionsText),
       el("dt", {}, word("timing.download")),
-      el("dd", { class: "journey-nodes" }, ...["graph", "loops", "llvm", "asm"].map((what) => el("a", { href: parts?.downloadAddress(what), download: "" }, word(`download.${what}`)))),
+      el(
+        "dd",
+        { class: "journey-nodes" },
+        ...["graph", "loops", "llvm", "asm"].map((what) =>
+          el("a", { href: parts?.downloadAddress(what), download: "" }, word(`download.${what}`)),
+        ),
+      ),
     ),
   );
 }

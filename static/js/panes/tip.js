@@ -10,13 +10,23 @@ export function fillTip(tip, { label, sub, status, node, ids }) {
   const lines = [];
   if (node) {
     lines.push(el("span", { class: "mono" }, `${node.id}: ${node.types[0] ?? sub}`));
-    if (node.origins.length) lines.push(el("br"), el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })));
+    if (node.origins.length)
+      lines.push(
+        el("br"),
+        el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })),
+      );
   } else lines.push(el("span", {}, word("tip.group", { n: ids.length })));
-  if (status !== "same") lines.push(el("br"), el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)));
+  if (status !== "same")
+    lines.push(
+      el("br"),
+      el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
+    );
   tip.replaceChildren(el("strong", {}, label), ...lines);
 }
 
 /** @param {string[]} names */
 function shorten(names) {
-  return names.length > 4 ? `${names.slice(0, 3).join(", ")}, … ${word("n-more", { n: names.length - 3 })}` : names.join(", ");
+  return names.length > 4
+    ? `${names.slice(0, 3).join(", ")}, … ${word("n-more", { n: names.length - 3 })}`
+    : names.join(", ");
 }

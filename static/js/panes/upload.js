@@ -16,7 +16,9 @@ import { word } from "../words.js";
  */
 export function named(problem, id, name) {
   const { where } = problem;
-  return where && name && where.source.startsWith(id) ? { ...problem, where: { ...where, source: name } } : problem;
+  return where && name && where.source.startsWith(id)
+    ? { ...problem, where: { ...where, source: name } }
+    : problem;
 }
 
 /**
@@ -40,12 +42,24 @@ export function mountUpload(root, state) {
     sending = new AbortController();
     const limit = state.get().about?.limits.upload_limit_bytes ?? 64 * 2 ** 20;
     if (file.size > limit) {
-      const message = word("upload.too-large", { size: formatBytes(file.size), limit: formatBytes(limit) });
-      return state.set({ problem: { code: "E-UPLOAD-SIZE", message, hint: word("upload.too-large-hint") } });
+      const message = word("upload.too-large", {
+        size: formatBytes(file.size),
+        limit: formatBytes(limit),
+      });
+      return state.set({
+        problem: { code: "E-UPLOAD-SIZE", message, hint: word("upload.too-large-hint") },
+      });
     }
     const { signal } = sending;
     const progress = (/** @type {number} */ share) =>
-      state.set({ progress: { ...IDLE, state: "uploading", share, words: word("upload.sending", { name: file.name, share: formatPercent(share) }) } });
+      state.set({
+        progress: {
+          ...IDLE,
+          state: "uploading",
+          share,
+          words: word("upload.sending", { name: file.name, share: formatPercent(share) }),
+        },
+      });
     state.set({ problem: null, inspected: null, model: "", upload: null, shapes: {} });
     progress(0);
     try {
@@ -63,7 +77,12 @@ export function mountUpload(root, state) {
       const job = await api.submit({ kind: "inspect", model: { upload: id } });
       looking = follow(job.id, async (event, data) => {
         if (state.get().model !== `upload:${id}`) return;
-        if (event === "failed") state.set({ problem: named(data.error, id, state.get().upload?.name), model: "", upload: null });
+        if (event === "failed")
+          state.set({
+            problem: named(data.error, id, state.get().upload?.name),
+            model: "",
+            upload: null,
+          });
         if (event === "finished") state.set({ inspected: await createParts(job.id).result() });
       });
     } catch (problem) {
@@ -96,8 +115,17 @@ export function mountUpload(root, state) {
       const id = model.slice("upload:".length);
       void inspect(id);
       if (known?.id !== id) {
-        api.uploaded(id).then((found) => state.set({ upload: found }), () =>
-          state.set({ model: "", problem: { code: "E-UPLOAD-GONE", message: word("upload.gone"), hint: word("upload.gone-hint") } }),
+        api.uploaded(id).then(
+          (found) => state.set({ upload: found }),
+          () =>
+            state.set({
+              model: "",
+              problem: {
+                code: "E-UPLOAD-GONE",
+                message: word("upload.gone"),
+                hint: word("upload.gone-hint"),
+              },
+            }),
         );
       }
     }),
@@ -106,11 +134,17 @@ export function mountUpload(root, state) {
       drop.toggleAttribute("data-chosen", chosen);
       name.textContent = chosen ? known.name : nameAtFirst;
       if (!chosen) says.textContent = saysAtFirst;
-      else if (!inspected) says.textContent = word("upload.looking", { size: formatBytes(known.bytes) });
+      else if (!inspected)
+        says.textContent = word("upload.looking", { size: formatBytes(known.bytes) });
       else {
         const { n_nodes, n_parameters, producer } = inspected.model;
-        const facts = { size: formatBytes(known.bytes), nodes: formatCount(n_nodes), parameters: formatCount(n_parameters) };
-        says.textContent = word("upload.facts", facts) + (producer ? word("upload.producer", { producer }) : "");
+        const facts = {
+          size: formatBytes(known.bytes),
+          nodes: formatCount(n_nodes),
+          parameters: formatCount(n_parameters),
+        };
+        says.textContent =
+          word("upload.facts", facts) + (producer ? word("upload.producer", { producer }) : "");
       }
     }),
   );

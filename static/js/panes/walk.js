@@ -33,7 +33,12 @@ export function mountWalk(root, state, workerUrl) {
     if (result) state.set({ stage: last ? result.stages.length - 1 : 0 });
   };
   return {
-    stop: together(graph.stop, tabs.stop, mountPassList(part(root, "passes"), state), mountSplit(split, part(root, "walk"))),
+    stop: together(
+      graph.stop,
+      tabs.stop,
+      mountPassList(part(root, "passes"), state),
+      mountSplit(split, part(root, "walk")),
+    ),
     actions: {
       ...graph.actions,
       ...tabs.actions,
@@ -94,7 +99,9 @@ export function mountWait(root, state) {
   return together(
     listen(part(root, "back"), { click: () => state.set({ screen: "start" }) }),
     state.watch(["progress", "problem"], (page) => {
-      part(root, "title").textContent = page.problem ? word("wait.failed") : page.progress.words || word("progress.restoring");
+      part(root, "title").textContent = page.problem
+        ? word("wait.failed")
+        : page.progress.words || word("progress.restoring");
       part(root, "track").hidden = page.problem !== null;
       showProgress(root, page.progress);
       showProblem(problem, page.problem);

@@ -3,7 +3,22 @@ import test from "node:test";
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { fit, reveal, toDrawing, toScreen, zoomAt } from "../../../static/js/graph/camera.js";
 import { readLayout } from "../../../static/js/graph/dot_layout.js";
-import { boxOfKeys, buildScene, nodeAt, placeUnion, shortType, statesOfNodes, walk } from "../../../static/js/graph/scene.js";
+import {
+  firstLook,
+  lookAtNodes,
+  markedNodes,
+  seesAny,
+  wholeLook,
+} from "../../../static/js/graph/looks.js";
+import {
+  boxOfKeys,
+  buildScene,
+  nodeAt,
+  placeUnion,
+  shortType,
+  statesOfNodes,
+  walk,
+} from "../../../static/js/graph/scene.js";
 import { searchNodes } from "../../../static/js/graph/search.js";
 
 /**
@@ -12,28 +27,81 @@ import { searchNodes } from "../../../static/js/graph/search.js";
  * @returns {import("../../../static/js/wire.js").GraphNode}
  */
 function node(id, rest = {}) {
-  return { id, kind: "node", name: id, op: "relu", family: "elementwise", outputs: [id], types: ["f32[1,64]"], inputs: [], attrs: {}, origins: [id], mark: "", regions: {}, ...rest };
+  return {
+    id,
+    kind: "node",
+    name: id,
+    op: "relu",
+    family: "elementwise",
+    outputs: [id],
+    types: ["f32[1,64]"],
+    inputs: [],
+    attrs: {},
+    origins: [id],
+    mark: "",
+    regions: {},
+    ...rest,
+  };
 }
 const input = node("x", { kind: "input", op: "input", family: "input", origins: [] });
-const result = node("→y", { kind: "result", name: "y", op: "result", family: "result", origins: [], types: [] });
+const result = node("→y", {
+  kind: "result",
+  name: "y",
+  op: "result",
+  family: "result",
+  origins: [],
+  types: [],
+});
 
 // x -> a -> b -> y becomes x -> b' -> y: a goes into b; c is new beside it.
 /** @type {import("../../../static/js/wire.js").StageGraph} */
 const before = {
-  stage: 0, graph_stage: 0, name: "imported", constants: [], removed: [], removed_constants: [],
+  stage: 0,
+  graph_stage: 0,
+  name: "imported",
+  constants: [],
+  removed: [],
+  removed_constants: [],
   nodes: [input, node("a"), node("b"), result],
-  edges: [["x", "a", 0, "x"], ["a", "b", 0, "a"], ["b", "→y", 0, "b"]],
+  edges: [
+    ["x", "a", 0, "x"],
+    ["a", "b", 0, "a"],
+    ["b", "→y", 0, "b"],
+  ],
 };
 /** @type {import("../../../static/js/wire.js").StageGraph} */
 const after = {
-  stage: 1, graph_stage: 1, name: "fuse", constants: [], removed: ["a"], removed_constants: [],
-  nodes: [input, node("b", { op: "fusion", origins: ["a", "b"], mark: "changed" }), node("c", { mark: "added" }), result],
-  edges: [["x", "b", 0, "x"], ["x", "c", 0, "x"], ["b", "→y", 0, "b"]],
+  stage: 1,
+  graph_stage: 1,
+  name: "fuse",
+  constants: [],
+  removed: ["a"],
+  removed_constants: [],
+  nodes: [
+    input,
+    node("b", { op: "fusion", origins: ["a", "b"], mark: "changed" }),
+    node("c", { mark: "added" }),
+    result,
+  ],
+  edges: [
+    ["x", "b", 0, "x"],
+    ["x", "c", 0, "x"],
+    ["b", "→y", 0, "b"],
+  ],
 };
 const union = {
   dot: "digraph { node [shape=box, fixedsize=true, width=1, height=0.5]; n0->n1; n1->n2; n2->n3; n0->n2; n0->n4; n4 }",
-  n_nodes: 5, n_drawn: 5, collapsed: false, groups: [],
-  nodes: ["x", "a", "b", "→y", "c"].map((id, i) => ({ key: `n${i}`, id, stages: /** @type {[number, number][]} */ ([[0, 2]]), width: 72, height: 36 })),
+  n_nodes: 5,
+  n_drawn: 5,
+  collapsed: false,
+  groups: [],
+  nodes: ["x", "a", "b", "→y", "c"].map((id, i) => ({
+    key: `n${i}`,
+    id,
+    stages: /** @type {[number, number][]} */ ([[0, 2]]),
+    width: 72,
+    height: 36,
+  })),
 };
 const graphviz = await Graphviz.load();
 const layout = readLayout(graphviz.layout(union.dot, /** @type {any} */ ("json0"), "dot"));
@@ -41,12 +109,23 @@ const places = placeUnion(union, layout);
 const diff = buildScene(places, before, after, "diff", true);
 
 /** @param {import("../../../static/js/graph/scene.js").Scene} scene */
-const shown = (scene) => Object.fromEntries(scene.nodes.filter((each) => each.shown).map((each) => [each.id, each.status]));
+const shown = (scene) =>
+  Object.fromEntries(
+    scene.nodes.filter((each) => each.shown).map((each) => [each.id, each.status]),
+  );
 /** @param {import("../../../static/js/graph/scene.js").Scene} scene */
-const edges = (scene) => Object.fromEntries(scene.edges.filter((each) => each.shown).map((each) => [`${each.from}-${each.to}`, each.status]));
+const edges = (scene) =>
+  Object.fromEntries(
+    scene.edges
+      .filter((each) => each.shown)
+      .map((each) => [`${each.from}-${each.to}`, each.status]),
+  );
 
 test("Graphviz's places are turned to y downwards, in points, inside the drawing", () => {
-  const [x, a] = [layout.nodes.find((n) => n.key === "n0"), layout.nodes.find((n) => n.key === "n1")];
+  const [x, a] = [
+    layout.nodes.find((n) => n.key === "n0"),
+    layout.nodes.find((n) => n.key === "n1"),
+  ];
   assert.ok(x && a);
   assert.ok(x.y < a.y, "an input is above what reads it");
   assert.deepEqual([x.w, x.h], [72, 36]);
@@ -64,14 +143,40 @@ test("an edge runs from its tail to its arrow's point", () => {
 });
 
 test("changes show kept, added, changed and removed nodes together", () => {
-  assert.deepEqual(shown(diff), { x: "same", a: "removed", b: "changed", "→y": "same", c: "added" });
-  assert.deepEqual(edges(diff), { "n0-n1": "removed", "n1-n2": "removed", "n2-n3": "same", "n0-n2": "added", "n0-n4": "added" });
+  assert.deepEqual(shown(diff), {
+    x: "same",
+    a: "removed",
+    b: "changed",
+    "→y": "same",
+    c: "added",
+  });
+  assert.deepEqual(edges(diff), {
+    "n0-n1": "removed",
+    "n1-n2": "removed",
+    "n2-n3": "same",
+    "n0-n2": "added",
+    "n0-n4": "added",
+  });
 });
 
 test("before shows what the pass will take, after what it left", () => {
-  assert.deepEqual(shown(buildScene(places, before, after, "before", true)), { x: "same", a: "removed", b: "changed", "→y": "same" });
-  assert.deepEqual(edges(buildScene(places, before, after, "before", true)), { "n0-n1": "removed", "n1-n2": "removed", "n2-n3": "same" });
-  assert.deepEqual(shown(buildScene(places, before, after, "after", true)), { x: "same", b: "changed", "→y": "same", c: "added" });
+  assert.deepEqual(shown(buildScene(places, before, after, "before", true)), {
+    x: "same",
+    a: "removed",
+    b: "changed",
+    "→y": "same",
+  });
+  assert.deepEqual(edges(buildScene(places, before, after, "before", true)), {
+    "n0-n1": "removed",
+    "n1-n2": "removed",
+    "n2-n3": "same",
+  });
+  assert.deepEqual(shown(buildScene(places, before, after, "after", true)), {
+    x: "same",
+    b: "changed",
+    "→y": "same",
+    c: "added",
+  });
 });
 
 test("before, a changed node is still what it was", () => {
@@ -80,7 +185,11 @@ test("before, a changed node is still what it was", () => {
 });
 
 test("a survivor has the same place in every view and stage", () => {
-  const scenes = [diff, buildScene(places, before, after, "before", true), buildScene(places, null, before, "diff", true)];
+  const scenes = [
+    diff,
+    buildScene(places, before, after, "before", true),
+    buildScene(places, null, before, "diff", true),
+  ];
   for (const each of diff.nodes) {
     for (const scene of scenes) {
       const other = scene.byKey.get(each.key);
@@ -90,29 +199,57 @@ test("a survivor has the same place in every view and stage", () => {
 });
 
 test("a pass that changed nothing, and the import, show no marks", () => {
-  for (const scene of [buildScene(places, after, after, "diff", false), buildScene(places, null, after, "diff", true)]) {
+  for (const scene of [
+    buildScene(places, after, after, "diff", false),
+    buildScene(places, null, after, "diff", true),
+  ]) {
     assert.deepEqual(shown(scene), { x: "same", b: "same", "→y": "same", c: "same" });
     assert.ok(Object.values(edges(scene)).every((status) => status === "same"));
   }
 });
 
 test("a fusion is labelled with the operators inside", () => {
-  const body = { nodes: [node("p", { kind: "input" }), node("q", { op: "conv" }), node("r", { op: "relu" })], edges: [], constants: [] };
+  const body = {
+    nodes: [node("p", { kind: "input" }), node("q", { op: "conv" }), node("r", { op: "relu" })],
+    edges: [],
+    constants: [],
+  };
   const fused = { ...after, nodes: [node("b", { op: "fusion", regions: { body } })] };
-  assert.equal(buildScene(places, null, fused, "after", true).byKey.get("n2")?.label, "conv + relu");
+  assert.equal(
+    buildScene(places, null, fused, "after", true).byKey.get("n2")?.label,
+    "conv + relu",
+  );
 });
 
 test("a closed group stands for its members: shown while one is there, marked by what became of them", () => {
   const grouped = placeUnion(
-    { ...union, nodes: union.nodes.filter((n) => !["a", "b"].includes(n.id)), groups: [{ key: "n1", label: "2 nodes", members: ["a", "b"], width: 72, height: 36 }] },
+    {
+      ...union,
+      nodes: union.nodes.filter((n) => !["a", "b"].includes(n.id)),
+      groups: [{ key: "n1", label: "2 nodes", members: ["a", "b"], width: 72, height: 36 }],
+    },
     layout,
   );
   const scene = buildScene(grouped, before, after, "diff", true);
   assert.deepEqual(scene.byKey.get("n1")?.ids, ["a", "b"]);
   assert.equal(scene.byKey.get("n1")?.status, "changed");
   assert.equal(scene.byKey.get("n1")?.sub, "relu, fusion");
-  assert.equal(buildScene(grouped, before, { ...after, nodes: [input], removed: ["a", "b", "→y"], edges: [] }, "diff", true).byKey.get("n1")?.status, "removed");
-  assert.equal(buildScene(grouped, null, { ...after, nodes: [input], edges: [] }, "after", true).byKey.get("n1")?.shown, false);
+  assert.equal(
+    buildScene(
+      grouped,
+      before,
+      { ...after, nodes: [input], removed: ["a", "b", "→y"], edges: [] },
+      "diff",
+      true,
+    ).byKey.get("n1")?.status,
+    "removed",
+  );
+  assert.equal(
+    buildScene(grouped, null, { ...after, nodes: [input], edges: [] }, "after", true).byKey.get(
+      "n1",
+    )?.shown,
+    false,
+  );
 });
 
 test("arrow keys follow the edges that are shown, and start at the top", () => {
@@ -154,7 +291,8 @@ test("the box around nodes holds them", () => {
 });
 
 const size = { width: 800, height: 600 };
-const close = (/** @type {{x: number, y: number}} */ p, /** @type {{x: number, y: number}} */ q) => assert.ok(Math.hypot(p.x - q.x, p.y - q.y) < 1e-6);
+const close = (/** @type {{x: number, y: number}} */ p, /** @type {{x: number, y: number}} */ q) =>
+  assert.ok(Math.hypot(p.x - q.x, p.y - q.y) < 1e-6);
 
 test("screen and drawing are each other's inverse", () => {
   const camera = { x: 40, y: -7, zoom: 0.3 };
@@ -186,6 +324,54 @@ test("revealing moves the least: nothing for what is in view, to the edge for wh
 });
 
 test("a type is drawn short: dims, blocks, and elements other than f32", () => {
-  const types = ["f32[1,64,55,55]", "f32[1,16,55,55]{c16,halo=1x1}", "i64[3]", "f32[]", "bool[N,2*H]", "seq(f32[2])"];
-  assert.deepEqual(types.map(shortType), ["1×64×55×55", "1×16×55×55 c16", "i64 3", "scalar", "bool N×2*H", "seq(f32[2])"]);
+  const types = [
+    "f32[1,64,55,55]",
+    "f32[1,16,55,55]{c16,halo=1x1}",
+    "i64[3]",
+    "f32[]",
+    "bool[N,2*H]",
+    "seq(f32[2])",
+  ];
+  assert.deepEqual(types.map(shortType), [
+    "1×64×55×55",
+    "1×16×55×55 c16",
+    "i64 3",
+    "scalar",
+    "bool N×2*H",
+    "seq(f32[2])",
+  ]);
+});
+
+const tall = { ...diff, width: 200, height: 9000 };
+
+test("a first look shows the whole when it can be read, else where something happened", () => {
+  assert.deepEqual(firstLook(diff, size, new Set()), wholeLook(diff, size));
+  const far = { ...tall, byKey: new Map(tall.byKey) };
+  const node = { .../** @type {any} */ (diff.byKey.get("n1")), y: 5000 };
+  far.byKey.set("n1", node);
+  const look = firstLook(far, size, new Set(["n1"]));
+  assert.ok(look.zoom > 0.8 && seesAny(far, look, size, ["n1"]));
+});
+
+test("a first look leaves no more empty above and below than need be", () => {
+  const look = firstLook(tall, size, new Set());
+  assert.ok(look.y - size.height / 2 / look.zoom >= -60);
+});
+
+test("what is in view is not moved, what is not comes into view", () => {
+  const look = wholeLook(diff, size);
+  assert.deepEqual(lookAtNodes(diff, look, size, ["n0"]), look);
+  const away = { x: 5000, y: 5000, zoom: 1 };
+  assert.equal(seesAny(diff, away, size, ["n0"]), false);
+  assert.equal(seesAny(diff, lookAtNodes(diff, away, size, ["n0"]), size, ["n0"]), true);
+  assert.deepEqual(lookAtNodes(diff, away, size, ["nobody"]), away);
+});
+
+test("changes are visited from the top down", () => {
+  const ys = markedNodes(diff).map((each) => each.y);
+  assert.deepEqual(
+    ys,
+    [...ys].sort((a, b) => a - b),
+  );
+  assert.equal(ys.length, 3);
 });

@@ -1,0 +1,117 @@
+// Which camera to take: for a first look, for a few nodes, for what changed. Pure; in drawing units.
+import { fit, reveal, toScreen } from "./camera.js";
+import { boxOfKeys } from "./scene.js";
+
+/**
+ * @typedef {import("./camera.js").Camera} Camera
+ * @typedef {import("./camera.js").Size} Size
+ * @typedef {import("./scene.js").Scene} Scene
+ * @typedef {import("./scene.js").SceneNode} SceneNode
+ */
+
+/** The zoom at which a first look can still be read. */
+const READABLE_ZOOM = 0.9;
+/** Below this, a single node would not be found by its text. */
+const NAMED_ZOOM = 0.8;
+const BORDER = 36;
+
+/**
+ * The nodes that the pass changed, from the top down.
+ * @param {Scene} scene
+ * @returns {SceneNode[]}
+ */
+export function markedNodes(scene) {
+  return scene.nodes
+    .filter((node) => node.shown && node.status !== "same")
+    .sort((a, b) => a.y - b.y || a.x - b.x);
+}
+
+/** @param {Scene} scene */
+function wholeOf(scene) {
+  return { x: scene.width / 2, y: scene.height / 2, w: scene.width, h: scene.height };
+}
+
+/**
+ * Everything.
+ * @param {Scene} scene
+ * @param {Size} size
+ * @returns {Camera}
+ */
+export function wholeLook(scene, size) {
+  return fit(wholeOf(scene), size);
+}
+
+/**
+ * Whole, when that can be read; else at these nodes, at what changed, or from the top.
+ * @param {Scene} scene
+ * @param {Size} size
+ * @param {Set<string>} keys
+ * @returns {Camera}
+ */
+export function firstLook(scene, size, keys) {
+  const whole = wholeLook(scene, size);
+  if (whole.zoom >= READABLE_ZOOM || scene.nodes.length === 0) return whole;
+  const wanted = keys.size
+    ? keys
+    : markedNodes(scene)
+        .slice(0, 1)
+        .map((node) => node.key);
+  const top = scene.nodes
+    .filter((node) => node.shown)
+    .reduce((a, b) => (b.y < a.y ? b : a), scene.nodes[0]);
+  const aim = boxOfKeys(scene, wanted) ?? { x: top.x, y: 0 };
+  // No emptier than need be above, below and beside.
+  const zoom = READABLE_ZOOM;
+  const half = size.height / 2 / zoom - BORDER;
+  const y =
+    scene.height < 2 * half
+      ? scene.height / 2
+      : Math.min(Math.max(aim.y, half), scene.height - half);
+  const x = scene.width * zoom < size.width - 2 * BORDER ? scene.width / 2 : aim.x;
+  return { x, y, zoom };
+}
+
+/**
+ * Whether the middle of any of these nodes is in view.
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Size} size
+ * @param {Iterable<string>} keys
+ */
+export function seesAny(scene, camera, size, keys) {
+  for (const key of keys) {
+    const node = scene.byKey.get(key);
+    if (!node) continue;
+    const at = toScreen(camera, size, node);
+    if (at.x > 0 && at.y > 0 && at.x < size.width && at.y < size.height) return true;
+  }
+  return false;
+}
+
+/**
+ * The least move that brings nodes into view.
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Size} size
+ * @param {Iterable<string>} keys
+ * @returns {Camera}
+ */
+export function lookAtNodes(scene, camera, size, keys) {
+  const box = boxOfKeys(scene, keys);
+  if (!box) return camera;
+  const zoom = Math.max(camera.zoom, Math.min(NAMED_ZOOM, fit(box, size).zoom));
+  return reveal({ ...camera, zoom }, size, box);
+}
+
+/**
+ * Nodes in the middle; null when there are none.
+ * @param {Scene} scene
+ * @param {Size} size
+ * @param {Iterable<string>} keys
+ * @returns {Camera | null}
+ */
+export function centeredLook(scene, size, keys) {
+  const box = boxOfKeys(scene, keys);
+  if (!box) return null;
+  return { x: box.x, y: box.y, zoom: Math.min(1, Math.max(fit(box, size).zoom, READABLE_ZOOM)) };
+}
