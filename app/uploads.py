@@ -12,6 +12,7 @@ import os
 import re
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +22,7 @@ from compiler.errors import CompileError
 _ID = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES = 256 * 1024
 _NAME_LIMIT = 200
+_GRACE_S = 3600.0
 
 
 class Stream(Protocol):
@@ -90,7 +92,14 @@ class UploadStore:
         return content
 
     def prune(self, keep: str = "") -> None:
-        """Remove the uploads that were not used for longest, until the rest fits."""
+        """Remove the uploads that were not used for longest, until the rest fits.
+
+        Uploads that a dead server has left unfinished go as well.
+        """
+        for path in self.folder.glob("incoming-*"):
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > self.limit_s + _GRACE_S:
+                    path.unlink()
         contents = []
         for path in self.folder.glob("*.onnx"):
             try:

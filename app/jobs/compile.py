@@ -16,6 +16,7 @@ from app.jobs.models import (
     Model,
     read_model,
     shape_rows,
+    shapes_that_fit,
     try_random_inputs,
 )
 from app.jobs.parts import Parts
@@ -23,7 +24,6 @@ from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say
 from app.wire import programs
 from compiler.passes import parse_pipeline
-from compiler.runtime.inputs import assumed_shapes
 from compiler.runtime.program import Program
 from compiler.targets.target import host
 from compiler.trace import Event
@@ -88,7 +88,7 @@ class _Job:
         self.summary["inputs"] = programs.typed(graph.inputs)
         self.summary["outputs"] = programs.typed(graph.outputs)
         self.recorder.imported(graph, seconds)
-        assumed = assumed_shapes(graph, given)
+        assumed = shapes_that_fit(graph, given)
         self.summary["shapes"] = shape_rows(graph, given, assumed)
         return model, {**assumed, **{k: tuple(v) for k, v in given.items()}}
 

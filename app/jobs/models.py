@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,9 @@ from app.wire import graphs
 from compiler.errors import CompileError
 from compiler.frontend.random_weights import random_weights
 from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
 from compiler.ir.types import TensorType
-from compiler.runtime.inputs import random_inputs
+from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,9 @@ def _keep(path: Path, data: bytes) -> bool:
     try:
         partial.write_bytes(data)
         os.replace(partial, path)
+        for old in path.parent.glob(f"{path.stem.rpartition('-')[0]}-*.onnx"):
+            if old != path:  # drawn in another way, by another version
+                old.unlink(missing_ok=True)
     except OSError:  # a full disk, or a model above the limit on what a job may write
         partial.unlink(missing_ok=True)
         return False
@@ -91,6 +96,51 @@ def _facts(graph: Graph, name: str, source: str, model_id: str, path: Path) -> d
         "constant_bytes": sum(map(graphs.constant_bytes, constants)),
         "operators": graphs.counts(n.op for n in graph.nodes),
     }
+
+
+# Sides of pictures that models are commonly built for: height and width.
+_SIDES = ((48, 192), (32, 128), (64, 256), (256, 256), (299, 299), (32, 32), (28, 28))
+
+
+def shapes_that_fit(graph: Graph, given: Mapping[str, Sequence[int]]) -> Shapes:
+    """Shapes for the inputs that leave dimensions open: the first guess that the model accepts.
+
+    Pictures of other sizes are tried where the usual ones do not fit.
+    Errors: what is wrong with the given shapes, or else with the first guess, which is named.
+    """
+    first = assumed_shapes(graph, given)
+    if not first:
+        return first
+    try:
+        specialize(graph, {**given, **first})
+        return first
+    except CompileError as e:
+        problem = e
+    for height, width in _SIDES:
+        guess = {name: _resized(graph, name, dims, height, width) for name, dims in first.items()}
+        with suppress(CompileError):
+            specialize(graph, {**given, **guess})
+            return guess
+    tried = ", ".join(f"{name}={'x'.join(map(str, dims))}" for name, dims in first.items())
+    note = f"sizes that the model leaves open were assumed: {tried}"
+    raise CompileError(
+        problem.code,
+        problem.message,
+        where=problem.where,
+        notes=[*problem.notes, note],
+        hint="give the shapes of the inputs yourself",
+    )
+
+
+def _resized(
+    graph: Graph, name: str, dims: tuple[int, ...], height: int, width: int
+) -> tuple[int, ...]:
+    """A picture's shape with other sides, as far as the model leaves them open."""
+    t = next(v.type for v in graph.inputs if v.name == name)
+    if len(dims) != 4 or not isinstance(t, TensorType):
+        return dims
+    sides = (dims[0], dims[1], height, width)
+    return tuple(d if isinstance(d, int) else size for d, size in zip(t.dims, sides, strict=True))
 
 
 def shape_rows(

@@ -283,6 +283,27 @@ def test_open_sizes_are_assumed_unless_they_are_given(shared):
     assert "--shape x=2,3,5,7" in given["reproduce"]
 
 
+def test_other_sizes_are_assumed_where_the_usual_ones_do_not_fit(shared):
+    """A reader of text lines: pictures must be 48 high."""
+    strip = numpy_helper.from_array(np.array([1, 3, 48, -1]), "strip")
+    nodes = [helper.make_node("Reshape", ["x", "strip"], ["y"], "r")]
+    inputs = [f32("x", ["N", 3, "H", "W"])]
+    model = uploaded(shared, model_of(nodes, inputs, [f32("y", None)], [strip]))
+    assert compiled(shared, model)["shapes"]["x"] == {"dims": [1, 3, 48, 192], "assumed": True}
+
+
+def test_sizes_that_cannot_be_guessed_are_asked_for(shared):
+    odd = numpy_helper.from_array(np.array([1, 3, 17, 19]), "odd")
+    nodes = [helper.make_node("Reshape", ["x", "odd"], ["y"], "r")]
+    inputs = [f32("x", ["N", 3, "H", "W"])]
+    model = uploaded(shared, model_of(nodes, inputs, [f32("y", None)], [odd]))
+    error = compiled(shared, model, "failed")["error"]
+    assert "x=1x3x224x224" in error["notes"][-1]
+    assert "give the shapes" in error["hint"]
+    given = compiled(shared, model, shapes={"x": [1, 3, 17, 19]})
+    assert given["complete"]
+
+
 def test_a_wrong_shape_is_the_users_error_and_the_graph_is_shown(shared):
     result = compiled(shared, {"sample": "digits_mlp"}, "failed", shapes={"image": [1, 2, 3]})
     assert result["error"]["code"] == "E-INPUT-SHAPE"

@@ -162,6 +162,16 @@ def test_old_uploads_make_room_for_new_ones(make_app):
     assert states == [404, 404, 200]
 
 
+def test_what_a_dead_server_left_unfinished_goes(client):
+    post(client, b"some bytes")
+    folder = client.application.extensions["uploads"].folder
+    (folder / "incoming-old").write_bytes(b"half")
+    os.utime(folder / "incoming-old", (1000, 1000))
+    (folder / "incoming-now").write_bytes(b"half")
+    post(client, b"more bytes")
+    assert [n for n in kept_files(client) if n.startswith("incoming")] == ["incoming-now"]
+
+
 def malformed() -> list[bytes]:
     """Twenty files that are no models: noise, and a small message broken in several ways."""
     rng = np.random.default_rng(7)

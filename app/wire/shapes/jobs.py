@@ -1,0 +1,226 @@
+"""Jobs, and the summary of their results."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from app.wire.shapes.facts import Host, Problem, Version
+
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+
+class ModelChoice(TypedDict, total=False):
+    """Which model: exactly one of the two."""
+
+    sample: str
+    upload: str
+
+
+class JobOptions(TypedDict, total=False):
+    """What a job does besides compiling."""
+
+    target: str
+    precision: str
+    threads: int
+    measure: bool
+    check: bool
+    accuracy: bool
+    seed: int
+
+
+class JobRequest(TypedDict):
+    """What a new job is to do; `pipeline` is a preset's name or a pipeline's text."""
+
+    kind: Literal["compile", "inspect"]
+    model: ModelChoice
+    pipeline: NotRequired[str]
+    shapes: NotRequired[dict[str, list[int]]]
+    options: NotRequired[JobOptions]
+
+
+class Job(TypedDict):
+    """Where a job stands."""
+
+    version: Version
+    id: str
+    kind: str
+    state: JobState
+    position: int
+    phase: str
+    n_stages: int
+    last_event: int
+    created: float
+    seconds: float
+    error: Problem | None
+    request: JobRequest
+    model_name: str
+
+
+class OperatorCount(TypedDict):
+    """How many nodes of an operator."""
+
+    op: str
+    count: int
+
+
+class Model(TypedDict):
+    """Facts about a model as it was read."""
+
+    name: str
+    source: Literal["sample", "upload"]
+    id: str
+    bytes: int
+    n_nodes: int
+    n_constants: int
+    n_parameters: int
+    constant_bytes: int
+    operators: list[OperatorCount]
+
+
+class TypedName(TypedDict):
+    """A value's name and type as text."""
+
+    name: str
+    type: str
+
+
+class Shape(TypedDict):
+    """The shape an input is compiled for; `assumed` when neither model nor user gave it."""
+
+    dims: list[int | str]
+    assumed: bool
+
+
+class Timing(TypedDict):
+    """How long a phase took."""
+
+    phase: str
+    seconds: float
+
+
+class Stage(TypedDict):
+    """The graph after a pass; stage 0 is the graph as it was read."""
+
+    stage: int
+    name: str
+    words: str
+    changed: bool
+    graph_stage: int
+    seconds: float
+    verify_seconds: float
+    n_nodes: int
+    n_constants: int
+    constant_bytes: int
+    n_applied: int
+    n_declined: int
+
+
+class Kernel(TypedDict):
+    """A launch of the program; four figures are null when it was not measured.
+
+    `words`: the family of a native kernel, or why a fallback is one. `text_kernel` is the first
+    kernel that runs the same function; their texts are the same.
+    """
+
+    kernel: int
+    name: str
+    node: str
+    origins: list[str]
+    native: bool
+    words: str
+    function: str
+    flops: int
+    bytes_read: int
+    bytes_written: int
+    median_s: float | None
+    min_s: float | None
+    gflops: float | None
+    gbytes_per_s: float | None
+    parts: list[str]
+    text_kernel: int
+
+
+class Buffer(TypedDict):
+    """Memory alive in [start, end) launch steps."""
+
+    buffer: int
+    name: str
+    start: int
+    end: int
+    offset: int
+    size: int
+    values: list[str]
+
+
+class Memory(TypedDict):
+    """The plan of the arena. Units: bytes."""
+
+    peak_bytes: int
+    lower_bound_bytes: int
+    n_steps: int
+    buffers: list[Buffer]
+
+
+class Run(TypedDict):
+    """Whole runs on random inputs, timed; `skipped` says why there are none."""
+
+    median_s: float | None
+    min_s: float | None
+    repeats: int
+    threads: int
+    seed: int
+    skipped: str
+
+
+class OutputError(TypedDict):
+    """How far an output is from the reference; `scale` is the reference's largest magnitude."""
+
+    name: str
+    max_abs_error: float | None
+    scale: float | None
+    relative_error: float | None
+
+
+class Check(TypedDict):
+    """The program against the reference on random inputs."""
+
+    outputs: list[OutputError]
+    seed: int
+    skipped: str
+
+
+class Accuracy(TypedDict):
+    """Labelled samples through the imported graph and through the program."""
+
+    n: int
+    reference: float
+    compiled: float
+    n_agree: int
+    words: str
+
+
+class Result(TypedDict):
+    """The summary of a job; parts that were not reached are null or empty."""
+
+    version: Version
+    job: str
+    state: JobState
+    complete: bool
+    error: Problem | None
+    model: Model | None
+    inputs: list[TypedName]
+    outputs: list[TypedName]
+    shapes: dict[str, Shape]
+    pipeline: str
+    options: JobOptions
+    reproduce: str
+    versions: dict[str, str]
+    host: Host
+    timings: list[Timing]
+    result_prefix: str
+    stages: list[Stage]
+    kernels: list[Kernel]
+    memory: Memory | None
+    run: Run | None
+    check: Check | None
+    accuracy: Accuracy | None

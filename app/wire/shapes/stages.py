@@ -1,0 +1,171 @@
+"""Graphs by stage, steps, texts, the drawing, and where everything came from."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+from app.wire.shapes.facts import Version
+
+Mark = Literal["", "added", "changed"]
+
+
+class GraphNode(TypedDict):
+    """A node, an input or a result of a graph."""
+
+    id: str
+    kind: Literal["node", "input", "result"]
+    name: str
+    op: str
+    family: str
+    outputs: list[str]
+    types: list[str]
+    inputs: list[str]
+    attrs: dict[str, str]
+    origins: list[str]
+    mark: Mark
+    regions: dict[str, Region]
+
+
+class GraphConstant(TypedDict):
+    """A constant: not drawn, but listed."""
+
+    name: str
+    type: str
+    storage: Literal["splat", "literal", "blob", "file"]
+    text: str
+    bytes: int
+    stored_bytes: int
+    origins: list[str]
+    readers: list[str]
+    mark: Mark
+
+
+class Region(TypedDict):
+    """A graph inside a node: the body of a fusion, or of control flow."""
+
+    nodes: list[GraphNode]
+    edges: list[list[Any]]
+    constants: list[GraphConstant]
+
+
+class StageGraph(TypedDict):
+    """The graph of a stage, marked against the stage before. Edge: [from, to, operand, value]."""
+
+    version: Version
+    stage: int
+    graph_stage: int
+    name: str
+    nodes: list[GraphNode]
+    edges: list[list[Any]]
+    constants: list[GraphConstant]
+    removed: list[str]
+    removed_constants: list[str]
+
+
+class Step(TypedDict):
+    """A rewrite that was applied, or considered and declined."""
+
+    rule: str
+    outcome: Literal["applied", "declined"]
+    because: str
+    at: str
+    took: list[str]
+    made: list[str]
+    exact: bool
+
+
+class Steps(TypedDict):
+    """The steps of a pass, a page of them; `n_dropped` were too many to be kept."""
+
+    version: Version
+    stage: int
+    n_steps: int
+    n_dropped: int
+    offset: int
+    steps: list[Step]
+
+
+class StageText(TypedDict):
+    """A stage's graph as text; a span is [first line, number of lines, id]."""
+
+    version: Version
+    stage: int
+    graph_stage: int
+    n_lines: int
+    cut: int
+    text: str
+    spans: list[list[Any]]
+
+
+class Diff(TypedDict):
+    """Two stages' texts; a row is [mark, old line, new line, text]."""
+
+    version: Version
+    stage: int
+    against: int
+    n_added: int
+    n_removed: int
+    cut: int
+    rows: list[list[Any]]
+
+
+class UnionNode(TypedDict):
+    """A node of the drawing; present in the half-open ranges `stages`. Units: px at zoom 1."""
+
+    key: str
+    id: str
+    stages: list[list[int]]
+    width: int
+    height: int
+
+
+class UnionGroup(TypedDict):
+    """Neighbours drawn as one. Units: px at zoom 1."""
+
+    key: str
+    label: str
+    members: list[str]
+    width: int
+    height: int
+
+
+class Union(TypedDict):
+    """All stages' nodes in one drawing, as DOT without any text of the model."""
+
+    version: Version
+    dot: str
+    n_nodes: int
+    n_drawn: int
+    collapsed: bool
+    nodes: list[UnionNode]
+    groups: list[UnionGroup]
+
+
+class KernelText(TypedDict):
+    """One level of one kernel as text."""
+
+    version: Version
+    kernel: int
+    part: str
+    text: str
+    n_lines: int
+    cut: int
+
+
+class Origin(TypedDict):
+    """An ONNX node, and what was made of it; `nodes` and `constants` have the ids by stage."""
+
+    name: str
+    op: str
+    nodes: dict[str, list[str]]
+    constants: dict[str, list[str]]
+    kernels: list[int]
+    buffers: list[int]
+    functions: list[str]
+
+
+class Provenance(TypedDict):
+    """From ONNX nodes to stages' nodes, kernels, buffers and functions."""
+
+    version: Version
+    onnx: list[Origin]
