@@ -213,10 +213,6 @@ CODES: dict[str, Code] = {
         "A file that should hold an input's array could not be read.",
         "save it with numpy.save(path, array)",
     ),
-    "E-INPUT-FILE": Code(
-        "A file that should hold an input's array could not be read.",
-        "save it with numpy.save(path, array)",
-    ),
     "E-SHAPE-OPEN": Code(
         "The model leaves dimensions open that this step needs to know.",
         'give them, for example inputs={"x": (1, 3, 224, 224)} or --shape x=1,3,224,224',
