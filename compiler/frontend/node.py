@@ -240,6 +240,8 @@ class NodeImporter:
 
     def _region(self, key: str, proto: Any, inputs: Sequence[str]) -> Graph:
         types = [self.graph.editor.type(i) if i else None for i in inputs]
+        if self.node.op_type == "Scan" and self.opset < 9:
+            types = types[1:]  # the lengths of the batch's sequences, which the body does not see
         given = list(_region_inputs(self.node.op_type, types))
         op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
         prefix = f"{self.name}/{key}/"

@@ -72,13 +72,13 @@ class _Around:
     def constant(self, value: str) -> Constant | None:
         return self.graph.constants.get(value)
 
-    def is_read_outside(self, value: str, group: Collection[int]) -> bool:
+    def is_read_outside(self, value: str, group: Collection[str]) -> bool:
         if isinstance(self.graph, Graph):
             users: Sequence[Node] = self.graph.users.get(value, ())
             is_result = value in self.graph.result_values
         else:
             users, is_result = self.graph.users(value), self.graph.is_result(value)
-        return is_result or any(id(n) not in group for n in users)
+        return is_result or any(n.output not in group for n in users)
 
 
 def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
@@ -88,7 +88,7 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
     node is returned, not inserted: name, output, type and layout are those of the output that is
     read outside. It computes the same as the group, so it may take its place.
     """
-    around, group = _Around(graph), {id(n) for n in nodes}
+    around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
     external = [v for v in produced if around.is_read_outside(v.name, group)]
     assert len(external) == 1, f"a fusion has one output, this group has {len(external)}"

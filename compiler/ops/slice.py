@@ -83,19 +83,20 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
     if step < 0:
         whole = start == -1 and isinstance(end, int) and end <= -LARGEST_SIZE
         return settle(affine.floordiv(size + (-step - 1), -step)) if whole else None
-    taken = _clamped(end, size) - _clamped(start, size)
+    # A start beyond the end of the axis needs no bound: nothing is taken then.
+    taken = settle(affine.minimum(_from_front(end, size), size)) - _from_front(start, size)
     return settle(affine.floordiv(affine.maximum(settle(taken), 0) + (step - 1), step))
 
 
-def _clamped(position: Dim, size: Dim) -> Dim:
-    """A start or end as a place on the axis; symbolic ones are sizes, counted from the front."""
+def _from_front(position: Dim, size: Dim) -> Dim:
+    """A start or end counted from the front; symbolic ones are sizes, which already are."""
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size
     if isinstance(position, int) and position < 0:
         return settle(affine.maximum(size + position, 0))
     if isinstance(position, Affine) and position.constant < 0:
-        position = affine.maximum(position, 0)
-    return settle(affine.minimum(position, size))
+        return settle(affine.maximum(position, 0))
+    return position
 
 
 @slice_.reference
