@@ -84,7 +84,10 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
         whole = start == -1 and isinstance(end, int) and end <= -LARGEST_SIZE
         return settle(affine.floordiv(size + (-step - 1), -step)) if whole else None
     # A start beyond the end of the axis needs no bound: nothing is taken then.
-    taken = settle(affine.minimum(_from_front(end, size), size)) - _from_front(start, size)
+    stop = _from_front(end, size)
+    if not (isinstance(end, int) and end < 0):
+        stop = settle(affine.minimum(stop, size))
+    taken = stop - _from_front(start, size)
     return settle(affine.floordiv(affine.maximum(settle(taken), 0) + (step - 1), step))
 
 

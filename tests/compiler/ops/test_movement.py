@@ -62,7 +62,7 @@ def inferred(name: str, *operands: Any, **attrs: Any) -> str:
         ("slice", ["f32[N,8]", [0], [FAR], [0], [2]], {}, "f32[(N+1)//2,8]"),
         ("slice", ["f32[N,8]", [0], ["N"], [0]], {}, "f32[N,8]"),
         ("slice", ["f32[N,8]", "i64[1]", [3], [1]], {}, "f32[N,x__starts__ends__axes_d1]"),
-        ("slice", ["f32[2,8]", [0], [2], "i64[1]"], {}, "f32[x__starts__ends__axes_d0,x__starts__ends__axes_d1]"),
+        ("slice", ["f32[8]", [0], [2], "i64[1]"], {}, "f32[x__starts__ends__axes_d0]"),
         ("gather", ["f32[N,8]", "i64[K,2]"], {"axis": 1}, "f32[N,K,2]"),
         ("pad", ["f32[N,8]", [1, 0, 2, 0]], {}, "f32[N+3,8]"),
         ("pad", ["f32[N,8]", "i64[2]", None, [1]], {}, "f32[N,x__pads__axes_d1]"),
@@ -190,6 +190,7 @@ def test_an_axis_that_a_reshape_keeps_has_a_plain_index() -> None:
 
 
 X = normal(2, 3, 4)
+ENDS = [(0, 0), (0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -198,8 +199,8 @@ X = normal(2, 3, 4)
         ("Slice", [X], 1, {"starts": (1, -3), "ends": (5, -1), "axes": (1, 2)}, X[:, 1:, -3:-1]),
         ("Slice", [X], 9, {"starts": (0, 1), "ends": (1, FAR)}, X[:1, 1:]),
         ("Pad", [X], 1, {"paddings": (0, 1, 0, 0, 0, 2)}, np.pad(X, [(0, 0), (1, 0), (0, 2)])),
-        ("Pad", [X], 2, {"pads": (0, 0, 1, 0, 0, 1), "mode": "edge"}, np.pad(X, [(0, 0)] * 2 + [(1, 1)], "edge")),
-        ("Pad", [X], 2, {"pads": (0, 0, 1, 0, 0, 0), "value": 2.5}, np.pad(X, [(0, 0)] * 2 + [(1, 0)], constant_values=2.5)),
+        ("Pad", [X], 2, {"pads": (0, 0, 1, 0, 0, 1), "mode": "edge"}, np.pad(X, ENDS, "edge")),
+        ("Pad", [X], 2, {"pads": (0, 0, 1, 0, 0, 1), "value": 2.5}, np.pad(X, ENDS, constant_values=2.5)),
         ("Concat", [X, X], 1, {}, np.concatenate([X, X], 1)),
         ("Squeeze", [X[:, :1]], 1, {}, X[:, 0]),
         ("Unsqueeze", [X], 11, {"axes": (-1,)}, X[..., None]),
@@ -207,7 +208,7 @@ X = normal(2, 3, 4)
         ("Reshape", [X], 1, {"shape": (0, -1)}, X.reshape(2, 12)),
         ("Reshape", [X[:0], np.array([3, 0])], 14, {"allowzero": 1}, X[:0].reshape(3, 0)),
         ("Transpose", [X], 13, {}, X.transpose()),
-        ("Tile", [X, np.array(2.0, np.float32), np.array(1.0, np.float32)], 1, {}, np.tile(X, (1, 2, 1))),
+        ("Tile", [X, np.array([2.0]), np.array([1.0])], 1, {}, np.tile(X, (1, 2, 1))),
         ("Dropout", [X, np.array(0.5, np.float32)], 12, {}, X),
         ("DepthToSpace", [normal(1, 4, 2, 2)], 1, {"blocksize": 2}, None),
         ("Range", [np.array(1.0), np.array(2.3), np.array(0.25)], 11, {}, None),
