@@ -18,7 +18,7 @@ from compiler.ir.affine import Affine, Expr
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
-from compiler.ir.types import DType, OpaqueType, TensorType, Type
+from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 
 KNOWN_LIMIT = 256
 """Values of at most this many elements are followed through shape arithmetic."""
@@ -76,11 +76,13 @@ class Facts:
 
     types: dict[str, Type]
     known: dict[str, Array]
+    may_not_run: bool = False
+    """Whether these are facts of a region: its nodes run only when control flow comes there."""
 
     @staticmethod
     def of_graph(graph: Graph, outer: Facts | None = None) -> Facts:
         """The facts before any node: inputs and small constants."""
-        facts = Facts(dict(outer.types), dict(outer.known)) if outer else Facts({}, {})
+        facts = Facts(dict(outer.types), dict(outer.known), True) if outer else Facts({}, {})
         for v in graph.inputs:
             facts.types[v.name] = v.type
             facts.known.pop(v.name, None)
@@ -108,9 +110,19 @@ class Facts:
         return operand_types, [self.known.get(i) for i in node.inputs]
 
     def visit(self, node: Node) -> tuple[Type, ...]:
-        """Infer one node and note what it gives. Errors: see node_types."""
+        """Infer one node and note what it gives.
+
+        A node of a region whose operands do not fit gives open types: it fails when it is run,
+        and a branch that is wrong for these sizes may be the one not taken.
+        Errors: see node_types.
+        """
         operand_types, known = self.operands(node)
-        inferred = node_types(node, operand_types, known)
+        try:
+            inferred = node_types(node, operand_types, known)
+        except CompileError as e:
+            if not (self.may_not_run and node.op in OPERATORS and e.code in DEPENDS_ON_OPERANDS):
+                raise
+            inferred = tuple(map(opened, node.types))
         if len(inferred) < len(node.outputs):
             raise CompileError(
                 "E-OP-OPERANDS",
@@ -149,6 +161,15 @@ class Facts:
         for name, value, t in zip(node.outputs, result, inferred, strict=False):
             if name and isinstance(t, TensorType):
                 self.known[name] = _settle(value, t.dtype)
+
+
+DEPENDS_ON_OPERANDS = {"E-OP-SHAPE", "E-OP-AXIS", "E-OP-ATTRIBUTE", "E-SHAPE-OPEN"}
+"""What a type rule says to operands whose sizes or elements do not fit."""
+
+
+def opened(t: Type) -> Type:
+    """What is left of a type when its sizes are not to be trusted."""
+    return TensorType(t.dtype, None) if isinstance(t, TensorType) else t
 
 
 def _is_followed(t: Type) -> bool:
@@ -206,7 +227,8 @@ def infer(graph: Graph, outer: Facts | None = None) -> tuple[Graph, Facts]:
     for before in graph.nodes:
         node = _infer_regions(before, facts)
         inferred = tuple(
-            keep_layout(t, old) for t, old in zip(facts.visit(node), node.types, strict=True)
+            keep_layout(stated(t, old), old)
+            for t, old in zip(facts.visit(node), node.types, strict=True)
         )
         facts.types.update((o, t) for o, t in zip(node.outputs, inferred, strict=True) if o)
         nodes.append(node if inferred == node.types else replace(node, types=inferred))
@@ -223,6 +245,27 @@ def _infer_regions(node: Node, facts: Facts) -> Node:
         inputs = tuple(Value(v.name, t) for v, t in zip(body.inputs, types, strict=True))
         return replace(node, regions={"body": infer(replace(body, inputs=inputs))[0]})
     return replace(node, regions={k: infer(g, facts)[0] for k, g in node.regions.items()})
+
+
+def stated(inferred: Type, recorded: Type) -> Type:
+    """What the rules find, and where they find nothing what is on record: a model may state it."""
+    if isinstance(inferred, OpaqueType):
+        return recorded
+    if isinstance(inferred, SequenceType) and isinstance(recorded, SequenceType):
+        return SequenceType(stated(inferred.element, recorded.element))
+    if not (isinstance(inferred, TensorType) and isinstance(recorded, TensorType)):
+        return inferred
+    if inferred.dtype is not recorded.dtype or recorded.shape is None:
+        return inferred
+    if inferred.shape is None:
+        return replace(inferred, shape=recorded.shape)
+    if len(inferred.shape) != len(recorded.shape):
+        return inferred
+    sizes = zip(inferred.shape, recorded.shape, strict=True)
+    return replace(
+        inferred,
+        shape=tuple(i if isinstance(i, int) or not isinstance(r, int) else r for i, r in sizes),
+    )
 
 
 def keep_layout(inferred: Type, recorded: Type) -> Type:
@@ -252,18 +295,19 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
         if v.name in shapes and isinstance(t, TensorType):
             t = replace(t, shape=tuple(int(d) for d in shapes[v.name]))
         inputs.append(Value(v.name, t))
-    nodes = tuple(_close_regions(n, values) for n in graph.nodes)
+    nodes = tuple(_with_sizes(n, values) for n in graph.nodes)
     return infer(replace(graph, inputs=tuple(inputs), nodes=nodes))[0]
 
 
-def _close_regions(node: Node, values: Mapping[str, Expr]) -> Node:
-    """The node with symbols replaced in the inputs of its regions: what inference starts from."""
+def _with_sizes(node: Node, values: Mapping[str, Expr]) -> Node:
+    """The node with symbols replaced where they are on record: what inference starts from."""
+    node = replace(node, types=tuple(ty.substitute(t, values) for t in node.types))
     if not node.regions:
         return node
     regions = {}
     for key, g in node.regions.items():
         inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in g.inputs)
-        nodes = tuple(_close_regions(n, values) for n in g.nodes)
+        nodes = tuple(_with_sizes(n, values) for n in g.nodes)
         regions[key] = replace(g, inputs=inputs, nodes=nodes)
     return replace(node, regions=regions)
 
