@@ -9,10 +9,9 @@ from typing import Any
 
 from compiler.errors import require
 from compiler.frontend.limits import Limits
-from compiler.ir.affine import Affine, symbol
+from compiler.ir.affine import Affine, identifier, symbol
 from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type
 from compiler.ops import protos
-from compiler.ops.dims import identifier
 
 
 class DimNames:

@@ -9,6 +9,7 @@ meets this class.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -228,6 +229,39 @@ def symbols(e: Expr) -> frozenset[str]:
     for atom, _ in e.terms:
         found |= {atom} if isinstance(atom, str) else symbols(atom.a) | symbols(atom.b)
     return frozenset(found)
+
+
+ATOMS_LIMIT = 100
+"""Larger expressions are not worth following: a new symbol takes their place."""
+
+NUMBER_LIMIT = 1 << 62
+"""No size and no factor of one is beyond this."""
+
+
+def is_simple(e: Expr) -> bool:
+    """Whether an expression has few enough atoms, and no number beyond what a size can be."""
+    pending, n_atoms = [e], 0
+    while pending:
+        top = pending.pop()
+        if isinstance(top, int):
+            if abs(top) > NUMBER_LIMIT:
+                return False
+            continue
+        for atom, c in top.terms:
+            n_atoms += 1
+            if n_atoms > ATOMS_LIMIT or abs(c) > NUMBER_LIMIT:
+                return False
+            if isinstance(atom, Apply):
+                pending += (atom.a, atom.b)
+        if abs(top.constant) > NUMBER_LIMIT:
+            return False
+    return True
+
+
+def identifier(name: str) -> str:
+    """Any name as a word that may stand in an expression."""
+    word = re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
+    return f"_{word}" if word[0].isdigit() else word
 
 
 Range = tuple[int, int]

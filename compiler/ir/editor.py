@@ -14,7 +14,7 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Result, Value, names_inside
-from compiler.ir.infer import Facts, node_types
+from compiler.ir.infer import Facts, bounded, node_types
 from compiler.ir.operator import Array, Call, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
@@ -221,6 +221,7 @@ class Editor:
         types = call.op.infer(tensors, node.attrs)
         if outputs is None:
             outputs = [self.fresh(hint or call.op.name) for _ in types]
+        types = bounded(outputs, types)
         if len(outputs) > len(types):
             raise CompileError(
                 "E-OP-OPERANDS",

@@ -14,7 +14,7 @@ import numpy as np
 
 from compiler.errors import CompileError, Where
 from compiler.ir import types as ty
-from compiler.ir.affine import Affine, Expr
+from compiler.ir.affine import Affine, Expr, identifier, is_simple, symbol
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
@@ -47,13 +47,32 @@ def node_types(
     operator = OPERATORS.get(node.op)
     try:
         if operator is not None:
-            return operator.infer(_tensors(node, types, known), node.attrs)
+            inferred = operator.infer(_tensors(node, types, known), node.attrs)
+            return bounded(node.outputs, inferred)
         for prefix, rule in _other_rules.items():
             if node.op.startswith(prefix):
-                return rule(node, types, known)
+                return bounded(node.outputs, rule(node, types, known))
     except CompileError as e:
         raise e.at(where) from None
     raise CompileError("E-TEXT-OPERATOR", f"there is no operator {node.op!r}", where=where)
+
+
+def bounded(outputs: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
+    """The types with sizes that have grown too complicated replaced by symbols named after outputs.
+
+    Errors: E-OP-SHAPE for a number that no size can be.
+    """
+    return tuple(_bounded(outputs[k] if k < len(outputs) else "", t) for k, t in enumerate(types))
+
+
+def _bounded(output: str, t: Type) -> Type:
+    if not isinstance(t, TensorType) or t.shape is None or all(map(is_simple, t.shape)):
+        return t
+    if any(isinstance(d, int) and not is_simple(d) for d in t.shape):
+        raise CompileError("E-OP-SHAPE", f"an axis of {output!r} would have more than 2**62 places")
+    word = identifier(output)
+    shape = (d if is_simple(d) else symbol(f"{word}_d{i}") for i, d in enumerate(t.shape))
+    return replace(t, shape=tuple(shape))
 
 
 def _tensors(
@@ -159,8 +178,9 @@ class Facts:
             return
         result = evaluate_known(operator, known, node.attrs)
         for name, value, t in zip(node.outputs, result, inferred, strict=False):
-            if name and isinstance(t, TensorType):
-                self.known[name] = _settle(value, t.dtype)
+            settled = _settle(value, t.dtype) if isinstance(t, TensorType) else None
+            if name and settled is not None:
+                self.known[name] = settled
 
 
 DEPENDS_ON_OPERANDS = {"E-OP-SHAPE", "E-OP-AXIS", "E-OP-ATTRIBUTE", "E-SHAPE-OPEN"}
@@ -210,11 +230,15 @@ def evaluate_known(
     return tuple(np.asarray(r) for r in results)
 
 
-def _settle(value: Array, dtype: DType) -> Array:
-    """Object arrays that became all numbers are numbers again."""
-    if value.dtype == np.object_ and not any(isinstance(v, Affine) for v in value.flat):
-        return value.astype(dtype.numpy)
-    return value
+def _settle(value: Array, dtype: DType) -> Array | None:
+    """Object arrays of numbers alone are numbers again; None for what is not worth keeping."""
+    if value.dtype != np.object_:
+        return value
+    if not all(is_simple(v) for v in value.flat if isinstance(v, Affine | int)):
+        return None
+    if any(isinstance(v, Affine) for v in value.flat):
+        return value
+    return value.astype(dtype.numpy)
 
 
 def infer(graph: Graph, outer: Facts | None = None) -> tuple[Graph, Facts]:

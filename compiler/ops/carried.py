@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import CompileError
-from compiler.ir.affine import symbol
+from compiler.ir.affine import identifier, symbol
 from compiler.ir.graph import Node
 from compiler.ir.infer import rule_for
 from compiler.ir.operator import Array
 from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.ops import control, protos
-from compiler.ops.dims import identifier
+from compiler.ops.dims import LARGEST_SIZE
 
 
 @rule_for("onnx.")
@@ -140,6 +140,8 @@ def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | N
             return False
         if key == "num_outputs" and value != len(node.outputs):
             return False
+    if any(_largest(t) > LARGEST_SIZE for t in types):
+        return False
     # A list may be a shape, and its length the rank of the result.
     if any(_list_length(t) > LONGEST_LIST for t in types):
         return False
@@ -148,6 +150,12 @@ def _is_tame(node: Node, types: Sequence[Type | None], known: Sequence[Array | N
             if int(value.max()) > TAME or int(value.min()) < -TAME:
                 return False
     return True
+
+
+def _largest(t: Type | None) -> int:
+    if not isinstance(t, TensorType):
+        return 0
+    return max((d for d in t.shape or () if isinstance(d, int)), default=0)
 
 
 def _list_length(t: Type | None) -> int:

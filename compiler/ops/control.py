@@ -13,11 +13,10 @@ import numpy as np
 
 from compiler.errors import CompileError, require
 from compiler.ir import affine
-from compiler.ir.affine import symbol
+from compiler.ir.affine import identifier, symbol
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
 from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type, open_symbols
-from compiler.ops.dims import identifier
 
 CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 """Carried operators with regions."""

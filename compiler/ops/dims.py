@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from compiler.errors import CompileError, require
 from compiler.ir import affine
-from compiler.ir.affine import Affine, symbol
+from compiler.ir.affine import Affine, identifier, symbol
 from compiler.ir.operator import Array, Cost, Tensor
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.requirements import normal_axis
@@ -19,12 +18,6 @@ RANK_LIMIT = 64
 
 LARGEST_SIZE = 1 << 40
 """No axis is longer than this; comparing a symbolic size with a larger number decides itself."""
-
-
-def identifier(name: str) -> str:
-    """A value's or dimension's name as a word that may stand in an integer expression."""
-    word = re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
-    return f"_{word}" if word[0].isdigit() else word
 
 
 def open_dim(position: int, *operands: Tensor) -> Dim:

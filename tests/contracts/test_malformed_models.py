@@ -469,6 +469,12 @@ def reshape_to_a_billion_axes() -> bytes:
     return model([node("Reshape", ["x", "s"], ["y"])], inputs).SerializeToString()
 
 
+@case("E-OP-SHAPE", "2**62")
+def axis_that_doubles_a_hundred_times() -> bytes:
+    nodes = [node("Concat", [f"v{i}"] * 2, [f"v{i + 1}"], axis=0) for i in range(100)]
+    return model(nodes, [value("v0")], [value("v100", None)]).SerializeToString()
+
+
 @case("E-OP-ATTRIBUTE", "pieces")
 def split_into_a_trillion_pieces() -> bytes:
     n = node("Split", ["x"], ["y"], num_outputs=2**40)

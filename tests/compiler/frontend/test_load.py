@@ -163,6 +163,16 @@ def test_what_the_model_records_closes_types_that_inference_leaves_open() -> Non
     assert str(checked(made).outputs[0].type) == "f32[N,3]"
 
 
+def test_sizes_that_would_grow_for_ever_get_names_of_their_own() -> None:
+    n = 400
+    inputs = [value("v0", ("A",)), *(value(f"p{i}", (f"S{i}",)) for i in range(n))]
+    broadcast = [node("Add", [f"v{i}", f"p{i}"], [f"v{i + 1}"]) for i in range(n)]
+    doubled = [node("Concat", [f"v{i}"] * 2, [f"v{i + 1}"], axis=0) for i in range(n)]
+    for nodes in (broadcast, doubled):
+        g = checked(model(nodes, inputs, [value(f"v{n}", None)]))
+        assert max(len(str(m.type)) for m in g.nodes) < 2000
+
+
 # Constants
 
 
