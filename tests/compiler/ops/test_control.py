@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
 
 import compiler
 from compiler.errors import CompileError
