@@ -89,7 +89,7 @@ def _inferred(
         imports.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
     try:
         found = infer_node_outputs(
-            schema, protos.to_node_proto(node), given, values, opset_imports=imports
+            schema, protos.with_defaults(node, schema), given, values, opset_imports=imports
         )
     except Exception as e:  # the package's C++ raises several kinds
         raise _Refused(str(e)) from e

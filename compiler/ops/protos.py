@@ -131,6 +131,18 @@ def to_node_proto(node: Node) -> Any:
     return proto
 
 
+def with_defaults(node: Node, schema: Any) -> Any:
+    """A carried node as NodeProto with every attribute that has a default written out.
+
+    Some of the package's type rules take another default than their own schema states.
+    """
+    proto = to_node_proto(node)
+    stated = {a.name for a in proto.attribute}
+    defaults = {k: a.default_value for k, a in schema.attributes.items() if k not in stated}
+    proto.attribute.extend(d for d in defaults.values() if d.type)
+    return proto
+
+
 def to_graph_proto(graph: Graph) -> Any:
     """A region whose nodes are all carried, as the GraphProto that it came from."""
     import onnx

@@ -152,19 +152,24 @@ def _() -> Iterator[tuple[Any, ...]]:
 def range_(start: Tensor, limit: Tensor, delta: Tensor) -> TensorType:
     """Numbers from start in steps of delta, up to but not including limit.
 
-    Shapes: three single numbers of one type; the result is a list.
+    Shapes: three single numbers of one type (a list of one as well); the result is a list.
     Errors: E-OP-SHAPE, E-OP-DTYPE, E-OP-ATTRIBUTE for a delta of 0.
     Source: ONNX Range-11.
     """
     operands = (start, limit, delta)
     dtype = same_dtype(operands, "range")
     for t in operands:
-        single = t.type.shape is None or t.shape in ((), (1,))
-        require(single, "E-OP-SHAPE", f"range needs single numbers, got {t.type}")
+        require(_may_be_single(t), "E-OP-SHAPE", f"range needs single numbers, got {t.type}")
     values = [None if t.value is None else t.value.reshape(-1)[0] for t in operands]
     if values[2] is not None:
         require(values[2] != 0, "E-OP-ATTRIBUTE", "the delta of a range cannot be 0")
     return TensorType(dtype, (_n_steps(operands, values, dtype),))
+
+
+def _may_be_single(t: Tensor) -> bool:
+    if t.type.shape is None or not t.shape:
+        return True
+    return t.rank == 1 and (t.shape[0] == 1 or isinstance(t.shape[0], Affine))
 
 
 def _n_steps(operands: tuple[Tensor, ...], values: list[Any], dtype: DType) -> Dim:
@@ -188,6 +193,8 @@ def _count(first: Any, last: Any, step: Any) -> int:
 
 @range_.reference
 def _(start: Array, limit: Array, delta: Array) -> Array:
+    sizes = [np.size(v) for v in (start, limit, delta)]
+    require(sizes == [1, 1, 1], "E-RUN-OPERATOR", f"range needs single numbers, got {sizes}")
     first, last, step = (np.asarray(v).reshape(-1)[0] for v in (start, limit, delta))
     if isinstance(first, Affine) or isinstance(last, Affine) or isinstance(step, Affine):
         raise ValueError("the numbers of a range over symbolic sizes are not known")

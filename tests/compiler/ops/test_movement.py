@@ -72,6 +72,7 @@ def inferred(name: str, *operands: Any, **attrs: Any) -> str:
         ("shape", ["f32[N,3,H]"], {"start": -2}, "i64[2]"),
         ("fill", [["N", 3]], {"value": 2.0}, "f32[N,3]"),
         ("fill", ["i64[2]"], {}, "f32[shape_d0,shape_d1]"),
+        ("range", ["i64[]", "i64[n]", "i64[1]"], {}, "i64[start__limit__delta_d0]"),
         ("depth_to_space", ["f32[N,8,H,W]"], {"blocksize": 2}, "f32[N,2,2*H,2*W]"),
         ("space_to_depth", ["f32[N,2,H,W]"], {"blocksize": 2}, "f32[N,8,H//2,W//2]"),
     ],
@@ -110,6 +111,8 @@ def test_sizes_that_are_open_stay_expressions(
         ("fill", [[2, -1]], {}, "E-OP-SHAPE"),
         ("fill", ["i64[100]"], {}, "E-OP-SHAPE"),
         ("depth_to_space", ["f32[1,3,2,2]"], {"blocksize": 2}, "E-OP-SHAPE"),
+        ("range", ["i64[]", "i64[2]", "i64[]"], {}, "E-OP-SHAPE"),
+        ("range", [0, 3, 0], {}, "E-OP-ATTRIBUTE"),
         ("trilu", ["f32[3]"], {}, "E-OP-SHAPE"),
     ],
 )
