@@ -1,0 +1,6 @@
+"""Malformed models, by what is wrong with them; importing this package declares all of them."""
+
+from tests.malformed import files, nodes, tensors
+from tests.malformed.cases import CASES
+
+__all__ = ["CASES", "files", "nodes", "tensors"]
