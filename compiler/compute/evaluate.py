@@ -221,6 +221,15 @@ def divide(a: Array, b: Array) -> Array:
     return quotient + short.astype(a.dtype)
 
 
+def power(a: Array, b: Array) -> Array:
+    """a to the power b; of integers it wraps, and a negative power is 1/a rounded towards zero."""
+    if a.dtype.kind not in "iu":
+        return np.power(a, b)
+    # An even and an odd exponent keep the signs of 1 and -1; all else becomes 0.
+    inverse = np.where(np.abs(a) == 1, np.power(a, b & 1), np.zeros_like(a))
+    return np.where(b < 0, inverse, np.power(a, np.where(b < 0, np.zeros_like(b), b)))
+
+
 _INDEX: dict[str, Callable[[Array, Array], Array]] = {
     "floordiv": np.floor_divide,
     "mod": np.remainder,
@@ -231,7 +240,7 @@ _INDEX: dict[str, Callable[[Array, Array], Array]] = {
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": divide,
-    "max": np.maximum, "min": np.minimum, "pow": np.power, "fmod": np.fmod, "mod": np.remainder,
+    "max": np.maximum, "min": np.minimum, "pow": power, "fmod": np.fmod, "mod": np.remainder,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "shl": np.left_shift, "shr": np.right_shift,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.compute.evaluate import divide, erf
+from compiler.compute.evaluate import divide, erf, power
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
 from compiler.ir.operator import Call, OnnxCall, Operand, Tensor
@@ -94,28 +94,15 @@ min_ = binary(
 )
 
 
-def _power(a: Any, b: Any) -> Any:
-    if a.dtype.kind not in "iu":
-        return np.power(a, b)
-    return np.rint(np.power(a.astype(np.float64), b.astype(np.float64))).astype(a.dtype)
-
-
-def _power_scalar(k: Any, a: Any, b: Any) -> Any:
-    if not a.dtype.is_integer:
-        return k.pow(a, b)
-    real = k.pow(k.convert(a, DType.f64), k.convert(b, DType.f64))
-    return k.convert(k.round(real), a.dtype)
-
-
 pow_ = binary(
     "pow",
     """Raise the first tensor to the power of the second, under numpy's broadcasting.
 
-    Integers are computed in f64, which is exact up to 2**53; a negative power of an integer other
-    than 1 and -1 gives 0.
+    Powers of integers wrap when they do not fit; a negative power of an integer other than 1 and
+    -1 gives 0.
     """,
-    numpy=_power,
-    scalar=_power_scalar,
+    numpy=power,
+    scalar=lambda k, a, b: k.pow(a, b),
     exact=False,
 )
 

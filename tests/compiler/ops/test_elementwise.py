@@ -93,6 +93,15 @@ def test_powers_of_integers_are_integers() -> None:
     np.testing.assert_array_equal(got, [81, -8, 2**30, 0, -1])
 
 
+def test_powers_of_integers_are_exact_and_wrap_like_numpy() -> None:
+    base = np.array([[3], [-7], [10], [0]])
+    exponent = np.array([0, 1, 19, 35, 39, 92])
+    for dtype in (np.int64, np.int32, np.uint8):
+        a, b = base.astype(dtype), exponent.astype(dtype)
+        np.testing.assert_array_equal(computed("Pow", a, b, opset=17), np.power(a, b))
+        np.testing.assert_array_equal(computed("Pow", a, b, opset=17, by="lowering"), a**b)
+
+
 def test_short_floats_are_computed_in_f32_and_rounded_once() -> None:
     a = np.array([2048.0, 1.0], np.float16)
     b = np.array([1.0, 2.0**-11], np.float16)
