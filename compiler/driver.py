@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -65,9 +66,10 @@ def compile(
     if not isinstance(graph, Graph):
         with clock.stage("import"):
             graph = _load(graph)
-    if inputs:
+    shapes = _checked_shapes(inputs)
+    if shapes:
         with clock.stage("specialise"):
-            graph = specialize(graph, inputs)
+            graph = specialize(graph, shapes)
     if not has_open_inputs(graph):
         return Program(graph, build(graph, options, clock), None)
     source = graph
@@ -93,6 +95,28 @@ def _load(source: str | PathLike[str] | bytes) -> Graph:
     from compiler.frontend import load
 
     return load(source)
+
+
+def _checked_shapes(inputs: object) -> dict[str, tuple[int, ...]]:
+    """What `inputs` says, as shapes by name. Errors: E-INPUT-SHAPE for what says no shape."""
+    if inputs is None:
+        return {}
+    if not isinstance(inputs, Mapping):
+        raise CompileError(
+            "E-INPUT-SHAPE", f"inputs gives shapes by name, got {type(inputs).__name__}"
+        )
+    return {str(name): _checked_shape(str(name), shape) for name, shape in inputs.items()}
+
+
+def _checked_shape(name: str, shape: object) -> tuple[int, ...]:
+    try:
+        return tuple(operator.index(size) for size in shape)  # type: ignore[attr-defined]
+    except TypeError as e:
+        raise CompileError(
+            "E-INPUT-SHAPE",
+            f"the shape of {name!r:.60} is a tuple of whole numbers, got {shape!r:.60}",
+            hint='for example inputs={"x": (1, 3, 224, 224)}',
+        ) from e
 
 
 def _check_offered(threads: int, precision: str) -> None:

@@ -46,6 +46,13 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     Arrays must have exactly the input's element type. Sizes of the same name must be equal.
     Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
     """
+    given: object = inputs
+    if not isinstance(given, Mapping):
+        raise CompileError(
+            "E-INPUT-NAME",
+            f"inputs are given by name, got {type(given).__name__}",
+            hint='pass a dictionary, for example {"x": array}',
+        )
     names = [v.name for v in graph.inputs]
     listed = ", ".join(names) or "none"
     for name in inputs:

@@ -72,8 +72,12 @@ class Bytes:
         return digest
 
     def read(self, t: TensorType) -> Array:
-        """The array itself."""
-        return self.values
+        """The array itself, or its bytes as a tensor of another type: text finds it by content."""
+        dtype = t.dtype.numpy
+        if (self.values.shape, self.values.dtype) == (t.shape, dtype):
+            return self.values
+        flat = np.ascontiguousarray(self.values).reshape(-1)
+        return (flat if flat.dtype == dtype else flat.view(dtype)).reshape(t.static_shape)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Bytes) and (self is other or self.digest == other.digest)

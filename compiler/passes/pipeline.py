@@ -94,6 +94,7 @@ def line(name: str, because: str = "", **options: Any) -> Line:
 
 _WORD = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf)")
+_NUMBER_CHARACTERS = 40
 
 
 def _value_text(value: Any) -> str:
@@ -171,7 +172,7 @@ def _parse_line(item: str) -> Line:
 def _parse_value(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
-    if _NUMBER.fullmatch(text):
+    if _NUMBER.fullmatch(text) and len(text) <= _NUMBER_CHARACTERS:
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
     found = _WORD.fullmatch(text)
     if found is None:
@@ -267,8 +268,27 @@ def presets() -> Mapping[str, Pipeline]:
     return _cache
 
 
-def as_pipeline(pipeline: str | Pipeline | Sequence[Line]) -> Pipeline:
-    """A pipeline from text, lines, or itself. Errors: as parse_pipeline."""
+def as_pipeline(pipeline: str | Pipeline | Sequence[Line | str]) -> Pipeline:
+    """A pipeline from text, lines or their texts, or itself. Errors: as parse_pipeline."""
     if isinstance(pipeline, Pipeline):
         return pipeline
-    return parse_pipeline(pipeline) if isinstance(pipeline, str) else Pipeline(tuple(pipeline))
+    if isinstance(pipeline, str):
+        return parse_pipeline(pipeline)
+    given: object = pipeline
+    if not isinstance(given, Sequence):
+        raise _no_pipeline(given)
+    return Pipeline(tuple(line for item in pipeline for line in _lines_of(item)))
+
+
+def _lines_of(item: object) -> tuple[Line, ...]:
+    if isinstance(item, Line):
+        return (item,)
+    if isinstance(item, str):
+        return parse_pipeline(item).lines
+    raise _no_pipeline(item)
+
+
+def _no_pipeline(given: object) -> CompileError:
+    return CompileError(
+        "E-PIPELINE-SYNTAX", f"a pipeline is a text or a list of passes, got {given!r:.60}"
+    )

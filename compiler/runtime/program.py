@@ -132,8 +132,8 @@ class Program:
 
         Errors: as `run`; E-OPTION-VALUE for a repeat below 1.
         """
-        if repeat < 1:
-            raise CompileError("E-OPTION-VALUE", f"needed at least 1 repeat, got {repeat}")
+        if not isinstance(repeat, int) or repeat < 1:
+            raise CompileError("E-OPTION-VALUE", f"needed at least 1 repeat, got {repeat!r:.40}")
         inputs = check_inputs(self.source, inputs)
         self.run(inputs)
         return profile(self._for(inputs), inputs, repeat)
@@ -184,7 +184,7 @@ class _FastCheck:
 
     def fits(self, inputs: Mapping[str, Any]) -> bool:
         """Whether nothing has to be checked or converted."""
-        if not self._usable or len(inputs) != len(self._wanted):
+        if not self._usable or type(inputs) is not dict or len(inputs) != len(self._wanted):
             return False
         for name, dtype, shape in self._wanted:
             value = inputs.get(name)

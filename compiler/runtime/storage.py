@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.types import TensorType
 
@@ -14,9 +15,17 @@ LINE_BYTES = 64
 
 
 def aligned_bytes(nbytes: int) -> Array:
-    """Uninitialised bytes that start at a cache line; large ones at a large page."""
+    """Uninitialised bytes that start at a cache line; large ones at a large page.
+
+    Errors: E-RUN-MEMORY when there are not so many.
+    """
     alignment = PAGE_BYTES if nbytes >= PAGE_BYTES else LINE_BYTES
-    raw = np.empty(nbytes + alignment, np.uint8)
+    try:
+        raw = np.empty(nbytes + alignment, np.uint8)
+    except (MemoryError, ValueError, OverflowError) as e:
+        raise CompileError(
+            "E-RUN-MEMORY", f"the program needs {nbytes:,} bytes at once, which are not there"
+        ) from e
     start = -raw.ctypes.data % alignment
     return raw[start : start + nbytes]
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,3 +104,23 @@ def test_the_door_is_light_until_it_is_used() -> None:
         "assert not {'llvmlite', 'flask'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("inputs", [None, [1], "x", 5])
+def test_inputs_without_names_are_refused(inputs: Any) -> None:
+    graph = compiler.parse("graph g(x: f32[2]) {\n  y: f32[2] = relu(x)\n  return y\n}")
+    program = compiler.compile(graph)
+    for run in (program.run, program.profile, lambda i: compiler.reference(graph, i)):
+        with pytest.raises(compiler.CompileError) as e:
+            run(inputs)
+        assert e.value.code == "E-INPUT-NAME"
+
+
+@pytest.mark.parametrize(
+    "inputs", [5, "x", [1], {"x": 5}, {"x": None}, {"x": (1.5,)}, {"x": "a"}, {"x": (-1,)}]
+)
+def test_shapes_that_are_none_are_refused(inputs: Any) -> None:
+    graph = compiler.parse("graph g(x: f32[N]) {\n  y: f32[N] = relu(x)\n  return y\n}")
+    with pytest.raises(compiler.CompileError) as e:
+        compiler.compile(graph, inputs=inputs)
+    assert e.value.code == "E-INPUT-SHAPE"

@@ -9,6 +9,7 @@ import pytest
 
 from compiler.errors import CompileError
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat, loaded_storage
+from compiler.ir.text import parse_graph
 from compiler.ir.types import tensor
 
 
@@ -61,3 +62,20 @@ def test_bytes_are_found_by_their_digest_while_somebody_holds_them() -> None:
     with pytest.raises(CompileError) as e:
         loaded_storage("blob", digest)
     assert e.value.code == "E-TEXT-STORAGE"
+
+
+def test_the_same_bytes_in_two_shapes_and_types_are_both_found_in_text() -> None:
+    flat = Constant.of(np.arange(24, dtype=np.float32))
+    square = Constant.of(np.arange(24, dtype=np.float32).reshape(2, 12))
+    whole = Constant.of(np.arange(24, dtype=np.float32).view(np.int32))
+    text = f"""graph g() {{
+  const a: f32[24] = blob("{flat.storage.digest}")
+  const b: f32[2,12] = blob("{square.storage.digest}")
+  const c: i32[24] = blob("{whole.storage.digest}")
+  return a, b, c
+}}"""
+    again = parse_graph(text).constants
+    for name, made in (("a", flat), ("b", square), ("c", whole)):
+        assert again[name] == made
+        np.testing.assert_array_equal(again[name].array(), made.array())
+        assert again[name].array().dtype == made.type.dtype.numpy

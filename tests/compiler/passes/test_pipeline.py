@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,3 +138,23 @@ def test_the_quick_preset_changes_no_bit() -> None:
     assert options["simplify"] == {"inexact": False}
     assert "fold_affine" not in options
     assert {x.name for x in presets()["O0"].lines} <= {"fold_constants", "remove_dead"}
+
+
+def test_a_list_of_texts_is_a_pipeline() -> None:
+    assert str(as_pipeline(["remove_dead", "fuse{policy=elementwise}"])) == (
+        "remove_dead,fuse{policy=elementwise}"
+    )
+
+
+@pytest.mark.parametrize("given", [None, 5, [3], [None], b"fuse"])
+def test_what_is_neither_text_nor_lines_is_refused(given: Any) -> None:
+    with pytest.raises(CompileError) as e:
+        as_pipeline(given)
+    assert e.value.code == "E-PIPELINE-SYNTAX"
+
+
+def test_a_number_of_thousands_of_digits_is_refused() -> None:
+    for text in (f"fold_constants{{max_growth={'9' * 5000}}}", f"simplify{{at_most={'9' * 5000}}}"):
+        with pytest.raises(CompileError) as e:
+            parse_pipeline(text)
+        assert e.value.code == "E-PIPELINE-SYNTAX"

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from compiler.errors import CompileError
 from compiler.ir.types import Layout, tensor
 from compiler.runtime.storage import (
     PAGE_BYTES,
@@ -65,3 +66,10 @@ def test_an_element_lies_where_the_layout_says(layout: Layout) -> None:
     for index in ((0, 0, 0, 0), (1, 5, 2, 4), (0, 4, 1, 3), (1, 2, 0, 1)):
         place = tuple(int(i) for i in layout.physical_index(index))
         assert physical[place] == array[index]
+
+
+@pytest.mark.parametrize("nbytes", [2**55, 2**62, 2**70])
+def test_more_bytes_than_there_are_is_an_error_of_the_input(nbytes: int) -> None:
+    with pytest.raises(CompileError) as e:
+        aligned_bytes(nbytes)
+    assert e.value.code == "E-RUN-MEMORY"
