@@ -36,6 +36,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 from compiler.loops.limits import check_kernel
 from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store, walk
+from compiler.memory.in_place import overwritable
 from compiler.targets.target import Target
 
 
@@ -56,9 +57,10 @@ def function_text(kernel: Kernel, symbol: str, target: Target) -> FunctionText:
     prepared = prepare(kernel, target)
     writer = _Writer(prepared, target)
     writer.statements(prepared.kernel.body, {})
-    stored = _stored_buffers(kernel.body)
+    stored, shared = _stored_buffers(kernel.body), _may_share_memory(kernel)
     params = ", ".join(
-        f"ptr noalias {'' if b.name in stored else 'readonly '}captures(none) {parameter(b)}"
+        f"ptr {'' if b.name in shared else 'noalias '}{'' if b.name in stored else 'readonly '}"
+        f"captures(none) {parameter(b)}"
         for b in kernel.params
     )
     head = f'define void @"{symbol}"({params}) nounwind {{'
@@ -266,6 +268,14 @@ class _Writer:
         otherwise = self.value(s.otherwise, cache)
         self.guards.pop()
         return self.out.select(holds, then, otherwise)
+
+
+def _may_share_memory(kernel: Kernel) -> set[str]:
+    """The params that a program may give one address, because results may overwrite operands."""
+    found: set[str] = set()
+    for output, operands in overwritable(kernel).items():
+        found |= {output, *operands}
+    return found
 
 
 def _stored_buffers(body: tuple[Statement, ...]) -> set[str]:
