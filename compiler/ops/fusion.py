@@ -86,11 +86,13 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
 
     `nodes` are in topological order and may themselves be fusions, whose bodies are merged. The
     node is returned, not inserted: name, output, type and layout are those of the output that is
-    read outside. It computes the same as the group, so it may take its place.
+    read outside (of a group that nobody reads: the last one). It computes the same as the group, so
+    it may take its place.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
     external = [v for v in produced if around.is_read_outside(v.name, group)]
+    external = external or produced[-1:]  # a dead group: nobody reads anything
     assert len(external) == 1, f"a fusion has one output, this group has {len(external)}"
     output = external[0]
     inner, constants = _merged(nodes)

@@ -419,3 +419,22 @@ def test_fusing_again_leaves_groups_as_they_are() -> None:
     log = Log()
     assert PASSES["fuse"].run(after, log) is after
     assert "is a fused group already" in declined(log.steps, "fuse")[0]
+
+
+def test_nodes_that_nobody_reads_are_fused_like_others() -> None:
+    """Dead code may still be there: passes are reordered and switched off."""
+    kernels, _, after = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          dead: f32[2,3] = relu(x)
+          deader: f32[2,3] = neg(dead)
+          a: f32[2,5] = matmul(x, w)
+          unread: f32[2,5] = exp(a)
+          b: f32[2,5] = relu(a)
+          twice: f32[2,5] = abs(b)
+          return x
+        }
+        """
+    )
+    assert kernels == ["deader: relu neg", "twice: matmul exp relu abs"]
+    assert {n.output for n in after.nodes} == {"deader", "twice"}
