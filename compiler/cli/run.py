@@ -29,7 +29,7 @@ from compiler.runtime.inputs import random_inputs
 @click.command()
 @model_argument()
 @click.option("--input", "files", multiple=True, metavar="NAME=FILE.npy", help="An input's array.")
-@click.option("--random", "seed", type=int, default=None, metavar="SEED",
+@click.option("--random", "seed", type=click.IntRange(min=0), default=None, metavar="SEED",
               help="Random numbers for inputs that are not given.")  # fmt: skip
 @shape_option()
 @pipeline_options()

@@ -84,14 +84,32 @@ class Node:
         return replace(self, inputs=tuple(rename.get(i, i) for i in self.inputs), regions=regions)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Node) and (self is other or _facts(self) == _facts(other))
+        return isinstance(other, Node) and (
+            self is other
+            or (_facts(self) == _facts(other) and _same_attrs(self.attrs, other.attrs))
+        )
 
     def __hash__(self) -> int:
         return hash((self.op, self.outputs))
 
 
 def _facts(n: Node) -> tuple[Any, ...]:
-    return (n.op, n.inputs, n.outputs, n.types, dict(n.attrs), n.name, n.origins, dict(n.regions))
+    return (n.op, n.inputs, n.outputs, n.types, n.name, n.origins, dict(n.regions))
+
+
+def _same_attrs(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    return dict(a) == dict(b) or (
+        a.keys() == b.keys() and all(_same_attr(v, b[k]) for k, v in a.items())
+    )
+
+
+def _same_attr(a: Any, b: Any) -> bool:
+    """Whether two values of an attribute are the same; NaN is, though numbers compare otherwise."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same_attr, a, b))  # type: ignore[arg-type]
+    if isinstance(a, float) and isinstance(b, float) and a != a:
+        return b != b
+    return bool(a == b)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,9 @@ from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 KNOWN_LIMIT = 256
 """Values of at most this many elements are followed through shape arithmetic."""
 
+MAX_RANK = 64
+"""What numpy can hold; the reference could not say what a tensor of more axes means."""
+
 RuleForOthers = Callable[[Node, Sequence[Type | None], Sequence[Array | None]], tuple[Type, ...]]
 """Type rule for nodes that are no operators of ours (`onnx.Name`, nodes with regions)."""
 
@@ -66,7 +69,13 @@ def bounded(outputs: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
 
 
 def _bounded(output: str, t: Type) -> Type:
-    if not isinstance(t, TensorType) or t.shape is None or all(map(is_simple, t.shape)):
+    if not isinstance(t, TensorType) or t.shape is None:
+        return t
+    if len(t.shape) > MAX_RANK:
+        raise CompileError("E-OP-SHAPE", f"{output!r} would have more than {MAX_RANK} axes")
+    if any(isinstance(d, int) and d < 0 for d in t.shape):
+        raise CompileError("E-OP-SHAPE", f"{output!r} would have an axis of negative size: {t}")
+    if all(map(is_simple, t.shape)):
         return t
     if any(isinstance(d, int) and not is_simple(d) for d in t.shape):
         raise CompileError("E-OP-SHAPE", f"an axis of {output!r} would have more than 2**62 places")

@@ -143,13 +143,20 @@ def lrn(
     return x.type.logical
 
 
+def _reach(size: int, n_channels: int) -> tuple[int, int]:
+    """How many channels before and behind one count; what lies outside all of them is left out."""
+    before = (size - 1) // 2
+    furthest = max(n_channels - 1, 0)
+    return min(before, furthest), min(size - 1 - before, furthest)
+
+
 @lrn.reference
 def _(x: Array, *, size: int, alpha: float, beta: float, bias: float) -> Array:
     given = widened(x)
-    before = (size - 1) // 2
-    padded = np.pad(given * given, [(0, 0), (before, size - 1 - before), *[(0, 0)] * (x.ndim - 2)])
+    before, behind = _reach(size, x.shape[1])
+    padded = np.pad(given * given, [(0, 0), (before, behind), *[(0, 0)] * (x.ndim - 2)])
     total = np.zeros_like(given)
-    for j in range(size):
+    for j in range(before + 1 + behind):
         total += padded[:, j : j + x.shape[1]]
     return rounded(given / (bias + alpha / size * total) ** beta, x)
 
@@ -164,8 +171,9 @@ def _(
     k: Lowering, x: Handle, out: Handle, *, size: int, alpha: float, beta: float, bias: float
 ) -> None:
     n, c, *rest = k.axes(x.shape)
-    j = k.axis(size, "r")
-    neighbour = c + j - (size - 1) // 2
+    before, behind = _reach(size, x.shape[1])
+    j = k.axis(before + 1 + behind, "r")
+    neighbour = c + j - before
     dtype = wide(x.dtype)
     other = k.convert(x[n, neighbour, *rest], dtype)
     squares = k.sum(k.inside([(neighbour, x.shape[1])], other * other, 0), over=j)
@@ -179,6 +187,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,7,3,4]"], {"size": 5}
     yield ["f32[1,5,3]"], {"size": 4, "alpha": 0.5, "beta": 0.5, "bias": 2.0}
     yield ["f32[2,3]"], {"size": 1, "alpha": 1.0}
+    yield ["f32[2,3,2]"], {"size": 2**40 + 1, "alpha": 1e6}
     yield ["f32[0,3,2,2]"], {"size": 3}
 
 

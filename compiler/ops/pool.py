@@ -239,7 +239,8 @@ def _count(
     start, step = place * w.strides[d] - w.pads_begin[d], w.dilations[d]
     first = affine.maximum(-affine.floordiv(start - low, step), 0)
     end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
-    return affine.simplify(end - first, {str(place): (0, max(n_places - 1, 0))})
+    # A window may lie in the padding altogether: nothing counts there.
+    return affine.simplify(affine.maximum(end - first, 0), {str(place): (0, max(n_places - 1, 0))})
 
 
 @op(kind="reduction", exact=False)

@@ -104,7 +104,13 @@ def _wanted_sizes(
         f"resize needs {len(axes)} scales or sizes, got {list(given.value.shape)}",
     )
     if scales is None:
-        return [n if isinstance(n, Affine) else int(n) for n in given.value.tolist()]
+        sizes_given = [n if isinstance(n, Affine) else int(n) for n in given.value.tolist()]
+        require(
+            all(isinstance(n, Affine) or n >= 0 for n in sizes_given),
+            "E-OP-SHAPE",
+            f"resize cannot give sizes {sizes_given}",
+        )
+        return sizes_given
     found: list[Dim] = []
     for axis, scale in zip(axes, scales.known.tolist(), strict=True):
         require(

@@ -221,8 +221,17 @@ def attributes_of(n: OnnxCall, operator: Operator) -> dict[str, Any]:
     return found
 
 
+LONGEST_CHAIN = 32
+
+
 def chain(operator: Operator, operands: Sequence[Operand]) -> Operand:
-    """A variadic ONNX operator as a chain of two-operand calls."""
+    """A variadic ONNX operator as two-operand calls: from left to right, many as a tree.
+
+    A chain of thousands would be calls inside calls, deeper than Python can follow.
+    """
+    if len(operands) > LONGEST_CHAIN:
+        middle = len(operands) // 2
+        return operator(chain(operator, operands[:middle]), chain(operator, operands[middle:]))
     total = operands[0]
     for o in operands[1:]:
         total = operator(total, o)

@@ -22,6 +22,9 @@ from compiler.ir.types import Dim
 
 AUTO_PADS = ("notset", "same_upper", "same_lower", "valid")
 
+MOST = 2**31 - 1
+"""Windows, steps and pads beyond this are no image's: a kernel would count for ever."""
+
 SPATIAL = {1: ("x",), 2: ("y", "x"), 3: ("z", "y", "x")}
 """Names of spatial axes by their number; the taps of a window have a `k` before."""
 
@@ -68,6 +71,11 @@ def check_window(
             all(not isinstance(v, int) or v >= least for v in values),
             "E-OP-ATTRIBUTE",
             f"{op_name} needs {what} of at least {least}, got {list(values)}",
+        )
+        require(
+            all(not isinstance(v, int) or v <= MOST for v in values),
+            "E-OP-ATTRIBUTE",
+            f"{op_name} needs {what} of at most {MOST:,}, got {list(values)}",
         )
     require(
         auto_pad in AUTO_PADS,

@@ -176,6 +176,9 @@ class _Folder:
             return f"{node.op} gives other results each time"
         if any(t.dtype.label == "string" for t in node.types if isinstance(t, TensorType)):
             return "strings are not stored as constants"
+        read = (self.ed.constants[i].type for i in node.inputs if i in self.ed.constants)
+        if any(t.dtype.label == "string" for t in read):
+            return "work on strings has no bound that could be told beforehand"
         return ""
 
     def size_objection(self, node: Node, new: int, operands: Sequence[Constant | None]) -> str:

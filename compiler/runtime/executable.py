@@ -166,7 +166,9 @@ class Executable:
     def _copy(self, run: Run, result: Result) -> Any:
         constant = self.graph.constants.get(result.value)
         if constant is not None:
-            return np.array(constant.array(), order="C")
+            made = aligned_array(constant.type)
+            np.copyto(made, constant.array())
+            return made
         t = self.graph.types[result.value]
         return own(_shaped(self.value(run, result.value), t))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Value
 from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, DType, SequenceType, TensorType, Type
+from compiler.ops.meaning import machine_bytes
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -79,7 +81,13 @@ def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.
 
 
 def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Any:
-    """An array of random elements that most models take without complaint."""
+    """An array of random elements that most models take without complaint.
+
+    Errors: E-RUN-MEMORY for more elements than this machine holds.
+    """
+    needed = math.prod(shape) * max(dtype.nbytes, 8)
+    if needed > machine_bytes():
+        raise CompileError("E-RUN-MEMORY", f"making an input needs {needed:,} bytes")
     if dtype is DType.string:
         words = np.array(["a", "b", "cat", "dog"], np.object_)
         return words[chance.integers(0, len(words), shape)]

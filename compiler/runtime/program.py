@@ -123,7 +123,10 @@ class Program:
                 "E-TARGET-RUN",
                 f"the program was made for the target {self.target.name}, not for this machine",
             )
-        return executable.run(inputs)
+        try:
+            return executable.run(inputs)
+        except MemoryError as e:
+            raise CompileError("E-RUN-MEMORY", f"this run needs more memory: {e}") from e
 
     __call__ = run
 

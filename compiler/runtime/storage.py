@@ -7,6 +7,7 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.types import TensorType
+from compiler.ops.meaning import machine_bytes
 
 PAGE_BYTES = 2 << 20
 """Large memory starts at a multiple of this, so that the system may use large pages."""
@@ -21,6 +22,8 @@ def aligned_bytes(nbytes: int) -> Array:
     """
     alignment = PAGE_BYTES if nbytes >= PAGE_BYTES else LINE_BYTES
     try:
+        if nbytes > machine_bytes():
+            raise MemoryError  # the system might grant it, and end the program at the first use
         raw = np.empty(nbytes + alignment, np.uint8)
     except (MemoryError, ValueError, OverflowError) as e:
         raise CompileError(

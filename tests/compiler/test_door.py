@@ -5,6 +5,9 @@ import sys
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx.helper
+import onnx.numpy_helper
 import pytest
 
 import compiler
@@ -124,3 +127,82 @@ def test_shapes_that_are_none_are_refused(inputs: Any) -> None:
     with pytest.raises(compiler.CompileError) as e:
         compiler.compile(graph, inputs=inputs)
     assert e.value.code == "E-INPUT-SHAPE"
+
+
+def onnx_bytes(
+    op: str, shape: list[int], *constants: Any, n_inputs: int = 1, **attrs: Any
+) -> bytes:
+    """A model of one node: inputs x0, x1... of one shape, then constants (None: left out)."""
+    names = [f"x{i}" for i in range(n_inputs)]
+    stored = [
+        onnx.numpy_helper.from_array(np.asarray(c), f"c{i}")
+        for i, c in enumerate(constants)
+        if c is not None
+    ]
+    read = ["" if c is None else f"c{i}" for i, c in enumerate(constants)]
+    node = onnx.helper.make_node(op, [*names, *read], ["y"], **attrs)
+    value = onnx.helper.make_tensor_value_info
+    given = [value(n, onnx.TensorProto.FLOAT, shape) for n in names]
+    graph = onnx.helper.make_graph([node], "g", given, [value("y", 1, None)], stored)
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+
+
+def test_thousands_of_operands_are_no_deep_recursion() -> None:
+    graph = compiler.load(onnx_bytes("Sum", [4], n_inputs=3000))
+    inputs = random_inputs(graph, 1)
+    wanted = sum(a.astype(np.float64) for a in inputs.values())
+    np.testing.assert_allclose(compiler.reference(graph, inputs)["y"], wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "code"),
+    [
+        (onnx_bytes("Unsqueeze", [2], np.arange(70)), "E-OP-SHAPE"),
+        (
+            onnx_bytes("MaxPool", [1, 1, 8, 8], kernel_shape=[2**62, 1], pads=[2**62, 0, 0, 0]),
+            "E-OP-ATTRIBUTE",
+        ),
+    ],
+    ids=["rank", "endless window"],
+)
+def test_what_no_machine_could_compute_is_refused_when_read(model: bytes, code: str) -> None:
+    with pytest.raises(compiler.CompileError) as e:
+        compiler.load(model)
+    assert e.value.code == code
+
+
+@pytest.mark.parametrize("size", [2**30, 2**14])
+def test_a_result_larger_than_memory_is_refused_when_run(size: int) -> None:
+    graph = compiler.load(onnx_bytes("ConstantOfShape", [], np.array([size] * 3), n_inputs=0))
+    with pytest.raises(compiler.CompileError) as e:
+        compiler.compile(graph).run({})
+    assert e.value.code == "E-RUN-MEMORY"
+
+
+def test_random_inputs_larger_than_memory_are_refused() -> None:
+    with pytest.raises(compiler.CompileError) as e:
+        random_inputs(compiler.load(onnx_bytes("Relu", [2**39])))
+    assert e.value.code == "E-RUN-MEMORY"
+
+
+def test_an_attribute_that_is_no_number_goes_through_text() -> None:
+    graph = compiler.load(onnx_bytes("LeakyRelu", [2], alpha=float("nan")))
+    assert compiler.parse(str(graph)) == graph
+    assert compiler.load(onnx_bytes("LeakyRelu", [2], alpha=0.5)) != graph
+
+
+def test_windows_in_the_padding_alone_have_no_mean_in_either_way_to_run() -> None:
+    graph = compiler.load(
+        onnx_bytes("AveragePool", [1, 1, 5, 4], kernel_shape=[2, 2], pads=[3, 4, 4, 3])
+    )
+    inputs = random_inputs(graph)
+    wanted = compiler.reference(graph, inputs)["y"]
+    assert np.isnan(wanted).any()
+    np.testing.assert_allclose(compiler.compile(graph).run(inputs)["y"], wanted, rtol=1e-5)
+
+
+def test_sizes_that_are_none_fail_when_run() -> None:
+    model = onnx_bytes("Resize", [1, 1, 4, 4], None, None, np.array([1, 1, -8, 0]))
+    with pytest.raises(compiler.CompileError):
+        compiler.compile(model).run({"x0": np.ones((1, 1, 4, 4), np.float32)})

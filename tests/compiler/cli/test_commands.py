@@ -237,3 +237,9 @@ def test_words_that_are_no_options_exit_with_two() -> None:
     assert invoke("compile").exit_code == 2
     assert invoke("no_such_command").exit_code == 2
     assert invoke("compile", "m", "--precision", "f17").exit_code == 2
+
+
+def test_a_negative_seed_is_refused(model: Path) -> None:
+    result = invoke("run", model, "--random", "-1")
+    assert result.exit_code == 2
+    assert "Traceback" not in result.stderr
