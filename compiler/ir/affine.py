@@ -143,6 +143,8 @@ def _combine(a: Affine | int, b: Expr, sign: int) -> Expr:
 
 def floordiv(a: Expr, b: Expr) -> Expr:
     """Division rounded towards minus infinity; multiples of a constant divisor are taken out."""
+    if b == 0:
+        raise CompileError("E-OP-SHAPE", f"a size would be {a} divided by 0")
     if isinstance(a, int) and isinstance(b, int):
         return a // b
     if isinstance(b, int):
@@ -160,6 +162,8 @@ def floordiv(a: Expr, b: Expr) -> Expr:
 
 def mod(a: Expr, b: Expr) -> Expr:
     """Remainder of `floordiv`, never negative for a positive divisor."""
+    if b == 0:
+        raise CompileError("E-OP-SHAPE", f"a size would be {a} modulo 0")
     if isinstance(a, int) and isinstance(b, int):
         return a % b
     if isinstance(b, int):
@@ -292,11 +296,17 @@ def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
         corners = [x * y for x in (alo, ahi) for y in (blo, bhi)]
         return min(corners), max(corners)
     if atom.fn == "mod":
-        if blo == bhi and alo // blo == ahi // blo:
+        if blo == bhi > 0 and alo // blo == ahi // blo:
             return alo % blo, ahi % blo
         return 0, max(bhi - 1, 0)
-    corners = [x // y for x in (alo, ahi) for y in (blo, bhi)]
+    corners = [x // y for x in (alo, ahi) for y in _divisors(blo, bhi)]
     return min(corners), max(corners)
+
+
+def _divisors(low: int, high: int) -> list[int]:
+    """The ends of a range and of its parts beside 0: nothing is ever divided by 0."""
+    ends = [low, high, *((-1, 1) if low < 0 < high else (1,) if low == 0 else (-1,))]
+    return [d for d in ends if d and low <= d <= high] or [1]
 
 
 def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:

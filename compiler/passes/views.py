@@ -65,7 +65,8 @@ def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operan
 def _reshape(x: Tensor, t: TensorType) -> Operand:
     if not t.is_static:
         return Skip(f"the shape of {t} is open, so it cannot be written down")
-    return o.reshape(x, np.array(t.static_shape, np.int64))
+    # Where an axis has no places, a 0 means just that, and not the operand's size.
+    return o.reshape(x, np.array(t.static_shape, np.int64), allowzero=0 in t.static_shape)
 
 
 def _merged(x: Tensor, t: TensorType) -> Operand:

@@ -86,8 +86,16 @@ def random_array(dtype: DType, shape: tuple[int, ...], chance: np.random.Generat
     Errors: E-RUN-MEMORY for more elements than this machine holds.
     """
     needed = math.prod(shape) * max(dtype.nbytes, 8)
+    refused = CompileError("E-RUN-MEMORY", f"making an input needs {needed:,} bytes")
     if needed > machine_bytes():
-        raise CompileError("E-RUN-MEMORY", f"making an input needs {needed:,} bytes")
+        raise refused
+    try:
+        return _random_elements(dtype, shape, chance)
+    except MemoryError as e:
+        raise refused from e
+
+
+def _random_elements(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Any:
     if dtype is DType.string:
         words = np.array(["a", "b", "cat", "dog"], np.object_)
         return words[chance.integers(0, len(words), shape)]

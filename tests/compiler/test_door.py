@@ -206,3 +206,19 @@ def test_sizes_that_are_none_fail_when_run() -> None:
     model = onnx_bytes("Resize", [1, 1, 4, 4], None, None, np.array([1, 1, -8, 0]))
     with pytest.raises(compiler.CompileError):
         compiler.compile(model).run({"x0": np.ones((1, 1, 4, 4), np.float32)})
+
+
+@pytest.mark.parametrize("shape", [(0, 1), (1, 0), (0, 0), (2, 3)])
+def test_sizes_of_zero_go_through_shape_arithmetic(shape: tuple[int, int]) -> None:
+    graph = compiler.parse("""graph g(x: f32[a,b]) {
+  const whole: i64[2] = literal(-1,1)
+  t: f32[b,a] = transpose(x, perm=[1,0])
+  u: f32[b,1,a] = unsqueeze(t, axes=[1])
+  v: f32[b,a] = squeeze(u, axes=[1])
+  y: f32[a*b,1] = reshape(v, whole, allowzero=false)
+  return t, y
+}""")
+    x = np.ones(shape, np.float32)
+    got = compiler.compile(graph).run({"x": x})
+    assert got["t"].shape == shape[::-1]
+    assert got["y"].shape == (x.size, 1)

@@ -101,3 +101,14 @@ def test_what_is_no_expression_is_refused(text: str) -> None:
     with pytest.raises(CompileError) as e:
         affine.parse(text)
     assert e.value.code == "E-TEXT-SYNTAX"
+
+
+def test_nothing_is_divided_by_zero() -> None:
+    a, b = symbol("a"), symbol("b")
+    assert bounds(floordiv(a, b), {"a": (0, 10), "b": (0, 3)}) == (0, 10)
+    assert bounds(floordiv(a, b), {"a": (2, 10), "b": (-3, 3)}) == (-10, 10)
+    assert bounds(floordiv(a, b), {"a": (2, 10), "b": (0, 0)}) == (2, 10)
+    for e in (floordiv(a, b), mod(a, b)):
+        with pytest.raises(CompileError) as caught:
+            affine.substitute(e, {"a": 3, "b": 0})
+        assert caught.value.code == "E-OP-SHAPE"
