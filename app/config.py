@@ -38,7 +38,6 @@ class Settings:
     job_limit_s: float = 60.0
     memory_limit_bytes: int = 4096 * MIB
     output_limit_bytes: int = 256 * MIB
-    part_limit_bytes: int = 64 * MIB
     n_jobs_kept: int = 100
     keep_spare_child: bool = True
     worker_module: str = "app.jobs.worker"

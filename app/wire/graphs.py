@@ -164,10 +164,6 @@ def _node(node: Node, prefix: str, marks: Marks | None) -> dict[str, Any]:
     )
 
 
-def _attribute(value: Any) -> str:
-    return shortened(ir_text.attribute(value), _ATTRIBUTE_CHARACTERS)
-
-
 def _entry(
     key: str,
     kind: str,

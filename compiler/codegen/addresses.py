@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from compiler.codegen.values import Value
 from compiler.ir import affine
-from compiler.ir.affine import Affine, Apply, Atom, Expr, Range
+from compiler.ir.affine import Apply, Atom, Expr, Range
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,36 +57,4 @@ def flatten(index: tuple[Expr, ...], strides: tuple[int, ...]) -> Expr:
     flat: Expr = 0
     for e, step in zip(index, strides, strict=True):
         flat = flat + e * step
-    return merge_divisions(flat)
-
-
-def merge_divisions(e: Expr) -> Expr:
-    """Put `b*(x//b) + x%b` together again as `x`, also for multiples and nested divisions."""
-    while isinstance(e, Affine):
-        merged = _merge_once(e)
-        if merged is None:
-            return e
-        e = merged
-    return e
-
-
-def _merge_once(e: Affine) -> Expr | None:
-    coefficients = dict(e.terms)
-    for atom, c in e.terms:
-        if not (isinstance(atom, Apply) and atom.fn == "mod" and isinstance(atom.b, int)):
-            continue
-        for quotient in _quotients(atom.a, atom.b):
-            found = coefficients.get(quotient)
-            if found is not None and found == c * atom.b:
-                rest = e - affine.Affine(((atom, c),)) - affine.Affine(((quotient, found),))
-                return rest + atom.a * c
-    return None
-
-
-def _quotients(x: Expr, b: int) -> Iterator[Apply]:
-    """The atoms that `x // b` may be written as."""
-    yield Apply("floordiv", x, b)
-    if isinstance(x, Affine) and x.constant == 0 and len(x.terms) == 1:
-        atom, c = x.terms[0]
-        if c == 1 and isinstance(atom, Apply) and atom.fn == "floordiv" and isinstance(atom.b, int):
-            yield Apply("floordiv", atom.a, atom.b * b)
+    return affine.recombine(flat)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compiler.codegen.addresses import Env, Resolved, merge_divisions
+from compiler.codegen.addresses import Env, Resolved
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.values import Value, constant, constant_lanes, mangled
 from compiler.ir import affine
@@ -23,7 +23,7 @@ class Indices:
 
     def simplified(self, e: Expr) -> Expr:
         """The expression with what the ranges of the loops decide removed."""
-        return merge_divisions(affine.simplify(e, self.env.ranges))
+        return affine.simplify(e, self.env.ranges)
 
     def resolve(self, e: Expr) -> Resolved:
         """Sort the parts of an expression by what is known of them here."""
@@ -63,7 +63,7 @@ class Indices:
         rest: Expr = 0
         for atom, c in compound:
             rest = rest + affine.substitute(Affine(((atom, c),)), values)
-        rest = merge_divisions(affine.simplify(rest, ranges))
+        rest = affine.simplify(rest, ranges)
         lane_atoms: list[tuple[Apply, int]] = []
         if isinstance(rest, int):
             return Resolved(total + rest, tuple(atoms), step)

@@ -46,14 +46,6 @@ class Stage:
         return tuple(a for a in self.extents if a not in inner)
 
     @property
-    def n_points(self) -> int:
-        """How often the innermost expression is evaluated."""
-        total = 1
-        for n in self.extents.values():
-            total *= n
-        return total
-
-    @property
     def reads(self) -> list[Read]:
         """The reads of other tensors."""
         return reads(self.value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -323,15 +323,24 @@ def recombine(e: Expr) -> Expr:
     """Put quotient and remainder of one division together: `(a//b)*b*k + (a%b)*k` is `a*k`."""
     if isinstance(e, int):
         return e
-    terms = dict(e.terms)
     for atom, c in e.terms:
         if isinstance(atom, Apply) and atom.fn == "mod" and isinstance(atom.b, int):
-            quotient = floordiv(atom.a, atom.b)
-            rest = e - _atom(atom) * c - quotient * (c * atom.b)
-            n_rest = 0 if isinstance(rest, int) else len(rest.terms)
-            if n_rest < len(terms) - 1 or (n_rest == 0 and len(terms) == 2):
-                return recombine(rest + atom.a * c)
+            for quotient in _quotients(atom.a, atom.b):
+                rest = e - _atom(atom) * c - quotient * (c * atom.b)
+                n_rest = 0 if isinstance(rest, int) else len(rest.terms)
+                if n_rest < len(e.terms) - 1:
+                    return recombine(rest + atom.a * c)
     return e
+
+
+def _quotients(a: Expr, b: int) -> Iterator[Expr]:
+    """The forms that `a // b` may have been written in."""
+    yield floordiv(a, b)
+    if isinstance(a, Affine) and a.constant == 0 and len(a.terms) == 1:
+        inner, c = a.terms[0]
+        nested = isinstance(inner, Apply) and inner.fn == "floordiv"
+        if c == 1 and nested and isinstance(inner.b, int):
+            yield floordiv(inner.a, inner.b * b)
 
 
 def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:

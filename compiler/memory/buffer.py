@@ -41,10 +41,6 @@ class Buffer:
         """The first byte behind it."""
         return self.offset + self.size
 
-    def meets(self, other: Buffer) -> bool:
-        """Whether both are alive at some step."""
-        return self.start < other.end and other.start < self.end
-
     def __str__(self) -> str:
         place = f" at {self.offset}" if self.offset >= 0 else ""
         line = f"{_quote(self.name)}: {self.size} bytes{place}, live {self.start}..{self.end}"

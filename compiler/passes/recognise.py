@@ -309,6 +309,12 @@ def leaky_relu_of_max(x: Tensor, alpha: float) -> Operand:
 _ROOT_HALF = 0.5**0.5
 
 
+def _gelu(x: Tensor, scale: float, half: float) -> Operand:
+    if abs(scale - _ROOT_HALF) > 1e-6 or half != 0.5:
+        return Skip(f"the numbers are {scale:g} and {half:g}; gelu has {_ROOT_HALF:.7f} and 0.5")
+    return o.gelu(x)
+
+
 @rule(
     o.mul(o.mul(X, o.add(o.erf(o.mul(X, Number("scale"))), 1)), Number("half")),
     exact=False,
@@ -333,9 +339,7 @@ _ROOT_HALF = 0.5**0.5
 )
 def gelu_written_out(x: Tensor, scale: float, half: float) -> Operand:
     """x*(1+erf(x/sqrt(2)))/2 is gelu."""
-    if abs(scale - _ROOT_HALF) > 1e-6 or half != 0.5:
-        return Skip(f"the numbers are {scale:g} and {half:g}; gelu has {_ROOT_HALF:.7f} and 0.5")
-    return o.gelu(x)
+    return _gelu(x, scale, half)
 
 
 @rule(
@@ -362,9 +366,7 @@ def gelu_written_out(x: Tensor, scale: float, half: float) -> Operand:
 )
 def gelu_halved_first(x: Tensor, half: float, scale: float) -> Operand:
     """x/2*(1+erf(x/sqrt(2))) is gelu."""
-    if abs(scale - _ROOT_HALF) > 1e-6 or half != 0.5:
-        return Skip(f"the numbers are {scale:g} and {half:g}; gelu has {_ROOT_HALF:.7f} and 0.5")
-    return o.gelu(x)
+    return _gelu(x, scale, half)
 
 
 RECOGNISE: list[Rule] = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +48,3 @@ class Built:
     def seconds(self) -> float:
         """How long the compilation took."""
         return sum(s.seconds for s in self.stages)
-
-
-def stage_seconds(stages: Sequence[Stage]) -> dict[str, float]:
-    """Seconds by stage name."""
-    return {s.name: s.seconds for s in stages}

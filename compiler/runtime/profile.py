@@ -28,11 +28,6 @@ class Profile(dict[str, float]):
         self.runs = runs
 
     @property
-    def minima(self) -> dict[str, float]:
-        """The least seconds by name."""
-        return dict(self)
-
-    @property
     def seconds(self) -> float:
         """The sum of the minima."""
         return sum(self.values())

@@ -112,3 +112,11 @@ def test_nothing_is_divided_by_zero() -> None:
         with pytest.raises(CompileError) as caught:
             affine.substitute(e, {"a": 3, "b": 0})
         assert caught.value.code == "E-OP-SHAPE"
+
+
+def test_quotient_and_remainder_come_together_also_when_divisions_are_nested() -> None:
+    x = affine.symbol("x")
+    inner = affine.floordiv(x, 5)
+    nested = affine.floordiv(x, 15) * 3 + affine.mod(inner, 3)
+    assert affine.recombine(nested) == inner
+    assert affine.recombine(affine.floordiv(inner, 3) * 3 + affine.mod(inner, 3)) == inner
