@@ -338,9 +338,9 @@ def _quotients(a: Expr, b: int) -> Iterator[Expr]:
     yield floordiv(a, b)
     if isinstance(a, Affine) and a.constant == 0 and len(a.terms) == 1:
         inner, c = a.terms[0]
-        nested = isinstance(inner, Apply) and inner.fn == "floordiv"
-        if c == 1 and nested and isinstance(inner.b, int):
-            yield floordiv(inner.a, inner.b * b)
+        if c == 1 and isinstance(inner, Apply) and inner.fn == "floordiv":
+            if isinstance(inner.b, int):
+                yield floordiv(inner.a, inner.b * b)
 
 
 def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
