@@ -17,6 +17,10 @@ from functools import lru_cache
 from compiler.errors import CompileError
 
 
+class Undecided(TypeError):
+    """What is asked of a symbolic value depends on the sizes that it will have."""
+
+
 @dataclass(frozen=True, slots=True)
 class Apply:
     """A compound atom: `floordiv`, `mod`, `mul`, `min` or `max` of two expressions."""
@@ -58,8 +62,7 @@ class Affine:
 
     def __mul__(self, other: Expr) -> Expr:
         if isinstance(other, Affine):
-            a, b = sorted((self, other), key=str)
-            return _atom(Apply("mul", a, b))
+            return _product(self, other)
         factor = int(other)
         if factor == 0:
             return 0
@@ -94,9 +97,21 @@ class Affine:
         return "".join(parts).removeprefix("+")
 
     def __int__(self) -> int:
-        raise TypeError(f"the symbolic value {self} has no number")
+        raise Undecided(f"the symbolic value {self} has no number")
 
     __index__ = __int__
+
+    def __lt__(self, other: Expr) -> bool:
+        return _compare(other - self, 1, f"{self} < {other}")
+
+    def __le__(self, other: Expr) -> bool:
+        return _compare(other - self, 0, f"{self} <= {other}")
+
+    def __gt__(self, other: Expr) -> bool:
+        return _compare(self - other, 1, f"{self} > {other}")
+
+    def __ge__(self, other: Expr) -> bool:
+        return _compare(self - other, 0, f"{self} >= {other}")
 
 
 Expr = int | Affine
@@ -141,6 +156,74 @@ def _combine(a: Affine | int, b: Expr, sign: int) -> Expr:
     return _build(terms, constant)
 
 
+PRODUCT_LIMIT = 36
+"""Products of sums with more terms than this are left as they are."""
+
+
+def _product(a: Affine, b: Affine) -> Expr:
+    """The product of two sums, multiplied out, so that equal products compare equal."""
+    if (len(a.terms) + 1) * (len(b.terms) + 1) > PRODUCT_LIMIT:
+        first, second = sorted((a, b), key=str)
+        return _atom(Apply("mul", first, second))
+    total: Expr = a.constant * b.constant
+    for atom, c in a.terms:
+        total = total + Affine(((atom, c),)) * b.constant
+        for other, d in b.terms:
+            total = total + _monomial([*factors(atom), *factors(other)]) * (c * d)
+    for other, d in b.terms:
+        total = total + Affine(((other, d),)) * a.constant
+    return total
+
+
+def factors(atom: Atom) -> list[Atom]:
+    """The atoms whose product an atom is: itself alone when it is no product of atoms."""
+    if isinstance(atom, Apply) and atom.fn == "mul":
+        a, b = _sole_atom(atom.a), _sole_atom(atom.b)
+        if a is not None and b is not None:
+            return [*factors(a), *factors(b)]
+    return [atom]
+
+
+def _sole_atom(e: Expr) -> Atom | None:
+    if isinstance(e, Affine) and e.constant == 0 and len(e.terms) == 1 and e.terms[0][1] == 1:
+        return e.terms[0][0]
+    return None
+
+
+def _monomial(atoms: Iterable[Atom]) -> Expr:
+    """The product of atoms in canonical order; 1 for none."""
+    total: Affine | None = None
+    for atom in sorted(atoms, key=_key):
+        total = _atom(atom) if total is None else _atom(Apply("mul", total, _atom(atom)))
+    return 1 if total is None else total
+
+
+def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
+    """The atoms left after some are taken out; None when one of those is not there."""
+    left = list(atoms)
+    for atom in taken:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return left
+
+
+def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
+    """Split a into b*whole + rest for a divisor of one term."""
+    if b.constant or len(b.terms) != 1 or b.terms[0][1] < 1:
+        return 0, a
+    divisor, c = b.terms[0]
+    whole: Expr = 0
+    rest: Expr = a if isinstance(a, int) else a.constant
+    for atom, k in a.terms if isinstance(a, Affine) else ():
+        left = _without(factors(atom), factors(divisor)) if k % c == 0 else None
+        if left is None:
+            rest = rest + Affine(((atom, k),))
+        else:
+            whole = whole + _monomial(left) * (k // c)
+    return whole, rest
+
+
 def floordiv(a: Expr, b: Expr) -> Expr:
     """Division rounded towards minus infinity; multiples of a constant divisor are taken out."""
     if b == 0:
@@ -157,7 +240,8 @@ def floordiv(a: Expr, b: Expr) -> Expr:
         return whole + _atom(Apply("floordiv", rest, b))
     if a == b:
         return 1
-    return _atom(Apply("floordiv", a, b))
+    whole, rest = _split_by_monomial(a, b)
+    return whole if rest == 0 else whole + _atom(Apply("floordiv", rest, b))
 
 
 def mod(a: Expr, b: Expr) -> Expr:
@@ -172,7 +256,8 @@ def mod(a: Expr, b: Expr) -> Expr:
         assert isinstance(a, Affine), f"cannot take {a} modulo {b}"
         _, rest = _split_multiples(a, b)
         return rest % b if isinstance(rest, int) else _atom(Apply("mod", rest, b))
-    return 0 if a == b else _atom(Apply("mod", a, b))
+    rest = 0 if a == b else _split_by_monomial(a, b)[1]
+    return rest if rest == 0 else _atom(Apply("mod", rest, b))
 
 
 def _split_multiples(a: Affine, b: int) -> tuple[Expr, Expr]:
@@ -270,17 +355,32 @@ def identifier(name: str) -> str:
 
 Range = tuple[int, int]
 
+SIZE_RANGE: Range = (0, (1 << 31) - 1)
+"""Where a size lies that only a run tells."""
+
+
+def _compare(difference: Expr, least: int, text: str) -> bool:
+    """Whether a difference is at least a number, for symbols that are sizes. Errors: Undecided."""
+    low, high = bounds(difference, {})
+    if low >= least:
+        return True
+    if high < least:
+        return False
+    raise Undecided(f"{text} depends on the sizes")
+
 
 def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
     """Smallest and largest value (both inclusive) when each symbol stays in its range.
 
-    Not tight where a symbol occurs twice. Errors: KeyError for a symbol without a range.
+    Not tight where a symbol occurs twice. A symbol without a range is a size.
     """
     if isinstance(e, int):
         return e, e
     low = high = e.constant
     for atom, c in e.terms:
-        lo, hi = ranges[atom] if isinstance(atom, str) else _apply_bounds(atom, ranges)
+        lo, hi = (
+            ranges.get(atom, SIZE_RANGE) if isinstance(atom, str) else _apply_bounds(atom, ranges)
+        )
         low += c * (lo if c > 0 else hi)
         high += c * (hi if c > 0 else lo)
     return low, high
@@ -324,23 +424,28 @@ def recombine(e: Expr) -> Expr:
     if isinstance(e, int):
         return e
     for atom, c in e.terms:
-        if isinstance(atom, Apply) and atom.fn == "mod" and isinstance(atom.b, int):
-            for quotient in _quotients(atom.a, atom.b):
-                rest = e - _atom(atom) * c - quotient * (c * atom.b)
-                n_rest = 0 if isinstance(rest, int) else len(rest.terms)
-                if n_rest < len(e.terms) - 1:
-                    return recombine(rest + atom.a * c)
+        if isinstance(atom, str):
+            continue
+        parts = factors(atom)
+        for part in parts:
+            if isinstance(part, Apply) and part.fn == "mod":
+                others = [p for p in parts if p is not part]
+                k = _monomial(others) * c if others else c
+                for quotient in _quotients(part.a, part.b):
+                    rest = e - _atom(atom) * c - quotient * (part.b * k)
+                    n_rest = 0 if isinstance(rest, int) else len(rest.terms)
+                    if n_rest < len(e.terms) - 1:
+                        return recombine(rest + part.a * k)
     return e
 
 
-def _quotients(a: Expr, b: int) -> Iterator[Expr]:
+def _quotients(a: Expr, b: Expr) -> Iterator[Expr]:
     """The forms that `a // b` may have been written in."""
     yield floordiv(a, b)
     if isinstance(a, Affine) and a.constant == 0 and len(a.terms) == 1:
         inner, c = a.terms[0]
         if c == 1 and isinstance(inner, Apply) and inner.fn == "floordiv":
-            if isinstance(inner.b, int):
-                yield floordiv(inner.a, inner.b * b)
+            yield floordiv(inner.a, inner.b * b)
 
 
 def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
