@@ -188,11 +188,9 @@ class GraphImporter:
                 frame.finish()
                 continue
             try:
-                function = self.model.functions[node]
+                function = self.model.functions[node] or self._import(frame, node, name)
                 if function is not None:
                     stack.append(self._call(frame, node, name, function))
-                else:
-                    self._import(frame, node, name)
             except CompileError as e:
                 raise e.at(Where(node=frame.origin or name)) from e.__cause__
 
@@ -230,7 +228,8 @@ class GraphImporter:
             frame.scope,
         )
 
-    def _import(self, frame: Frame, node: Any, name: str) -> None:
+    def _import(self, frame: Frame, node: Any, name: str) -> Any | None:
+        """Import a node that calls no function of the model; or the function that it stands for."""
         domain = normal_domain(node.domain)
         require(bool(node.op_type), "E-MODEL-INVALID", "a node has no operator type")
         require(any(node.output), "E-MODEL-INVALID", f"{node.op_type} has no outputs")
@@ -246,7 +245,7 @@ class GraphImporter:
             check_node(node, needs, attributes)
         else:
             _check_unknown(node, key, domain, opset)
-        NodeImporter(self, frame, node, name, opset, attributes).run(key)
+        return NodeImporter(self, frame, node, name, opset, attributes).run(key)
 
 
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.errors import CompileError, require
 from compiler.frontend.attributes import kind_of, value_of
+from compiler.frontend.bodies import body_of
 from compiler.frontend.functions import Functions, normal_domain
 from compiler.frontend.limits import Limits
 from compiler.frontend.scopes import Frame
@@ -51,11 +52,14 @@ class NodeImporter:
     opset: int
     protos: Mapping[str, Any]
 
-    def run(self, key: str) -> None:
-        """Add what the node becomes to the graph; `key` is its name in the ONNX registry."""
+    def run(self, key: str) -> Any | None:
+        """Add what the node becomes to the graph; `key` is its name in the ONNX registry.
+
+        A function, when one is given back, is to take the node's place instead.
+        """
         if key == "Constant":
             self._constant()
-            return
+            return None
         graphs = {k: a.g for k, a in self.protos.items() if a.HasField("g")}
         model = self.graph.model
         attrs = {
@@ -69,8 +73,14 @@ class NodeImporter:
         outputs = self._outputs()
         own = key in ONNX and not graphs and not self.graph.verbatim
         if own and self._through_facet(key, inputs, attrs, outputs):
-            return
+            return None
+        if not graphs and not self.graph.verbatim:
+            types = [self.graph.editor.type(i) if i else None for i in inputs]
+            function = body_of(self.node, self.protos, self.opset, types)
+            if function is not None:
+                return function
         self._carry(inputs, attrs, graphs, outputs)
+        return None
 
     @property
     def origins(self) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
 
     Shapes: any float tensor of rank 1 or more; the result has the type of x.
     Errors: E-OP-AXIS when the axis is outside [-rank, rank).
+    Short floats are rounded where the body that ONNX gives for it rounds: after every step.
     Source: subtracting the largest score keeps exp finite; ONNX Softmax-13.
     """
     return _along("softmax", x, axis)
@@ -52,10 +53,11 @@ def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
 
 @softmax.reference
 def _(x: Array, *, axis: int) -> Array:
-    scores = widened(x)
     with np.errstate(all="ignore"):
-        e = np.exp(scores - scores.max(axis=axis, keepdims=True, initial=-np.inf))
-        return rounded(e / e.sum(axis=axis, keepdims=True), x)
+        scores = rounded(widened(x) - widened(x.max(axis=axis, keepdims=True, initial=-np.inf)), x)
+        e = widened(rounded(np.exp(widened(scores)), x))
+        total = widened(rounded(e.sum(axis=axis, keepdims=True), x))
+        return rounded(e / total, x)
 
 
 @softmax.cost
@@ -67,15 +69,18 @@ def _(x: TensorType, *, out: TensorType, axis: int) -> Cost:
 def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
     axis = normal_axis(axis, x.rank)
     row = _Row(k, x, axis)
-    total = k.temporary(row.shape, wide(x.dtype), "total")
-    e = k.temporary(x.shape, wide(x.dtype), "e")
+    dtype, short = wide(x.dtype), x.dtype
+    total = k.temporary(row.shape, short, "total")
+    e = k.temporary(x.shape, short, "e")
     top = row.largest()
     index, at = row.points()
-    k.assign(e[at], k.exp(row.element(at) - top[index]))
+    score = k.convert(row.element(at) - top[index], short)
+    k.assign(e[at], k.convert(k.exp(k.convert(score, dtype)), short))
     index, at, inner = row.reduced()
-    k.assign(total[index], k.sum(e[at], over=inner))
+    k.assign(total[index], k.convert(k.sum(k.convert(e[at], dtype), over=inner), short))
     index, at = row.points()
-    k.assign(out[at], k.convert(e[at] / total[index], out.dtype))
+    value = k.convert(e[at], dtype) / k.convert(total[index], dtype)
+    k.assign(out[at], k.convert(value, short))
 
 
 class _Row:

@@ -1,0 +1,94 @@
+"""Function bodies that the standard gives: an operator in terms of others, where those are ours.
+
+An operator without a declaration of ours, or one that its declaration leaves alone, need not be
+carried when the onnx package says what it is made of. Its body then takes its place, as that of a
+function of the model would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from compiler.frontend.functions import normal_domain, walk
+from compiler.frontend.opsets import newest
+from compiler.ir.operator import ONNX
+from compiler.ir.types import OpaqueType, Type
+from compiler.ops import protos
+
+DEEPEST = 4
+"""Bodies that call operators with bodies; the standard's own need two."""
+
+
+def body_of(
+    node: Any, attributes: Mapping[str, Any], opset: int, types: Sequence[Type | None]
+) -> Any | None:
+    """The function that says what a node means for operands of these types.
+
+    None when the standard has none, or when it would itself need an operator that is not ours.
+    """
+    schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
+    if schema is None or not (schema.has_function or schema.has_context_dependent_function):
+        return None
+    if any(isinstance(t, OpaqueType) for t in types):
+        return None
+    function = _stated(schema, node, attributes, types)
+    if function is None or not _is_ours(function, DEEPEST):
+        return None
+    named = {normal_domain(o.domain) for o in function.opset_import}
+    for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
+        # Bodies of preview operators do not say for which opset they are written.
+        function.opset_import.add(domain=domain, version=newest(domain))
+    given = {a.name for a in function.attribute_proto}
+    for key, a in schema.attributes.items():
+        if a.default_value.type and key not in given:
+            function.attribute_proto.add().CopyFrom(a.default_value)
+    return function
+
+
+def _stated(
+    schema: Any, node: Any, attributes: Mapping[str, Any], types: Sequence[Type | None]
+) -> Any | None:
+    """The body in the schema, or the one it builds for this node; None when it builds none."""
+    import onnx
+
+    if schema.has_function:
+        function = onnx.FunctionProto()
+        function.CopyFrom(schema.function_body)
+        return function
+    asking = onnx.NodeProto()
+    asking.CopyFrom(node)
+    del asking.attribute[:]
+    asking.attribute.extend(attributes.values())
+    given = [onnx.TypeProto() if t is None else protos.to_type_proto(t) for t in types]
+    try:
+        made = schema.get_context_dependent_function(
+            asking.SerializeToString(), [t.SerializeToString() for t in given]
+        )
+    except Exception:  # the package's C++ raises several kinds for what it cannot express
+        return None
+    return onnx.FunctionProto.FromString(made) if made else None
+
+
+def _is_ours(function: Any, depth: int) -> bool:
+    """Whether each node has a declaration of ours, or a body of which that can be said."""
+    versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
+    return all(_is_known(n, versions, depth) for n in walk(function.node))
+
+
+def _is_known(node: Any, versions: Mapping[str, int], depth: int) -> bool:
+    op_type, domain = node.op_type, normal_domain(node.domain)
+    if op_type == "Constant" or (f"{domain}:{op_type}" if domain else op_type) in ONNX:
+        return True
+    if depth == 0:
+        return False
+    body = _fixed_body(op_type, domain, versions.get(domain, 0) or newest(domain))
+    return body is not None and _is_ours(body, depth - 1)
+
+
+@cache
+def _fixed_body(op_type: str, domain: str, opset: int) -> Any | None:
+    """The body of an operator that has the same one for all operands."""
+    schema = protos.schema_of(op_type, domain, opset)
+    return schema.function_body if schema is not None and schema.has_function else None

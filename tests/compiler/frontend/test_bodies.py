@@ -1,0 +1,71 @@
+"""Operators without a declaration become the body that the standard gives for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import compiler
+from compiler.frontend import load
+from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.verify import verify
+from tests.onnx_models import node, value
+
+INT64 = TensorProto.INT64
+
+
+def loaded(nodes: list[Any], inputs: list[Any], opset: int) -> tuple[onnx.ModelProto, Graph]:
+    g = helper.make_graph(nodes, "g", inputs, [value("y", None)])
+    m = helper.make_model(g, opset_imports=[helper.make_opsetid("", opset)])
+    made = load(m.SerializeToString())
+    verify(made)
+    return m, made
+
+
+def attention(**attrs: Any) -> tuple[list[Any], list[Any]]:
+    inputs = [value("q", [2, 4, 3, 8]), value("k", [2, 2, 5, 8]), value("v", [2, 2, 5, 6])]
+    return [node("Attention", ["q", "k", "v"], ["y"], name="att", **attrs)], inputs
+
+
+@pytest.mark.parametrize("attrs", [{}, {"is_causal": 1, "softcap": 2.0}, {"scale": 0.25}])
+def test_attention_is_expanded_and_runs_as_generated_code(attrs: dict[str, Any]) -> None:
+    made, g = loaded(*attention(**attrs), opset=24)
+    assert not [n.op for n in all_nodes(g) if n.op.startswith("onnx.")]
+    assert {n.origins for n in g.nodes} == {("att",)}
+    rng = np.random.default_rng(1)
+    feeds = {
+        v.name: rng.normal(size=[d.dim_value for d in v.type.tensor_type.shape.dim]).astype("f4")
+        for v in made.graph.input
+    }
+    program = compiler.compile(g)
+    assert all(k.native for k in program.kernels)
+    needed = onnx.reference.ReferenceEvaluator(made).run(None, feeds)[0]
+    np.testing.assert_allclose(program.run(feeds)["y"], needed, rtol=1e-4, atol=1e-5)
+
+
+def test_attributes_left_out_have_the_defaults_of_the_schema() -> None:
+    inputs = [value("x", [2, 3, 4, 5])]
+    made, g = loaded([node("MeanVarianceNormalization", ["x"], ["y"])], inputs, 13)
+    assert not [n.op for n in g.nodes if n.op.startswith("onnx.")]
+    x = np.random.default_rng(2).normal(size=(2, 3, 4, 5)).astype(np.float32)
+    needed = onnx.reference.ReferenceEvaluator(made).run(None, {"x": x})[0]
+    got = compiler.reference(g, {"x": x})["y"]
+    np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
+
+
+def test_an_operator_whose_body_needs_control_flow_is_carried() -> None:
+    inputs = [value("theta", [1, 2, 3]), value("size", [4], INT64)]
+    _, g = loaded([node("AffineGrid", ["theta", "size"], ["y"])], inputs, 20)
+    assert [n.op for n in g.nodes] == ["onnx.AffineGrid"]
+
+
+def test_an_operand_of_unknown_kind_keeps_the_operator_as_it_is() -> None:
+    split = node("SplitToSequence", ["x"], ["s"])
+    at = node("SequenceAt", ["s", "i"], ["e"])
+    relu = node("HardSwish", ["e"], ["y"])
+    _, g = loaded([split, at, relu], [value("x", [2, 3]), value("i", [], INT64)], 14)
+    assert g.nodes[-1].op in ("hard_swish", "onnx.HardSwish")
