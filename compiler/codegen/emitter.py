@@ -40,6 +40,16 @@ class OpenLoop:
     """The value before the loop, and its name inside."""
 
 
+@dataclass(slots=True)
+class Block:
+    """What `close_block` needs of a block that may not run, or runs again and again."""
+
+    label: str
+    done: str
+    condition: Value | None = None
+    """Asked before the block; None where the block asks by itself, before each turn."""
+
+
 class Emitter:
     """Text of one function. Values of `level` d belong to scope d; the function is scope 0."""
 
@@ -183,6 +193,46 @@ class Emitter:
         living = [row for row in rows if row[1].ref in self.used]
         self.used.update(initial.ref for initial, _, _ in living)
         return living
+
+    # Conditions
+
+    def open_block(self, condition: Value) -> Block:
+        """Begin a block that runs if a condition holds."""
+        self._count += 1
+        return self._open(Block(f"when{self._count}", f"done{self._count}", condition))
+
+    def open_while(self) -> Block:
+        """Begin a block that runs again as long as what `continue_if` is given holds."""
+        self._count += 1
+        return self._open(Block(f"while{self._count}", f"done{self._count}"))
+
+    def _open(self, block: Block) -> Block:
+        self.scopes.append(Scope(block.label, self.scopes[-1].vector_budget))
+        return block
+
+    def continue_if(self, block: Block, condition: Value) -> None:
+        """Leave the block here unless the condition holds."""
+        inner = self.scopes[-1]
+        inner.block = f"turn{block.label[5:]}"
+        inner.lines.append(f"  br i1 {condition.ref}, label %{inner.block}, label %{block.done}")
+        inner.lines.append(f"{inner.block}:")
+
+    def close_block(self, block: Block) -> None:
+        """End a block; what follows runs in any case."""
+        inner = self.scopes.pop()
+        outer = self.scopes[-1]
+        if block.condition is None:
+            outer.lines.append(f"  br label %{block.label}")
+            after = block.label
+        else:
+            test = block.condition.ref
+            outer.lines.append(f"  br i1 {test}, label %{block.label}, label %{block.done}")
+            after = block.done
+        outer.lines.append(f"{block.label}:")
+        outer.lines.extend(inner.lines)
+        outer.lines.append(f"  br label %{after}")
+        outer.lines.append(f"{block.done}:")
+        outer.block = block.done
 
     # Vectors
 

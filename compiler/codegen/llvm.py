@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
 from compiler.codegen.convert import convert
-from compiler.codegen.emitter import Emitter
+from compiler.codegen.emitter import Block, Emitter
+from compiler.codegen.fetches import fetch, inside_buffer, put
 from compiler.codegen.indices import Indices
 from compiler.codegen.loads import load
 from compiler.codegen.memory import Memory, parameter
@@ -25,6 +26,7 @@ from compiler.codegen.values import HALF, Value, constant
 from compiler.compute.scalar import (
     Apply,
     Convert,
+    Fetch,
     IndexValue,
     Inside,
     Number,
@@ -35,7 +37,18 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 from compiler.loops.limits import check_kernel
-from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store, walk
+from compiler.loops.nodes import (
+    Buffer,
+    Kernel,
+    Loop,
+    Prefetch,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
+    stored_buffers,
+)
 from compiler.memory.in_place import overwritable
 from compiler.targets.target import Target
 
@@ -57,7 +70,7 @@ def function_text(kernel: Kernel, symbol: str, target: Target) -> FunctionText:
     prepared = prepare(kernel, target)
     writer = _Writer(prepared, target)
     writer.statements(prepared.kernel.body, {})
-    stored, shared = _stored_buffers(kernel.body), _may_share_memory(kernel)
+    stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
     params = ", ".join(
         f"ptr {'' if b.name in shared else 'noalias '}{'' if b.name in stored else 'readonly '}"
         f"captures(none) {parameter(b)}"
@@ -103,6 +116,12 @@ class _Writer:
                     self._loop(s, known)
                 case Store():
                     self._in_pieces(lambda s=s, known=known: self._store(s, known))
+                case Put():
+                    self._put(s, known)
+                case When():
+                    self._when(s, known)
+                case While():
+                    self._while(s, known)
                 case Prefetch():
                     self._prefetch(s, known)
 
@@ -132,6 +151,42 @@ class _Writer:
         else:
             self.env.ranges[loop.var] = outer
 
+    def _when(self, s: When, cache: Cache) -> None:
+        condition = self.value(s.condition, cache)
+        self._conditional(
+            self.out.open_block(condition), s.body, lambda: self.statements(s.body, cache)
+        )
+
+    def _conditional(
+        self, block: Block, body: tuple[Statement, ...], write: Callable[[], None]
+    ) -> None:
+        """A block that may not run: loads of what it stores to stay on their side of it."""
+        written = stored_buffers(body)
+        self.memory.enter_loop(written, self.out.level)
+        write()
+        self.memory.leave_loop(written)
+        self.out.close_block(block)
+
+    def _while(self, s: While, cache: Cache) -> None:
+        block = self.out.open_while()
+
+        def write() -> None:
+            self.out.continue_if(block, self.value(s.condition, cache))
+            self.statements(s.body, cache)
+
+        self._conditional(block, s.body, write)
+
+    def _put(self, s: Put, cache: Cache) -> None:
+        b = self.buffers[s.buffer]
+        places = [self.value(i, cache) for i in s.index]
+        value = self.value(s.value, cache)
+        holds = inside_buffer(self.arithmetic, b, places)
+        self._conditional(
+            self.out.open_block(holds),
+            (s,),
+            lambda: put(self.memory, self.arithmetic, b, places, value),
+        )
+
     def _bound(self, e: Expr) -> Expr:
         if isinstance(e, int):
             return e
@@ -142,7 +197,7 @@ class _Writer:
 
     def _counted_loop(self, loop: Loop, start: Expr, stop: Expr, cache: Cache) -> None:
         keys = self.registers.stored_in(loop.body)
-        written = _stored_buffers(loop.body) - self.registers.cuts.keys()
+        written = stored_buffers(loop.body) - self.registers.cuts.keys()
         may_be_empty = self._bounds(stop - start)[0] < 1
         first, end = self.indices.scalar(start), self.indices.scalar(stop)
         carried = [self.registers.get(k) for k in keys]
@@ -208,6 +263,9 @@ class _Writer:
                 r = self.indices.resolve(self._flat(s, b, index, cache))
                 guard = self.out.all_of(self.guards) if self.guards else None
                 return load(self.memory, b, r, guard)
+            case Fetch(name, places, _):
+                indices = [self.value(i, cache) for i in places]
+                return fetch(self.memory, self.arithmetic, self.buffers[name], indices)
             case Number(number, dtype):
                 return constant(number, dtype)
             case Apply(fn, args, dtype):
@@ -276,7 +334,3 @@ def _may_share_memory(kernel: Kernel) -> set[str]:
     for output, operands in overwritable(kernel).items():
         found |= {output, *operands}
     return found
-
-
-def _stored_buffers(body: tuple[Statement, ...]) -> set[str]:
-    return {s.buffer for s in walk(body) if isinstance(s, Store)}

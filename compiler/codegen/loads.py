@@ -155,9 +155,15 @@ def _gather(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
     shared = Resolved(0, r.atoms)
     pointer = m.displaced(m.base(b, shared), 0, m.out.level)
     positions = m.indices.lanes(Resolved(r.constant, (), r.lane_step, r.lane_atoms))
+    return gather(m, b, pointer, positions, m.mask(guard))
+
+
+def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
+    """The elements so many elements behind a pointer, one per lane, where a mask holds."""
+    lane = m.indices.env.lane
+    assert lane is not None
     if b.dtype.nbytes < 4 or not m.target.has_masks:
-        return _gather_each(m, b, pointer, positions, m.mask(guard))
-    mask = m.mask(guard)
+        return _gather_each(m, b, pointer, positions, mask)
     pointers = vector_of("ptr", lane.lanes)
     element = memory_type(b.dtype)
     text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.codegen.values import HALF, power_of_two
-from compiler.compute.scalar import Apply, Convert, Read, reads, substitute
+from compiler.compute.scalar import Apply, Convert, Fetch, Read, reads
 from compiler.compute.scalar import walk as walk_scalar
+from compiler.compute.statements import substitute_statements
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store, walk
+from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store, When, While
+from compiler.loops.nodes import walk_statements as walk
 from compiler.targets.target import Target
 
 UNROLLED_PIECES = 8
@@ -53,7 +55,7 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
             continue
         widest = max(widest, buffers[s.buffer].dtype.nbytes)
         for part in walk_scalar(s.value):
-            if isinstance(part, Apply | Convert | Read):
+            if isinstance(part, Apply | Convert | Read | Fetch):
                 widest = max(widest, 4 if part.dtype in HALF else part.dtype.nbytes)
     return target.lanes(widest)
 
@@ -61,7 +63,9 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
 def _split(body: tuple[Statement, ...], kernel: Kernel, target: Target) -> tuple[Statement, ...]:
     made: list[Statement] = []
     for s in body:
-        if not isinstance(s, Loop):
+        if isinstance(s, When | While):
+            made.append(replace(s, body=_split(s.body, kernel, target)))
+        elif not isinstance(s, Loop):
             made.append(s)
         elif s.kind != "vector":
             made.append(replace(s, body=_split(s.body, kernel, target)))
@@ -98,24 +102,3 @@ def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:
                 if name in registers and any(loop.var in affine.symbols(e) for e in index):
                     return True
     return False
-
-
-def substitute_statements(
-    body: tuple[Statement, ...], values: Mapping[str, Expr]
-) -> tuple[Statement, ...]:
-    """Replace index symbols in statements."""
-
-    def index(e: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        return tuple(affine.substitute(x, values) for x in e)
-
-    made: list[Statement] = []
-    for s in body:
-        match s:
-            case Loop(var, start, stop, inner, kind):
-                start, stop = affine.substitute(start, values), affine.substitute(stop, values)
-                made.append(Loop(var, start, stop, substitute_statements(inner, values), kind))
-            case Store(buffer, i, value):
-                made.append(Store(buffer, index(i), substitute(value, values)))
-            case Prefetch(buffer, i):
-                made.append(Prefetch(buffer, index(i)))
-    return tuple(made)

@@ -9,19 +9,27 @@
         k.assign(out[*i, j], k.exp(x[*i, j] - top[i]) / total[i])
 
 `k.assign` records one stage; its domain is the index symbols it mentions. The order in which the
-points are visited is not said here.
+points are visited is not said here. Where the order is what matters, a routine says it:
+
+    with k.routine() as r:
+        with r.loop(x.shape[0], "i") as i:
+            with r.when(k.lt(x[i], 0.0)):
+                r.store(found.at(count[()]), x[i])       # an index that is computed
+                r.store(count[()], count[()] + 1)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
-from compiler.compute.computation import Computation, Stage, axis_of
+from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import (
     FUNCTIONS,
     Apply,
+    Fetch,
     IndexValue,
     Inside,
     Number,
@@ -33,6 +41,7 @@ from compiler.compute.scalar import (
     reduction,
     walk,
 )
+from compiler.compute.statements import Loop, LoopKind, Put, Statement, Store, When, While
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array
@@ -72,6 +81,13 @@ class Handle:
         assert len(flat) == self.rank, f"{self.name} has rank {self.rank}, got {len(flat)} indices"
         return Read(self.name, flat, self.dtype)
 
+    def at(self, *index: Scalar | Expr) -> Fetch:
+        """The element at an index of computed numbers; one outside counts as the nearest inside."""
+        assert len(index) == self.rank, (
+            f"{self.name} has rank {self.rank}, got {len(index)} indices"
+        )
+        return Fetch(self.name, tuple(map(as_index, index)), self.dtype)
+
     def padded(self, index: Indices, otherwise: float | int | bool = 0) -> Inside | Read:
         """The element where the index lies inside, else a number; plain indices go untested."""
         read = self[index]
@@ -88,6 +104,13 @@ class Handle:
         return self[tuple(0 if n == 1 else i for i, n in zip(own, self.shape, strict=True))]
 
 
+def as_index(i: Scalar | Expr) -> Scalar:
+    """A number or an expression as an i64 scalar."""
+    if isinstance(i, int | affine.Affine):
+        return IndexValue(i, DType.i64)
+    return convert(i, DType.i64)
+
+
 def _flat(index: Any) -> tuple[Expr, ...]:
     if isinstance(index, tuple | list):
         return tuple(e for part in index for e in _flat(part))
@@ -102,7 +125,7 @@ class Lowering:
         self.inputs: list[str] = []
         self.outputs: list[str] = []
         self.tensors: dict[str, TensorType] = {}
-        self.stages: list[Stage] = []
+        self.stages: list[Stage | Routine] = []
         self._extents: dict[str, int] = {}
 
     # Tensors
@@ -201,6 +224,13 @@ class Lowering:
         extents = {a: self._extents[a] for a in (*used, *reduce_axes)}
         self.stages.append(Stage(target.tensor, target.index, value, extents))
 
+    @contextmanager
+    def routine(self) -> Generator[RoutineBuilder]:
+        """Record statements that run in order, as one stage."""
+        builder = RoutineBuilder(self)
+        yield builder
+        self.stages.append(Routine(builder.statements()))
+
     def computation(self, origins: tuple[str, ...] = ()) -> Computation:
         """What was recorded."""
         return Computation(
@@ -211,6 +241,65 @@ class Lowering:
             tuple(self.stages),
             origins,
         )
+
+
+@dataclass
+class RoutineBuilder:
+    """Records statements; the blocks of `loop`, `when` and `repeat` are `with` blocks."""
+
+    lowering: Lowering
+    _open: list[list[Statement]] = field(default_factory=lambda: [[]])
+
+    def statements(self) -> tuple[Statement, ...]:
+        """What was recorded."""
+        assert len(self._open) == 1, "a block is still open"
+        return tuple(self._open[0])
+
+    def cell(self, dtype: DType, hint: str = "cell") -> Read:
+        """A variable of its own: what is stored there stays until the next store."""
+        return self.lowering.temporary((), dtype, hint)[()]
+
+    def store(self, target: Read | Fetch, value: Scalar | float | int | bool) -> None:
+        """`target = value`; at a computed index outside the tensor nothing is stored."""
+        scalar = Number(value, target.dtype) if isinstance(value, int | float) else value
+        assert scalar.dtype is target.dtype, f"{target} holds {target.dtype}, not {scalar.dtype}"
+        kind = Store if isinstance(target, Read) else Put
+        self._open[-1].append(kind(target.tensor, target.index, scalar))  # type: ignore[arg-type]
+
+    @contextmanager
+    def loop(
+        self, stop: Expr, hint: str = "i", *, start: Expr = 0, kind: LoopKind = "for"
+    ) -> Generator[Expr]:
+        """The block for `start <= i < stop`; gives the index."""
+        index = self.lowering.axis(1, hint)
+        name = axis_of(index)
+        assert name is not None
+        self._open.append([])
+        yield index
+        self._open[-2].append(Loop(name, start, stop, tuple(self._open.pop()), kind))
+
+    @contextmanager
+    def loops(self, shape: Sequence[Expr], hints: str = "ijklmnpqrs") -> Generator[list[Expr]]:
+        """Nested loops, one an axis; gives their indices."""
+        indices: list[Expr] = []
+        with ExitStack() as stack:
+            for d, n in enumerate(shape):
+                indices.append(stack.enter_context(self.loop(n, hints[d % len(hints)])))
+            yield indices
+
+    @contextmanager
+    def when(self, condition: Scalar) -> Generator[None]:
+        """The block if the condition holds."""
+        self._open.append([])
+        yield
+        self._open[-2].append(When(condition, tuple(self._open.pop())))
+
+    @contextmanager
+    def repeat(self, condition: Scalar) -> Generator[None]:
+        """The block as long as the condition, asked before each turn, holds."""
+        self._open.append([])
+        yield
+        self._open[-2].append(While(condition, tuple(self._open.pop())))
 
 
 def _index_symbols(value: Scalar) -> set[str]:

@@ -6,6 +6,7 @@
       ...
     }
 
+What no index map describes (sorting, scatter, running sums) is a `Routine`: statements in order.
 Order within a stage is left open: a schedule decides it. Stages run one after the other.
 """
 
@@ -14,7 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compiler.compute.scalar import Read, Reduce, Scalar, reads, reduction
+from compiler.compute.scalar import Fetch, Read, Reduce, Scalar, reads, reduction, walk
+from compiler.compute.statements import (
+    Statement,
+    read_buffers,
+    statement_lines,
+    stored_buffers,
+)
 from compiler.ir.affine import Affine, Expr
 from compiler.ir.types import TensorType
 
@@ -46,6 +53,16 @@ class Stage:
         return tuple(a for a in self.extents if a not in inner)
 
     @property
+    def read_tensors(self) -> set[str]:
+        """The tensors it reads, at whatever index."""
+        return {p.tensor for p in walk(self.value) if isinstance(p, Read | Fetch)}
+
+    @property
+    def stored_tensors(self) -> set[str]:
+        """The tensor it fills."""
+        return {self.target}
+
+    @property
     def reads(self) -> list[Read]:
         """The reads of other tensors."""
         return reads(self.value)
@@ -66,6 +83,27 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Routine:
+    """Statements over logical tensors that run in the order given; temporaries begin undefined."""
+
+    statements: tuple[Statement, ...]
+
+    @property
+    def read_tensors(self) -> set[str]:
+        """The tensors it reads, those it made itself included."""
+        return read_buffers(self.statements)
+
+    @property
+    def stored_tensors(self) -> set[str]:
+        """The tensors it stores to."""
+        return stored_buffers(self.statements)
+
+    def __str__(self) -> str:
+        lines = [f"  {line}" for s in self.statements for line in statement_lines(s)]
+        return "\n".join(["routine {", *lines, "}"])
+
+
+@dataclass(frozen=True, slots=True)
 class Computation:
     """Stages with the tensors they read and write. Units: shapes in elements."""
 
@@ -73,7 +111,7 @@ class Computation:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     tensors: Mapping[str, TensorType]
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage | Routine, ...]
     origins: tuple[str, ...] = field(default=())
 
     @property
@@ -90,7 +128,7 @@ class Computation:
             f"computation {self.name}({signature(self.inputs)}) -> {signature(self.outputs)} {{"
         ]
         lines += [f"  temporary {t}: {self.tensors[t]}" for t in self.temporaries]
-        lines += [f"  {s}" for s in self.stages]
+        lines += [f"  {line}" for s in self.stages for line in str(s).split("\n")]
         return "\n".join([*lines, "}"])
 
 

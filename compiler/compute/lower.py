@@ -12,8 +12,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.compute.builder import Lowering
-from compiler.compute.computation import Computation, Stage, axis_of
-from compiler.compute.scalar import Apply, Number, Read, Scalar, rewrite, substitute, walk
+from compiler.compute.computation import Computation, Routine, Stage, axis_of
+from compiler.compute.scalar import (
+    Apply,
+    Fetch,
+    Number,
+    Read,
+    Scalar,
+    fetches,
+    renamed_tensors,
+    rewrite,
+    substitute,
+    walk,
+)
+from compiler.compute.statements import rename_buffers, rewrite_statements
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -95,7 +107,7 @@ class _Stages:
             k: t for k, t in body.types.items() if isinstance(t, TensorType)
         }
         self.numbers = {k: n for k, c in self.constants.items() if (n := _number(c)) is not None}
-        self.stages: list[Stage] = []
+        self.stages: list[Stage | Routine] = []
         self.n_temporaries = 0
 
     def add(self, node: Node) -> bool:
@@ -182,9 +194,13 @@ def _number(c: Constant) -> Number | None:
     )
 
 
-def _with_numbers(stage: Stage, stages: _Stages) -> Stage:
+def _with_numbers(stage: Stage | Routine, stages: _Stages) -> Stage | Routine:
     """Reads of constants that are one number become that number, but for factors of products."""
     numbers = stages.numbers
+    if isinstance(stage, Routine):
+        return Routine(
+            rewrite_statements(stage.statements, lambda e: e, lambda s: _numbered(s, numbers))
+        )
     reduce = stage.reduce
     if reduce is not None and isinstance(reduce.body, Apply) and reduce.body.fn == "mul":
         factors = {p.tensor for p in walk(reduce.body) if isinstance(p, Read)}
@@ -192,32 +208,41 @@ def _with_numbers(stage: Stage, stages: _Stages) -> Stage:
         kept = {t for t in factors if stages.types[t].n_elements > 1 and t not in inside}
         numbers = {t: n for t, n in numbers.items() if t not in kept}
 
+    return replace(stage, value=_numbered(stage.value, numbers))
+
+
+def _numbered(value: Scalar, numbers: Mapping[str, Number]) -> Scalar:
     def change(s: Scalar) -> Scalar | None:
-        return numbers.get(s.tensor) if isinstance(s, Read) else None
+        return numbers.get(s.tensor) if isinstance(s, Read | Fetch) else None
 
-    return replace(stage, value=rewrite(stage.value, change))
+    return rewrite(value, change)
 
 
-def _rename_tensors(stage: Stage, renamed: Mapping[str, str]) -> Stage:
-    def change(s: Scalar) -> Scalar | None:
-        return replace(s, tensor=renamed[s.tensor]) if isinstance(s, Read) else None
-
-    return replace(stage, target=renamed[stage.target], value=rewrite(stage.value, change))
+def _rename_tensors(stage: Stage | Routine, renamed: Mapping[str, str]) -> Stage | Routine:
+    if isinstance(stage, Routine):
+        return Routine(rename_buffers(stage.statements, renamed))
+    value = renamed_tensors(stage.value, renamed)
+    return replace(stage, target=renamed[stage.target], value=value)
 
 
 # Substitution
 
 
-def _substitute_producers(stages: list[Stage], outputs: set[str]) -> list[Stage]:
+def _substitute_producers(
+    stages: list[Stage | Routine], outputs: set[str]
+) -> list[Stage | Routine]:
     """Put producers into their consumers wherever that is one expression per point."""
     stages = list(stages)
     position = 0
     while position < len(stages):
         producer = stages[position]
-        if producer.target in outputs or not _is_sole_definition(producer, stages):
+        if not _is_movable(producer, stages, outputs):
             position += 1
             continue
-        consumers = [s for s in stages if any(r.tensor == producer.target for r in s.reads)]
+        assert isinstance(producer, Stage)
+        consumers = [
+            s for s in stages if isinstance(s, Stage) and producer.target in s.read_tensors
+        ]
         merged = [_merge(producer, c) for c in consumers] if consumers else []
         if not consumers:
             del stages[position]
@@ -231,12 +256,32 @@ def _substitute_producers(stages: list[Stage], outputs: set[str]) -> list[Stage]
     return stages
 
 
-def _place(stages: list[Stage], stage: Stage) -> int:
+def _is_movable(
+    producer: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
+) -> bool:
+    """Whether a stage may leave its place, as far as other stages go.
+
+    What a routine reads, and what is read at a computed index, has to lie in memory.
+    """
+    if isinstance(producer, Routine) or producer.target in outputs:
+        return False
+    if not _is_sole_definition(producer, stages):
+        return False
+    for s in stages:
+        if isinstance(s, Routine):
+            if producer.target in s.read_tensors:
+                return False
+        elif any(f.tensor == producer.target for f in fetches(s.value)):
+            return False
+    return True
+
+
+def _place(stages: list[Stage | Routine], stage: Stage) -> int:
     return next(i for i, s in enumerate(stages) if s is stage)
 
 
-def _is_sole_definition(producer: Stage, stages: list[Stage]) -> bool:
-    alone = sum(s.target == producer.target for s in stages) == 1
+def _is_sole_definition(producer: Stage, stages: list[Stage | Routine]) -> bool:
+    alone = sum(producer.target in s.stored_tensors for s in stages) == 1
     return alone and producer.is_identity_indexed()
 
 
@@ -308,22 +353,22 @@ def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
 def _named(
     node: Node,
     body: Graph,
-    stages: list[Stage],
+    stages: list[Stage | Routine],
     types: Mapping[str, TensorType],
     outputs: list[str],
 ) -> Lowered:
     """The computation under readable names that depend only on its structure."""
-    read = {r.tensor for s in stages for r in s.reads}
+    read = {t for s in stages for t in s.read_tensors}
     names: dict[str, str] = {}
     for inner in body.nodes:
         labels = _operand_labels(inner)
         for value, label in zip(inner.inputs, labels, strict=True):
             if value in read and value not in names and value not in outputs:
                 names[value] = _unique(label.upper(), names)
-    for s in stages:
-        if s.target not in names:
-            label = s.target.partition("%")[0] if "%" in s.target else "y"
-            names[s.target] = _unique(re.sub(r"\W", "_", label).upper() or "T", names)
+    for target in dict.fromkeys(t for s in stages for t in sorted(s.stored_tensors)):
+        if target not in names:
+            label = target.partition("%")[0] if "%" in target else "y"
+            names[target] = _unique(re.sub(r"\W", "_", label).upper() or "T", names)
     for value in sorted(read - set(names)):
         names[value] = _unique("T", names)
     graph_names = {p.name: a for p, a in _parameters(node, body)}
@@ -338,7 +383,7 @@ def _named(
     tensor_types = {
         names[v]: types[v]
         for v in (*graph_names, *(n for n in names if n not in graph_names))
-        if v in names and (v in read or any(s.target == v for s in stages))
+        if v in names and (v in read or any(v in s.stored_tensors for s in stages))
     }
     for value, a in results.items():
         tensor_types[names[a]] = _output_type(node, value)

@@ -78,6 +78,22 @@ class Read(_Arithmetic):
 
 
 @dataclass(frozen=True, slots=True)
+class Fetch(_Arithmetic):
+    """The element of a tensor at a computed index, one i64 an axis.
+
+    An index outside its axis counts as the nearest inside, so no address is ever wrong; lowerings
+    that need another answer ask for it with `select`.
+    """
+
+    tensor: str
+    index: tuple[Scalar, ...]
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"fetch({', '.join([self.tensor, *map(str, self.index)])})"
+
+
+@dataclass(frozen=True, slots=True)
 class Number(_Arithmetic):
     """A literal number of an element type."""
 
@@ -167,7 +183,7 @@ class Accumulated(_Arithmetic):
         return f"accumulated_{self.dtype}()"
 
 
-Scalar = Read | Number | IndexValue | Apply | Convert | Inside | Reduce | Accumulated
+Scalar = Read | Fetch | Number | IndexValue | Apply | Convert | Inside | Reduce | Accumulated
 
 
 def apply(fn: str, *args: Any) -> Apply:
@@ -195,6 +211,8 @@ def children(s: Scalar) -> tuple[Scalar, ...]:
             return args
         case Convert(arg):
             return (arg,)
+        case Fetch(_, index):
+            return index
         case Inside(_, then, otherwise):
             return (then, otherwise)
         case Reduce(_, _, body):
@@ -222,6 +240,8 @@ def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
             return Apply(fn, tuple(rewrite(a, change) for a in args), dtype)
         case Convert(arg, dtype):
             return Convert(rewrite(arg, change), dtype)
+        case Fetch(tensor, index, dtype):
+            return Fetch(tensor, tuple(rewrite(i, change) for i in index), dtype)
         case Inside(tests, then, otherwise):
             return Inside(tests, rewrite(then, change), rewrite(otherwise, change))
         case Reduce(combine, axes, body):
@@ -258,6 +278,27 @@ def reads(s: Scalar) -> list[Read]:
     """Every read inside, left to right."""
     found = [part for part in walk(s) if isinstance(part, Read)]
     return found[::-1]
+
+
+def fetches(s: Scalar) -> list[Fetch]:
+    """Every data-dependent read inside."""
+    return [part for part in walk(s) if isinstance(part, Fetch)]
+
+
+def renamed_tensors(s: Scalar, names: Mapping[str, str]) -> Scalar:
+    """Every access under the tensor's new name; tensors without one keep theirs."""
+
+    def change(part: Scalar) -> Scalar | None:
+        match part:
+            case Read(tensor, index, dtype):
+                return Read(names.get(tensor, tensor), index, dtype)
+            case Fetch(tensor, index, dtype):
+                inner = tuple(rewrite(i, change) for i in index)
+                return Fetch(names.get(tensor, tensor), inner, dtype)
+            case _:
+                return None
+
+    return rewrite(s, change)
 
 
 def reduction(s: Scalar) -> Reduce | None:

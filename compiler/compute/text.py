@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TypeVar, get_args
 
-from compiler.compute.computation import Computation, Stage
+from compiler.compute.computation import Computation, Routine, Stage
 from compiler.compute.scalar import (
     COMBINERS,
     FUNCTIONS,
     Accumulated,
     Convert,
+    Fetch,
     IndexValue,
     Inside,
     Number,
@@ -28,6 +29,16 @@ from compiler.compute.scalar import (
     Reduce,
     Scalar,
     apply,
+)
+from compiler.compute.statements import (
+    Loop,
+    LoopKind,
+    Prefetch,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
 )
 from compiler.errors import CompileError, Where
 from compiler.ir import affine
@@ -41,6 +52,7 @@ _NUMBER = re.compile(
     r"True|False|[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)"
 )
 _SPACE = re.compile(r"(?:\s|//[^\n]*)*")
+_KINDS: tuple[LoopKind, ...] = get_args(LoopKind)
 MAX_DEPTH = 200
 """Expressions nested deeper than this are refused, before Python's own stack is."""
 
@@ -180,6 +192,8 @@ class Cursor:
             found: Scalar = Number(self._number(), DType[name])
         elif name == "inside":
             return self._inside()
+        elif name == "fetch":
+            return self._fetch()
         elif name.startswith("to_"):
             found = Convert(self.scalar(), self.dtype(name[3:]))
         elif name.startswith("index_"):
@@ -195,6 +209,14 @@ class Cursor:
             raise self.fail("a function", before)
         self.expect(")")
         return found
+
+    def _fetch(self) -> Fetch:
+        tensor = self._declared()
+        index: list[Scalar] = []
+        while not self.take(")"):
+            self.expect(",")
+            index.append(self.scalar())
+        return Fetch(tensor, tuple(index), self.dtypes[tensor])
 
     def _number(self) -> float | int | bool:
         text = self.match(_NUMBER, "a number")
@@ -224,6 +246,57 @@ class Cursor:
         if not isinstance(n, int):
             raise self.fail("a number")
         return e, n
+
+    # Statements
+
+    def block(self) -> tuple[Statement, ...]:
+        """Statements in braces."""
+        self.expect("{")
+        self._depth += 1
+        if self._depth > MAX_DEPTH // 2:
+            raise self.fail(f"blocks nested at most {MAX_DEPTH // 2} deep")
+        found: list[Statement] = []
+        while not self.take("}"):
+            found.append(self.statement())
+        self._depth -= 1
+        return tuple(found)
+
+    def statement(self) -> Statement:
+        """A loop, a condition or a store."""
+        for kind in _KINDS:
+            if self.word(kind):
+                return self._loop(kind)
+        if self.word("when"):
+            return When(self.scalar(), self.block())
+        if self.word("while"):
+            return While(self.scalar(), self.block())
+        if self.word("prefetch"):
+            return Prefetch(self._declared(), self.index())
+        if self.word("put"):
+            name = self._declared()
+            self.expect("(")
+            place = self.items(")", self.scalar)
+            self.expect("=")
+            return Put(name, place, self.scalar())
+        name = self._declared()
+        index = self.index()
+        self.expect("=")
+        return Store(name, index, self.scalar())
+
+    def _declared(self) -> str:
+        before = self.at
+        name = self.name()
+        if name not in self.dtypes:
+            raise self.fail("a declared tensor", before)
+        return name
+
+    def _loop(self, kind: LoopKind) -> Loop:
+        var = self.name()
+        self.expect("in")
+        start = self.expr("..")
+        self.expect("..")
+        stop = self.expr("{")
+        return Loop(var, start, stop, self.block(), kind)
 
     # Computations
 
@@ -277,9 +350,9 @@ class Cursor:
         tensors.update(outputs)
         while self.word("temporary"):
             tensors.update([self.declaration()])
-        stages: list[Stage] = []
+        stages: list[Stage | Routine] = []
         while not self.take("}"):
-            stages.append(self.stage())
+            stages.append(Routine(self.block()) if self.word("routine") else self.stage())
         return Computation(
             name, tuple(n for n, _ in inputs), tuple(n for n, _ in outputs), tensors, tuple(stages)
         )

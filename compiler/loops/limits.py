@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compiler.compute.scalar import Scalar, walk
+from compiler.compute.statements import values_of, walk_statements
 from compiler.ir.types import DType
-from compiler.loops.nodes import Kernel, Store
-from compiler.loops.nodes import walk as walk_statements
+from compiler.loops.nodes import Kernel
 
 LOWERABLE = frozenset(
     {
@@ -38,5 +38,5 @@ def check_kernel(kernel: Kernel) -> None:
     for b in (*kernel.params, *kernel.registers):
         check_dtype(b.dtype)
     for s in walk_statements(kernel.body):
-        if isinstance(s, Store):
-            check_scalar(s.value)
+        for value in values_of(s):
+            check_scalar(value)

@@ -25,12 +25,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from compiler.compute.scalar import Scalar
-from compiler.ir.affine import Expr
+from compiler.compute.statements import (
+    Loop,
+    LoopKind,
+    Prefetch,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
+    statement_lines,
+    stored_buffers,
+    walk_statements,
+)
 from compiler.ir.types import DType
 
+__all__ = [
+    "Buffer", "Kernel", "Loop", "LoopKind", "Prefetch", "Put", "Role", "Statement", "Store",
+    "When", "While", "kernel_lines", "statement_lines", "stored_buffers", "walk_statements",
+]  # fmt: skip
+
 Role = Literal["input", "output", "constant", "temporary", "register"]
-LoopKind = Literal["for", "unroll", "vector", "parallel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,48 +89,6 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """Run the body for `start <= var < stop`.
-
-    `unroll` and `vector` loops have numbers as bounds; a vector loop holds no other loop than
-    unrolled ones, and at most one vector loop is open at a time.
-    """
-
-    var: str
-    start: Expr
-    stop: Expr
-    body: tuple[Statement, ...]
-    kind: LoopKind = "for"
-
-    @property
-    def extent(self) -> int:
-        """Number of iterations, when the bounds are numbers apart."""
-        n = self.stop - self.start
-        assert isinstance(n, int), f"the extent of {self.var} is not a number"
-        return n
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """`buffer[index] = value`."""
-
-    buffer: str
-    index: tuple[Expr, ...]
-    value: Scalar
-
-
-@dataclass(frozen=True, slots=True)
-class Prefetch:
-    """Ask for the cache line of an element; never faults, may lie outside the buffer."""
-
-    buffer: str
-    index: tuple[Expr, ...]
-
-
-Statement = Loop | Store | Prefetch
-
-
-@dataclass(frozen=True, slots=True)
 class Kernel:
     """One function over buffers. `params` are its pointers in calling order, outputs last."""
 
@@ -140,25 +113,3 @@ def kernel_lines(k: Kernel) -> Iterator[str]:
     for s in k.body:
         yield from (f"  {line}" for line in statement_lines(s))
     yield "}"
-
-
-def statement_lines(s: Statement) -> Iterator[str]:
-    """The text of one statement."""
-    match s:
-        case Loop(var, start, stop, body, kind):
-            yield f"{kind} {var} in {start}..{stop} {{"
-            for inner in body:
-                yield from (f"  {line}" for line in statement_lines(inner))
-            yield "}"
-        case Store(buffer, index, value):
-            yield f"{buffer}[{', '.join(map(str, index))}] = {value}"
-        case Prefetch(buffer, index):
-            yield f"prefetch {buffer}[{', '.join(map(str, index))}]"
-
-
-def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
-    """Every statement, outer before inner, in order."""
-    for s in body:
-        yield s
-        if isinstance(s, Loop):
-            yield from walk(s.body)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 from compiler.compute.text import Cursor
-from compiler.loops.nodes import Buffer, Kernel, Loop, LoopKind, Prefetch, Role, Statement, Store
+from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 
-_KINDS = get_args(LoopKind)
 _ROLES = tuple(r for r in get_args(Role) if r != "register")
 
 
@@ -20,7 +19,7 @@ def parse_kernel(text: str) -> Kernel:
 
 
 class _Reader(Cursor):
-    """Reads statements."""
+    """Reads kernels."""
 
     def kernel(self) -> Kernel:
         self.expect("kernel")
@@ -31,7 +30,10 @@ class _Reader(Cursor):
         registers: list[Buffer] = []
         while self.word("register"):
             registers.append(self._buffer("register"))
-        return Kernel(name, params, self._body(), tuple(registers))
+        body: list[Statement] = []
+        while not self.take("}"):
+            body.append(self.statement())
+        return Kernel(name, params, tuple(body), tuple(registers))
 
     def _param(self) -> Buffer:
         b = self._buffer("input")
@@ -43,43 +45,3 @@ class _Reader(Cursor):
     def _buffer(self, role: Role) -> Buffer:
         name, t = self.declaration()
         return Buffer(name, t.dtype, t.static_shape, role)
-
-    def _body(self) -> tuple[Statement, ...]:
-        """Statements up to the closing brace."""
-        found: list[Statement] = []
-        while not self.take("}"):
-            found.append(self._statement())
-        return tuple(found)
-
-    def _statement(self) -> Statement:
-        for kind in _KINDS:
-            if self.word(kind):
-                return self._loop(kind)
-        if self.word("prefetch"):
-            name = self._known()
-            return Prefetch(name, self.index())
-        name = self._known()
-        index = self.index()
-        self.expect("=")
-        return Store(name, index, self.scalar())
-
-    def _known(self) -> str:
-        before = self.at
-        name = self.name()
-        if name not in self.dtypes:
-            raise self.fail("a buffer or a loop", before)
-        return name
-
-    def _loop(self, kind: LoopKind) -> Loop:
-        self._depth += 1
-        if self._depth > 100:
-            raise self.fail("loops nested at most 100 deep")
-        var = self.name()
-        self.expect("in")
-        start = self.expr("..")
-        self.expect("..")
-        stop = self.expr("{")
-        self.expect("{")
-        body = self._body()
-        self._depth -= 1
-        return Loop(var, start, stop, body, kind)

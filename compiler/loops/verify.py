@@ -9,6 +9,7 @@ from compiler.compute.scalar import (
     COMPARISONS,
     FUNCTIONS,
     Apply,
+    Fetch,
     IndexValue,
     Inside,
     Read,
@@ -18,7 +19,18 @@ from compiler.compute.scalar import (
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.types import DType
-from compiler.loops.nodes import Buffer, Kernel, Loop, Prefetch, Statement, Store
+from compiler.loops.nodes import (
+    Buffer,
+    Kernel,
+    Loop,
+    Prefetch,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
+    stored_buffers,
+)
 
 
 class BadKernel(AssertionError):
@@ -58,6 +70,10 @@ class _Checker:
                     self._loop(s)
                 case Store():
                     self._store(s)
+                case Put():
+                    self._put(s)
+                case When(condition, inner) | While(condition, inner):
+                    self._conditional(condition, inner)
                 case Prefetch(buffer, index):
                     b = self._buffer(buffer)
                     _require(b.role != "register", f"registers such as {buffer} have no cache line")
@@ -99,6 +115,31 @@ class _Checker:
             own = any(lane in affine.symbols(e) for e in s.index)
             _require(own, f"all lanes of {lane} store to one element of {s.buffer}")
         self._scalar(s.value, ())
+
+    def _put(self, s: Put) -> None:
+        b = self._buffer(s.buffer)
+        _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
+        _require(b.role != "register", f"the register {s.buffer} has no computed indices")
+        _require(s.value.dtype is b.dtype, f"{s.buffer} holds {b.dtype}, stored is {s.value.dtype}")
+        _require(not self._lane, f"lanes of {self._lane} would store at computed places")
+        self._computed_index(b, s.index, ())
+        self._scalar(s.value, ())
+
+    def _conditional(self, condition: Scalar, body: tuple[Statement, ...]) -> None:
+        _require(condition.dtype is DType.bool, f"the condition {condition} is no bool")
+        _require(not self._lane, f"lanes of {self._lane} would take different ways")
+        kept = {n for n in stored_buffers(body) if self._buffer(n).role == "register"}
+        _require(not kept, f"registers ({', '.join(sorted(kept))}) change under a condition")
+        self._scalar(condition, ())
+        self.statements(body)
+
+    def _computed_index(
+        self, b: Buffer, index: tuple[Scalar, ...], guards: tuple[Guard, ...]
+    ) -> None:
+        _require(len(index) == len(b.shape), f"{b} has rank {len(b.shape)}, not {len(index)}")
+        for i in index:
+            _require(i.dtype is DType.i64, f"the computed index {i} of {b.name} is no i64")
+            self._scalar(i, guards)
 
     def _buffer(self, name: str) -> Buffer:
         _require(name in self.buffers, f"{name} is no buffer")
@@ -146,6 +187,12 @@ class _Checker:
                 b = self._buffer(tensor)
                 _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
                 self._access(b, index, guards)
+                return
+            case Fetch(tensor, index, dtype):
+                b = self._buffer(tensor)
+                _require(dtype is b.dtype, f"{tensor} holds {b.dtype}, read as {dtype}")
+                _require(b.role != "register", f"the register {tensor} has no computed indices")
+                self._computed_index(b, index, guards)
                 return
             case IndexValue(expr, _):
                 self._known(expr)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compiler.compute.scalar import reads
+from compiler.compute.scalar import fetches, reads
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store
+from compiler.loops.nodes import Buffer, Kernel, Loop, Put, Statement, Store, When, While
+from compiler.loops.nodes import walk_statements as walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class _Stored:
 
 def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
     """For each output of a kernel, the inputs over which it may be written."""
+    if any(isinstance(s, Put | When | While) for s in walk(kernel.body)):
+        return {}  # which elements are stored, and when, only the data say
     stores = list(_stores(kernel.body, 1))
     outputs = [p for p in kernel.params if p.role == "output"]
     inputs = [p for p in kernel.params if p.role == "input"]
@@ -54,6 +57,8 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
 def _reads_in_place(x: Buffer, y: Buffer, store: Store) -> bool:
     """Whether a store reads x (and y) nowhere but where it writes y."""
     both = {x.name: x, y.name: y}
+    if any(f.tensor in both for f in fetches(store.value)):
+        return False
     places = [_address(both[r.tensor], r.index) for r in reads(store.value) if r.tensor in both]
     if not places:
         return True

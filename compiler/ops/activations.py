@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.compute.evaluate import erf
+from compiler.compute.numbers import erf
 from compiler.errors import require
 from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor
 from compiler.ir.types import TensorType

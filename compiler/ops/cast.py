@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.compute.evaluate import convert
+from compiler.compute.numbers import convert
 from compiler.errors import require
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import DType, TensorType, Type

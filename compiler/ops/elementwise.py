@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.compute.evaluate import divide, erf, power
+from compiler.compute.numbers import divide, erf, power
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
 from compiler.ir.operator import Call, OnnxCall, Operand, Tensor

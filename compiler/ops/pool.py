@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.compute.evaluate import neutral
+from compiler.compute.numbers import neutral
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from compiler.compute.scalar import Read, Scalar, rewrite, substitute
+from compiler.compute.scalar import Scalar, renamed_tensors, substitute
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Kernel, Loop, Prefetch, Statement, Store
+from compiler.loops.nodes import Kernel, Loop, Prefetch, Put, Statement, Store, When, While
 
 
 def canonical_text(kernel: Kernel) -> str:
@@ -53,8 +53,14 @@ class _Renamer:
                 else:
                     self.variables[var] = before
                 return Loop(fresh, start, stop, inner, kind)
+            case When(condition, body):
+                return When(self.value(condition), self.body(body))
+            case While(condition, body):
+                return While(self.value(condition), self.body(body))
             case Store(buffer, index, value):
                 return Store(self.buffers[buffer], self.index(index), self.value(value))
+            case Put(buffer, place, value):
+                return Put(self.buffers[buffer], tuple(map(self.value, place)), self.value(value))
             case Prefetch(buffer, index):
                 return Prefetch(self.buffers[buffer], self.index(index))
 
@@ -65,12 +71,7 @@ class _Renamer:
         return tuple(map(self.expression, index))
 
     def value(self, value: Scalar) -> Scalar:
-        def change(part: Scalar) -> Scalar | None:
-            return (
-                replace(part, tensor=self.buffers[part.tensor]) if isinstance(part, Read) else None
-            )
-
-        return rewrite(substitute(value, self.variables), change)
+        return renamed_tensors(substitute(value, self.variables), self.buffers)
 
 
 LIBRARY = frozenset(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.compute.computation import Computation
+from compiler.compute.computation import Computation, Routine, Stage
+from compiler.compute.scalar import fetches
+from compiler.errors import require
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
@@ -35,18 +37,19 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
     that of its packing.
     """
     computation = turn_operands(computation, constants)
-    readers: dict[str, int] = {}
-    for stage in computation.stages:
-        for tensor in {r.tensor for r in stage.reads}:
-            readers[tensor] = readers.get(tensor, 0) + 1
-    context = Context(target, frozenset(c for c in constants if readers.get(c) == 1))
+    context = Context(target, frozenset(_packable(computation, constants)))
     realizer = Realizer()
     body: list[Statement] = []
     packings: dict[str, Packing] = {}
-    shapes = {n: t.layout.physical_shape(t.static_shape) for n, t in computation.tensors.items()}
+    shapes = {n: t.layout.physical_shape(t.dims) for n, t in computation.tensors.items()}
     moves: list[str] = []
     zeroed: set[str] = set()
     for stage in computation.stages:
+        if isinstance(stage, Routine):
+            _require_plain(computation, stage.read_tensors | stage.stored_tensors)
+            body += stage.statements
+            continue
+        _require_plain(computation, {f.tensor for f in fetches(stage.value)})
         nest = apply_policy(nest_of(stage, computation.tensors), context)
         if nest.target in zeroed:
             nest = nest.without_halo()
@@ -62,6 +65,24 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
     )
     kernel = Kernel(computation.name, params, tuple(body), tuple(realizer.registers))
     return Scheduled(kernel, packings, tuple(moves))
+
+
+def _packable(computation: Computation, constants: frozenset[str]) -> Iterator[str]:
+    """The constants that one stage reads, at no computed index."""
+    for c in constants:
+        readers = [s for s in computation.stages if c in s.read_tensors]
+        if len(readers) == 1 and isinstance(readers[0], Stage):
+            if all(f.tensor != c for f in fetches(readers[0].value)):
+                yield c
+
+
+def _require_plain(computation: Computation, tensors: set[str]) -> None:
+    for name in sorted(tensors):
+        require(
+            computation.tensors[name].layout.is_plain,
+            "E-SCHEDULE-MOVE",
+            f"{name} is read or stored at computed indices, which needs a plain layout",
+        )
 
 
 def _role(name: str, computation: Computation, constants: frozenset[str]) -> Role:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.compute.computation import Computation, Stage, axis_of
+from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import Apply, Read, Scalar, rewrite
 from compiler.ir import affine
 from compiler.ir.types import TensorType
@@ -28,9 +28,11 @@ def turn_operands(computation: Computation, constants: frozenset[str]) -> Comput
 
 
 def _transposed_operand(
-    stage: Stage, computation: Computation, constants: frozenset[str]
+    stage: Stage | Routine, computation: Computation, constants: frozenset[str]
 ) -> Read | None:
     """The operand of a product in which the columns of the target lie far apart."""
+    if isinstance(stage, Routine):
+        return None
     reduce = stage.reduce
     body = reduce.body if reduce is not None else None
     if not (isinstance(body, Apply) and body.fn == "mul" and stage.axes):
@@ -38,7 +40,8 @@ def _transposed_operand(
     if not computation.tensors[stage.target].layout.is_plain or len(stage.axes) < 2:
         return None
     column, (*_, row, _) = stage.axes[-1], (None, *stage.axes)
-    if stage.extents[column] < 16 or stage.extents[str(row)] < LEAST_ROWS:
+    n_columns, n_rows = (affine.assumed(stage.extents[str(a)]) for a in (column, row))
+    if n_columns < 16 or n_rows < LEAST_ROWS:
         return None
     for operand in body.args:
         if isinstance(operand, Read) and operand.tensor not in constants:
@@ -51,6 +54,7 @@ def _transposed_operand(
 
 def _with_copy(computation: Computation, position: int, read: Read) -> Computation:
     stage = computation.stages[position]
+    assert isinstance(stage, Stage)
     column = stage.axes[-1]
     axes = [axis_of(e) or "" for e in read.index]
     turned = (*(a for a in axes if a != column), column)

@@ -7,7 +7,8 @@ import pytest
 
 from compiler.compute import evaluate as oracle
 from compiler.compute.builder import Lowering
-from compiler.compute.evaluate import FUNCTIONS, convert, divide, erf, evaluate, neutral
+from compiler.compute.evaluate import evaluate
+from compiler.compute.numbers import FUNCTIONS, convert, divide, erf, neutral
 from compiler.compute.scalar import FUNCTIONS as SCALAR_FUNCTIONS
 from compiler.ir import affine
 from compiler.ir.types import DType, tensor

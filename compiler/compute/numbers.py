@@ -1,0 +1,98 @@
+"""The numpy meaning of scalar functions, conversions and data-dependent reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.types import DType
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def fetched(source: Array, places: Sequence[Array]) -> Array:
+    """The elements at computed indices, each brought into its axis; 0 from an empty tensor."""
+    if source.size == 0:
+        shape = np.broadcast_shapes(*(np.shape(i) for i in places))
+        return np.zeros(shape, source.dtype)
+    clipped = [np.clip(i, 0, n - 1) for i, n in zip(places, source.shape, strict=True)]
+    return np.asarray(source[tuple(np.broadcast_arrays(*clipped))] if clipped else source)
+
+
+def neutral(combine: str, dtype: DType) -> Any:
+    """The element that changes nothing when combined by add, mul, max or min."""
+    if combine == "add":
+        return dtype.numpy.type(0)
+    if combine == "mul":
+        return dtype.numpy.type(1)
+    if dtype is DType.bool:
+        return np.bool_(combine == "min")
+    if dtype.is_float:
+        return dtype.numpy.type(-np.inf if combine == "max" else np.inf)
+    limits = np.iinfo(dtype.numpy)
+    return dtype.numpy.type(limits.min if combine == "max" else limits.max)
+
+
+def convert(x: Array, dtype: DType) -> Array:
+    """Another element type: floats are cut off towards zero, bool is `!= 0`."""
+    if dtype is DType.bool:
+        return x != 0
+    return x.astype(dtype.numpy)
+
+
+def erf(x: Array) -> Array:
+    """The error function, which numpy does not have."""
+    x = np.asarray(x)
+    return np.asarray(_erf(x.astype(np.float64)), np.float64).astype(x.dtype)
+
+
+_erf = np.frompyfunc(math.erf, 1, 1)
+
+
+def divide(a: Array, b: Array) -> Array:
+    """Division; of integers rounded towards zero, and 0 where the divisor is 0."""
+    if a.dtype.kind not in "iu":
+        return np.true_divide(a, b)
+    quotient, remainder = np.floor_divide(a, b), np.remainder(a, b)
+    short = (remainder != 0) & ((a < 0) != (b < 0))
+    return quotient + short.astype(a.dtype)
+
+
+def power(a: Array, b: Array) -> Array:
+    """a to the power b; of integers it wraps, and a negative power is 1/a rounded towards zero."""
+    if a.dtype.kind not in "iu":
+        return np.power(a, b)
+    # An even and an odd exponent keep the signs of 1 and -1; all else becomes 0.
+    inverse = np.where(np.abs(a) == 1, np.power(a, b & 1), np.zeros_like(a))
+    return np.where(b < 0, inverse, np.power(a, np.where(b < 0, np.zeros_like(b), b)))
+
+
+INDEX_FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "mul": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": divide,
+    "max": np.maximum, "min": np.minimum, "pow": power, "fmod": np.fmod, "mod": np.remainder,
+    "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
+    "shl": np.left_shift, "shr": np.right_shift,
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
+    "gt": np.greater, "ge": np.greater_equal,
+    "neg": np.negative, "abs": np.abs, "sign": np.sign,
+    "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
+    "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "exp": np.exp, "log": np.log,
+    "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": erf,
+    "sin": np.sin, "cos": np.cos, "tan": np.tan,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "isnan": np.isnan, "isinf": np.isinf,
+    "select": np.where,
+}  # fmt: skip
+"""The numpy meaning of every function of `compiler.compute.scalar.FUNCTIONS`."""

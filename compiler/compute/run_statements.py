@@ -1,0 +1,152 @@
+"""What statements mean, one after the other: the oracle for routines, schedules and machine code.
+
+Slow. Only a vector loop is run at once, with an array per index: it promises that its iterations do
+not depend on each other, and lanes that store to one place are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.numbers import FUNCTIONS, INDEX_FUNCTIONS, Array, convert, fetched
+from compiler.compute.scalar import (
+    Apply,
+    Convert,
+    Fetch,
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Scalar,
+)
+from compiler.compute.statements import Loop, Prefetch, Put, Statement, Store, When, While
+from compiler.ir.affine import Expr
+
+Index = Any
+"""A number, or one number per lane."""
+
+
+def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> None:
+    """Run statements on arrays by buffer name, which change in place.
+
+    Errors: AssertionError when an index leaves its buffer or lanes collide.
+    """
+    with np.errstate(all="ignore"):
+        _Run(memory).statements(body)
+
+
+class _Run:
+    def __init__(self, memory: Mapping[str, Array]) -> None:
+        self.memory = memory
+        self.env: dict[str, Index] = {}
+        self.n_lanes = 0
+
+    def statements(self, body: Iterable[Statement]) -> None:
+        for s in body:
+            match s:
+                case Loop():
+                    self._loop(s)
+                case When(condition, inner):
+                    if self._holds(condition):
+                        self.statements(inner)
+                case While(condition, inner):
+                    while self._holds(condition):
+                        self.statements(inner)
+                case Store():
+                    self._store(s)
+                case Put():
+                    self._put(s)
+                case Prefetch():
+                    for e in s.index:
+                        self.index(e)
+
+    def _loop(self, loop: Loop) -> None:
+        start, stop = int(self.index(loop.start)), int(self.index(loop.stop))
+        if loop.kind == "vector":
+            if stop > start:
+                self.env[loop.var], self.n_lanes = np.arange(start, stop), stop - start
+                self.statements(loop.body)
+                self.n_lanes = 0
+        else:
+            for i in range(start, stop):
+                self.env[loop.var] = i
+                self.statements(loop.body)
+        self.env.pop(loop.var, None)
+
+    def _holds(self, condition: Scalar) -> bool:
+        assert not self.n_lanes, "a vector loop holds stores only"
+        return bool(self.scalar(condition, True))
+
+    def _put(self, s: Put) -> None:
+        assert not self.n_lanes, "a vector loop holds plain stores only"
+        target = self.memory[s.buffer]
+        at = tuple(int(self.scalar(i, True)) for i in s.index)
+        value = self.scalar(s.value, True)
+        if all(0 <= i < n for i, n in zip(at, target.shape, strict=True)):
+            target[at] = np.asarray(value).reshape(())
+
+    def _store(self, s: Store) -> None:
+        target = self.memory[s.buffer]
+        at = self._position(s.buffer, s.index, True)
+        value = self.scalar(s.value, True)
+        if self.n_lanes:
+            flat = np.ravel_multi_index(at, target.shape) if at else np.zeros((), np.int64)
+            places = np.broadcast_to(flat, (self.n_lanes,))
+            assert len(np.unique(places)) == self.n_lanes, f"lanes collide in {s.buffer}"
+        target[at] = value if target[at].shape else np.asarray(value).reshape(())
+
+    def index(self, e: Expr) -> Index:
+        """An integer expression for every lane."""
+        if isinstance(e, int):
+            return e
+        total: Index = e.constant
+        for atom, c in e.terms:
+            if isinstance(atom, str):
+                total = total + c * self.env[atom]
+                continue
+            a, b = self.index(atom.a), self.index(atom.b)
+            total = total + c * INDEX_FUNCTIONS[atom.fn](a, b)
+        return total
+
+    def _position(self, name: str, index: tuple[Expr, ...], mask: Any) -> tuple[Index, ...]:
+        made: list[Index] = []
+        for e, n in zip(index, self.memory[name].shape, strict=True):
+            i = self.index(e)
+            outside = (i < 0) | (i >= n)
+            assert not np.any(outside & mask), f"{name}[{e}] leaves an axis of size {n}"
+            made.append(np.where(outside, 0, i) if np.any(outside) else i)
+        return tuple(np.broadcast_arrays(*made)) if made else ()
+
+    def scalar(self, s: Scalar, mask: Any) -> Array:
+        """A value for every lane; where the mask is false it does not matter."""
+        match s:
+            case Read(tensor, index, _):
+                source = self.memory[tensor]
+                at = self._position(tensor, index, mask)
+                if source.size == 0:
+                    return np.zeros((), source.dtype)
+                return source[at]
+            case Fetch(tensor, places, _):
+                return fetched(self.memory[tensor], [self.scalar(i, mask) for i in places])
+            case Number(value, dtype):
+                return np.asarray(value).astype(dtype.numpy)
+            case IndexValue(expr, dtype):
+                return np.asarray(self.index(expr)).astype(dtype.numpy)
+            case Apply(fn, args, dtype):
+                values = [self.scalar(a, mask) for a in args]
+                return np.asarray(FUNCTIONS[fn](*values)).astype(dtype.numpy)
+            case Convert(arg, dtype):
+                return convert(self.scalar(arg, mask), dtype)
+            case Inside(tests, then, otherwise):
+                holds: Any = True
+                for e, n in tests:
+                    i = self.index(e)
+                    holds = holds & ((i >= 0) & (i < n))
+                missed = np.logical_not(holds)
+                a, b = self.scalar(then, mask & holds), self.scalar(otherwise, mask & missed)
+                return np.where(holds, a, b).astype(s.dtype.numpy)
+            case _:
+                raise AssertionError(f"{type(s).__name__} has no place in a statement")

@@ -1,0 +1,197 @@
+"""Statements: what is done in a stated order. Loop IR is made of them, and so are routines.
+
+    for i in 0..4 {
+      when lt(X[i], f32(0.0)) { N[] = add(N[], i64(1)) }
+      put Y(to_i64(P[i])) = X[i]
+    }
+
+Values are the scalar expressions of `compiler.compute.scalar`, without `Reduce`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.compute.scalar import Fetch, Read, Scalar, renamed_tensors, substitute, walk
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+
+LoopKind = Literal["for", "unroll", "vector", "parallel"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Run the body for `start <= var < stop`.
+
+    `unroll` and `vector` loops have numbers as bounds; a vector loop holds no other loop than
+    unrolled ones, and at most one vector loop is open at a time.
+    """
+
+    var: str
+    start: Expr
+    stop: Expr
+    body: tuple[Statement, ...]
+    kind: LoopKind = "for"
+
+    @property
+    def extent(self) -> int:
+        """Number of iterations, when the bounds are numbers apart."""
+        n = self.stop - self.start
+        assert isinstance(n, int), f"the extent of {self.var} is not a number"
+        return n
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """`buffer[index] = value`."""
+
+    buffer: str
+    index: tuple[Expr, ...]
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Store at a computed index, one i64 an axis; nothing is stored when it lies outside."""
+
+    buffer: str
+    index: tuple[Scalar, ...]
+    value: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Run the body if the condition holds."""
+
+    condition: Scalar
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """Run the body as long as the condition, asked before each turn, holds."""
+
+    condition: Scalar
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetch:
+    """Ask for the cache line of an element; never faults, may lie outside the buffer."""
+
+    buffer: str
+    index: tuple[Expr, ...]
+
+
+Statement = Loop | Store | Put | When | While | Prefetch
+
+
+def statement_lines(s: Statement) -> Iterator[str]:
+    """The text of one statement."""
+    match s:
+        case Loop(var, start, stop, body, kind):
+            yield from _block(f"{kind} {var} in {start}..{stop}", body)
+        case When(condition, body):
+            yield from _block(f"when {condition}", body)
+        case While(condition, body):
+            yield from _block(f"while {condition}", body)
+        case Store(buffer, index, value):
+            yield f"{buffer}[{', '.join(map(str, index))}] = {value}"
+        case Put(buffer, place, value):
+            yield f"put {buffer}({', '.join(map(str, place))}) = {value}"
+        case Prefetch(buffer, index):
+            yield f"prefetch {buffer}[{', '.join(map(str, index))}]"
+
+
+def _block(head: str, body: tuple[Statement, ...]) -> Iterator[str]:
+    yield f"{head} {{"
+    for inner in body:
+        yield from (f"  {line}" for line in statement_lines(inner))
+    yield "}"
+
+
+def walk_statements(body: Iterable[Statement]) -> Iterator[Statement]:
+    """Every statement, outer before inner, in order."""
+    for s in body:
+        yield s
+        if isinstance(s, Loop | When | While):
+            yield from walk_statements(s.body)
+
+
+def values_of(s: Statement) -> tuple[Scalar, ...]:
+    """The scalars of one statement itself, not of those inside."""
+    match s:
+        case Store():
+            return (s.value,)
+        case Put():
+            return (*s.index, s.value)
+        case When() | While():
+            return (s.condition,)
+        case _:
+            return ()
+
+
+def stored_buffers(body: Iterable[Statement]) -> set[str]:
+    """The buffers that statements store to."""
+    return {s.buffer for s in walk_statements(body) if isinstance(s, Store | Put)}
+
+
+def read_buffers(body: Iterable[Statement]) -> set[str]:
+    """The buffers that statements read."""
+    return {
+        part.tensor
+        for s in walk_statements(body)
+        for value in values_of(s)
+        for part in walk(value)
+        if isinstance(part, Read | Fetch)
+    }
+
+
+def rewrite_statements(
+    body: Iterable[Statement],
+    expression: Callable[[Expr], Expr],
+    scalar: Callable[[Scalar], Scalar],
+    buffer: Callable[[str], str] = str,
+) -> tuple[Statement, ...]:
+    """The statements with every bound and index, every scalar and every buffer name replaced."""
+
+    def one(s: Statement) -> Statement:
+        match s:
+            case Loop(var, start, stop, inner, kind):
+                return Loop(var, expression(start), expression(stop), many(inner), kind)
+            case When(condition, inner):
+                return When(scalar(condition), many(inner))
+            case While(condition, inner):
+                return While(scalar(condition), many(inner))
+            case Store(name, index, value):
+                return Store(buffer(name), tuple(map(expression, index)), scalar(value))
+            case Put(name, place, value):
+                return Put(buffer(name), tuple(map(scalar, place)), scalar(value))
+            case Prefetch(name, index):
+                return Prefetch(buffer(name), tuple(map(expression, index)))
+
+    def many(inner: Iterable[Statement]) -> tuple[Statement, ...]:
+        return tuple(map(one, inner))
+
+    return many(body)
+
+
+def substitute_statements(
+    body: Iterable[Statement], values: Mapping[str, Expr]
+) -> tuple[Statement, ...]:
+    """Replace index symbols in statements."""
+    return rewrite_statements(
+        body, lambda e: affine.substitute(e, values), lambda s: substitute(s, values)
+    )
+
+
+def rename_buffers(body: Iterable[Statement], names: Mapping[str, str]) -> tuple[Statement, ...]:
+    """The statements over buffers under other names; those without a new one keep theirs."""
+    return rewrite_statements(
+        body,
+        lambda e: e,
+        lambda s: renamed_tensors(s, names),
+        lambda name: names.get(name, name),
+    )
