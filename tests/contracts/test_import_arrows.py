@@ -27,6 +27,7 @@ ORDER = (
     "codegen",
     "runtime",
     "driver",
+    "conformance",
     "cli",
     "app",
 )

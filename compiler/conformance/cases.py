@@ -1,0 +1,178 @@
+"""The cases that `onnx.backend.test` publishes: models, inputs, and the outputs they must give."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from compiler.frontend.functions import normal_domain
+from compiler.frontend.order import subgraphs
+
+SUITES = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
+
+RANDOM_OPERATORS = frozenset(
+    {
+        "Bernoulli",
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+    }
+)
+"""Operators whose results are random by their definition, whatever their seed: it fixes none."""
+
+DataSet = tuple[Sequence[Any], Sequence[Any]]
+"""Inputs and expected outputs, by position: arrays, lists of them, None for what is absent."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case of a suite. `read` gives the data sets: those in files are read when needed."""
+
+    suite: str
+    name: str
+    model: onnx.ModelProto
+    read: Callable[[], Sequence[DataSet]]
+    rtol: float
+    atol: float
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The ONNX operators in the model, in its functions and subgraphs; sorted."""
+        local = {(f.domain, f.name) for f in self.model.functions}
+        bodies = [self.model.graph.node, *(f.node for f in self.model.functions)]
+        nodes = (n for body in bodies for n in _all_nodes(body))
+        return tuple(
+            sorted({_label(n) for n in nodes if (n.domain, n.op_type) not in local}, key=_by_domain)
+        )
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the numbers of the expected outputs mean nothing."""
+        return not RANDOM_OPERATORS.isdisjoint(self.operators)
+
+    def feeds(self, inputs: Sequence[Any]) -> Mapping[str, Any]:
+        """The inputs of a data set by name. Weights that old models list as inputs get none."""
+        weights = {t.name for t in self.model.graph.initializer}
+        names = [v.name for v in self.model.graph.input if v.name not in weights]
+        return dict(zip(names, inputs, strict=True))
+
+
+def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    for node in nodes:
+        yield node
+        for body in subgraphs(node):
+            yield from _all_nodes(body.node)
+
+
+def _label(node: onnx.NodeProto) -> str:
+    domain = normal_domain(node.domain)
+    return f"{domain}.{node.op_type}" if domain else node.op_type
+
+
+def _by_domain(operator: str) -> tuple[str, str]:
+    domain, _, name = operator.rpartition(".")
+    return domain, name
+
+
+@cache
+def collect(suite: str) -> tuple[Case, ...]:
+    """The cases of one suite, by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # making the data overflows and divides by zero
+        found = _of_nodes() if suite == "node" else _of_files(suite)
+    return tuple(sorted(found, key=lambda c: c.name))
+
+
+def _of_nodes() -> list[Case]:
+    from onnx.backend.test.case.node import collect_testcases
+
+    return [
+        Case("node", c.name, c.model, lambda sets=c.data_sets: _plain_sets(sets), c.rtol, c.atol)
+        for c in collect_testcases(None)
+        if c.model is not None and c.data_sets is not None
+    ]
+
+
+def _plain_sets(sets: Iterable[DataSet]) -> list[DataSet]:
+    return [([plain(v) for v in given], [plain(v) for v in needed]) for given, needed in sets]
+
+
+def plain(value: Any) -> Any:
+    """A value as programs take and give it: protobuf messages read, texts in arrays of objects."""
+    if isinstance(value, onnx.TensorProto):
+        return plain(numpy_helper.to_array(value))
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if value is None:
+        return None
+    array = np.asarray(value)
+    return array.astype(np.object_) if array.dtype.kind in "US" else array
+
+
+def _of_files(suite: str) -> list[Case]:
+    from onnx.backend.test.loader import load_model_tests
+
+    # The package calls the folder `real`; the models themselves, without weights, lie in `light`.
+    tests = load_model_tests(kind="real" if suite == "light" else suite)
+    return [_light(t) if suite == "light" else _in_folder(suite, t) for t in tests]
+
+
+def _in_folder(suite: str, test: Any) -> Case:
+    folder = Path(test.model_dir)
+    model = onnx.load(folder / "model.onnx")
+    return Case(suite, test.name, model, lambda: _read_sets(folder, model), test.rtol, test.atol)
+
+
+def _read_sets(folder: Path, model: onnx.ModelProto) -> list[DataSet]:
+    return [
+        (
+            _read_values(data, "input", [v.type for v in model.graph.input]),
+            _read_values(data, "output", [v.type for v in model.graph.output]),
+        )
+        for data in sorted(folder.glob("test_data_set*"))
+    ]
+
+
+def _read_values(folder: Path, kind: str, types: Sequence[onnx.TypeProto]) -> list[Any]:
+    n_values = len(list(folder.glob(f"{kind}_*.pb")))
+    return [read_value(folder / f"{kind}_{i}.pb", types[i]) for i in range(n_values)]
+
+
+def read_value(path: Path, needed: onnx.TypeProto) -> Any:
+    """A value of the package's data: a tensor, a sequence or an optional, as its type says."""
+    data = path.read_bytes()
+    if needed.HasField("sequence_type"):
+        return plain(numpy_helper.to_list(onnx.SequenceProto.FromString(data)))
+    if needed.HasField("optional_type"):
+        return plain(numpy_helper.to_optional(onnx.OptionalProto.FromString(data)))
+    return plain(onnx.TensorProto.FromString(data))
+
+
+def _light(test: Any) -> Case:
+    # The address of a light model is its path in the repository of onnx: that of the package.
+    path = Path(onnx.__file__).parent.parent.joinpath(*test.url.split("/"))
+    model = onnx.load(path)
+    return Case("light", test.name, model, lambda: _light_sets(path, model), test.rtol, test.atol)
+
+
+def _light_sets(path: Path, model: onnx.ModelProto) -> list[DataSet]:
+    """The input that the package's runner makes up, and the output that it keeps for it."""
+    from onnx.backend.test.runner import Runner
+
+    weights = {t.name for t in model.graph.initializer}
+    inputs = [Runner.generate_dummy_data(v) for v in model.graph.input if v.name not in weights]
+    outputs = [
+        read_value(path.with_name(f"{path.stem}_output_{i}.pb"), v.type)
+        for i, v in enumerate(model.graph.output)
+    ]
+    return [(inputs, outputs)]

@@ -1,0 +1,200 @@
+"""Outcomes counted, as data and as the page docs/coverage.md."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from compiler.conformance.cases import SUITES
+from compiler.conformance.outcome import KINDS, Outcome
+
+ALL = "all"
+"""The name of the line of totals that adds up the suites."""
+
+MOST_CAUSES = 6
+MOST_LETTERS = 160
+
+GENERAL = (
+    (re.compile(r"the shape of .+ is known only when"), "a shape is known only when"),
+    (re.compile(r".+ is .+, which is no tensor"), "a value is no tensor"),
+    (re.compile(r".+ holds strings"), "a value holds strings"),
+)
+"""What reasons for fallbacks say when the names and types of one model are left out."""
+
+FALL_BACK = """\
+By operator of the compiled graph: the cases in which it falls back, those of them in which nothing
+else does, and why, with the number of cases."""
+
+OCCUR = """\
+By ONNX operator, all cases in whose models it occurs, in functions and subgraphs too. The last
+column names what falls back in these cases, or the code of a refusal, with the number of cases:
+often it is not the operator itself."""
+
+
+@dataclass
+class Fallback:
+    """The cases in which an operator of our graph falls back; those where no other one does."""
+
+    cases: int = 0
+    alone: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+
+def in_order(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    """The outcomes by suite and name, whatever the order in which they came."""
+    return sorted(outcomes, key=lambda o: (SUITES.index(o.suite), o.name))
+
+
+def totals(outcomes: Iterable[Outcome]) -> dict[str, dict[str, int]]:
+    """How many cases of each suite, and of all, have which kind of outcome."""
+    counts: dict[str, Counter[str]] = {}
+    for o in outcomes:
+        for line in (o.suite, ALL):
+            counts.setdefault(line, Counter())[o.kind] += 1
+    lines = [line for line in (*SUITES, ALL) if line in counts]
+    return {line: {kind: counts[line][kind] for kind in KINDS} for line in lines}
+
+
+def fallbacks(outcomes: Iterable[Outcome]) -> dict[str, Fallback]:
+    """What falls back, by operator of our graph, the most frequent first."""
+    found: dict[str, Fallback] = {}
+    for o in outcomes:
+        reasons = {(op, in_general(op, because)) for op, because in o.fallbacks}
+        operators = {op for op, _ in reasons}
+        for op in operators:
+            entry = found.setdefault(op, Fallback())
+            entry.cases += 1
+            entry.alone += len(operators) == 1
+            entry.reasons.update(because for other, because in reasons if other == op)
+    return dict(sorted(found.items(), key=lambda item: (-item[1].cases, item[0])))
+
+
+def in_general(operator: str, because: str) -> str:
+    """A reason for a fallback without what only one model, or this one operator, has."""
+    for pattern, words in GENERAL:
+        because = pattern.sub(words, because)
+    return because.removeprefix(f"{operator} ")
+
+
+def page(outcomes: Sequence[Outcome], onnx_version: str, command: str) -> str:
+    """The coverage as a Markdown page; equal for equal outcomes, whatever the machine."""
+    ordered = in_order(outcomes)
+    sections = (
+        _introduction(onnx_version, command),
+        _totals(ordered),
+        _not_right(ordered),
+        _what_falls_back(ordered),
+        _operators(ordered),
+    )
+    return "\n\n".join(sections) + "\n"
+
+
+def _introduction(onnx_version: str, command: str) -> str:
+    meanings = "\n".join(f"- *{kind}*: {meaning}" for kind, meaning in KINDS.items())
+    return f"""# What of ONNX is covered
+
+Written by a command, not by hand. To repeat it:
+
+```
+{command}
+```
+
+The cases are those of `onnx.backend.test` in onnx {onnx_version}: models with inputs and the
+outputs they must give, within the tolerances of these suites. Each case is compiled and run, and
+has one outcome:
+
+{meanings}
+
+Where an operator is random by its definition, the numbers of its cases mean nothing: they are
+compared in shape and element type. The command fails when anything is wrong or crashed; what is
+refused, with a code and a message, does not make it fail."""
+
+
+def _totals(outcomes: Sequence[Outcome]) -> str:
+    rows = [
+        (suite, str(sum(counts.values())), *map(str, counts.values()))
+        for suite, counts in totals(outcomes).items()
+    ]
+    n_random = sum(o.remark == "random" for o in outcomes)
+    return (
+        f"## Totals\n\n{_table(('suite', '>cases', *_kinds()), rows)}\n\nRandom cases: {n_random}."
+    )
+
+
+def _not_right(outcomes: Sequence[Outcome]) -> str:
+    rows = [
+        (o.suite, o.name, o.kind, " ".join(filter(None, [o.code, _line(o.why)])))
+        for o in outcomes
+        if not o.is_right
+    ]
+    body = _table(("suite", "case", "outcome", "why"), rows) if rows else "None."
+    return f"## Cases that are not right\n\n{body}"
+
+
+def _what_falls_back(outcomes: Sequence[Outcome]) -> str:
+    rows = [
+        (f"`{op}`", str(f.cases), str(f.alone), _causes(f.reasons))
+        for op, f in fallbacks(outcomes).items()
+    ]
+    columns = ("operator", ">cases", ">nothing else", "why")
+    return f"## What falls back\n\n{FALL_BACK}\n\n{_table(columns, rows) if rows else 'Nothing.'}"
+
+
+def _operators(outcomes: Sequence[Outcome]) -> str:
+    rows = [
+        (f"`{operator}`", str(len(cases)), *_counted(cases), _causes(_causes_of(cases)))
+        for operator, cases in _by_operator(outcomes).items()
+    ]
+    table = _table(("operator", ">cases", *_kinds(), "why not native"), rows)
+    return f"## Operators\n\n{OCCUR}\n\n{table}"
+
+
+def _by_operator(outcomes: Iterable[Outcome]) -> Mapping[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {}
+    for o in outcomes:
+        for operator in o.operators:
+            found.setdefault(operator, []).append(o)
+    return dict(sorted(found.items(), key=lambda item: ("." in item[0], item[0])))
+
+
+def _counted(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    counts = Counter(o.kind for o in outcomes)
+    return (str(counts[kind]) for kind in KINDS)
+
+
+def _causes_of(outcomes: Iterable[Outcome]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for o in outcomes:
+        found.update({f"`{op}`" for op, _ in o.fallbacks})
+        found.update([o.code or o.kind] if not o.is_right else [])
+    return found
+
+
+def _causes(counts: Counter[str]) -> str:
+    """The most frequent causes with their numbers; how many more there are."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = [f"{_line(cause)} ({n})" for cause, n in ordered[:MOST_CAUSES]]
+    left = len(ordered) - len(shown)
+    return ", ".join([*shown, *([f"{left} more"] if left else [])])
+
+
+def _kinds() -> list[str]:
+    return [f">{kind}" for kind in KINDS]
+
+
+def _line(text: str) -> str:
+    """A text as one line of a table."""
+    line = " ".join(text.split()).replace("|", "\\|")
+    return line if len(line) <= MOST_LETTERS else line[:MOST_LETTERS] + "..."
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table; columns whose name starts with `>` are aligned to the right."""
+    lines = [
+        [c.removeprefix(">") for c in columns],
+        ["--:" if c.startswith(">") else "---" for c in columns],
+        *rows,
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

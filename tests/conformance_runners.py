@@ -1,0 +1,24 @@
+"""What the pool's children do in tests of the pool, instead of compiling: named by `RUNNER`."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from compiler.conformance.cases import Case
+from compiler.conformance.outcome import Outcome
+
+RUNNER = f"{__name__}:misbehave"
+
+DIES = "test_sequence_model2"
+HANGS = "test_sequence_model5"
+
+
+def misbehave(case: Case) -> Outcome:
+    """End the process on one case, hang on another; print what must not disturb the answers."""
+    print("not an answer", flush=True)
+    if case.name == DIES:
+        os._exit(7)
+    if case.name == HANGS:
+        time.sleep(600)
+    return Outcome(case.suite, case.name, case.operators, "native", why=str(os.getpid()))
