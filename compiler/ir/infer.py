@@ -173,6 +173,9 @@ class Facts:
     ) -> None:
         """Follow shape arithmetic through one node whose outputs have the inferred types."""
         operator = OPERATORS.get(node.op)
+        if node.op == "size" and isinstance(t := types[0], TensorType) and t.is_static:
+            self.known[node.outputs[0]] = np.array(t.n_elements, np.int64)
+            return
         if operator is None or not operator.shape_math or operator.reference_fn is None:
             return
         if node.op == "shape":

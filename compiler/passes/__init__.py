@@ -4,6 +4,7 @@ Importing this package declares every pass.
 """
 
 from compiler.passes import (
+    adopt,
     fold_affine,
     fold_constants,
     fuse,
@@ -27,6 +28,7 @@ __all__ = [
     "PassBug",
     "Pipeline",
     "Rule",
+    "adopt",
     "as_pipeline",
     "fold_affine",
     "fold_constants",
