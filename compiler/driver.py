@@ -12,12 +12,15 @@ from time import perf_counter
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.ir.operator import Array
 from compiler.ir.types import TensorType
+from compiler.passes.declare import declared, specialised, with_values
+from compiler.passes.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline import Line, Pipeline, as_pipeline
 from compiler.passes.run import run_pipeline
 from compiler.runtime.build import build_program
 from compiler.runtime.built import Built, Stage
-from compiler.runtime.program import Program
+from compiler.runtime.program import Program, Shapes, Specialised
 from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Trace
 
@@ -50,7 +53,8 @@ def compile(
     """Make a program of a graph (or of an ONNX file or its bytes).
 
     `inputs` gives shapes where the model leaves dimensions open; without them machine code is made
-    at the first run with each set of shapes. `trace=False` does not keep what the passes did.
+    at the first run with each set of shapes. It is also made anew for the elements of inputs that
+    are parameters (axes, pads, counts). `trace=False` does not keep what the passes did.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-OPTION-VALUE for what is not offered.
     """
@@ -70,20 +74,28 @@ def compile(
     if shapes:
         with clock.stage("specialise"):
             graph = specialize(graph, shapes)
-    if not has_open_inputs(graph):
-        return Program(graph, build(graph, options, clock), None)
     source = graph
-    # The passes run now as well: what they do to open shapes is worth seeing, errors come early.
-    optimised, events = _run_passes(source, options, clock)
-    opened = Built(optimised, events, options.target, tuple(clock.stages))
+    if not has_open_inputs(source):
+        built = build(source, options, clock)
+        if not possible_parameters(source):
+            return Program(source, built, None)
+    else:
+        # The passes run now too: what they do to open shapes is worth seeing, errors come early.
+        optimised, events = _run_passes(source, options, clock)
+        built = Built(optimised, events, options.target, tuple(clock.stages))
 
-    def specialise(shapes: Mapping[str, Sequence[int]]) -> Built:
+    def specialise(shapes: Shapes, given: Mapping[str, Array]) -> Specialised:
         again = Clock(options.progress)
         with again.stage("specialise"):
-            known = specialize(source, shapes)
-        return build(known, options, again)
+            known = specialised(source, shapes, {})
+            values = {name: given[name] for name in possible_parameters(known) if name in given}
+            values = needed_parameters(known, values) if values else {}
+            if not values and not has_open_inputs(source):
+                return Specialised(built, values)  # data after all
+            known = declared(with_values(known, values)) if values else known
+        return Specialised(build(known, options, again), values)
 
-    return Program(source, opened, specialise)
+    return Program(source, built, specialise)
 
 
 def has_open_inputs(graph: Graph) -> bool:

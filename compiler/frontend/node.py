@@ -17,11 +17,11 @@ from compiler.frontend.types import DimNames, refined
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import DEPENDS_ON_OPERANDS
-from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.ops import protos
 from compiler.ops.carried import refusal
 from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.facets import through_facet
 
 if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
@@ -71,10 +71,9 @@ class NodeImporter:
         while inputs and not inputs[-1]:
             inputs.pop()
         outputs = self._outputs()
-        own = key in ONNX and not graphs and not self.graph.verbatim
-        if own and self._through_facet(key, inputs, attrs, outputs):
-            return None
         if not graphs and not self.graph.verbatim:
+            if self._through_facet(inputs, attrs, outputs):
+                return None
             types = [self.graph.editor.type(i) if i else None for i in inputs]
             function = body_of(self.node, self.protos, self.opset, types)
             if function is not None:
@@ -128,63 +127,34 @@ class NodeImporter:
         self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
 
     def _through_facet(
-        self, key: str, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
+        self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
         """Build what the operator's facet makes of the node; False when it is to be carried."""
-        editor = self.graph.editor
-        if any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
-            return False
-        operands = tuple(editor.tensor(i) if i else None for i in inputs)
-        call = OnnxCall(
-            self.node.op_type,
-            normal_domain(self.node.domain),
-            self.opset,
-            operands,
-            attrs,
-            len(outputs),
-        )
-        n_made = len(editor.made)
         try:
-            made = ONNX[key](call)
-            if made is None:
-                return False
-            self._build(made, outputs)
+            values = through_facet(
+                self.graph.editor,
+                self.node.op_type,
+                normal_domain(self.node.domain),
+                self.opset,
+                inputs,
+                attrs,
+                self._value_names(outputs),
+                self.name,
+                self.origins,
+            )
         except CompileError as e:
-            for n in reversed(editor.made[n_made:]):
-                editor.remove(n)
-            del editor.made[n_made:]
             # A branch that is wrong for these sizes may be the one that is never taken.
             may_not_run = self.graph.depth > 0 and e.code in DEPENDS_ON_OPERANDS
             open_ = e.code == "E-SHAPE-OPEN"
             if open_ or may_not_run or self._is_legal(inputs, attrs, outputs):
                 return False
             raise
-        return True
-
-    def _build(self, made: Operand | tuple[Operand, ...], outputs: Sequence[str]) -> None:
-        editor, names = self.graph.editor, self._value_names(outputs)
-        parts = made if isinstance(made, tuple) else (made,)
-        if isinstance(made, Call):
-            parts = tuple(Out(made, i) for i in range(len(outputs)))
-        require(
-            len(parts) >= len(outputs),
-            "E-OP-OPERANDS",
-            f"{self.node.op_type} gives {len(parts)} values, {len(outputs)} are named",
-        )
-        whole = _is_whole(parts[: len(outputs)])
-        values: list[str] = []
-        for part, name in zip(parts, names, strict=False):
-            if not name:
-                values.append("")
-                continue
-            single = isinstance(part, Call) or (isinstance(part, Out) and part.index == 0)
-            own = names if whole else [name] if single else None
-            values.append(
-                editor.build(part, hint=name, name=self.name, origins=self.origins, outputs=own)
-            )
+        if values is None:
+            return False
         for output, value in zip(outputs, values, strict=True):
             if output:
                 self._define(output, value)
+        return True
 
     def _define(self, output: str, value: str) -> None:
         """Give an ONNX name its value, and the value's type what the model knows better."""
@@ -260,13 +230,6 @@ class NodeImporter:
         op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
         prefix = f"{self.name}/{key}/"
         return self.graph.region(proto, self.frame, prefix, given, op not in CONTROL_FLOW)
-
-
-def _is_whole(parts: Sequence[Operand]) -> bool:
-    """Whether the parts are the outputs of one call, all in order."""
-    return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
-        isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
-    )
 
 
 def _region_inputs(op_type: str, types: Sequence[Type | None]) -> Iterator[Type | None]:

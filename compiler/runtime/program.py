@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -13,7 +13,8 @@ import numpy as np
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
-from compiler.ir.types import TensorType
+from compiler.ir.operator import Array
+from compiler.ir.types import TensorType, Type
 from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
 from compiler.runtime.built import Built, Stage
@@ -29,26 +30,44 @@ MAX_SPECIALIZATIONS = 16
 """Machine code for this many sets of input shapes is kept; the one not used longest goes first."""
 
 
+MAX_PARAMETER_SETS = 64
+"""After more choices of its parameters than this, a program takes them as data."""
+
+
 @dataclass(frozen=True, slots=True)
 class Specialization:
-    """Machine code made while running, because the model leaves dimensions open."""
+    """Machine code made while running, for shapes the model leaves open and for its parameters."""
 
     shapes: Shapes
     seconds: float
     because: str
+    parameters: Mapping[str, Array] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Specialised:
+    """What specialising gave, and the elements of inputs that it holds for."""
+
+    built: Built
+    parameters: Mapping[str, Array]
+
+
+Specialise = Callable[[Shapes, Mapping[str, Array]], Specialised]
+"""Makes code for input shapes and for the elements of those inputs that are parameters."""
 
 
 class Program:
     """What `compiler.compile` gives. Running is safe from several threads."""
 
-    def __init__(
-        self, graph: Graph, built: Built, specialise: Callable[[Shapes], Built] | None
-    ) -> None:
+    def __init__(self, graph: Graph, built: Built, specialise: Specialise | None) -> None:
         self.source = graph
         self.specializations: list[Specialization] = []
         self._built = built
         self._specialise = specialise
-        self._cache: OrderedDict[tuple[tuple[int, ...], ...], Built] = OrderedDict()
+        self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
+        self._parameters: tuple[str, ...] = ()
+        """Inputs whose elements code was made for; found out by specialising."""
+        self._n_parameter_sets = 0
         self._lock = Lock()
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
         self._fast = _FastCheck(graph)
@@ -146,11 +165,12 @@ class Program:
         if self._specialise is None:
             return self._built
         shapes = {name: tuple(np.shape(inputs[name])) for name in self._shaped}
-        key = tuple(shapes.values())
         with self._lock:
+            key = self._key(shapes, inputs)
             found = self._cache.get(key)
             if found is None:
-                found = self._make(shapes)
+                found = self._make(shapes, inputs)
+                key = self._key(shapes, inputs)  # more inputs may be known to be parameters now
                 self._cache[key] = found
                 if len(self._cache) > MAX_SPECIALIZATIONS:
                     self._cache.popitem(last=False)
@@ -158,14 +178,47 @@ class Program:
             self._built = found
             return found
 
-    def _make(self, shapes: Shapes) -> Built:
-        assert self._specialise is not None, "only programs with open shapes are specialised"
+    def _key(self, shapes: Shapes, inputs: Mapping[str, Any]) -> tuple[object, ...]:
+        elements = (np.asarray(inputs[name]).tobytes() for name in self._asked)
+        return (*shapes.values(), *elements)
+
+    @property
+    def _asked(self) -> tuple[str, ...]:
+        """The inputs whose elements decide which code runs."""
+        return self._parameters if self._n_parameter_sets <= MAX_PARAMETER_SETS else ()
+
+    def _make(self, shapes: Shapes, inputs: Mapping[str, Any]) -> Built:
+        assert self._specialise is not None, "only programs with something open are specialised"
         start = perf_counter()
-        built = self._specialise(shapes)
-        named = ", ".join(f"{k}={'x'.join(map(str, s))}" for k, s in shapes.items())
-        because = f"first run with {named or 'these inputs'}; the model leaves dimensions open"
-        self.specializations.append(Specialization(shapes, perf_counter() - start, because))
-        return built
+        too_many = self._n_parameter_sets > MAX_PARAMETER_SETS
+        given = {} if too_many else {name: np.asarray(inputs[name]) for name in self._shaped}
+        made = self._specialise(shapes, given)
+        known = made.parameters
+        self._parameters += tuple(name for name in known if name not in self._parameters)
+        self._n_parameter_sets += bool(known)
+        seconds = perf_counter() - start
+        because = _because(self.source, shapes, known, too_many)
+        self.specializations.append(Specialization(shapes, seconds, because, known))
+        return made.built
+
+
+def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_many: bool) -> str:
+    """Why code was made while running, in words."""
+    is_open = {v.name for v in graph.inputs if not _is_static(v.type)}
+    sizes = [f"{k}={'x'.join(map(str, s))}" for k, s in shapes.items() if k in is_open]
+    values = [f"{k}={np.array2string(v, separator=',')}" for k, v in parameters.items()]
+    words = [f"first run with {', '.join([*sizes, *values]) or 'these inputs'}"]
+    if sizes:
+        words.append("the model leaves dimensions open")
+    if values:
+        words.append("what it computes depends on these elements")
+    if too_many:
+        words.append(f"parameters are data after {MAX_PARAMETER_SETS} choices of them")
+    return "; ".join(words)
+
+
+def _is_static(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.is_static
 
 
 def _open_shapes(graph: Graph, why: str) -> CompileError:

@@ -1,0 +1,83 @@
+"""An ONNX node through its operator's `onnx` facet: the call it becomes, and the nodes of that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.errors import CompileError, require
+from compiler.ir.editor import Editor
+from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
+from compiler.ir.types import TensorType
+
+
+def facet_key(op_type: str, domain: str) -> str:
+    """The name under which an `onnx` facet is registered."""
+    return f"{domain}:{op_type}" if domain else op_type
+
+
+def through_facet(
+    editor: Editor,
+    op_type: str,
+    domain: str,
+    opset: int,
+    inputs: Sequence[str],
+    attrs: Mapping[str, Any],
+    outputs: Sequence[str],
+    name: str,
+    origins: tuple[str, ...],
+) -> list[str] | None:
+    """Build what the facet makes of a node; the value of each output, "" where it is left out.
+
+    `outputs` are fresh names, taken where the node's own call gives the value. None when there is
+    no facet, or it leaves the node to be carried.
+    Errors: what the facet and the type rules raise; nothing is left in the editor then.
+    """
+    facet = ONNX.get(facet_key(op_type, domain))
+    if facet is None or any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
+        return None
+    operands = tuple(editor.tensor(i) if i else None for i in inputs)
+    n_made = len(editor.made)
+    try:
+        made = facet(OnnxCall(op_type, domain, opset, operands, attrs, len(outputs)))
+        return None if made is None else _build(editor, made, outputs, op_type, name, origins)
+    except CompileError:
+        for n in reversed(editor.made[n_made:]):
+            editor.remove(n)
+        del editor.made[n_made:]
+        raise
+
+
+def _build(
+    editor: Editor,
+    made: Operand | tuple[Operand, ...],
+    outputs: Sequence[str],
+    op_type: str,
+    name: str,
+    origins: tuple[str, ...],
+) -> list[str]:
+    parts = made if isinstance(made, tuple) else (made,)
+    if isinstance(made, Call):
+        parts = tuple(Out(made, i) for i in range(len(outputs)))
+    require(
+        len(parts) >= len(outputs),
+        "E-OP-OPERANDS",
+        f"{op_type} gives {len(parts)} values, {len(outputs)} are named",
+    )
+    whole = _is_whole(parts[: len(outputs)])
+    values: list[str] = []
+    for part, output in zip(parts, outputs, strict=False):
+        if not output:
+            values.append("")
+            continue
+        single = isinstance(part, Call) or (isinstance(part, Out) and part.index == 0)
+        own = outputs if whole else [output] if single else None
+        values.append(editor.build(part, hint=output, name=name, origins=origins, outputs=own))
+    return values
+
+
+def _is_whole(parts: Sequence[Operand]) -> bool:
+    """Whether the parts are the outputs of one call, all in order."""
+    return len({id(p.call) for p in parts if isinstance(p, Out)}) == 1 and all(
+        isinstance(p, Out) and p.index == i for i, p in enumerate(parts)
+    )

@@ -1,0 +1,109 @@
+"""Carried nodes whose ranks or parameters have become known, as operators of ours.
+
+What the importer could not declare (`onnx.ReduceSum` over axes that an input gives) is carried.
+Once shapes or elements are chosen, the same facets are asked again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from compiler.errors import CompileError
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.infer import Facts, keep_layout, specialize, stated
+from compiler.ir.operator import ONNX, Array
+from compiler.ops import protos
+from compiler.ops.facets import facet_key, through_facet
+
+
+def specialised(
+    graph: Graph, shapes: Mapping[str, tuple[int, ...]], values: Mapping[str, Array]
+) -> Graph:
+    """The graph for inputs of these shapes, and for these elements of some of them.
+
+    The inputs stay; what reads those in `values` reads constants instead.
+    Errors: as `compiler.ir.infer.specialize`.
+    """
+    known = with_values(specialize(graph, shapes) if shapes else graph, values)
+    return declared(known)
+
+
+def with_values(graph: Graph, values: Mapping[str, Array]) -> Graph:
+    """The graph in which constants take the place of inputs, which stay in the signature."""
+    if not values:
+        return graph
+    taken = {v.name for v in graph.inputs} | set(graph.constants) | set(graph.types)
+    names: dict[str, str] = {}
+    constants = dict(graph.constants)
+    for name, value in values.items():
+        fresh = f"{name}.given"
+        while fresh in taken:
+            fresh += "_"
+        names[name] = fresh
+        constants[fresh] = Constant.of(value)
+    nodes = tuple(n.with_inputs(names) for n in graph.nodes)
+    results = tuple(replace(r, value=names.get(r.value, r.value)) for r in graph.results)
+    return replace(graph, nodes=nodes, constants=constants, results=results)
+
+
+def declared(graph: Graph, outer: Facts | None = None) -> Graph:
+    """The graph with every type inferred anew, and carried nodes declared where they can be."""
+    editor = Editor(Graph(graph.name, (), (), ()), outer)
+    for v in graph.inputs:
+        editor.add_input(v)
+    for name, c in graph.constants.items():
+        made = editor.add_constant(c, name)
+        assert made == name, f"the constant {name!r} is defined twice"
+    names: dict[str, str] = {}
+    for node in graph.nodes:
+        node = node.with_inputs(names) if names else node
+        values = _declared(editor, node)
+        if values is None:
+            _add(editor, node)
+            continue
+        names.update((o, v) for o, v in zip(node.outputs, values, strict=True) if o != v)
+    results = tuple(replace(r, value=names.get(r.value, r.value)) for r in graph.results)
+    editor.results = list(results)
+    return editor.graph()
+
+
+def is_declarable(node: Node) -> bool:
+    """Whether a node is carried although there is an operator of ours for it."""
+    if not node.op.startswith("onnx.") or node.regions:
+        return False
+    domain, op_type = protos.split_name(node.op)
+    return facet_key(op_type, domain) in ONNX
+
+
+def _declared(editor: Editor, node: Node) -> list[str] | None:
+    if not is_declarable(node):
+        return None
+    domain, op_type = protos.split_name(node.op)
+    attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
+    opset = int(node.attrs["opset"])
+    outputs = [editor.fresh(o) if o else "" for o in node.outputs]
+    try:
+        return through_facet(
+            editor, op_type, domain, opset, node.inputs, attrs, outputs, node.name, node.origins
+        )
+    except CompileError:
+        return None  # it is refused when it runs, if it runs
+
+
+def _add(editor: Editor, node: Node) -> None:
+    facts = editor.facts
+    if node.op != "fusion" and node.regions:
+        regions = {k: declared(g, _inside(facts)) for k, g in node.regions.items()}
+        node = replace(node, regions=regions)
+    found = facts.visit(node)
+    types = tuple(
+        keep_layout(stated(t, old), old) for t, old in zip(found, node.types, strict=True)
+    )
+    editor.add(replace(node, types=types))
+
+
+def _inside(facts: Facts) -> Facts:
+    return Facts(dict(facts.types), dict(facts.known), True)

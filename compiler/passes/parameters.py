@@ -1,0 +1,99 @@
+"""Inputs that say what a model computes rather than on what: axes, pads, sizes, counts.
+
+ONNX passes such parameters as tensors, and a model may leave them to its user. Code for one choice
+is much better than code for all, so a program is compiled for the elements it meets, as it is for
+shapes. Only inputs without which some node has no code count; data never do.
+Source: XLA's compile-time constant operands, TensorRT's shape tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from compiler.compute.lower import lower_node
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.types import DType, TensorType, Type
+from compiler.passes.declare import declared, is_declarable, with_values
+
+MAX_PARAMETER_ELEMENTS = 64
+"""Inputs with more elements than this are data."""
+
+
+def possible_parameters(graph: Graph) -> tuple[str, ...]:
+    """The inputs whose elements some node without code depends on, directly or by shape arithmetic.
+
+    Some may turn out to be data: see `needed_parameters`.
+    """
+    small = {v.name for v in graph.inputs if _is_small(v.type)}
+    if not small:
+        return ()
+    behind = _behind(graph, small)
+    found: set[str] = set()
+    for node in graph.nodes:
+        sources = {s for i in node.inputs if i for s in behind.get(i, ())}
+        if sources - found and not _has_code(node, graph):
+            found |= sources
+    return tuple(v.name for v in graph.inputs if v.name in found)
+
+
+def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of the given elements without which fewer nodes have code."""
+    kept = dict(values)
+    best = _n_without_code(graph, kept)
+    for name in values:
+        fewer = {k: v for k, v in kept.items() if k != name}
+        if _n_without_code(graph, fewer) <= best:
+            kept = fewer
+    return kept
+
+
+def _is_small(t: Type) -> bool:
+    if not isinstance(t, TensorType) or not t.is_static or t.dtype is DType.string:
+        return False
+    return t.n_elements <= MAX_PARAMETER_ELEMENTS
+
+
+def _behind(graph: Graph, small: set[str]) -> dict[str, frozenset[str]]:
+    """The small inputs from which each value is made by shape arithmetic."""
+    behind = {name: frozenset({name}) for name in small}
+    for node in graph.nodes:
+        operator = OPERATORS.get(node.op)
+        follows = is_declarable(node) or (operator is not None and operator.shape_math)
+        sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))
+        if sources and follows:
+            behind.update((o, sources) for o in node.outputs if o)
+    return behind
+
+
+def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
+    known = declared(with_values(graph, values))
+    return sum(not _has_code(node, known) for node in known.nodes)
+
+
+def _has_code(node: Node, graph: Graph) -> bool:
+    """Whether loops can be made for a node, as far as its parameters go."""
+    if is_declarable(node):
+        return False
+    operator = OPERATORS.get(node.op)
+    if operator is None:
+        return True  # carried for good, whatever is known
+    if not all(isinstance(t, TensorType) and t.is_static for t in node.types):
+        return False
+    if operator.lower_fn is None and operator.decompose_fn is None:
+        return True
+    if not all(_is_static(t) for t in _operand_types(node, graph)):
+        return False
+    try:
+        return lower_node(node, graph) is not None
+    except CompileError:
+        return False
+
+
+def _operand_types(node: Node, graph: Graph) -> Iterator[Type]:
+    return (graph.types[i] for i in node.inputs if i)
+
+
+def _is_static(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.is_static
