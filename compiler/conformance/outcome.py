@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -131,8 +132,8 @@ def _how(n_native: int, n_kernels: int) -> str:
 
 
 def _described(e: Exception) -> str:
-    """The kind of an error, its first line, and the function that raised it."""
+    """The kind of an error, its first line, and the module and function that raised it."""
     frames = traceback.extract_tb(e.__traceback__)
-    place = f" in {frames[-1].name}" if frames else ""
+    place = f" in {Path(frames[-1].filename).stem}.{frames[-1].name}" if frames else ""
     first = str(e).splitlines()[0][:200] if str(e) else ""
     return f"{type(e).__name__}{place}: {first}"

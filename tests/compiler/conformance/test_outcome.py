@@ -116,7 +116,7 @@ def failing(error: Exception) -> Callable[..., Any]:
 def test_any_other_error_is_a_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome, "compile", failing(KeyError("no such thing")))
     found = outcome_of(case(relu(), X))
-    assert (found.kind, found.why) == ("crashed", "KeyError in fail: 'no such thing'")
+    assert (found.kind, found.why) == ("crashed", "KeyError in test_outcome.fail: 'no such thing'")
 
 
 @pytest.mark.parametrize("proto", [relu(), unique()], ids=["native", "fallback"])
