@@ -6,7 +6,7 @@ Source: ONNX operator specifications and numpy's casting; integers wrap, and no 
 from __future__ import annotations
 
 from compiler.codegen import math
-from compiler.codegen.convert import rounded
+from compiler.codegen.convert import convert, rounded
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.values import Value, constant, mangled
 from compiler.ir.types import DType
@@ -33,6 +33,9 @@ class Arithmetic:
         lanes = max(a.lanes for a in args)
         args = [self.out.splat(a, lanes) for a in args]
         kind = args[0].dtype
+        if kind.is_storage:
+            made = self.apply(fn, [convert(self, a, kind.wide) for a in args], dtype.wide)
+            return convert(self, made, dtype)
         if fn in _COMPARE:
             return self._compare(fn, args[0], args[1])
         if kind is DType.bool:

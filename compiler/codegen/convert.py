@@ -1,12 +1,14 @@
 """Conversions between element types, and the rounding of half-precision numbers.
 
 Source: numpy's casting and ONNX Cast; what a type cannot hold saturates at 32 or 64 bits and wraps.
+Types in which numbers are only kept are in storage.py.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from compiler.codegen.storage import load_wide, store_narrow
 from compiler.codegen.values import HALF, Value, constant, mangled, value_type
 from compiler.ir.types import DType
 
@@ -28,14 +30,13 @@ def rounded(a: Arithmetic, v: Value) -> Value:
         narrow = out.op(f"fptrunc {v.typed} to {half}", v.dtype, lanes, v)
         return out.op(f"fpext {half} {narrow.ref} to {v.type}", v.dtype, lanes, narrow)
     i32 = DType.i32
-    wide = value_type(i32, lanes)
-    bits = out.op(f"bitcast {v.typed} to {wide}", i32, lanes, v)
+    bits = out.reinterpret(v, i32)
     odd = a.two("and", a.two("lshr", bits, _same(bits, 16)), _same(bits, 1))
     nearest = a.two("add", a.two("add", bits, _same(bits, 0x7FFF)), odd)
     quiet = a.two("or", bits, _same(bits, 0x400000))
     is_nan = a.out.op(f"fcmp uno {v.typed}, {v.ref}", DType.bool, lanes, v)
     kept = a.two("and", out.select(is_nan, quiet, nearest), _same(bits, -65536))
-    return out.op(f"bitcast {kept.typed} to {v.type}", v.dtype, lanes, kept)
+    return out.reinterpret(kept, v.dtype)
 
 
 def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
@@ -45,6 +46,10 @@ def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
     """
     if v.dtype is dtype:
         return v
+    if v.dtype.is_storage:
+        return convert(a, load_wide(a, v), dtype)
+    if dtype.is_storage:
+        return store_narrow(a, _before_storing(a, v, dtype.wide), dtype)
     if v.dtype.is_float:
         if dtype.is_float:
             return _float_to_float(a, v, dtype)
@@ -57,6 +62,14 @@ def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
         text = f"{'s' if signed else 'u'}itofp {v.typed} to {kind}"
         return rounded(a, a.out.op(text, dtype, v.lanes, v))
     return _integer_to_integer(a, v, dtype)
+
+
+def _before_storing(a: Arithmetic, v: Value, wide: DType) -> Value:
+    """A value in the type that is rounded to the one it is stored in."""
+    if v.dtype is DType.f64 and wide is DType.f32:
+        kind = value_type(wide, v.lanes)
+        return _to_odd(a, v, a.out.op(f"fptrunc {v.typed} to {kind}", wide, v.lanes, v))
+    return convert(a, v, wide)
 
 
 def _integer_to_integer(a: Arithmetic, v: Value, dtype: DType) -> Value:
@@ -94,11 +107,10 @@ def _to_odd(a: Arithmetic, exact: Value, nearest: Value) -> Value:
     back = a.out.op(f"fpext {nearest.typed} to {exact.type}", DType.f64, lanes, nearest)
     inexact = a.test("fcmp une", back, exact)
     further = a.test("fcmp ogt", a.intrinsic("fabs", back), a.intrinsic("fabs", exact))
-    wide = value_type(i32, lanes)
-    bits = a.out.op(f"bitcast {nearest.typed} to {wide}", i32, lanes, nearest)
+    bits = a.out.reinterpret(nearest, i32)
     bits = a.out.select(further, a.two("sub", bits, _same(bits, 1)), bits)
     bits = a.out.select(inexact, a.two("or", bits, _same(bits, 1)), bits)
-    return a.out.op(f"bitcast {bits.typed} to {nearest.type}", DType.f32, lanes, bits)
+    return a.out.reinterpret(bits, DType.f32)
 
 
 def _from_float(a: Arithmetic, v: Value, dtype: DType) -> Value:

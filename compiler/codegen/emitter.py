@@ -267,6 +267,10 @@ class Emitter:
         text = f"insertelement {v.typed}, {element.typed}, i64 {lane}"
         return self.op(text, v.dtype, v.lanes, v, element)
 
+    def reinterpret(self, v: Value, dtype: DType) -> Value:
+        """The same bits as a value of another element type of that size."""
+        return self.op(f"bitcast {v.typed} to {value_type(dtype, v.lanes)}", dtype, v.lanes, v)
+
     def select(self, condition: Value, then: Value, otherwise: Value) -> Value:
         """`then` where the condition holds, else `otherwise`; lane by lane if any is a vector."""
         lanes = max(condition.lanes, then.lanes, otherwise.lanes)

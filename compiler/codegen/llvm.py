@@ -22,7 +22,7 @@ from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
 from compiler.codegen.stores import prefetch, store
 from compiler.codegen.trees import Trees
-from compiler.codegen.values import HALF, Value, constant
+from compiler.codegen.values import Value, constant
 from compiler.compute.scalar import (
     Apply,
     Convert,
@@ -284,7 +284,7 @@ class _Writer:
 
     def _fused(self, s: Apply, cache: Cache) -> Value | None:
         """`a*b + c` and its relatives as one operation."""
-        if s.fn not in ("add", "sub") or not s.dtype.is_float or s.dtype in HALF:
+        if s.fn not in ("add", "sub") or s.dtype not in (DType.f32, DType.f64):
             return None
         left, right = s.args
         if isinstance(right, Apply) and right.fn == "mul":

@@ -56,8 +56,18 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
         widest = max(widest, buffers[s.buffer].dtype.nbytes)
         for part in walk_scalar(s.value):
             if isinstance(part, Apply | Convert | Read | Fetch):
-                widest = max(widest, 4 if part.dtype in HALF else part.dtype.nbytes)
+                widest = max(widest, _working_bytes(part))
     return target.lanes(widest)
+
+
+def _working_bytes(part: Apply | Convert | Read | Fetch) -> int:
+    """Bytes of one lane while a part is computed."""
+    types = [part.dtype]
+    if isinstance(part, Convert):
+        types.append(part.arg.dtype)
+        if any(t.is_storage and t.is_float for t in types):
+            return max(4, *(t.nbytes for t in types))
+    return 4 if part.dtype in HALF else part.dtype.nbytes
 
 
 def _split(body: tuple[Statement, ...], kernel: Kernel, target: Target) -> tuple[Statement, ...]:

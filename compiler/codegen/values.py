@@ -1,7 +1,9 @@
 """Values of generated code: SSA names with an element type and a number of lanes.
 
 Half-precision values (f16, bf16) live in f32 between load and store and are rounded after every
-operation; a bool is one bit in values and a byte of 0 or 1 in memory.
+operation; a bool is one bit in values and a byte of 0 or 1 in memory. Floats of 8 bits or less and
+integers of less than 8 are the byte that lies in memory, and are converted before anything is done
+with them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ _VALUE_TYPES = {
     "f32": "float", "f64": "double", "f16": "float", "bf16": "float", "bool": "i1",
     "i8": "i8", "i16": "i16", "i32": "i32", "i64": "i64",
     "u8": "i8", "u16": "i16", "u32": "i32", "u64": "i64",
+    **{d.label: "i8" for d in DType if d.is_storage},
 }  # fmt: skip
 
 _MEMORY_TYPES = _VALUE_TYPES | {"f16": "half", "bf16": "i16", "bool": "i8"}
@@ -79,8 +82,11 @@ def literal(value: Any, dtype: DType) -> str:
     """A number as LLVM writes it, rounded to the element type."""
     if dtype is DType.bool:
         return "true" if value else "false"
-    if dtype.is_integer:
-        bits = dtype.bits
+    if dtype.is_storage:
+        # ml_dtypes keeps integers of less than 8 bits in the low bits of a byte of zeros.
+        value = np.asarray(value).astype(dtype.numpy).reshape(1).view(np.int8)[0]
+    if dtype.is_integer or dtype.is_storage:
+        bits = 8 * dtype.nbytes
         n = int(value) & ((1 << bits) - 1)
         return str(n - (1 << bits) if n >> (bits - 1) else n)
     x = float(value)

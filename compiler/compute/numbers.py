@@ -37,10 +37,29 @@ def neutral(combine: str, dtype: DType) -> Any:
 
 
 def convert(x: Array, dtype: DType) -> Array:
-    """Another element type: floats are cut off towards zero, bool is `!= 0`."""
+    """Another element type: floats are cut off towards zero, bool is `!= 0`.
+
+    Types that numbers are only kept in are left by way of the one that is computed with.
+    """
+    source = DType.from_numpy(x.dtype)
+    if source.is_storage and source is not dtype:
+        x = x.astype(source.wide.numpy)
     if dtype is DType.bool:
         return x != 0
+    if source is DType.f64 and dtype.wide is DType.f32 is not dtype:
+        x = _towards_odd(x)
     return x.astype(dtype.numpy)
+
+
+def _towards_odd(x: Array) -> Array:
+    """f64 as f32 cut off towards zero, with the last bit set when something was cut off.
+
+    Rounding that again is as good as rounding once; ml_dtypes rounds to f32 first.
+    """
+    nearest = x.astype(np.float32)
+    back = nearest.astype(np.float64)
+    bits = nearest.view(np.int32) - (np.abs(back) > np.abs(x))
+    return (bits | (back != x)).astype(np.int32).view(np.float32)
 
 
 def erf(x: Array) -> Array:

@@ -75,6 +75,20 @@ class DType(enum.Enum):
         """Whether values are whole numbers (bool excluded)."""
         return self.label[0] in "iu"
 
+    @property
+    def is_storage(self) -> bool:
+        """Whether numbers are only kept in this type, and computed with in `wide`."""
+        return (self.is_float and self.bits <= 8) or (self.is_integer and self.bits < 8)
+
+    @property
+    def wide(self) -> DType:
+        """The type in which arithmetic is done: f32 for short floats, a byte for short integers."""
+        if self.is_float:
+            return DType.f32 if self.bits < 32 else self
+        if self.is_integer and self.bits < 8:
+            return DType.i8 if self.label[0] == "i" else DType.u8
+        return self
+
     def __str__(self) -> str:
         return self.label
 

@@ -12,6 +12,7 @@ LOWERABLE = frozenset(
         DType.f32, DType.f64, DType.f16, DType.bf16, DType.bool,
         DType.i8, DType.i16, DType.i32, DType.i64,
         DType.u8, DType.u16, DType.u32, DType.u64,
+        *(d for d in DType if d.is_storage),
     }
 )  # fmt: skip
 """Element types that generated code knows."""

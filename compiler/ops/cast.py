@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
@@ -14,14 +15,14 @@ from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.requirements import is_one_of, n_elements, traffic
 
-_PLAIN_BITS = (8, 16, 32, 64)
+
+def _is_number(dtype: DType) -> bool:
+    return dtype is DType.bool or is_one_of(dtype, "number")
 
 
-def _is_plain(dtype: DType) -> bool:
-    """Whether it converts as in numpy: no strings, complex numbers, floats of 8 bits or less."""
-    if dtype.is_float:
-        return dtype.bits >= 16
-    return dtype is DType.bool or (dtype.is_integer and dtype.bits in _PLAIN_BITS)
+def _require_numbers(op_name: str, *dtypes: DType) -> None:
+    for dtype in dtypes:
+        require(_is_number(dtype), "E-OP-DTYPE", f"{op_name} does not convert {dtype}")
 
 
 @op(kind="elementwise", shape_math=True, inplace=())
@@ -29,12 +30,14 @@ def cast(x: Tensor, *, to: DType) -> TensorType:
     """Convert every element to another element type.
 
     Floats become integers by cutting off the fraction (NaN and numbers that do not fit: undefined);
-    to bool, everything but 0 is true.
-    Errors: E-OP-DTYPE for strings, complex numbers and floats of 8 bits or less.
+    integers lose their high bits, floats are rounded to the nearest, halves to even; what is then
+    too large for a float is infinite, or NaN where the type has no infinity. To bool, everything
+    but 0 is true.
+    Errors: E-OP-DTYPE for strings and complex numbers.
+    Source: ONNX Cast-25 with saturate=0.
     """
     require(isinstance(to, DType), "E-OP-ATTRIBUTE", f"cast needs an element type, got {to!r}")
-    for dtype in (x.dtype, to):
-        require(_is_plain(dtype), "E-OP-DTYPE", f"cast does not convert {dtype}")
+    _require_numbers("cast", x.dtype, to)
     return TensorType(to, x.type.shape)
 
 
@@ -69,6 +72,143 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["u8[3,2]"], {"to": DType.i32}
     yield ["f32[0,3]"], {"to": DType.i32}
     yield ["f16[]"], {"to": DType.f32}
+    steps = np.array([[-500, -6.3, -0.26, 0.26], [0, 1.07, 2.5, 70000]], np.float64)
+    for to in (DType.f8e4m3fn, DType.f8e5m2fnuz, DType.f4e2m1, DType.f8e8m0):
+        yield [steps], {"to": to}
+    yield ["i32[3,5]"], {"to": DType.i4}
+    yield ["u4[3,5]"], {"to": DType.i2}
+    yield ["f8e5m2[5,2]"], {"to": DType.f16}
+
+
+FLOATS_OF_8_BITS = (DType.f8e4m3fn, DType.f8e4m3fnuz, DType.f8e5m2, DType.f8e5m2fnuz)
+
+
+@op(kind="elementwise", inplace=())
+def cast_saturated(x: Tensor, *, to: DType) -> TensorType:
+    """Convert to a float of 8 bits; what is too large, infinity too, becomes its largest number.
+
+    NaN stays NaN; everything else is rounded to the nearest, halves to even.
+    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other results.
+    Source: ONNX Cast-25 with saturate=1.
+    """
+    fits = to in FLOATS_OF_8_BITS
+    require(fits, "E-OP-ATTRIBUTE", f"cast_saturated gives floats of 8 bits, not {to}")
+    _require_numbers("cast_saturated", x.dtype)
+    return TensorType(to, x.type.shape)
+
+
+def _largest(dtype: DType) -> float:
+    return float(ml_dtypes.finfo(dtype.numpy).max)
+
+
+def _computed_in(dtype: DType) -> DType:
+    """The float that holds a number while it is made fit."""
+    return DType.f64 if dtype is DType.f64 else DType.f32
+
+
+@cast_saturated.reference
+def _(x: Array, *, to: DType) -> Array:
+    wide = convert(x, _computed_in(DType.from_numpy(x.dtype)))
+    return convert(np.clip(wide, -_largest(to), _largest(to)), to)
+
+
+@cast_saturated.cost
+def _(x: Type, *, out: Type, to: DType) -> Cost:
+    return traffic([x], out, 3 * n_elements(out))
+
+
+@cast_saturated.lower
+def _(k: Lowering, x: Handle, out: Handle, *, to: DType) -> None:
+    i = k.axes(out.shape)
+    wide = k.convert(x[i], _computed_in(x.dtype))
+    k.assign(out[i], k.convert(k.max(k.min(wide, _largest(to)), -_largest(to)), to))
+
+
+@cast_saturated.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    edges = [np.nan, np.inf, -np.inf, -0.0, 0.0, 464, -449, 240, 250, 61440, -57344, 1e-3, 0.3]
+    for to in FLOATS_OF_8_BITS:
+        yield [np.array(edges, np.float32)], {"to": to}
+    yield ["f16[2,3,5]"], {"to": DType.f8e4m3fn}
+    yield ["f64[0,3]"], {"to": DType.f8e5m2}
+    yield [np.array([[70000], [-3], [5]], np.int64)], {"to": DType.f8e5m2}
+    yield ["f8e8m0[]"], {"to": DType.f8e4m3fnuz}
+
+
+ROUND_MODES = ("up", "down", "nearest")
+_LEAST, _MOST = 2.0**-127, 2.0**127
+
+
+@op(kind="elementwise", inplace=())
+def cast_to_power(x: Tensor, *, saturate: bool = True, round_mode: str = "up") -> TensorType:
+    """Convert sizes to f8e8m0, which holds powers of two: the next one up, down, or the nearest.
+
+    Halves go up, and all between the two least powers. What is larger or smaller than any power
+    becomes the largest or smallest with `saturate`, else NaN. The sign is dropped; NaN stays NaN.
+    Errors: E-OP-DTYPE for strings and complex numbers, E-OP-ATTRIBUTE for other ways to round.
+    Source: ONNX Cast-25; OCP Microscaling Formats 1.0.
+    """
+    fits = round_mode in ROUND_MODES
+    require(fits, "E-OP-ATTRIBUTE", f"cast_to_power rounds up, down or nearest, not {round_mode!r}")
+    _require_numbers("cast_to_power", x.dtype)
+    return TensorType(DType.f8e8m0, x.type.shape)
+
+
+@cast_to_power.reference
+def _(x: Array, *, saturate: bool, round_mode: str) -> Array:
+    size = np.abs(convert(x, _computed_in(DType.from_numpy(x.dtype))))
+    if saturate:
+        size = np.clip(size, _LEAST, _MOST)
+    else:
+        size = np.where((size >= _LEAST) & (size <= _MOST), size, np.nan)
+    _, exponent = np.frexp(size)  # size = fraction * 2**exponent, fraction in [0.5, 1)
+    below = np.ldexp(1.0, exponent - 1)
+    match round_mode:
+        case "up":
+            raised = size > below
+        case "down":
+            raised = np.zeros_like(size, np.bool_)
+        case _:
+            raised = np.where(below == _LEAST, size > below, size >= 1.5 * below)
+    made = np.where(raised, 2 * below, below)
+    return np.where(np.isnan(size), np.nan, made).astype(np.float32).astype(DType.f8e8m0.numpy)
+
+
+@cast_to_power.cost
+def _(x: Type, *, out: Type, saturate: bool, round_mode: str) -> Cost:
+    return traffic([x], out, 6 * n_elements(out))
+
+
+@cast_to_power.lower
+def _(k: Lowering, x: Handle, out: Handle, *, saturate: bool, round_mode: str) -> None:
+    i = k.axes(out.shape)
+    size = k.abs(k.convert(x[i], _computed_in(x.dtype)))
+    if saturate:
+        size = k.max(k.min(size, _MOST), _LEAST)
+    else:
+        size = k.where(k.ge(size, _LEAST), size, np.nan)
+        size = k.where(k.le(size, _MOST), size, np.nan)
+    nearest = k.convert(size, out.dtype)
+    power = k.convert(nearest, size.dtype)
+    match round_mode:
+        case "up":
+            made = k.convert(k.where(k.lt(power, size), power * 2.0, power), out.dtype)
+        case "down":
+            made = k.convert(k.where(k.gt(power, size), power * 0.5, power), out.dtype)
+        case _:
+            made = nearest
+    k.assign(out[i], made)
+
+
+@cast_to_power.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    sizes = np.array([0, 1e-40, 2**-126.5, 0.7, 1, 1.4, 1.5, 1.9, 2, 3e38, np.inf, -3], np.float32)
+    for round_mode in ROUND_MODES:
+        for saturate in (True, False):
+            yield [sizes], {"round_mode": round_mode, "saturate": saturate}
+    yield ["f16[2,3,5]"], {}
+    yield ["f64[0,3]"], {}
+    yield [np.array([2.0**40 + 1, 1 - 2.0**-50, 1e-300, np.nan])], {}
 
 
 @cast.onnx("Cast", "CastLike")
@@ -76,6 +216,11 @@ def _(n: OnnxCall) -> Operand | None:
     x, like = n.operand(0), n.operand(1)
     assert x is not None
     to = like.dtype if like is not None else DType.from_onnx(int(n.attr("to")))
-    if not (_is_plain(x.dtype) and _is_plain(to)):
+    if not (_is_number(x.dtype) and _is_number(to)):
         return None
-    return x if x.dtype is to and n.op_type == "CastLike" else cast(x, to=to)
+    if x.dtype is to:
+        return x if n.op_type == "CastLike" else cast(x, to=to)
+    saturate = bool(n.attr("saturate", 1))
+    if to is DType.f8e8m0:
+        return cast_to_power(x, saturate=saturate, round_mode=n.attr("round_mode", "up"))
+    return (cast_saturated if saturate and to in FLOATS_OF_8_BITS else cast)(x, to=to)

@@ -142,12 +142,12 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
 
 
 def wide(dtype: DType) -> DType:
-    """The type in which arithmetic on elements is done: f32 for the short floats."""
-    return DType.f32 if dtype.is_float and dtype.bits < 32 else dtype
+    """The type in which arithmetic on elements is done."""
+    return dtype.wide
 
 
 def widened(x: Array) -> Array:
-    """An array of a short float type as f32; others as they are."""
+    """An array in the type in which arithmetic on it is done."""
     if x.dtype == np.object_ or x.dtype.kind in "biuc" or x.dtype.itemsize >= 4:
         return x
     return x.astype(wide(DType.from_numpy(x.dtype)).numpy)

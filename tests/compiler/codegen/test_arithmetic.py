@@ -2,6 +2,7 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -12,7 +13,7 @@ from compiler.loops.text import parse_kernel
 from tests.kernel_runs import Array, compare, run_native
 
 FLOATS = [DType.f32, DType.f64, DType.f16, DType.bf16]
-INTEGERS = sorted((d for d in LOWERABLE if d.is_integer), key=str)
+INTEGERS = sorted((d for d in LOWERABLE if d.is_integer and not d.is_storage), key=str)
 EXACT = {"add", "sub", "mul", "div", "max", "min", "neg", "abs", "floor", "ceil", "round", "trunc",
          "sqrt", "sign", "isnan", "isinf", "select", "fmod", *COMPARISONS}  # fmt: skip
 FLOAT_FUNCTIONS = [f for f in FUNCTIONS if f not in ("and", "or", "xor", "not", "shl", "shr")]
@@ -28,10 +29,10 @@ def edges(dtype: DType, rng: np.random.Generator) -> Array:
     if dtype is DType.bool:
         return rng.integers(0, 2, N).astype(np.bool_)
     if dtype.is_integer:
-        limits = np.iinfo(dtype.numpy)
+        limits = ml_dtypes.iinfo(dtype.numpy)
         pool = [limits.min, limits.min + 1, limits.max // 2, limits.max, 0, 1, 2, 3, 7]
         pool += [-1, -2, -7] if limits.min < 0 else []
-        return rng.choice(np.array(pool, dtype.numpy), N)
+        return rng.choice(np.array(pool, dtype.wide.numpy), N).astype(dtype.numpy)
     pool = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 100, -100, np.inf, -np.inf, np.nan, 1e-3]
     return rng.choice(np.array(pool), N).astype(dtype.numpy)
 
@@ -82,7 +83,8 @@ def test_every_type_converts_to_every_other(source: DType):
     values = edges(source, rng)
     if source.is_float:
         # What does not fit an integer has no meaning that numpy and processors agree on.
-        values = rng.choice(np.array([0, -0.0, 1, 1.5, 2.5, 99.75, 0.25]), N).astype(source.numpy)
+        pool = [0, -0.0, 1, 1.5, 2.5, 99.75, 0.25][2 if source is DType.f8e8m0 else 0 :]
+        values = rng.choice(np.array(pool), N).astype(source.numpy)
     arrays: dict[str, Array] = {"a": values}
     params, body = [f"a: {source}[{N}] input"], list[str]()
     for kind, target in itertools.product(("vector", "for"), sorted(LOWERABLE, key=str)):
@@ -148,8 +150,6 @@ def test_indices_become_numbers():
     ("dtype", "value"),
     [
         ("c64", "x[i]"),
-        ("f8e5m2", "x[i]"),
-        ("i4", "x[i]"),
         ("i32", "exp(x[i])"),
         ("bool", "div(x[i], x[i])"),
     ],
