@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from compiler.errors import CompileError
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
-from compiler.ir.types import TensorType, logical
+from compiler.ir.types import logical
 from compiler.ir.verify import refines
-from compiler.ops.protos import split_name
+from compiler.passes.declare import is_declarable, redeclare
 from compiler.passes.passes import graph_pass
 from compiler.trace import Log
 
@@ -40,11 +39,9 @@ def adopt(graph: Graph, log: Log) -> Graph:
     ed = Editor(graph)
     n_taken = 0
     for node in graph.nodes:
-        domain, op_type = split_name(node.op)
-        key = f"{domain}:{op_type}" if domain else op_type
-        if not node.op.startswith("onnx.") or node.regions or key not in ONNX:
+        if not is_declarable(node):
             continue
-        objection = _take(ed, node, key)
+        objection = _take(ed, node)
         if objection:
             log.declined("adopt", node.output, objection, [node])
             continue
@@ -55,36 +52,17 @@ def adopt(graph: Graph, log: Log) -> Graph:
     return ed.graph() if n_taken else graph
 
 
-def _take(ed: Editor, node: Node, key: str) -> str:
+def _take(ed: Editor, node: Node) -> str:
     """Put what the operator's declaration makes of a node in its place; why not, else."""
     ed.made.clear()
     ed.made_constants.clear()
-    if any(i and not isinstance(ed.type(i), TensorType) for i in node.inputs):
-        return "not all of its operands are tensors"
-    domain, op_type = split_name(node.op)
-    attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
-    operands = tuple(ed.tensor(i) if i else None for i in node.inputs)
-    opset = int(node.attrs["opset"])
     try:
-        made = ONNX[key](OnnxCall(op_type, domain, opset, operands, attrs, len(node.outputs)))
-        if made is None:
-            return f"{node.op} is left to the reference for these operands"
-        parts = _parts(made, len(node.outputs))
-        values = [
-            ed.build(p, hint=o, origins=node.origins) if o else ""
-            for p, o in zip(parts, node.outputs, strict=True)
-        ]
+        values = redeclare(ed, node)
     except CompileError as e:
-        ed.remove_unused([n.output for n in reversed(ed.made)])
         return e.message
+    if values is None:
+        return f"{node.op} is left to the reference for these operands"
     return _put(ed, node, values)
-
-
-def _parts(made: Operand | tuple[Operand, ...], n_outputs: int) -> tuple[Operand, ...]:
-    """What a declaration makes of a node, one operand per output of it."""
-    if isinstance(made, Call):
-        return tuple(Out(made, i) for i in range(n_outputs)) if n_outputs > 1 else (made,)
-    return made[:n_outputs] if isinstance(made, tuple) else (made,)
 
 
 def _put(ed: Editor, node: Node, values: Sequence[str]) -> str:

@@ -60,7 +60,7 @@ def declared(graph: Graph, outer: Facts | None = None) -> Graph:
     names: dict[str, str] = {}
     for node in graph.nodes:
         node = node.with_inputs(names) if names else node
-        values = _declared(editor, node)
+        values = _redeclared(editor, node)
         if values is None:
             _add(editor, node)
             continue
@@ -78,19 +78,25 @@ def is_declarable(node: Node) -> bool:
     return facet_key(op_type, domain) in ONNX
 
 
-def _declared(editor: Editor, node: Node) -> list[str] | None:
-    if not is_declarable(node):
-        return None
+def _redeclared(editor: Editor, node: Node) -> list[str] | None:
+    try:
+        return redeclare(editor, node) if is_declarable(node) else None
+    except CompileError:
+        return None  # it is refused when it runs, if it runs
+
+
+def redeclare(editor: Editor, node: Node) -> list[str] | None:
+    """Build what the facet makes of a carried node now; the values of its outputs under new names.
+
+    None when it leaves the node to be carried. Errors: as `through_facet`.
+    """
     domain, op_type = protos.split_name(node.op)
     attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
     opset = int(node.attrs["opset"])
     outputs = [editor.fresh(o) if o else "" for o in node.outputs]
-    try:
-        return through_facet(
-            editor, op_type, domain, opset, node.inputs, attrs, outputs, node.name, node.origins
-        )
-    except CompileError:
-        return None  # it is refused when it runs, if it runs
+    return through_facet(
+        editor, op_type, domain, opset, node.inputs, attrs, outputs, node.name, node.origins
+    )
 
 
 def _add(editor: Editor, node: Node) -> None:

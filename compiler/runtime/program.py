@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
@@ -166,11 +166,13 @@ class Program:
             return self._built
         shapes = {name: tuple(np.shape(inputs[name])) for name in self._shaped}
         with self._lock:
-            key = self._key(shapes, inputs)
+            key = self._key(shapes, inputs, self._parameters)
+            if key not in self._cache and self._n_parameter_sets >= MAX_PARAMETER_SETS:
+                key = self._key(shapes, inputs, ())
             found = self._cache.get(key)
             if found is None:
-                found = self._make(shapes, inputs)
-                key = self._key(shapes, inputs)  # more inputs may be known to be parameters now
+                found, for_all = self._make(shapes, inputs)
+                key = self._key(shapes, inputs, () if for_all else self._parameters)
                 self._cache[key] = found
                 if len(self._cache) > MAX_SPECIALIZATIONS:
                     self._cache.popitem(last=False)
@@ -178,19 +180,17 @@ class Program:
             self._built = found
             return found
 
-    def _key(self, shapes: Shapes, inputs: Mapping[str, Any]) -> tuple[object, ...]:
-        elements = (np.asarray(inputs[name]).tobytes() for name in self._asked)
+    def _key(
+        self, shapes: Shapes, inputs: Mapping[str, Any], parameters: Sequence[str]
+    ) -> tuple[object, ...]:
+        elements = ((name, np.asarray(inputs[name]).tobytes()) for name in parameters)
         return (*shapes.values(), *elements)
 
-    @property
-    def _asked(self) -> tuple[str, ...]:
-        """The inputs whose elements decide which code runs."""
-        return self._parameters if self._n_parameter_sets <= MAX_PARAMETER_SETS else ()
-
-    def _make(self, shapes: Shapes, inputs: Mapping[str, Any]) -> Built:
+    def _make(self, shapes: Shapes, inputs: Mapping[str, Any]) -> tuple[Built, bool]:
+        """Code for these inputs, and whether it takes parameters as data."""
         assert self._specialise is not None, "only programs with something open are specialised"
         start = perf_counter()
-        too_many = self._n_parameter_sets > MAX_PARAMETER_SETS
+        too_many = self._n_parameter_sets >= MAX_PARAMETER_SETS
         given = {} if too_many else {name: np.asarray(inputs[name]) for name in self._shaped}
         made = self._specialise(shapes, given)
         known = made.parameters
@@ -199,7 +199,7 @@ class Program:
         seconds = perf_counter() - start
         because = _because(self.source, shapes, known, too_many)
         self.specializations.append(Specialization(shapes, seconds, because, known))
-        return made.built
+        return made.built, too_many
 
 
 def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_many: bool) -> str:
