@@ -8,6 +8,7 @@ runs before the next fallback, and all fallbacks that can run do so together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from compiler.runtime.select import FallbackWork, ViewWork, Work
 
@@ -25,7 +26,7 @@ def grouped(works: Sequence[Work]) -> list[Work]:
 def n_crossings(works: Sequence[Work]) -> int:
     """How often an order changes between generated code and the reference; views are neither."""
     sides = [isinstance(w, FallbackWork) for w in works if not isinstance(w, ViewWork)]
-    return sum(a != b for a, b in zip(sides, sides[1:], strict=False))
+    return sum(a != b for a, b in pairwise(sides))
 
 
 def _in_turns(works: Sequence[Work], falls_back: bool) -> list[Work]:
