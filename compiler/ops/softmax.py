@@ -164,7 +164,7 @@ softmax.samples(_samples)
 log_softmax.samples(_samples)
 
 
-def _import(n: OnnxCall, operator: Operator) -> Operand | None:
+def along_axis(n: OnnxCall, operator: Operator) -> Operand | None:
     """Before opset 13 the axes from `axis` on were one long row."""
     x = n.operand(0)
     assert x is not None
@@ -194,9 +194,9 @@ def _as_rows(x: Tensor, axis: int, operator: Operator) -> Call:
 
 @softmax.onnx("Softmax")
 def _(n: OnnxCall) -> Operand | None:
-    return _import(n, softmax)
+    return along_axis(n, softmax)
 
 
 @log_softmax.onnx("LogSoftmax")
 def _(n: OnnxCall) -> Operand | None:
-    return _import(n, log_softmax)
+    return along_axis(n, log_softmax)
