@@ -1,4 +1,4 @@
-"""Reading rows of a tensor by number."""
+"""Reading rows and elements of a tensor by number."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.errors import CompileError, require
+from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import TensorType
-from compiler.ops.dims import copied, known_value
-from compiler.ops.requirements import normal_axis
+from compiler.ops.dims import copied, same_size
+from compiler.ops.positions import along, from_front, require_positions
+from compiler.ops.requirements import normal_axis, require_rank
 
 STAGES_LIMIT = 16
 """Known indices without a common step are lowered to at most this many copies."""
@@ -24,18 +25,14 @@ STAGES_LIMIT = 16
 def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Take the rows (slices along an axis) of x with the given numbers.
 
-    Code is generated for numbers that are known when compiling; those that are computed by the
-    program itself are data, which index maps cannot express, and go through the reference.
-    Shapes: the shape of `indices` takes the place of `axis`; negative numbers count from the end.
+    Numbers that are known when compiling become plain copies; others are read as the program runs.
+    Shapes: the shape of `indices` takes the place of `axis`; negative numbers count from the end,
+    and of a number outside the axis generated code reads the nearest row inside.
     Errors: E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Gather-13.
     """
     at = normal_axis(axis, x.rank)
-    require(
-        indices.dtype.label in ("i32", "i64"),
-        "E-OP-DTYPE",
-        f"the indices of a gather must be i32 or i64, got {indices.type}",
-    )
+    require_positions("gather", indices)
     return TensorType(x.dtype, (*x.shape[:at], *indices.shape, *x.shape[at + 1 :]))
 
 
@@ -51,22 +48,40 @@ def _(x: TensorType, indices: TensorType, *, out: TensorType, axis: int) -> Cost
 
 @gather.lower
 def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> None:
-    rows = np.asarray(known_value(indices, "which rows a gather takes"))
     at = axis % x.rank
-    size = x.shape[at]
-    if rows.size and not (-size <= rows.min() and rows.max() < size):
-        raise CompileError("E-SHAPE-OPEN", f"a row lies outside the axis of size {size}")
-    flat = (rows.reshape(-1) % size if size else rows.reshape(-1)).tolist()
-    steps = {b - a for a, b in pairwise(flat)}
-    if len(steps) <= 1 and rows.ndim <= 1:
+    rows = None if indices.value is None else _plain_rows(indices.value, x.shape[at])
+    if rows is not None:
+        _copy_known(k, x, rows, out, at)
+        return
+    index = k.axes(out.shape)
+    head, inner, tail = index[:at], index[at : at + indices.rank], index[at + indices.rank :]
+    row = from_front(k, indices[inner], x.shape[at])
+    k.assign(out[index], x.at(*head, row, *tail))
+
+
+def _plain_rows(rows: Array, size: int) -> Array | None:
+    """Known rows counted from 0, when they are a range or few; None when they are better read."""
+    if rows.dtype == np.object_ or (rows.size and not -size <= rows.min() <= rows.max() < size):
+        return None
+    rows = np.asarray(rows % size if size else rows)
+    is_range = rows.ndim <= 1 and len(_steps(rows)) <= 1
+    return rows if is_range or rows.size <= STAGES_LIMIT else None
+
+
+def _steps(rows: Array) -> set[int]:
+    return {b - a for a, b in pairwise(rows.reshape(-1).tolist())}
+
+
+def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> None:
+    """Known rows as index maps: one for rows of a common step, else one each."""
+    flat = rows.reshape(-1).tolist()
+    if rows.ndim <= 1 and len(_steps(rows)) <= 1:
         index = k.axes(out.shape)
         place: Expr = flat[0] if flat else 0
         if rows.ndim:
-            place = place + index[at] * min(steps, default=0)
+            place = place + index[at] * min(_steps(rows), default=0)
         k.assign(out[index], x[[*index[:at], place, *index[at + rows.ndim :]]])
         return
-    if len(flat) > STAGES_LIMIT:
-        raise CompileError("E-SHAPE-OPEN", f"{len(flat)} rows without a common step")
     before, after = x.shape[:at], x.shape[at + 1 :]
     for position, row in zip(np.ndindex(*rows.shape), flat, strict=True):
         index = k.axes([*before, *after])
@@ -86,3 +101,135 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[4,3]", np.array([[0, 3], [1, -1]])], {}
     yield ["i64[6]", np.array([5, 0, 2], np.int32)], {"axis": -1}
     yield ["f32[4,3]", np.array([], np.int64)], {"axis": 1}
+    yield ["f32[9,3]", "i64[2,5]"], {}
+    yield ["f32[2,11,1]", "i32[]"], {"axis": 1}
+    yield ["u8[2,9]", "i32[37]"], {"axis": -1}
+    yield ["f32[7,3]", np.arange(0, 40).reshape(2, 20) ** 2 % 13 - 6], {}
+
+
+@op(kind="movement")
+def gather_elements(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
+    """Take single elements: out[i, j] is x[indices[i, j], j] for axis 0, and so for every axis.
+
+    Shapes: that of `indices`, which has the rank of x and is nowhere else longer; negative numbers
+    count from the end, and for a number outside the axis generated code reads the nearest inside.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE.
+    Source: ONNX GatherElements-13.
+    """
+    require_positions("gather_elements", indices)
+    at = normal_axis(axis, x.rank)
+    require_rank("gather_elements", indices, [x.rank], "indices")
+    for d, (n, most) in enumerate(zip(indices.shape, x.shape, strict=True)):
+        inside = d == at or not (isinstance(n, int) and isinstance(most, int)) or n <= most
+        require(inside, "E-OP-SHAPE", f"on axis {d} {indices.type} is longer than {x.type}")
+    return TensorType(x.dtype, indices.shape)
+
+
+@gather_elements.reference
+def _(x: Array, indices: Array, *, axis: int) -> Array:
+    return np.asarray(x[along(indices, axis)])
+
+
+@gather_elements.cost
+def _(x: TensorType, indices: TensorType, *, out: TensorType, axis: int) -> Cost:
+    return copied(out, indices)
+
+
+@gather_elements.lower
+def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> None:
+    at = axis % x.rank
+    index = k.axes(out.shape)
+    place = from_front(k, indices[index], x.shape[at])
+    k.assign(out[index], x.at(*index[:at], place, *index[at + 1 :]))
+
+
+@gather_elements.onnx("GatherElements")
+def _(call: OnnxCall) -> Call:
+    return gather_elements(call.operand(0), call.operand(1), axis=call.attr("axis", 0))
+
+
+@gather_elements.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[3,2]", np.array([[2, 0], [-1, 1]])], {}
+    yield ["f32[2,5]", np.array([[4, 0, -5], [1, 1, 2]], np.int32)], {"axis": 1}
+    yield ["i64[2,9,4]", "i64[1,3,4]"], {"axis": -2}
+    yield ["f16[9]", "i64[21]"], {}
+    yield ["f32[3,2]", "i64[0,2]"], {}
+
+
+@op(kind="movement")
+def gather_nd(x: Tensor, indices: Tensor, *, batch_dims: int = 0) -> TensorType:
+    """Take slices of x whose first indices are listed: the last axis of `indices` is one index.
+
+    Shapes: the first `batch_dims` axes of both are walked together; with indices [b, n, d] and x
+    [b, a1..ad, rest] the result is [b, n, rest]. Negative numbers count from the end; for a number
+    outside its axis generated code reads the nearest inside.
+    Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
+    Source: ONNX GatherND-13.
+    """
+    require_positions("gather_nd", indices)
+    fits = 0 <= batch_dims < min(x.rank, indices.rank)
+    require(fits, "E-OP-ATTRIBUTE", f"batch_dims {batch_dims} of {x.type} and {indices.type}")
+    length = indices.shape[-1]
+    if not isinstance(length, int):
+        return TensorType(x.dtype, None)
+    fits = 1 <= length <= x.rank - batch_dims
+    require(fits, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
+    message = f"the batches of {x.type} and {indices.type} differ"
+    batch = (
+        same_size(a, b, message)
+        for a, b in zip(x.shape[:batch_dims], indices.shape[:batch_dims], strict=True)
+    )
+    rest = x.shape[batch_dims + length :]
+    return TensorType(x.dtype, (*batch, *indices.shape[batch_dims:-1], *rest))
+
+
+@gather_nd.reference
+def _(x: Array, indices: Array, *, batch_dims: int) -> Array:
+    n_middle = indices.ndim - 1 - batch_dims
+    batch = [
+        a.reshape(*a.shape, *(1,) * n_middle)
+        for a in np.indices(indices.shape[:batch_dims], sparse=True)
+    ]
+    return np.asarray(x[(*batch, *np.moveaxis(indices, -1, 0))])
+
+
+@gather_nd.cost
+def _(x: TensorType, indices: TensorType, *, out: TensorType, batch_dims: int) -> Cost:
+    return copied(out, indices)
+
+
+@gather_nd.lower
+def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, batch_dims: int) -> None:
+    index = k.axes(out.shape)
+    lead, rest = index[: indices.rank - 1], index[indices.rank - 1 :]
+    place = [
+        from_front(k, indices[*lead, j], x.shape[batch_dims + j]) for j in range(indices.shape[-1])
+    ]
+    k.assign(out[index], x.at(*lead[:batch_dims], *place, *rest))
+
+
+@gather_nd.onnx("GatherND")
+def _(call: OnnxCall) -> Call:
+    return gather_nd(call.operand(0), call.operand(1), batch_dims=call.attr("batch_dims", 0))
+
+
+@gather_nd.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[3,2]", np.array([[0, 1], [-1, 0], [2, -2]])], {}
+    yield ["f32[4,2,5]", np.array([[3], [-2]])], {}
+    yield ["f32[2,3,5]", np.array([[[2, 4], [0, -1]], [[1, 1], [-3, 0]]])], {"batch_dims": 1}
+    yield ["i32[2,3,9,2]", "i64[2,3,1]"], {"batch_dims": 2}
+    yield ["f32[9,10]", "i64[0,2]"], {}
+
+
+@gather.onnx("ai.onnx.ml:ArrayFeatureExtractor")
+def _(call: OnnxCall) -> Operand | None:
+    """Columns by number, where a list of numbers is a row."""
+    x, columns = call.operand(0), call.operand(1)
+    if x is None or columns is None or x.type.shape is None or columns.type.shape is None:
+        return None
+    to_shape = OPERATORS["reshape"]
+    if x.rank == 1:
+        x = to_shape(x, np.array([1, -1]))
+    return gather(x, to_shape(columns, np.array([-1])), axis=-1)

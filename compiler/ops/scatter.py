@@ -1,0 +1,202 @@
+"""Writing elements to places that are data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering, RoutineBuilder
+from compiler.compute.scalar import Fetch, Scalar
+from compiler.errors import require
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.types import TensorType
+from compiler.ops.dims import same_dtype
+from compiler.ops.positions import along, from_front, require_positions
+from compiler.ops.requirements import (
+    n_elements,
+    normal_axis,
+    require_elements,
+    require_rank,
+    require_size,
+    traffic,
+)
+
+REDUCTIONS: dict[str, tuple[Any, Callable[[Lowering, Scalar, Scalar], Scalar]]] = {
+    "add": (np.add, lambda k, old, new: old + new),
+    "mul": (np.multiply, lambda k, old, new: old * new),
+    "max": (np.maximum, lambda k, old, new: k.max(old, new)),
+    "min": (np.minimum, lambda k, old, new: k.min(old, new)),
+}
+"""What becomes of an element that is written to again, in numpy and as a scalar."""
+
+
+def _require_reduction(op_name: str, reduction: str, x: Tensor, updates: Tensor) -> None:
+    same_dtype([x, updates], op_name)
+    words = ", ".join(["none", *REDUCTIONS])
+    known = reduction == "none" or reduction in REDUCTIONS
+    require(known, "E-OP-ATTRIBUTE", f"the reduction must be one of {words}, got {reduction!r}")
+    if reduction != "none":
+        require_elements(op_name, "number", x)
+
+
+def _write(out: Array, index: Any, updates: Array, reduction: str) -> Array:
+    """Write to a copy, in order: what is written last stays, or is combined with what is there."""
+    made = np.array(out)
+    if reduction == "none":
+        made[index] = updates
+    else:
+        REDUCTIONS[reduction][0].at(made, index, updates)
+    return made
+
+
+def _store(k: Lowering, r: RoutineBuilder, target: Fetch, value: Scalar, reduction: str) -> None:
+    r.store(target, value if reduction == "none" else REDUCTIONS[reduction][1](k, target, value))
+
+
+def _copy(k: Lowering, x: Handle, out: Handle) -> None:
+    index = k.axes(out.shape)
+    k.assign(out[index], x[index])
+
+
+def _scatter_cost(
+    x: TensorType, indices: TensorType, updates: TensorType, *, out: TensorType, **_: Any
+) -> Cost:
+    again = Cost(n_elements(updates), updates.nbytes, 0)
+    return traffic([x, indices, updates], out, 0) + again
+
+
+@op(kind="movement")
+def scatter_elements(
+    x: Tensor, indices: Tensor, updates: Tensor, *, axis: int = 0, reduction: str = "none"
+) -> TensorType:
+    """A copy of x with single elements replaced: out[indices[i, j], j] is updates[i, j] for axis 0.
+
+    Places are written in the order of `updates`; with a reduction (add, mul, max, min) a new
+    element is combined with what is there.
+    Shapes: `indices` and `updates` alike, of the rank of x; negative numbers count from the end,
+    and what would lie outside the axis is dropped by generated code.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE, E-OP-ATTRIBUTE.
+    Source: ONNX ScatterElements-18.
+    """
+    _require_reduction("scatter_elements", reduction, x, updates)
+    require_positions("scatter_elements", indices)
+    normal_axis(axis, x.rank)
+    require_rank("scatter_elements", indices, [x.rank], "indices")
+    require_rank("scatter_elements", updates, [x.rank], "updates")
+    for d in range(x.rank):
+        what = f"axis {d} of updates"
+        require_size("scatter_elements", what, updates.shape[d], indices.shape[d])
+    return x.type
+
+
+@scatter_elements.reference
+def _(x: Array, indices: Array, updates: Array, *, axis: int, reduction: str) -> Array:
+    return _write(x, along(indices, axis), updates, reduction)
+
+
+scatter_elements.cost(_scatter_cost)
+
+
+@scatter_elements.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    indices: Handle,
+    updates: Handle,
+    out: Handle,
+    *,
+    axis: int,
+    reduction: str,
+) -> None:
+    at = axis % x.rank
+    _copy(k, x, out)
+    with k.routine() as r, r.loops(updates.shape) as index:
+        place = from_front(k, indices[index], x.shape[at])
+        target = out.at(*index[:at], place, *index[at + 1 :])
+        _store(k, r, target, updates[index], reduction)
+
+
+@scatter_elements.onnx("ScatterElements", "Scatter")
+def _(call: OnnxCall) -> Call:
+    operands = (call.operand(i) for i in range(3))
+    reduction = call.attr("reduction", "none")
+    return scatter_elements(*operands, axis=call.attr("axis", 0), reduction=reduction)
+
+
+@scatter_elements.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[4,3]", np.array([[1, 0, -1], [3, 1, 0]]), "f32[2,3]"], {}
+    yield ["f32[2,5]", np.array([[1, 1], [4, -5]], np.int32), "f32[2,2]"], {"axis": 1}
+    twice = np.array([[1, 1, 1, -2]])
+    yield ["f32[1,3]", twice, "f32[1,4]"], {"axis": -1, "reduction": "add"}
+    yield ["f16[1,3]", twice, "f16[1,4]"], {"axis": 1, "reduction": "mul"}
+    yield ["i32[1,3]", twice, "i32[1,4]"], {"axis": 1, "reduction": "max"}
+    yield ["f32[1,3]", twice, "f32[1,4]"], {"axis": 1, "reduction": "min"}
+    yield ["i64[9,2]", "i64[5,2]", "i64[5,2]"], {}
+    yield ["bool[3]", "i64[0]", "bool[0]"], {}
+
+
+@op(kind="movement")
+def scatter_nd(
+    x: Tensor, indices: Tensor, updates: Tensor, *, reduction: str = "none"
+) -> TensorType:
+    """A copy of x with slices replaced whose first indices are listed.
+
+    The last axis of `indices` is one index. Slices are written in order; with a reduction (add,
+    mul, max, min) new elements are combined with what is there.
+    Shapes: with indices [n, d] and x [a1..ad, rest], updates are [n, rest]. Negative numbers count
+    from the end; what would lie outside is dropped by generated code.
+    Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
+    Source: ONNX ScatterND-18.
+    """
+    _require_reduction("scatter_nd", reduction, x, updates)
+    require_positions("scatter_nd", indices)
+    require(indices.rank > 0, "E-OP-SHAPE", "scatter_nd takes no single number as indices")
+    length = indices.shape[-1]
+    if not isinstance(length, int):
+        return x.type
+    require(1 <= length <= x.rank, "E-OP-SHAPE", f"indices of {length} numbers into {x.type}")
+    needed = (*indices.shape[:-1], *x.shape[length:])
+    require_rank("scatter_nd", updates, [len(needed)], "updates")
+    for d, n in enumerate(needed):
+        require_size("scatter_nd", f"axis {d} of updates", updates.shape[d], n)
+    return x.type
+
+
+@scatter_nd.reference
+def _(x: Array, indices: Array, updates: Array, *, reduction: str) -> Array:
+    return _write(x, tuple(np.moveaxis(indices, -1, 0)), updates, reduction)
+
+
+scatter_nd.cost(_scatter_cost)
+
+
+@scatter_nd.lower
+def _(
+    k: Lowering, x: Handle, indices: Handle, updates: Handle, out: Handle, *, reduction: str
+) -> None:
+    n_lead = indices.rank - 1
+    _copy(k, x, out)
+    with k.routine() as r, r.loops(updates.shape) as index:
+        lead, rest = index[:n_lead], index[n_lead:]
+        place = [from_front(k, indices[*lead, j], x.shape[j]) for j in range(indices.shape[-1])]
+        _store(k, r, out.at(*place, *rest), updates[index], reduction)
+
+
+@scatter_nd.onnx("ScatterND")
+def _(call: OnnxCall) -> Call:
+    operands = (call.operand(i) for i in range(3))
+    return scatter_nd(*operands, reduction=call.attr("reduction", "none"))
+
+
+@scatter_nd.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[7]", np.array([[4], [3], [-1], [4]]), "f32[4]"], {}
+    yield ["f32[4,2,3]", np.array([[0], [-2]]), "f32[2,2,3]"], {}
+    places = np.array([[[0, 1], [1, -1]], [[0, 1], [3, 0]]], np.int64)
+    for reduction in REDUCTIONS:
+        yield ["f32[4,2,3]", places, "f32[2,2,3]"], {"reduction": reduction}
+    yield ["u8[9,9]", "i64[3,2]", "u8[3]"], {}
+    yield ["f32[9,2]", "i64[0,1]", "f32[0,2]"], {}
