@@ -195,6 +195,10 @@ CODES: dict[str, Code] = {
         "The shapes of the operands do not go together.",
         "compare the shapes in the note with what the operator's page asks for",
     ),
+    "E-OP-GRADIENT": Code(
+        "A gradient is asked for through an operator that has no gradient rule.",
+        "take the gradient outside of the model, or of a part without this operator",
+    ),
     "E-OP-AXIS": Code("An axis is outside the tensor's rank.", "count axes from 0, or from -1"),
     # compiling
     "E-INPUT-NAME": Code(

@@ -21,6 +21,7 @@ from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.ops import protos
 from compiler.ops.carried import refusal
 from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.differentiate import gradients
 from compiler.ops.facets import through_facet
 
 if TYPE_CHECKING:
@@ -59,6 +60,9 @@ class NodeImporter:
         """
         if key == "Constant":
             self._constant()
+            return None
+        if key == "ai.onnx.preview.training:Gradient":
+            self._gradient()
             return None
         graphs = {k: a.g for k, a in self.protos.items() if a.HasField("g")}
         model = self.graph.model
@@ -125,6 +129,27 @@ class NodeImporter:
         output = self.node.output[0]
         hint = self.frame.value_names.get(output, self.frame.prefix + output)
         self.frame.scope.define(output, self.graph.editor.add_constant(c, hint))
+
+    def _gradient(self) -> None:
+        """Differentiate the graph so far: the node names values, and gives others to take there."""
+        attrs = {
+            k: value_of(a, k, self.graph.model.tensors, lambda _: None)
+            for k, a in self.protos.items()
+        }
+        scope = self.frame.scope
+        independent = [*attrs.get("xs", ()), *attrs.get("zs", ())]
+        given = [scope.value(i) for i in self.node.input]
+        require(
+            isinstance(attrs.get("y"), str) and len(given) == len(independent),
+            "E-MODEL-ATTRIBUTE",
+            f"Gradient names {len(independent)} values and is given {len(given)}",
+        )
+        at = {scope.value(n): v for n, v in zip(independent, given, strict=True)}
+        xs = [scope.value(n) for n in attrs["xs"]]
+        made = gradients(self.graph.editor, scope.value(attrs["y"]), xs, at, self.origins)
+        for output, value in zip(self.node.output, made, strict=False):
+            if output:
+                self._define(output, value)
 
     def _through_facet(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]

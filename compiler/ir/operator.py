@@ -187,6 +187,7 @@ class Operator:
     cost_fn: Callable[..., Cost] | None = None
     lower_fn: Callable[..., None] | None = None
     decompose_fn: Callable[..., Operand] | None = None
+    gradient_fn: Callable[..., tuple[Operand, ...]] | None = None
     samples_fn: Callable[[], Iterator[tuple[Any, ...]]] | None = None
     onnx_names: tuple[str, ...] = ()
     schema: Schema = field(init=False)
@@ -226,6 +227,14 @@ class Operator:
     def decompose(self, fn: Callable[..., Operand]) -> Callable[..., Operand]:
         """The same as a composition of other operators: operands in, call out."""
         self.decompose_fn = fn
+        return fn
+
+    def gradient(
+        self, fn: Callable[..., tuple[Operand, ...]]
+    ) -> Callable[..., tuple[Operand, ...]]:
+        """How its gradient goes back: that of the result, the result and the operands in, one
+        gradient an operand out (None for none), each of the result's shape or the operand's."""
+        self.gradient_fn = fn
         return fn
 
     def samples(self, fn: Callable[[], Iterator[tuple[Any, ...]]]) -> Callable[..., Any]:

@@ -1,0 +1,141 @@
+"""Gradient facets against differences, and the Gradient node of ONNX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+import compiler
+from compiler.errors import CompileError
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Result, Value
+from compiler.ir.operator import OPERATORS, Sample
+from compiler.ir.types import DType, TensorType, parse_type
+from compiler.ops.differentiate import gradients
+
+STEP = 1e-6
+DIFFERENTIABLE = sorted(n for n, o in OPERATORS.items() if o.gradient_fn is not None)
+
+
+def samples(name: str) -> list[Sample]:
+    """The samples of an operator that can be taken in f64 and have elements."""
+    found: list[Sample] = []
+    for sample in OPERATORS[name].all_samples():
+        types = [parse_type(o) for o in sample.operands if isinstance(o, str)]
+        floats = [t for t in types if isinstance(t, TensorType) and t.dtype.is_float]
+        vectors = name == "matmul" and any(t.rank < 2 for t in floats)  # those have no rule
+        if vectors:
+            continue
+        if floats and len(floats) == len(types) and all(t.n_elements for t in floats):
+            found.append(sample)
+    return found
+
+
+def graph_of(name: str, sample: Sample) -> tuple[Graph, list[str]]:
+    """The sample in f64 with its result named y; the inputs that are not given as arrays."""
+    editor = Editor(Graph(name, (), (), ()))
+    operands: list[Any] = []
+    inputs: list[str] = []
+    for i, o in enumerate(sample.operands):
+        if isinstance(o, str):
+            t = parse_type(o)
+            assert isinstance(t, TensorType)
+            editor.add_input(Value(f"x{i}", TensorType(DType.f64, t.shape)))
+            operands.append(editor.tensor(f"x{i}"))
+            inputs.append(f"x{i}")
+        else:
+            operands.append(o)
+    y = editor.build(OPERATORS[name](*operands, **sample.attrs), hint="y")
+    made = gradients(editor, y, inputs, {})
+    editor.results = [Result("y", y)]
+    editor.results += [Result(f"d_{x}", v) for x, v in zip(inputs, made, strict=True)]
+    return editor.graph(), inputs
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_are_what_small_differences_say(name: str):
+    chance = np.random.default_rng(7)
+    tried = samples(name)[:3]
+    for sample in tried:
+        graph, inputs = graph_of(name, sample)
+        # Away from 0, where some have a kink or no value.
+        types = [(v.name, v.type) for v in graph.inputs]
+        given = {
+            x: chance.uniform(0.3, 2, t.static_shape) for x, t in types if isinstance(t, TensorType)
+        }
+        made = compiler.reference(graph, given)
+        for x in inputs:
+            slope = np.empty_like(given[x])
+            for at in np.ndindex(*slope.shape):
+                up, down = given[x].copy(), given[x].copy()
+                up[at] += STEP
+                down[at] -= STEP
+                high = compiler.reference(graph, {**given, x: up})["y"].sum()
+                low = compiler.reference(graph, {**given, x: down})["y"].sum()
+                slope[at] = (high - low) / (2 * STEP)
+            assert made[f"d_{x}"].shape == given[x].shape
+            assert np.allclose(made[f"d_{x}"], slope, rtol=1e-6, atol=1e-7), (name, sample, x)
+    assert tried, f"{name} has no sample in floats"
+
+
+def model(nodes: list[Any], inputs: list[str], outputs: list[str]) -> bytes:
+    values = [helper.make_tensor_value_info(n, 1, [2, 3]) for n in (*inputs, *outputs)]
+    graph = helper.make_graph(nodes, "g", values[: len(inputs)], values[len(inputs) :])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.preview.training", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+
+
+def gradient(inputs: list[str], outputs: list[str], **attrs: Any) -> Any:
+    return helper.make_node("Gradient", inputs, outputs, domain="ai.onnx.preview.training", **attrs)
+
+
+def test_a_gradient_is_taken_at_the_values_given_and_once_more():
+    """y = x*x*z; dy/dx = 2*x*z at (p, z), and d(dy/dx)/dx = 2*z there."""
+    data = model(
+        [
+            helper.make_node("Mul", ["x", "x"], ["s"]),
+            helper.make_node("Mul", ["s", "z"], ["y"]),
+            gradient(["p", "z"], ["dp"], xs=["x"], zs=["z"], y="y"),
+            gradient(["p", "z"], ["ddp", "dz"], xs=["p", "z"], y="dp"),
+        ],
+        ["x", "z", "p"],
+        ["y", "dp", "ddp", "dz"],
+    )
+    chance = np.random.default_rng(1)
+    x, z, p = (chance.standard_normal((2, 3)).astype(np.float32) for _ in range(3))
+    program = compiler.compile(data)
+    made = program.run({"x": x, "z": z, "p": p})
+    assert np.allclose(made["y"], x * x * z, rtol=1e-6)
+    assert np.allclose(made["dp"], 2 * p * z, rtol=1e-6)
+    assert np.allclose(made["ddp"], 2 * z, rtol=1e-6)
+    assert np.allclose(made["dz"], 2 * p, rtol=1e-6)
+    assert all(k.native for k in program.kernels)
+
+
+def test_what_y_does_not_depend_on_has_the_gradient_zero():
+    data = model(
+        [
+            helper.make_node("Exp", ["x"], ["y"]),
+            gradient(["x", "z"], ["dx", "dz"], xs=["x", "z"], y="y"),
+        ],
+        ["x", "z"],
+        ["dx", "dz"],
+    )
+    x = np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)
+    made = compiler.compile(data).run({"x": x, "z": x})
+    assert np.allclose(made["dx"], np.exp(x), rtol=1e-6)
+    assert not made["dz"].any()
+
+
+def test_an_operator_without_a_rule_is_named():
+    data = model(
+        [helper.make_node("Ceil", ["x"], ["y"]), gradient(["x"], ["dx"], xs=["x"], y="y")],
+        ["x"],
+        ["dx"],
+    )
+    with pytest.raises(CompileError, match="ceil") as e:
+        compiler.load(data)
+    assert e.value.code == "E-OP-GRADIENT"
