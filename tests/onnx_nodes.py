@@ -76,19 +76,30 @@ def normal(*shape: int, seed: int = 0, dtype: Any = np.float32) -> Array:
     return np.random.default_rng(seed).normal(size=shape).astype(dtype)
 
 
-def by_onnxruntime(op_type: str, *operands: Array | None, opset: int, **attrs: Any) -> Array:
-    """What ONNX Runtime makes of a node; skips the test where it is not installed."""
+def by_onnxruntime(
+    op_type: str,
+    *operands: Array | None,
+    opset: int,
+    domain: str = "",
+    result: DType | None = None,
+    **attrs: Any,
+) -> Array:
+    """What ONNX Runtime makes of a node; skips the test where it is not installed.
+
+    `result` is the element type of the output unless that of the first operand.
+    """
     runtime = pytest.importorskip("onnxruntime")
     given = {f"x{i}": o for i, o in enumerate(operands) if o is not None}
     names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
     types = {n: helper.np_dtype_to_tensor_dtype(o.dtype) for n, o in given.items()}
     graph = helper.make_graph(
-        [helper.make_node(op_type, names, ["y"], **attrs)],
+        [helper.make_node(op_type, names, ["y"], domain=domain, **attrs)],
         "one",
         [helper.make_tensor_value_info(n, types[n], o.shape) for n, o in given.items()],
-        [helper.make_tensor_value_info("y", types["x0"], None)],
+        [helper.make_tensor_value_info("y", result.onnx if result else types["x0"], None)],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    opsets = [helper.make_opsetid("", opset), *([helper.make_opsetid(domain, 1)] if domain else [])]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
     session = runtime.InferenceSession(
         model.SerializeToString(), providers=["CPUExecutionProvider"]
     )

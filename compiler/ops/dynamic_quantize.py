@@ -1,0 +1,80 @@
+"""Quantizing by the range that the numbers turn out to have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import DType, TensorType
+from compiler.ops.quantize import saturated
+from compiler.ops.requirements import n_elements, require_elements, traffic
+
+TOP = 255.0
+"""The largest u8."""
+
+
+@op(kind="opaque", exact=False)
+def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
+    """Quantize to u8 with the scale and zero point that the smallest and largest number ask for.
+
+    The range always includes 0, which is a whole number of steps. Gives the quantized tensor, the
+    scale and the zero point. A tensor of zeros has the scale 1/255.
+    Shapes: the second and third result are one number.
+    Errors: E-OP-DTYPE for other elements than floats.
+    Source: ONNX DynamicQuantizeLinear-11.
+    """
+    dtype = require_elements("dynamic_quantize", "float", x)
+    return (
+        TensorType(DType.u8, x.type.shape),
+        TensorType(dtype, ()),
+        TensorType(DType.u8, ()),
+    )
+
+
+@dynamic_quantize.reference
+def _(x: Array) -> tuple[Array, Array, Array]:
+    number = x.dtype.type
+    high, low = np.max(x, initial=number(0)), np.min(x, initial=number(0))
+    span = high - low if high != low else number(1)
+    scale = np.asarray(span / number(TOP))
+    zero = np.rint(np.clip(-low / scale, 0, TOP))
+    made = np.clip(np.rint(x / scale).astype(np.float64) + zero, 0, TOP)
+    return made.astype(np.uint8), scale, np.asarray(zero.astype(np.uint8))
+
+
+@dynamic_quantize.cost
+def _(x: TensorType, *, out: tuple[TensorType, ...]) -> Cost:
+    return traffic([x, x], out, 7 * n_elements(x))
+
+
+@dynamic_quantize.lower
+def _(k: Lowering, x: Handle, out: Handle, scale: Handle, zero: Handle) -> None:
+    low, high = (k.temporary((), x.dtype, hint) for hint in ("low", "high"))
+    for bound, combine in ((low, "min"), (high, "max")):
+        i = k.axes(x.shape)
+        found = k.reduce(combine, x[i], over=i) if i else x[()]
+        k.assign(bound[()], k.apply(combine, found, 0.0))
+    span = high[()] - low[()]
+    k.assign(scale[()], k.where(k.eq(span, 0.0), 1.0, span) / TOP)
+    k.assign(zero[()], saturated(k, -low[()] / scale[()], None, DType.u8))
+    i = k.axes(x.shape)
+    k.assign(out[i], saturated(k, x[i] / scale[()], zero[()], DType.u8))
+
+
+@dynamic_quantize.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[2,3,5]"], {}
+    yield [np.array([0, 2, -3, -2.5, 1.34, 0.5], np.float32)], {}
+    yield [np.array([[-1, -2.1, -1.3], [-2.5, -3.34, -4]], np.float32)], {}
+    yield [np.array([[1], [2.1], [7]], np.float32)], {}
+    yield [np.zeros((3, 2), np.float32)], {}
+    yield ["f32[]"], {}
+
+
+@dynamic_quantize.onnx("DynamicQuantizeLinear")
+def _(n: OnnxCall) -> Operand:
+    return dynamic_quantize(n.operand(0))
