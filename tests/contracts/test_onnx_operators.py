@@ -29,6 +29,7 @@ CARRIED = {
     "BatchNormalization": "training",
     "Cast": "8-bit and smaller floats, 4-bit and 2-bit integers, strings",
     "CastLike": "as Cast",
+    "DFT": "the inverse of a whole spectrum",
     "Dropout": "training, and the mask as second output",
     "Equal": "strings",
     "GroupNormalization": "opset 18 with one scale per group",

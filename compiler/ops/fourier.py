@@ -1,0 +1,173 @@
+"""Discrete Fourier transforms, as products with a matrix of the turns; and the frames of a signal.
+
+The matrix is made when compiling. A product does more arithmetic than a fast transform, n * n for
+n * log(n), but at the lengths of speech models (up to a thousand or so) it is regular work for the
+units that multiply matrices, and it joins the windowing before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import TensorType
+from compiler.ops.cast import cast
+from compiler.ops.dims import copied
+from compiler.ops.einsum import einsum
+from compiler.ops.elementwise import mul
+from compiler.ops.requirements import normal_axis, wide
+from compiler.ops.reshape import reshape
+
+LARGEST_MATRIX_BYTES = 1 << 25
+"""A transform whose matrix would be larger is left to the reference."""
+
+
+def turns(n_in: int, n_out: int, length: int, parts: tuple[int, int], *, inverse: bool) -> Array:
+    """The matrix of a transform: [n_in, parts in, n_out, parts out], parts being real, imaginary.
+
+    Source: the definition, with angles reduced to one turn before they become numbers.
+    """
+    n, k = np.arange(n_in)[:, None], np.arange(n_out)
+    angle = 2 * np.pi * ((n * k) % length) / length
+    real, imaginary = np.cos(angle), np.sin(angle) * (1 if inverse else -1)
+    whole = np.array([[real, imaginary], [-imaginary, real]])
+    scale = 1 / length if inverse else 1.0
+    return scale * whole.transpose(2, 0, 3, 1)[:, : parts[0], :, : parts[1]]
+
+
+def real_turns(n_in: int, length: int) -> Array:
+    """The matrix from the first half of a real signal's spectrum to the signal."""
+    made = turns(n_in, length, length, (2, 1), inverse=True)
+    twice = np.full(n_in, 2.0)
+    twice[0] = 1
+    if length % 2 == 0 and n_in == length // 2 + 1:
+        twice[-1] = 1
+    return made * twice[:, None, None, None]
+
+
+def transformed(
+    x: Operand, t: TensorType, axis: int, length: int, *, inverse: bool, onesided: bool
+) -> Operand | None:
+    """The transform of x along an axis, its last axis being the parts; None when it is too long."""
+    n, parts = t.dims[axis], t.dims[-1]
+    if not isinstance(n, int) or parts not in (1, 2) or length < 1:
+        return None
+    n_read = min(n, length // 2 + 1 if inverse and onesided else length)
+    n_out = length // 2 + 1 if onesided and not inverse else length
+    dtype = wide(t.dtype)
+    if n_read * n_out * 4 * dtype.nbytes > LARGEST_MATRIX_BYTES:
+        return None
+    if inverse and onesided:
+        if parts != 2:
+            return None
+        matrix = real_turns(n_read, length)
+    else:
+        matrix = turns(n_read, n_out, length, (int(parts), 2), inverse=inverse)
+    # Rows for what lies behind the length of the transform: it is not read.
+    unread = np.zeros((n - n_read, *matrix.shape[1:]))
+    matrix = np.concatenate([matrix, unread]).astype(dtype.numpy)
+    outer = ascii_lowercase[: t.rank - 1]
+    inside = outer[axis]
+    equation = f"{outer}x,{inside}xyz->{outer.replace(inside, 'y')}z"
+    made = einsum(cast(x, to=dtype), matrix, equation=equation)
+    return made if dtype is t.dtype else cast(made, to=t.dtype)
+
+
+def _single(t: Tensor | None) -> int | None:
+    """The number in a parameter that is known."""
+    return None if t is None or t.value is None else int(t.known.reshape(-1)[0])
+
+
+@einsum.onnx("DFT")
+def _(n: OnnxCall) -> Operand | None:
+    x, given, where = n.operand(0), n.operand(1), n.operand(2)
+    assert x is not None
+    if x.type.shape is None or (given and given.value is None) or (where and where.value is None):
+        return None
+    axis = n.attr("axis", 1) if n.opset < 20 else -2 if where is None else _single(where)
+    axis = normal_axis(int(axis or 0), x.rank)
+    inverse, onesided = bool(n.attr("inverse", 0)), bool(n.attr("onesided", 0))
+    if inverse and not onesided:
+        # The cases of onnx ask for the very rounding errors of numpy's transform, where a sum
+        # that is exact gives 0; see docs/accuracy.md.
+        return None
+    length = _single(given)
+    size = x.shape[axis]
+    if length is None:
+        if not isinstance(size, int):
+            return None
+        length = 2 * (size - 1) if inverse and onesided else size
+    return transformed(x, x.type, axis, length, inverse=inverse, onesided=onesided)
+
+
+@op(kind="movement")
+def frames(x: Tensor, *, step: int, length: int) -> TensorType:
+    """Cut a signal into frames of one length that begin every `step` places, and may overlap.
+
+    Shapes: x [N, L, C], the result [N, (L - length) // step + 1, length, C].
+    Errors: E-OP-SHAPE when the signal is shorter than a frame, E-OP-ATTRIBUTE for a step below 1.
+    Source: the first part of ONNX STFT-17.
+    """
+    require(x.rank == 3, "E-OP-SHAPE", f"frames takes signals of rank 3, got {x.type}")
+    fits = step >= 1 and length >= 1
+    require(fits, "E-OP-ATTRIBUTE", f"frames of length {length} every {step} places")
+    batch, size, parts = x.shape
+    long_enough = not isinstance(size, int) or size >= length
+    require(long_enough, "E-OP-SHAPE", f"a signal of {size} places has no frame of {length}")
+    n_frames = affine.floordiv(size - length, step) + 1
+    return TensorType(x.dtype, (batch, n_frames, length, parts))
+
+
+@frames.reference
+def _(x: Array, *, step: int, length: int) -> Array:
+    view = np.lib.stride_tricks.sliding_window_view(x, length, axis=1)[:, ::step]
+    return np.ascontiguousarray(np.moveaxis(view, -1, 2))
+
+
+@frames.cost
+def _(x: TensorType, *, out: TensorType, step: int, length: int) -> Cost:
+    return copied(out)
+
+
+@frames.lower
+def _(k: Lowering, x: Handle, out: Handle, *, step: int, length: int) -> None:
+    b, f, i, c = k.axes(out.shape, "bfic")
+    k.assign(out[b, f, i, c], x[b, f * step + i, c])
+
+
+@frames.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[2,11,1]"], {"step": 3, "length": 4}
+    yield ["f64[1,7,2]"], {"step": 2, "length": 7}
+    yield ["i32[3,6,1]"], {"step": 1, "length": 1}
+    yield ["f32[0,6,1]"], {"step": 2, "length": 3}
+
+
+@frames.onnx("STFT")
+def _(n: OnnxCall) -> Operand | None:
+    """Frames times the window, and the transform of each."""
+    x, window = n.operand(0), n.operand(2)
+    step, length = _single(n.operand(1)), _single(n.operand(3))
+    assert x is not None
+    if x.type.shape is None or step is None or (n.operand(3) is not None and length is None):
+        return None
+    if window is None:
+        size = x.shape[-2] if length is None else length
+    else:
+        size = window.shape[0] if window.type.shape else None
+    if not isinstance(size, int) or x.rank != 3:
+        return None
+    cut: Operand = frames(x, step=step, length=size)
+    batch, places, _, parts = frames(x, step=step, length=size).type.dims
+    if window is not None:
+        cut = mul(cut, reshape(window, np.array([size, 1], np.int64)))
+    t = TensorType(x.dtype, (batch, places, size, parts))
+    onesided = bool(n.attr("onesided", 1))
+    return transformed(cut, t, 2, length or size, inverse=False, onesided=onesided)
