@@ -20,6 +20,8 @@ from compiler.passes.pipeline import Line, Pipeline, as_pipeline
 from compiler.passes.run import run_pipeline
 from compiler.runtime.build import build_program
 from compiler.runtime.built import Built, Stage
+from compiler.runtime.open_build import NotOpen, build_open
+from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.program import Program, Shapes, Specialised
 from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Trace
@@ -52,9 +54,11 @@ def compile(
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
-    `inputs` gives shapes where the model leaves dimensions open; without them machine code is made
-    at the first run with each set of shapes. It is also made anew for the elements of inputs that
-    are parameters (axes, pads, counts). `trace=False` does not keep what the passes did.
+    `inputs` gives shapes where the model leaves dimensions open; without them one program gets its
+    sizes when it runs. Where some node has code for known sizes only, machine code is made at the
+    first run with each set of shapes instead, and `notes` of the program says which node. It is
+    also made anew for the elements of inputs that are parameters (axes, pads, counts).
+    `trace=False` does not keep what the passes did.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-OPTION-VALUE for what is not offered.
     """
@@ -74,7 +78,8 @@ def compile(
     if shapes:
         with clock.stage("specialise"):
             graph = specialize(graph, shapes)
-    source = graph
+    source, opened = graph, None
+    notes: tuple[str, ...] = ()
     if not has_open_inputs(source):
         built = build(source, options, clock)
         if not possible_parameters(source):
@@ -82,7 +87,11 @@ def compile(
     else:
         # The passes run now too: what they do to open shapes is worth seeing, errors come early.
         optimised, events = _run_passes(source, options, clock)
+        opened, why = _open_program(source, optimised, options, clock)
         built = Built(optimised, events, options.target, tuple(clock.stages))
+        if opened is not None:
+            built = replace(opened.built, trace=events, stages=tuple(clock.stages))
+        notes = (why,)
 
     def specialise(shapes: Shapes, given: Mapping[str, Array]) -> Specialised:
         again = Clock(options.progress)
@@ -95,7 +104,20 @@ def compile(
             known = declared(with_values(known, values)) if values else known
         return Specialised(build(known, options, again), values)
 
-    return Program(source, built, specialise)
+    return Program(source, built, specialise, opened, notes)
+
+
+def _open_program(
+    source: Graph, optimised: Graph, options: Options, clock: Clock
+) -> tuple[OpenProgram | None, str]:
+    """One program for all sizes, or none; and why."""
+    if possible_parameters(source):
+        return None, "code is made for each set of shapes: some inputs are parameters"
+    try:
+        opened = build_open(optimised, options.target, clock.stage)
+    except NotOpen as e:
+        return None, f"code is made for each set of shapes: {e}"
+    return opened, "one program serves all sizes"
 
 
 def has_open_inputs(graph: Graph) -> bool:

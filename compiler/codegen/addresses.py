@@ -52,7 +52,7 @@ class Resolved:
         return not self.lane_step and not self.lane_atoms
 
 
-def flatten(index: tuple[Expr, ...], strides: tuple[int, ...]) -> Expr:
+def flatten(index: tuple[Expr, ...], strides: tuple[Expr, ...]) -> Expr:
     """The element number of an index in a row-major buffer, as simple as it gets."""
     flat: Expr = 0
     for e, step in zip(index, strides, strict=True):

@@ -219,7 +219,13 @@ class Indices:
         return self.out.op(f"{operation} {a.type} {a.ref}, {b.ref}", a.dtype, a.lanes, a, b)
 
     def _binary(self, fn: str, a: Value, b: Value, never_negative: bool) -> Value:
-        """One compound operation on scalars or vectors of integers; divisors are positive."""
+        """One compound operation on scalars or vectors of integers; divisors are positive.
+
+        A size of 0 stands in a divisor only where the result does not matter: it becomes 1.
+        """
+        if fn in ("floordiv", "mod") and not b.is_constant:
+            one = constant(1, b.dtype, b.lanes)
+            b = self.out.call(f"llvm.smax.{mangled(b.dtype, b.lanes)}", b.dtype, b.lanes, b, one)
         if fn == "mul":
             return self._vector("mul", a, b)
         if fn in ("min", "max"):

@@ -69,15 +69,18 @@ def function_text(kernel: Kernel, symbol: str, target: Target) -> FunctionText:
     check_kernel(kernel)
     prepared = prepare(kernel, target)
     writer = _Writer(prepared, target)
+    writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
     stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
-    params = ", ".join(
+    params = [
         f"ptr {'' if b.name in shared else 'noalias '}{'' if b.name in stored else 'readonly '}"
         f"captures(none) {parameter(b)}"
         for b in kernel.params
-    )
-    head = f'define void @"{symbol}"({params}) nounwind {{'
-    lines = [head, "entry:", *writer.out.scopes[0].lines, "  ret void", "}"]
+    ]
+    params += [f"i64 {size_parameter(n)}" for n in kernel.sizes]
+    head = f'define void @"{symbol}"({", ".join(params)}) nounwind {{'
+    lines = [head, "entry:", *writer.out.scopes[0].lines, "  br label %leave", "leave:"]
+    lines += ["  ret void", "}"]
     return FunctionText("\n".join(lines), tuple(writer.out.declarations))
 
 
@@ -93,6 +96,9 @@ class _Writer:
         self.target = target
         self.out = Emitter(target.n_vector_registers)
         self.env = Env()
+        for n in prepared.kernel.sizes:
+            self.env.values[n] = Value(size_parameter(n), DType.i64)
+            self.env.ranges[n] = affine.SIZE_RANGE
         self.indices = Indices(self.out, self.env)
         self.memory = Memory(self.out, self.indices, target)
         self.arithmetic = Arithmetic(self.out, target)
@@ -102,6 +108,20 @@ class _Writer:
         self.trees = Trees(self.registers, self.arithmetic)
         self.vector: Loop | None = None
         self.guards: list[Value] = []
+
+    def leave_when_empty(self, kernel: Kernel) -> None:
+        """Do nothing when no result has elements: what loops read before they begin may be nothing.
+
+        Only sizes given at the call can be 0; other loops run at least once.
+        """
+        made = [b.n_elements for b in kernel.params if b.role == "output"]
+        if any(isinstance(n, int) and n for n in made) or all(isinstance(n, int) for n in made):
+            return
+        total = self.indices.scalar(sum(made[1:], made[0]))
+        self.out.line(f"%empty = icmp eq i64 {total.ref}, 0")
+        self.out.line("br i1 %empty, label %leave, label %filled")
+        self.out.scopes[0].lines.append("filled:")
+        self.out.scopes[0].block = "filled"
 
     # Statements
 
@@ -180,7 +200,7 @@ class _Writer:
         b = self.buffers[s.buffer]
         places = [self.value(i, cache) for i in s.index]
         value = self.value(s.value, cache)
-        holds = inside_buffer(self.arithmetic, b, places)
+        holds = inside_buffer(self.memory, self.arithmetic, b, places)
         self._conditional(
             self.out.open_block(holds),
             (s,),
@@ -304,17 +324,27 @@ class _Writer:
         v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
         return convert(self.arithmetic, v, dtype)
 
+    def _limit(self, extent: Expr, like: Value) -> Value:
+        """The end of an axis as numbers are compared with it."""
+        if isinstance(extent, int):
+            return constant(extent, like.dtype, like.lanes)
+        n = self.indices.scalar(extent)
+        if like.dtype is DType.i32:
+            n = self.out.op(f"trunc i64 {n.ref} to i32", DType.i32, 0, n)
+        return self.out.splat(n, like.lanes)
+
     def _inside(self, s: Inside, cache: Cache) -> Value:
         conditions: list[Value] = []
         for e, extent in s.tests:
             r = self.indices.resolve(self.indices.simplified(e))
             low, high = self.indices.bounds(r)
-            if low >= 0 and high < extent:
+            least, most = affine.bounds(extent, self.env.ranges)
+            if low >= 0 and high < least:
                 continue
-            if high < 0 or low >= extent:
+            if high < 0 or low >= most:
                 return self.value(s.otherwise, cache)
             v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
-            limit = constant(extent, v.dtype, v.lanes)
+            limit = self._limit(extent, v)
             text = f"icmp ult {v.typed}, {limit.ref}"
             conditions.append(self.out.op(text, DType.bool, v.lanes, v))
         if not conditions:
@@ -326,6 +356,11 @@ class _Writer:
         otherwise = self.value(s.otherwise, cache)
         self.guards.pop()
         return self.out.select(holds, then, otherwise)
+
+
+def size_parameter(name: str) -> str:
+    """The SSA name of one of the sizes."""
+    return f'%"n.{name}"'
 
 
 def _may_share_memory(kernel: Kernel) -> set[str]:

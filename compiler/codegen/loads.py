@@ -43,7 +43,12 @@ def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
 
 def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
     low, high = m.indices.bounds(r)
-    return low >= 0 and high < b.n_elements
+    return low >= 0 and high < least_elements(b)
+
+
+def least_elements(b: Buffer) -> int:
+    """How many elements a buffer has at least."""
+    return affine.bounds(b.n_elements, {})[0]
 
 
 def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
@@ -85,7 +90,7 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
     if guard is None and not lane.is_full:
         # Lanes that take no part may be read when they certainly lie in the buffer too.
         low, high = m.indices.bounds(r)
-        if low >= 0 and high + lane.lanes - lane.active < b.n_elements:
+        if low >= 0 and high + lane.lanes - lane.active < least_elements(b):
             level = m.load_level(b, pointer)
             return m.read(b, m.displaced(pointer, nbytes, level), lane.lanes, level)
     if guard is None and (lane.is_full or not m.has_masks(b.dtype)):

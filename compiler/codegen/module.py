@@ -10,14 +10,15 @@ from compiler.codegen.llvm import function_text
 from compiler.loops.nodes import Kernel
 from compiler.targets.target import Target
 
-Space = Literal["arena", "constants", "input", "output"]
+Space = Literal["arena", "constants", "input", "output", "slot"]
 
 
 @dataclass(frozen=True, slots=True)
 class Arg:
     """A pointer that a kernel gets: bytes into the arena or the constants, or a caller's array.
 
-    Units: `offset` in bytes for arena and constants, a position for inputs and outputs.
+    Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
+    open shapes a `slot` is the position in the run's table of the offset in the arena.
     """
 
     space: Space
@@ -26,10 +27,11 @@ class Arg:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One call of a kernel."""
+    """One call of a kernel; `sizes` are the numbers it gets, or their slots in the run's table."""
 
     symbol: str
     args: tuple[Arg, ...]
+    sizes: tuple[int, ...] = ()
 
 
 def module_ir(
@@ -54,20 +56,26 @@ def assemble(
     launches: Sequence[Launch],
     target: Target,
     segments: Sequence[tuple[int, int]] = (),
+    is_open: bool = False,
 ) -> str:
-    """As `module_ir`, from functions that are text already, each with its declarations."""
+    """As `module_ir`, from functions that are text already, each with its declarations.
+
+    The entry points of open code get a fifth pointer: the table of a run's offsets and sizes.
+    """
     declarations = dict.fromkeys(d for _, needed in functions for d in needed)
     parts = [f'target triple = "{target.triple}"', "\n".join(declarations)]
     parts += [text for text, _ in functions]
-    parts.append(entry_text("run", launches))
-    parts += [entry_text(f"run_{i}", launches[a:b]) for i, (a, b) in enumerate(segments)]
+    parts.append(entry_text("run", launches, is_open))
+    parts += [entry_text(f"run_{i}", launches[a:b], is_open) for i, (a, b) in enumerate(segments)]
     return "\n\n".join(p for p in parts if p) + "\n"
 
 
-def entry_text(name: str, launches: Sequence[Launch]) -> str:
+def entry_text(name: str, launches: Sequence[Launch], is_open: bool = False) -> str:
     """The definition of one entry point."""
+    table = ", ptr %table" if is_open else ""
     lines = [
-        f"define void @{name}(ptr %arena, ptr %constants, ptr %inputs, ptr %outputs) nounwind {{"
+        f"define void @{name}(ptr %arena, ptr %constants, ptr %inputs, ptr %outputs{table}) "
+        "nounwind {"
     ]
     known: dict[Arg, str] = {}
     for launch in launches:
@@ -75,7 +83,12 @@ def entry_text(name: str, launches: Sequence[Launch]) -> str:
             if arg not in known:
                 known[arg] = f"%a{len(known)}"
                 lines += _pointer(known[arg], arg)
-        args = ", ".join(f"ptr {known[a]}" for a in launch.args)
+        numbers = [f"%n{len(lines)}.{i}" for i in range(len(launch.sizes))]
+        for number, slot in zip(numbers, launch.sizes, strict=True):
+            lines += _from_table(number, slot)
+        args = ", ".join(
+            [*(f"ptr {known[a]}" for a in launch.args), *(f"i64 {n}" for n in numbers)]
+        )
         lines.append(f'  call void @"{launch.symbol}"({args})')
     return "\n".join([*lines, "  ret void", "}"])
 
@@ -83,7 +96,19 @@ def entry_text(name: str, launches: Sequence[Launch]) -> str:
 def _pointer(name: str, arg: Arg) -> list[str]:
     if arg.space in ("arena", "constants"):
         return [f"  {name} = getelementptr i8, ptr %{arg.space}, i64 {arg.offset}"]
+    if arg.space == "slot":
+        return [
+            *_from_table(f"{name}.offset", arg.offset),
+            f"  {name} = getelementptr i8, ptr %arena, i64 {name}.offset",
+        ]
     return [
         f"  {name}.at = getelementptr ptr, ptr %{arg.space}s, i64 {arg.offset}",
         f"  {name} = load ptr, ptr {name}.at",
+    ]
+
+
+def _from_table(name: str, slot: int) -> list[str]:
+    return [
+        f"  {name}.at = getelementptr i64, ptr %table, i64 {slot}",
+        f"  {name} = load i64, ptr {name}.at",
     ]

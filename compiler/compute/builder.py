@@ -20,7 +20,7 @@ points are visited is not said here. Where the order is what matters, a routine 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +60,8 @@ class Handle:
     name: str
     type: TensorType
     value: Array | None = None
+    extents: Mapping[str, Expr] = field(default_factory=dict)
+    """How far each index of the lowering runs."""
 
     @property
     def dtype(self) -> DType:
@@ -67,9 +69,9 @@ class Handle:
         return self.type.dtype
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the axes."""
-        return self.type.static_shape
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes of the axes: numbers, or expressions where only a run tells them."""
+        return self.type.dims
 
     @property
     def rank(self) -> int:
@@ -101,7 +103,14 @@ class Handle:
     def broadcast(self, index: Sequence[Expr]) -> Read:
         """The element that broadcasting puts at an index of the (larger) result."""
         own = index[len(index) - self.rank :]
-        return self[tuple(0 if n == 1 else i for i, n in zip(own, self.shape, strict=True))]
+        return self[tuple(self.repeated(i, n) for i, n in zip(own, self.shape, strict=True))]
+
+    def repeated(self, i: Expr, n: Expr) -> Expr:
+        """The place along an axis of n or 1 places; which of them an open size is, the run says."""
+        if n == 1:
+            return 0
+        is_whole = isinstance(n, int) or self.extents.get(axis_of(i) or "") == n
+        return i if is_whole else affine.minimum(i, n - 1)
 
 
 def as_index(i: Scalar | Expr) -> Scalar:
@@ -126,7 +135,7 @@ class Lowering:
         self.outputs: list[str] = []
         self.tensors: dict[str, TensorType] = {}
         self.stages: list[Stage | Routine] = []
-        self._extents: dict[str, int] = {}
+        self._extents: dict[str, Expr] = {}
 
     # Tensors
 
@@ -135,35 +144,35 @@ class Lowering:
         if name not in self.tensors:
             self.inputs.append(name)
             self.tensors[name] = t
-        return Handle(name, t, value)
+        return Handle(name, t, value, self._extents)
 
     def output(self, name: str, t: TensorType) -> Handle:
         """A result."""
         self.outputs.append(name)
         self.tensors[name] = t
-        return Handle(name, t)
+        return Handle(name, t, None, self._extents)
 
-    def temporary(self, shape: Sequence[int], dtype: DType, hint: str = "t") -> Handle:
+    def temporary(self, shape: Sequence[Expr], dtype: DType, hint: str = "t") -> Handle:
         """A tensor that lives only inside."""
         name = hint
         while name in self.tensors:
             name += "_"
         self.tensors[name] = TensorType(dtype, tuple(shape))
-        return Handle(name, self.tensors[name])
+        return Handle(name, self.tensors[name], None, self._extents)
 
     # Indices
 
-    def axis(self, extent: int, hint: str = "i") -> Expr:
+    def axis(self, extent: Expr, hint: str = "i") -> Expr:
         """A new index that runs over `0 <= i < extent`."""
         n = 0
         name = hint
         while name in self._extents:
             n += 1
             name = f"{hint}{n}"
-        self._extents[name] = int(extent)
+        self._extents[name] = extent if isinstance(extent, affine.Affine) else int(extent)
         return affine.symbol(name)
 
-    def axes(self, shape: Sequence[int], hints: str = "ijklmnpqrs") -> list[Expr]:
+    def axes(self, shape: Sequence[Expr], hints: str = "ijklmnpqrs") -> list[Expr]:
         """One new index per dimension."""
         return [self.axis(n, hints[d % len(hints)]) for d, n in enumerate(shape)]
 
@@ -172,6 +181,20 @@ class Lowering:
     def number(self, value: float | int | bool, dtype: DType) -> Number:
         """A literal."""
         return Number(value, dtype)
+
+    def count(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
+        """How many elements axes of these sizes have together, as a number."""
+        n = affine.product(sizes)
+        if isinstance(n, int):
+            return Number(float(n) if dtype.is_float else n, dtype)
+        return IndexValue(n, dtype)
+
+    def share(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
+        """One over the number of elements, as a factor; not a number where there are none."""
+        n = affine.product(sizes)
+        if isinstance(n, int):
+            return Number(1 / n if n else float("nan"), dtype)
+        return apply("div", Number(1.0, dtype), IndexValue(n, dtype))
 
     def index(self, expr: Expr, dtype: DType = DType.i64) -> IndexValue:
         """An index as a number."""
@@ -185,7 +208,7 @@ class Lowering:
         """`then` where the condition holds, else `otherwise`."""
         return apply("select", condition, then, otherwise)
 
-    def inside(self, tests: Sequence[tuple[Expr, int]], then: Scalar, otherwise: Any) -> Inside:
+    def inside(self, tests: Sequence[tuple[Expr, Expr]], then: Scalar, otherwise: Any) -> Inside:
         """`then` where every `0 <= expr < extent`, else `otherwise`."""
         other = otherwise if hasattr(otherwise, "dtype") else Number(otherwise, then.dtype)
         return Inside(tuple(tests), then, other)
@@ -217,9 +240,9 @@ class Lowering:
         reduce_axes = inner.axes if inner else ()
         used: dict[str, None] = {}
         for e in target.index:
-            used.update(dict.fromkeys(sorted(affine.symbols(e))))
+            used.update(dict.fromkeys(sorted(affine.symbols(e) & self._extents.keys())))
         assert not set(used) & set(reduce_axes), "a reduced index cannot be in the target"
-        stray = _index_symbols(value) - set(used) - set(reduce_axes)
+        stray = (_index_symbols(value) & self._extents.keys()) - set(used) - set(reduce_axes)
         assert not stray, f"{sorted(stray)} are neither in the target nor reduced"
         extents = {a: self._extents[a] for a in (*used, *reduce_axes)}
         self.stages.append(Stage(target.tensor, target.index, value, extents))

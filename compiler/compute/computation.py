@@ -38,7 +38,7 @@ class Stage:
     target: str
     index: tuple[Expr, ...]
     value: Scalar
-    extents: Mapping[str, int]
+    extents: Mapping[str, Expr]
 
     @property
     def reduce_axes(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compiler.compute.builder import Lowering
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
@@ -28,13 +28,14 @@ from compiler.compute.scalar import (
 from compiler.compute.statements import rename_buffers, rewrite_statements
 from compiler.errors import CompileError
 from compiler.ir import affine
+from compiler.ir import types as ty
 from compiler.ir.affine import Expr
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
-from compiler.ir.infer import KNOWN_LIMIT
+from compiler.ir.infer import KNOWN_LIMIT, with_sizes
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import DType, TensorType, open_symbols
 
 DUPLICATE_LIMIT = 48
 """A producer read several times is substituted while copies times size stay within this."""
@@ -47,17 +48,40 @@ class Lowered:
     computation: Computation
     operands: Mapping[str, str]
     results: Mapping[str, str]
+    sizes: Mapping[str, str] = field(default_factory=dict)
+    """The symbol of the graph that each size in the computation is."""
+
+
+def size_name(symbol: str) -> str:
+    """What a size of a graph is called in computations, where loop indices begin in lower case."""
+    return symbol if symbol[0].isupper() and not symbol.startswith("S_") else f"S_{symbol}"
 
 
 def lower_node(node: Node, graph: Graph) -> Lowered | None:
     """What a node or fused group computes; None when an operator inside says nothing about it.
 
-    Shapes: every type must be static. Tensors get upper-case names after the operators' operands.
+    Shapes: ranks must be known; sizes may be symbols. Tensors get upper-case names after the
+    operators' operands. Errors: Undecided when what is computed depends on sizes still open.
     """
-    if not all(_is_static(graph.types[i]) for i in node.inputs if i):
+    if not all(_has_lowering(graph.types[i]) for i in node.inputs if i):
         return None
-    if not all(_is_static(t) for t in node.types):
+    if not all(map(_has_lowering, node.types)):
         return None
+    symbols = open_symbols([*node.types, *(graph.types[i] for i in node.inputs if i)])
+    if not symbols:
+        return _lower(node, graph)
+    values = {s: affine.symbol(size_name(s)) for s in symbols}
+    operands = {i: ty.substitute(graph.types[i], values) for i in node.inputs if i}
+    inputs = tuple(Value(i, t) for i, t in operands.items() if i not in graph.constants)
+    constants = {i: graph.constants[i] for i in operands if i in graph.constants}
+    around = Graph(graph.name, inputs, (), (), constants)
+    lowered = _lower(with_sizes(node, values), around)
+    if lowered is None:
+        return None
+    return replace(lowered, sizes={size_name(s): s for s in sorted(symbols)})
+
+
+def _lower(node: Node, graph: Graph) -> Lowered | None:
     body = node.regions["body"] if node.op == "fusion" else _as_body(node, graph)
     constants = {p.name: graph.constants.get(a) for p, a in _parameters(node, body)}
     try:
@@ -79,8 +103,8 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
     return _named(node, body, kept, stages.types, outputs)
 
 
-def _is_static(t: object) -> bool:
-    return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
+def _has_lowering(t: object) -> bool:
+    return isinstance(t, TensorType) and t.is_ranked and t.dtype is not DType.string
 
 
 def _parameters(node: Node, body: Graph) -> Iterator[tuple[Value, str]]:
@@ -205,7 +229,8 @@ def _with_numbers(stage: Stage | Routine, stages: _Stages) -> Stage | Routine:
     if reduce is not None and isinstance(reduce.body, Apply) and reduce.body.fn == "mul":
         factors = {p.tensor for p in walk(reduce.body) if isinstance(p, Read)}
         inside = stages.body.constants
-        kept = {t for t in factors if stages.types[t].n_elements > 1 and t not in inside}
+        shared = (factors & numbers.keys()) - set(inside)
+        kept = {t for t in shared if stages.types[t].n_elements > 1}
         numbers = {t: n for t, n in numbers.items() if t not in kept}
 
     return replace(stage, value=_numbered(stage.value, numbers))

@@ -142,7 +142,7 @@ class Convert(_Arithmetic):
 class Inside(_Arithmetic):
     """`then` where every `0 <= expr < extent` holds, else `otherwise`; reads in `then` are safe."""
 
-    tests: tuple[tuple[Expr, int], ...]
+    tests: tuple[tuple[Expr, Expr], ...]
     then: Scalar
     otherwise: Scalar
 
@@ -261,7 +261,10 @@ def substitute(s: Scalar, values: Mapping[str, Expr]) -> Scalar:
                 return IndexValue(affine.substitute(expr, values), dtype)
             case Inside(tests, then, otherwise):
                 return Inside(
-                    tuple((affine.substitute(e, values), n) for e, n in tests),
+                    tuple(
+                        (affine.substitute(e, values), affine.substitute(n, values))
+                        for e, n in tests
+                    ),
                     rewrite(then, change),
                     rewrite(otherwise, change),
                 )

@@ -237,14 +237,12 @@ class Cursor:
             raise self.fail(f"an expression of type {then.dtype}", before)
         return Inside(tests, then, otherwise)
 
-    def _test(self) -> tuple[Expr, int]:
+    def _test(self) -> tuple[Expr, Expr]:
         self.expect("(")
         e = self.expr(",")
         self.expect(",")
         n = self.expr(")")
         self.expect(")")
-        if not isinstance(n, int):
-            raise self.fail("a number")
         return e, n
 
     # Statements
@@ -317,8 +315,8 @@ class Cursor:
             text += self.text[start : self.at]
             self.skip()
         t = parse_type(text)
-        if not isinstance(t, TensorType) or not t.is_static or name in self.dtypes:
-            raise self.fail("a new name and a type without open dimensions", before)
+        if not isinstance(t, TensorType) or not t.is_ranked or name in self.dtypes:
+            raise self.fail("a new name and a type of known rank", before)
         self.dtypes[name] = t.dtype
         return name, t
 
@@ -328,12 +326,17 @@ class Cursor:
         index = self.index()
         self.expect("=")
         value = self.scalar()
-        extents: dict[str, int] = {}
+        extents: dict[str, Expr] = {}
         if self.word("for"):
             while not extents or self.take(","):
                 axis = self.name()
                 self.expect("<")
-                extents[axis] = int(self.match(re.compile(r"\d+"), "a number"))
+                is_number = re.compile(r"\d+(?=[,\s}]|$)").match(self.text, self.at)
+                extents[axis] = (
+                    int(self.match(re.compile(r"\d+"), "a number"))
+                    if is_number
+                    else self.expr(",", "\n", "}")
+                )
         return Stage(target, index, value, extents)
 
     def computation(self) -> Computation:

@@ -198,6 +198,12 @@ def _monomial(atoms: Iterable[Atom]) -> Expr:
     return 1 if total is None else total
 
 
+def axis_symbol(e: Expr) -> str | None:
+    """The symbol that an expression is, when it is just that."""
+    atom = _sole_atom(e)
+    return atom if isinstance(atom, str) else None
+
+
 def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
     """The atoms left after some are taken out; None when one of those is not there."""
     left = list(atoms)
@@ -359,9 +365,33 @@ SIZE_RANGE: Range = (0, (1 << 31) - 1)
 """Where a size lies that only a run tells."""
 
 
+ASSUMED_SIZE = 64
+"""What a size is taken for where a choice has to be made before it is known."""
+
+
+def assumed(e: Expr) -> int:
+    """The value of an expression over sizes when each of them is `ASSUMED_SIZE`."""
+    return bounds(e, {s: (ASSUMED_SIZE, ASSUMED_SIZE) for s in symbols(e)})[0]
+
+
+def last_of(extent: Expr) -> int:
+    """The largest index of an axis of this extent, whatever the sizes are."""
+    return bounds(extent, {})[1] - 1
+
+
+def _through_remainders(e: Expr) -> Expr:
+    """Multiples of quotients in terms of what was divided: `b*(a//b)` is `a - a%b`."""
+    total = e
+    for atom, c in e.terms if isinstance(e, Affine) else ():
+        if isinstance(atom, Apply) and atom.fn == "floordiv" and isinstance(atom.b, int):
+            if c % atom.b == 0:
+                total = total - _atom(atom) * c + (atom.a - mod(atom.a, atom.b)) * (c // atom.b)
+    return total
+
+
 def _compare(difference: Expr, least: int, text: str) -> bool:
     """Whether a difference is at least a number, for symbols that are sizes. Errors: Undecided."""
-    low, high = bounds(difference, {})
+    low, high = bounds(_through_remainders(difference), {})
     if low >= least:
         return True
     if high < least:

@@ -331,11 +331,11 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
         if v.name in shapes and isinstance(t, TensorType):
             t = replace(t, shape=tuple(int(d) for d in shapes[v.name]))
         inputs.append(Value(v.name, t))
-    nodes = tuple(_with_sizes(n, values) for n in graph.nodes)
+    nodes = tuple(with_sizes(n, values) for n in graph.nodes)
     return infer(replace(graph, inputs=tuple(inputs), nodes=nodes))[0]
 
 
-def _with_sizes(node: Node, values: Mapping[str, Expr]) -> Node:
+def with_sizes(node: Node, values: Mapping[str, Expr]) -> Node:
     """The node with symbols replaced where they are on record: what inference starts from."""
     node = replace(node, types=tuple(ty.substitute(t, values) for t in node.types))
     if not node.regions:
@@ -343,7 +343,7 @@ def _with_sizes(node: Node, values: Mapping[str, Expr]) -> Node:
     regions = {}
     for key, g in node.regions.items():
         inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in g.inputs)
-        nodes = tuple(_with_sizes(n, values) for n in g.nodes)
+        nodes = tuple(with_sizes(n, values) for n in g.nodes)
         regions[key] = replace(g, inputs=inputs, nodes=nodes)
     return replace(node, regions=regions)
 

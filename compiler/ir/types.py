@@ -149,7 +149,7 @@ class Layout:
         """The halo of each spatial axis of a tensor of this rank."""
         return self.halo or (0,) * max(rank - 2, 0)
 
-    def physical_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+    def physical_shape(self, shape: tuple[Dim, ...]) -> tuple[Dim, ...]:
         """The row-major shape in memory of a tensor with this logical shape."""
         if self.is_plain:
             return shape
@@ -212,6 +212,11 @@ class TensorType:
         return tuple(int(d) for d in self.dims)
 
     @property
+    def is_ranked(self) -> bool:
+        """Whether the number of axes is known, though sizes may be open."""
+        return self.shape is not None
+
+    @property
     def n_elements(self) -> int:
         """The number of logical elements; the shape must be static."""
         total = 1
@@ -220,12 +225,23 @@ class TensorType:
         return total
 
     @property
+    def size(self) -> Expr:
+        """The number of logical elements, maybe as an expression; the rank must be known."""
+        return affine.product(self.dims)
+
+    @property
+    def assumed(self) -> TensorType:
+        """The tensor with a number for every open size: what choices go by before these are known.
+
+        The rank must be known.
+        """
+        return replace(self, shape=tuple(map(affine.assumed, self.dims)))
+
+    @property
     def nbytes(self) -> int:
         """Bytes in memory, with the layout's padding; the shape must be static."""
-        total = self.dtype.nbytes
-        for d in self.layout.physical_shape(self.static_shape):
-            total *= d
-        return total
+        physical = self.layout.physical_shape(self.static_shape)
+        return self.dtype.nbytes * int(affine.product(physical))
 
     def with_layout(self, layout: Layout) -> TensorType:
         """The same tensor laid out differently."""

@@ -13,14 +13,18 @@ import numpy as np
 from compiler.compute.numbers import Array
 from compiler.compute.run_statements import run_statements
 from compiler.loops.nodes import Kernel
+from compiler.loops.sizes import with_sizes
 
 
-def interpret(kernel: Kernel, arrays: Mapping[str, Array]) -> None:
+def interpret(
+    kernel: Kernel, arrays: Mapping[str, Array], sizes: Mapping[str, int] | None = None
+) -> None:
     """Run a kernel on arrays in physical layout, by name of its params; outputs change in place.
 
-    Shapes: every param's array has exactly its shape and element type.
+    Shapes: every param's array has exactly its shape and element type, for the `sizes` given.
     Errors: AssertionError when an index leaves its buffer, lanes collide, or arrays do not fit.
     """
+    kernel = with_sizes(kernel, sizes or {})
     memory: dict[str, Array] = {}
     for b in kernel.params:
         array = arrays[b.name]

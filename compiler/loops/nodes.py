@@ -38,6 +38,8 @@ from compiler.compute.statements import (
     stored_buffers,
     walk_statements,
 )
+from compiler.ir import affine
+from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 __all__ = [
@@ -54,35 +56,29 @@ class Buffer:
 
     A `register` buffer lives in machine registers: under unrolled and vector loops its indices must
     become numbers (vector axis last). Other buffers are pointers given by the caller; outputs may
-    share memory with an input only where the kernel says so.
+    share memory with an input only where the kernel says so. A shape may depend on the sizes of
+    the kernel.
     """
 
     name: str
     dtype: DType
-    shape: tuple[int, ...]
+    shape: tuple[Expr, ...]
     role: Role
 
     @property
-    def n_elements(self) -> int:
+    def n_elements(self) -> Expr:
         """Product of the shape."""
-        total = 1
-        for n in self.shape:
-            total *= n
-        return total
+        return affine.product(self.shape)
 
     @property
-    def nbytes(self) -> int:
+    def nbytes(self) -> Expr:
         """Bytes in memory."""
         return self.n_elements * self.dtype.nbytes
 
     @property
-    def strides(self) -> tuple[int, ...]:
+    def strides(self) -> tuple[Expr, ...]:
         """Elements between neighbours along each axis."""
-        strides, step = [], 1
-        for n in reversed(self.shape):
-            strides.append(step)
-            step *= n
-        return tuple(reversed(strides))
+        return tuple(affine.product(self.shape[d + 1 :]) for d in range(len(self.shape)))
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"
@@ -90,12 +86,17 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One function over buffers. `params` are its pointers in calling order, outputs last."""
+    """One function over buffers. `params` are its pointers in calling order, outputs last.
+
+    `sizes` are numbers that it gets when it is called: bounds, shapes and indices may depend on
+    them. `compiler.loops.sizes` puts numbers in their place.
+    """
 
     name: str
     params: tuple[Buffer, ...]
     body: tuple[Statement, ...]
     registers: tuple[Buffer, ...] = field(default=())
+    sizes: tuple[str, ...] = field(default=())
 
     @property
     def buffers(self) -> dict[str, Buffer]:
@@ -108,7 +109,8 @@ class Kernel:
 
 def kernel_lines(k: Kernel) -> Iterator[str]:
     """The text of a kernel; `compiler.loops.text` reads it back."""
-    yield f"kernel {k.name}({', '.join(f'{b} {b.role}' for b in k.params)}) {{"
+    sizes = f"[{', '.join(k.sizes)}]" if k.sizes else ""
+    yield f"kernel {k.name}{sizes}({', '.join(f'{b} {b.role}' for b in k.params)}) {{"
     yield from (f"  register {b}" for b in k.registers)
     for s in k.body:
         yield from (f"  {line}" for line in statement_lines(s))

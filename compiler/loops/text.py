@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from compiler.compute.text import Cursor
+from compiler.ir.types import open_symbols
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 
 _ROLES = tuple(r for r in get_args(Role) if r != "register")
@@ -21,9 +22,12 @@ def parse_kernel(text: str) -> Kernel:
 class _Reader(Cursor):
     """Reads kernels."""
 
+    sizes: tuple[str, ...] = ()
+
     def kernel(self) -> Kernel:
         self.expect("kernel")
         name = self.name()
+        sizes = self.sizes = self.items("]", self.name) if self.take("[") else ()
         self.expect("(")
         params = self.items(")", self._param)
         self.expect("{")
@@ -33,7 +37,7 @@ class _Reader(Cursor):
         body: list[Statement] = []
         while not self.take("}"):
             body.append(self.statement())
-        return Kernel(name, params, tuple(body), tuple(registers))
+        return Kernel(name, params, tuple(body), tuple(registers), sizes)
 
     def _param(self) -> Buffer:
         b = self._buffer("input")
@@ -43,5 +47,8 @@ class _Reader(Cursor):
         raise self.fail(f"one of {', '.join(_ROLES)}")
 
     def _buffer(self, role: Role) -> Buffer:
+        before = self.at
         name, t = self.declaration()
-        return Buffer(name, t.dtype, t.static_shape, role)
+        if not open_symbols([t]) <= set(self.sizes):
+            raise self.fail("a type without open dimensions but for the kernel's sizes", before)
+        return Buffer(name, t.dtype, t.dims, role)

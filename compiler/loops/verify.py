@@ -31,6 +31,10 @@ from compiler.loops.nodes import (
     While,
     stored_buffers,
 )
+from compiler.loops.sizes import sizes_of, with_sizes
+
+SAMPLE_SIZES = (0, 1, 2, 7, 70)
+"""What the first size of a kernel is taken to be when its rules are checked; others are larger."""
 
 
 class BadKernel(AssertionError):
@@ -43,6 +47,12 @@ def verify_kernel(kernel: Kernel) -> None:
     Indices must lie inside their buffers by interval arithmetic over the ranges of the loops; under
     `inside`, the guarded expressions count as inside. Errors: BadKernel.
     """
+    stray = set(sizes_of(kernel.params)) - set(kernel.sizes)
+    _require(not stray, f"{kernel.name} does not get {', '.join(sorted(stray))}")
+    if kernel.sizes:
+        for n in SAMPLE_SIZES:
+            verify_kernel(with_sizes(kernel, {s: n + i for i, s in enumerate(kernel.sizes)}))
+        return
     names = [b.name for b in (*kernel.params, *kernel.registers)]
     _require(len(set(names)) == len(names), f"{kernel.name} has two buffers of one name")
     for b in kernel.params:

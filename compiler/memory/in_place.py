@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compiler.compute.scalar import fetches, reads
+from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer, Kernel, Loop, Put, Statement, Store, When, While
 from compiler.loops.nodes import walk_statements as walk
@@ -20,7 +21,7 @@ class _Stored:
     """A store with how often it runs; None when its loops have no plain number of iterations."""
 
     store: Store
-    count: int | None
+    count: Expr | None
 
 
 def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
@@ -34,13 +35,16 @@ def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
     return {y: operands for y, operands in found.items() if operands}
 
 
-def _stores(body: tuple[Statement, ...], count: int | None) -> Iterator[_Stored]:
+def _stores(body: tuple[Statement, ...], count: Expr | None) -> Iterator[_Stored]:
     for s in body:
         if isinstance(s, Store):
             yield _Stored(s, count)
         elif isinstance(s, Loop):
             n = s.stop - s.start
-            inner = count * max(n, 0) if isinstance(n, int) and count is not None else None
+            n = max(n, 0) if isinstance(n, int) else n
+            # Loops over sizes count up from 0; others may begin behind their end.
+            known = isinstance(n, int) or not affine.symbols(s.start)
+            inner = count * n if known and count is not None else None
             yield from _stores(s.body, inner)
 
 
@@ -49,7 +53,8 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
         return False
     written = [s for s in stores if s.store.buffer == y.name]
     # All elements are written; as many stores as elements means that none is written twice.
-    if any(s.count is None for s in written) or sum(s.count or 0 for s in written) != x.n_elements:
+    counts = [s.count for s in written if s.count is not None]
+    if len(counts) < len(written) or affine.recombine(sum(counts, 0)) != x.n_elements:
         return False
     return all(_reads_in_place(x, y, s.store) for s in stores)
 

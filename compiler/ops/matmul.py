@@ -12,6 +12,7 @@ from compiler.errors import require
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import Dim, TensorType
+from compiler.ops.dims import same_size
 from compiler.ops.elementwise import add, mul
 from compiler.ops.requirements import (
     broadcast_dims,
@@ -78,9 +79,9 @@ def _(
     left, right = _swapped(a.shape, transpose_a), _swapped(b.shape, transpose_b)
     n_batch = out.rank - (a.rank > 1) - (b.rank > 1)
     batch = [k.axis(n, "b") for n in out.shape[:n_batch]]
-    rows = [k.axis(n, "m") for n in left[-2:-1] if isinstance(n, int)]
-    columns = [k.axis(n, "n") for n in right[-1:] if isinstance(n, int) and b.rank > 1]
-    inner = k.axis(int(left[-1]), "k")
+    rows = [k.axis(n, "m") for n in left[-2:-1]]
+    columns = [k.axis(n, "n") for n in right[-1:] if b.rank > 1]
+    inner = k.axis(same_size(left[-1], right[-2:][0], "inner sizes differ"), "k")
     x = a[_element(a, batch, [*rows, inner], transpose_a)]
     y = b[_element(b, batch, [inner, *columns], transpose_b)]
     product = k.convert(x, wide(a.dtype)) * k.convert(y, wide(b.dtype))
@@ -91,7 +92,7 @@ def _element(t: Handle, batch: list[Expr], matrix: list[Expr], transpose: bool) 
     """The index of a matrix element in a tensor whose batch axes broadcast."""
     own = batch[len(batch) - (t.rank - len(matrix)) :]
     sizes = t.shape[: t.rank - len(matrix)]
-    outer = [0 if n == 1 else i for i, n in zip(own, sizes, strict=True)]
+    outer = [t.repeated(i, n) for i, n in zip(own, sizes, strict=True)]
     return [*outer, *(reversed(matrix) if transpose else matrix)]
 
 

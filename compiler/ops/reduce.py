@@ -58,7 +58,7 @@ def reduction(
     exact: bool = False,
     shape_math: bool = False,
 ) -> Operator:
-    """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for n elements reduced.
+    """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for axes of n places reduced.
 
     Units: flops per element of x.
     """
@@ -79,7 +79,7 @@ def reduction(
     def _(k: Lowering, x: Handle, out: Handle, *, axes: Axes, keepdims: bool) -> None:
         target, source, inner = reduction_axes(k, x.shape, axes, keepdims)
         element = k.convert(x[source], wide(x.dtype))
-        n = int(np.prod([x.shape[a] for a in axes], dtype=np.int64))
+        n = [x.shape[a] for a in axes]
         # With no axis at all every element is a sum of one.
         over = inner or [k.axis(1, "r")]
         k.assign(out[target], k.convert(scalar(k, element, over, n), out.dtype))
@@ -168,12 +168,12 @@ def _mean(x: Array, axes: Axes, keepdims: bool) -> Any:
     return divide(_sum(x, axes, keepdims), n.astype(x.dtype))
 
 
-def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: int) -> Scalar:
+def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Expr]) -> Scalar:
     total = k.sum(x, over=over)
     if not x.dtype.is_float:
-        return total / n
+        return total / k.count(n, x.dtype)
     # A factor, not a division: it then merges with other factors of an epilogue.
-    return total * (1 / n if n else float("nan"))
+    return total * k.share(n, x.dtype)
 
 
 def _unless_integer(k: Any, x: Scalar, fn: Callable[[Scalar], Scalar]) -> Scalar:

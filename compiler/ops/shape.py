@@ -64,12 +64,12 @@ def _numbers_only(x: TensorType, *, out: TensorType, **_attrs: Any) -> Cost:
 @shape.lower
 def _(k: Lowering, x: Handle, out: Handle, *, start: int, end: int | None) -> None:
     for i, n in enumerate(x.shape[start:end]):
-        k.assign(out[i], k.number(n, DType.i64))
+        k.assign(out[i], k.count([n], DType.i64))
 
 
 @size.lower
 def _(k: Lowering, x: Handle, out: Handle) -> None:
-    k.assign(out[()], k.number(int(np.prod(x.shape, dtype=object)), DType.i64))
+    k.assign(out[()], k.count(x.shape, DType.i64))
 
 
 shape.cost(_numbers_only)

@@ -82,7 +82,6 @@ class _Groups:
     def __init__(self, k: Lowering, x: Handle, n_outer: int) -> None:
         self.k, self.x, self.n_outer = k, x, n_outer
         self.dtype = wide(x.dtype)
-        self.n = int(np.prod(x.shape[n_outer:], dtype=np.int64))
 
     def element(self, index: Sequence[Expr]) -> Scalar:
         """An element of x, widened."""
@@ -101,8 +100,8 @@ class _Groups:
             value = value - centre[outer]
         if power == 2:
             value = value * value
-        factor = 1 / self.n if self.n else float("nan")
-        k.assign(made[outer], k.sum(value, over=inner) * factor)
+        share = k.share(shape[self.n_outer :], self.dtype)
+        k.assign(made[outer], k.sum(value, over=inner) * share)
         return made
 
     def standardised(
@@ -315,8 +314,7 @@ def _(
 ) -> None:
     size = x.shape[1] // groups
     dtype = wide(x.dtype)
-    n_reduced = size * int(np.prod(x.shape[2:], dtype=np.int64))
-    factor = 1 / n_reduced if n_reduced else float("nan")
+    factor = k.share((size, *x.shape[2:]), dtype)
 
     def mean_of(hint: str, centre: Handle | None) -> Handle:
         made = k.temporary((x.shape[0], groups), dtype, hint)

@@ -154,7 +154,8 @@ def resolve_pads(
     end: list[int] = []
     for d, size in enumerate(dims):
         places = -(-size // strides[d])
-        total = max((places - 1) * strides[d] + extent(kernel[d], dilations[d]) - size, 0)
+        reach = (places - 1) * strides[d] + extent(kernel[d], dilations[d])
+        total = affine.maximum(reach - size, 0)
         smaller, larger = total // 2, total - total // 2
         begin.append(smaller if auto_pad == "same_upper" else larger)
         end.append(larger if auto_pad == "same_upper" else smaller)

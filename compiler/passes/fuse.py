@@ -168,8 +168,8 @@ def _why_alone(n: Node) -> str:
         return ""
     if n.op not in OPERATORS or n.regions:
         return f"{n.op} is opaque: no code is generated for it, so it runs on its own"
-    if not all(isinstance(t, TensorType) and t.is_static for t in n.types):
-        return f"the shape of {n.output} is open: {n.type}"
+    if not all(isinstance(t, TensorType) and t.is_ranked for t in n.types):
+        return f"the rank of {n.output} is open: {n.type}"
     if len([v for v in n.outputs if v]) > 1:
         return f"{n.output} is one of {len(n.outputs)} outputs of {n.op}"
     return f"no code is generated for {n.op}"

@@ -25,14 +25,14 @@ _SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
 
 
 def is_lowerable(node: Node) -> bool:
-    """Whether code is generated for the node: declared, sizes known, no regions, no strings."""
+    """Whether code is generated for the node: declared, rank known, no regions, no strings."""
     operator = OPERATORS.get(node.op)
     return (
         operator is not None
         and (operator.lower_fn is not None or operator.decompose_fn is not None)
         and not node.regions
         and sum(bool(v) for v in node.outputs) == 1
-        and all(isinstance(t, TensorType) and t.is_static for t in node.types)
+        and all(isinstance(t, TensorType) and t.is_ranked for t in node.types)
         and node.tensor.dtype.label != "string"
     )
 
@@ -207,7 +207,7 @@ class Grouping:
     def bytes_saved(self, group: Group) -> int:
         """Bytes that are neither written nor read again because the group keeps them inside."""
         return sum(
-            n.tensor.nbytes * (1 + len(self.users(n)))
+            n.tensor.assumed.nbytes * (1 + len(self.users(n)))
             for n in group.nodes.values()
             if n is not group.last
         )
@@ -249,6 +249,6 @@ def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
     for i in filter(None, node.inputs):
         t = graph.types[i]
         constant = graph.constants.get(i)
-        if isinstance(t, TensorType) and t.is_static:
-            read += 0 if constant is not None and constant.is_splat else t.nbytes
-    return node.tensor.nbytes * (1 + n_users) - read * (n_users - 1)
+        if isinstance(t, TensorType) and t.is_ranked:
+            read += 0 if constant is not None and constant.is_splat else t.assumed.nbytes
+    return node.tensor.assumed.nbytes * (1 + n_users) - read * (n_users - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
-from compiler.ir.types import TensorType
+from compiler.ir.types import TensorType, open_symbols
 from compiler.ops.fusion import fuse_nodes
 from compiler.passes.passes import graph_pass
 from compiler.trace import Log
@@ -48,12 +48,13 @@ def fuse_movement(graph: Graph, log: Log) -> Graph:
     """
     editor, changed = Editor(graph), False
     for last in reversed(graph.nodes):
-        if not editor.alive(last) or not _moves(last):
+        if not editor.alive(last) or not _moves(last, editor):
             continue
         chain = _chain(editor, last, log)
         if len(chain) < 2:
             continue
-        saved = sum(2 * t.nbytes for n in chain[:-1] if not _is_view(n) and (t := n.tensor))
+        inner = [n.tensor.assumed for n in chain[:-1] if not _is_view(n)]
+        saved = sum(2 * t.nbytes for t in inner)
         node = fuse_nodes(editor, chain, "movement")
         editor.update(last, node)
         editor.remove_unused(n.output for n in reversed(chain[:-1]))
@@ -68,8 +69,17 @@ def fuse_movement(graph: Graph, log: Log) -> Graph:
     return editor.graph() if changed else graph
 
 
-def _moves(node: Node) -> bool:
-    return node.op in MOVEMENT and node.tensor.is_static
+def _moves(node: Node, editor: Editor) -> bool:
+    return node.op in MOVEMENT and _has_sizes_of_operand(node, editor)
+
+
+def _has_sizes_of_operand(node: Node, editor: Editor) -> bool:
+    """Whether the sizes of a node's result follow from its operand's: no data decide them."""
+    before, after = editor.type(node.inputs[0]), node.type
+    if not (isinstance(before, TensorType) and isinstance(after, TensorType)):
+        return False
+    ranked = before.is_ranked and after.is_ranked
+    return ranked and open_symbols([after]) <= open_symbols([before])
 
 
 def _is_view(node: Node) -> bool:
@@ -81,10 +91,9 @@ def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
     chain = [last]
     while True:
         before = editor.producer(chain[0].inputs[0])
-        if before is None or not (_moves(before) or _is_view(before)):
+        if before is None or not (_moves(before, editor) or _is_view(before)):
             break
-        t = before.type
-        if not isinstance(t, TensorType) or not t.is_static:
+        if not _has_sizes_of_operand(before, editor):
             break
         if editor.n_uses(before.output) != 1:
             log.declined(

@@ -70,9 +70,9 @@ class Choice:
     def is_image(self, value: str) -> bool:
         """Whether a value has channels and pixels, so that layouts apply."""
         t = self.graph.types.get(value)
-        if not isinstance(t, TensorType) or not t.is_static or value in self.graph.constants:
+        if not isinstance(t, TensorType) or not t.is_ranked or value in self.graph.constants:
             return False
-        return t.rank in (3, 4, 5) and t.dtype is DType.f32
+        return t.rank in (3, 4, 5) and t.dtype is DType.f32 and isinstance(t.dims[1], int)
 
     def vote(self) -> None:
         """Tie values into components and count the bytes for and against blocks."""
@@ -87,7 +87,7 @@ class Choice:
             if self.is_image(value):
                 t = self.graph.types[value]
                 assert isinstance(t, TensorType)
-                root, weighed = self.find(value), weight * t.n_elements * t.dtype.nbytes
+                root, weighed = self.find(value), weight * t.assumed.n_elements * t.dtype.nbytes
                 pro, contra = self.tally.get(root, (0.0, 0.0))
                 self.tally[root] = (pro + max(weighed, 0.0), contra + max(-weighed, 0.0))
 
@@ -112,7 +112,7 @@ class Choice:
             self.tie([data, out])
             return [(out, 2.0)]
         t = self.graph.types[data]
-        channels = t.static_shape[1] if isinstance(t, TensorType) else 0
+        channels = t.assumed.static_shape[1] if isinstance(t, TensorType) else 0
         return [(out, 2.0), (data, 1.0 if channels >= self.block else 0.0)]
 
     def _same_shape(self, a: str, b: str) -> bool:
@@ -186,13 +186,18 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     assert conv is not None
     weights = graph.types[unit.operand_of[conv.inputs[1]]]
     assert isinstance(weights, TensorType)
-    sizes, kernel = t.static_shape[2:], weights.static_shape[2:]
+    sizes, kernel = t.dims[2:], weights.static_shape[2:]
     steps, taps = conv.attrs["strides"], conv.attrs["dilations"]
     window = (kernel, steps, conv.attrs["pads"], taps, conv.attrs["auto_pad"])
-    before, _ = resolve_pads(sizes, *window)
+    before, after = resolve_pads(sizes, *window)
     places = output_dims(sizes, *window)
     reach: list[int] = []
     for d, size in enumerate(sizes):
-        last = (int(places[d]) - 1) * steps[d] + extent(kernel[d], taps[d]) - before[d]
-        reach.append(max(before[d], last - size, 0))
+        behind = after[d]
+        if isinstance(size, int):
+            last = (int(places[d]) - 1) * steps[d] + extent(kernel[d], taps[d]) - before[d]
+            behind = last - size
+        if not (isinstance(before[d], int) and isinstance(behind, int)):
+            return (0,) * len(sizes)  # padding that depends on the size is tested for
+        reach.append(max(before[d], behind, 0))
     return tuple(reach)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from compiler.ir import affine
 from compiler.ir.graph import Graph, Result
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import Plan
@@ -46,14 +47,24 @@ class Arrangement:
     steps: tuple[Step, ...] = ()
 
 
-def arrange(graph: Graph, works: Sequence[Work]) -> Arrangement:
-    """Give every value a place. The plan is checked by a checker that did not make it."""
+Overwritable = Mapping[str, tuple[str, ...]]
+"""For each output of a kernel, the inputs over which it may be written."""
+
+
+def arrange(
+    graph: Graph, works: Sequence[Work], overwritten: Mapping[int, Overwritable] | None = None
+) -> Arrangement:
+    """Give every value a place. The plan is checked by a checker that did not make it.
+
+    `overwritten` says what is known already of kernels, by their identity.
+    """
     views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
     launches = [w for w in works if not isinstance(w, ViewWork)]
     outside = {v.name: Place("input", i) for i, v in enumerate(graph.inputs) if in_memory(v.type)}
     hosted, copied = _results(graph, launches, views)
     outside.update(hosted)
-    steps = [_step(number, w, views) for number, w in enumerate(launches)]
+    known = overwritten or {}
+    steps = [_step(number, w, views, known) for number, w in enumerate(launches)]
     late = tuple(dict.fromkeys(r.value for _, r in copied))
     steps.append(Step(reads=tuple(v for v in late if root_of(v, views) not in outside)))
     sizes = {
@@ -95,19 +106,25 @@ def _results(
     return hosted, copied
 
 
-def _step(number: int, work: Work, views: Mapping[str, str]) -> Step:
+def _step(
+    number: int, work: Work, views: Mapping[str, str], known: Mapping[int, Overwritable]
+) -> Step:
     node = work.node
     if not isinstance(work, NativeWork):
         return Step(reads=node.reads, writes=tuple(filter(None, node.outputs)))
     kernel = work.scheduled.kernel
     values = {**work.lowered.operands, **work.lowered.results}
     read = [p.name for p in kernel.params if p.role == "input"]
-    scratch = {f"{number}:{p.name}": p.nbytes for p in kernel.params if p.role == "temporary"}
+    scratch = {
+        f"{number}:{p.name}": int(affine.substitute(p.nbytes, work.sizes))
+        for p in kernel.params
+        if p.role == "temporary"
+    }
     over = {
         values[y]: tuple(
             values[x] for x in safe if not _needed(values[x], read, safe, values, views)
         )
-        for y, safe in overwritable(kernel).items()
+        for y, safe in (known[id(kernel)] if id(kernel) in known else overwritable(kernel)).items()
     }
     writes = tuple(values[p.name] for p in kernel.params if p.role == "output")
     return Step(tuple(values[x] for x in read), writes, scratch, over)

@@ -22,6 +22,7 @@ from compiler.runtime.executable import (
 )
 from compiler.runtime.kernels import kernel_infos
 from compiler.runtime.native import Functions, Launchable, functions, launches
+from compiler.runtime.partition import grouped
 from compiler.runtime.select import FallbackWork, NativeWork, Selector, ViewWork, Work
 from compiler.targets.target import Target
 
@@ -35,16 +36,16 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     For another target than the host there is text but nothing that runs.
     """
     with stage("loops"):
-        works = list(Selector(graph, target).works())
+        works = grouped(list(Selector(graph, target).works()))
     with stage("llvm"):
-        works, made, texts = _written(works, target)
+        works, made, texts = written_functions(works, target)
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
         arrangement = arrange(graph, works)
         pool = ConstantPool()
         calls = launches(launched, graph, arrangement, made.symbols, pool)
     groups = segments(launched)
-    text = _module(texts, calls, groups, target)
+    text = module_text(texts, calls, groups, target)
     built = Built(
         graph,
         None,
@@ -68,7 +69,7 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     return replace(built, library=library, executable=executable)
 
 
-def _written(works: list[Work], target: Target) -> tuple[list[Work], Functions, list[FunctionText]]:
+def written_functions(works: list[Work], target: Target) -> tuple[list[Work], Functions, list[FunctionText]]:
     """LLVM text for every different kernel; works that it cannot express become fallbacks."""
     made = functions([w for w in works if not isinstance(w, ViewWork)])
     texts: list[FunctionText] = []
@@ -105,11 +106,12 @@ def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
     return groups
 
 
-def _module(
+def module_text(
     texts: Sequence[FunctionText],
     calls: Mapping[int, Launch],
     groups: Sequence[tuple[int, ...]],
     target: Target,
+    is_open: bool = False,
 ) -> str:
     """The module with an entry point per native segment, numbered in order."""
     ranges: list[tuple[int, int]] = []
@@ -118,7 +120,7 @@ def _module(
         if group[0] in calls:
             ranges.append((len(ordered), len(ordered) + len(group)))
             ordered += [calls[i] for i in group]
-    return assemble([(t.text, t.declarations) for t in texts], ordered, target, ranges)
+    return assemble([(t.text, t.declarations) for t in texts], ordered, target, ranges, is_open)
 
 
 def _segments(

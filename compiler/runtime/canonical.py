@@ -21,12 +21,16 @@ def renamed(kernel: Kernel, name: str) -> Kernel:
     """The kernel under a name, with buffers and loop variables numbered in order."""
     buffers = {p.name: f"b{i}" for i, p in enumerate(kernel.params)}
     buffers.update((r.name, f"r{i}") for i, r in enumerate(kernel.registers))
-    renamer = _Renamer(buffers)
+    sizes = {s: f"N{i}" for i, s in enumerate(kernel.sizes)}
+    renamer = _Renamer(buffers, {s: affine.symbol(n) for s, n in sizes.items()})
     return Kernel(
         name,
-        tuple(replace(p, name=buffers[p.name]) for p in kernel.params),
+        tuple(
+            replace(p, name=buffers[p.name], shape=renamer.index(p.shape)) for p in kernel.params
+        ),
         renamer.body(kernel.body),
         tuple(replace(r, name=buffers[r.name]) for r in kernel.registers),
+        tuple(sizes.values()),
     )
 
 

@@ -70,6 +70,27 @@ class Workspace:
         return Workspace(arena, inputs, outputs, *addresses)
 
 
+class Workspaces:
+    """Workspaces that no run uses now, for the next ones; programs for other sizes may share it."""
+
+    def __init__(self) -> None:
+        self._free: deque[Workspace] = deque()
+
+    def take(self, arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
+        """One with an arena that is large enough."""
+        try:
+            space = self._free.pop()
+        except IndexError:
+            space = None
+        if space is None or space.arena.nbytes < arena_bytes:
+            space = Workspace.of(arena_bytes, n_inputs, n_outputs)
+        return space
+
+    def give(self, space: Workspace) -> None:
+        """The run that took it is over."""
+        self._free.append(space)
+
+
 @dataclass(slots=True)
 class Run:
     """The state of one run: memory, arrays of the caller, and values that have no place."""
@@ -90,6 +111,7 @@ class Executable:
         segments: Sequence[Segment],
         constants: Array,
         keep: Any = None,
+        spaces: Workspaces | None = None,
     ) -> None:
         self.graph = graph
         self.arrangement = arrangement
@@ -98,7 +120,7 @@ class Executable:
         self._keep = keep
         """What the entries' machine code lives in."""
         self._constants_address = constants.ctypes.data
-        self._spaces: deque[Workspace] = deque()
+        self._spaces = spaces or Workspaces()
         self._inputs = tuple(_InputSpec.of(v) for v in graph.inputs)
         self._outputs = _direct_outputs(graph, arrangement)
 
@@ -119,7 +141,7 @@ class Executable:
                     self._fall_back(segment, run)
             return self._finish(run)
         finally:
-            self._spaces.append(run.space)
+            self._spaces.give(run.space)
 
     def timed(
         self, inputs: Mapping[str, Any], launch: Callable[[int, Run, int], None], n_kernels: int
@@ -138,16 +160,12 @@ class Executable:
                     seconds[number] = perf_counter() - start
             self._finish(run)
         finally:
-            self._spaces.append(run.space)
+            self._spaces.give(run.space)
         return seconds
 
     def _start(self, inputs: Mapping[str, Any]) -> Run:
-        try:
-            space = self._spaces.pop()
-        except IndexError:
-            space = Workspace.of(
-                self.arrangement.plan.peak_bytes, len(self._inputs), len(self._outputs)
-            )
+        arena_bytes = self.arrangement.plan.peak_bytes
+        space = self._spaces.take(arena_bytes, len(self._inputs), len(self._outputs))
         given = [spec.accept(inputs[spec.name]) for spec in self._inputs]
         for i, spec in enumerate(self._inputs):
             if spec.is_array:

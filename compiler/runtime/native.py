@@ -84,7 +84,7 @@ def _arg(
     value = {**work.lowered.operands, **work.lowered.results}[name]
     if parameter.role == "constant":
         wanted = PackedConstant(
-            graph.constants[value], work.scheduled.packings.get(name), parameter.nbytes
+            graph.constants[value], work.scheduled.packings.get(name), int(parameter.nbytes)
         )
         return Arg("constants", pool.offset_of(wanted))
     place = arrangement.places[value]

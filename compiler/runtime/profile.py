@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from typing import Any
 
+from compiler.codegen.jit import Library
+from compiler.codegen.module import Launch
 from compiler.errors import CompileError
 from compiler.runtime.built import Built
 from compiler.runtime.executable import Run
@@ -38,25 +40,29 @@ def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
     executable = built.executable
     if executable is None:
         raise CompileError("E-TARGET-RUN", f"code for {built.target.name} cannot be timed here")
-    launches = _launchers(built)
+    calls = launchers(built.library, built.launches)
 
     def launch(number: int, run: Run, constants: int) -> None:
-        launches[number](run, constants)
+        calls[number](run, constants)
 
     runs = [executable.timed(inputs, launch, len(built.kernels)) for _ in range(repeat)]
     return Profile(tuple(k.name for k in built.kernels), runs)
 
 
-def _launchers(built: Built) -> dict[int, Callable[[Run, int], None]]:
+def launchers(
+    library: Library, launches: Mapping[int, Launch]
+) -> dict[int, Callable[[Run, int], None]]:
     """A call of one kernel for every native launch."""
     return {
-        number: _launcher(built.library.function(launch.symbol, len(launch.args)), launch.args)
-        for number, launch in built.launches.items()
+        number: _launcher(
+            library.function(launch.symbol, len(launch.args) + len(launch.sizes)), launch
+        )
+        for number, launch in launches.items()
     }
 
 
-def _launcher(function: Callable[..., None], args: tuple[Any, ...]) -> Callable[[Run, int], None]:
-    places = tuple((a.space, a.offset) for a in args)
+def _launcher(function: Callable[..., None], launch: Launch) -> Callable[[Run, int], None]:
+    places = tuple((a.space, a.offset) for a in launch.args)
 
     def call(run: Run, constants: int) -> None:
         space = run.space
@@ -67,6 +73,6 @@ def _launcher(function: Callable[..., None], args: tuple[Any, ...]) -> Callable[
             else (space.inputs if where == "input" else space.outputs)[offset]
             for where, offset in places
         ]
-        function(*pointers)
+        function(*pointers, *launch.sizes)
 
     return call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -19,8 +19,11 @@ from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.emit import KINDS, emit
+from compiler.runtime.executable import Executable
 from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.profile import Profile, profile
+from compiler.runtime.sizes import NotDetermined
 from compiler.targets.target import Target
 from compiler.trace import Trace
 
@@ -59,10 +62,20 @@ Specialise = Callable[[Shapes, Mapping[str, Array]], Specialised]
 class Program:
     """What `compiler.compile` gives. Running is safe from several threads."""
 
-    def __init__(self, graph: Graph, built: Built, specialise: Specialise | None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        built: Built,
+        specialise: Specialise | None,
+        opened: OpenProgram | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
         self.source = graph
         self.specializations: list[Specialization] = []
+        self.notes = notes
+        """What was decided about open sizes, and why."""
         self._built = built
+        self._opened = opened
         self._specialise = specialise
         self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
         self._parameters: tuple[str, ...] = ()
@@ -96,13 +109,13 @@ class Program:
 
     @property
     def kernels(self) -> tuple[KernelInfo, ...]:
-        """Every launch and fallback in order; with open shapes, those of the last run."""
-        return self._built.kernels
+        """Every launch and fallback in order; with open sizes, with the numbers of the last run."""
+        return self._opened.kernels if self._opened else self._built.kernels
 
     @property
     def memory(self) -> Plan:
-        """The plan of the arena: peak, lower bound and buffers, in bytes."""
-        return self._built.plan
+        """The plan of the arena: peak, lower bound and buffers, in bytes; of the last run."""
+        return self._opened.plan if self._opened else self._built.plan
 
     @property
     def weight_bytes(self) -> int:
@@ -112,7 +125,12 @@ class Program:
     @property
     def is_open(self) -> bool:
         """Whether machine code is made only when the shapes of the inputs are known."""
-        return self._specialise is not None
+        return self._specialise is not None and self._opened is None
+
+    @property
+    def serves_all_sizes(self) -> bool:
+        """Whether the code gets its sizes when it runs, and is never made anew for others."""
+        return self._opened is not None
 
     def emit(self, kind: str) -> str | bytes:
         """The program at one level, as text (`object`: bytes).
@@ -125,7 +143,8 @@ class Program:
             )
         if kind != "graph" and not self._built.is_compiled:
             raise _open_shapes(self.source, f"{kind} code is made for known shapes")
-        return emit(self._built, kind)
+        built = replace(self._built, plan=self.memory) if self._opened else self._built
+        return emit(built, kind)
 
     # Running
 
@@ -136,16 +155,33 @@ class Program:
         """
         if not self._fast.fits(inputs):
             inputs = check_inputs(self.source, inputs)
-        executable = self._for(inputs).executable
-        if executable is None:
-            raise CompileError(
-                "E-TARGET-RUN",
-                f"the program was made for the target {self.target.name}, not for this machine",
-            )
         try:
-            return executable.run(inputs)
+            if self._opened is not None:
+                return self._run_open(self._opened, inputs)
+            return self._executable(inputs).run(inputs)
         except MemoryError as e:
             raise CompileError("E-RUN-MEMORY", f"this run needs more memory: {e}") from e
+
+    def _run_open(self, opened: OpenProgram, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        if not opened.is_runnable:
+            raise self._other_machine()
+        try:
+            return opened.run(inputs)
+        except NotDetermined as e:
+            self.notes += (f"code of its own for these inputs: {e}",)
+            return self._executable(inputs).run(inputs)
+
+    def _executable(self, inputs: Mapping[str, Any]) -> Executable:
+        executable = self._for(inputs).executable
+        if executable is None:
+            raise self._other_machine()
+        return executable
+
+    def _other_machine(self) -> CompileError:
+        return CompileError(
+            "E-TARGET-RUN",
+            f"the program was made for the target {self.target.name}, not for this machine",
+        )
 
     __call__ = run
 
@@ -158,6 +194,8 @@ class Program:
             raise CompileError("E-OPTION-VALUE", f"needed at least 1 repeat, got {repeat!r:.40}")
         inputs = check_inputs(self.source, inputs)
         self.run(inputs)
+        if self._opened is not None:
+            return self._opened.profile(inputs, repeat)
         return profile(self._for(inputs), inputs, repeat)
 
     def _for(self, inputs: Mapping[str, Any]) -> Built:
@@ -177,7 +215,8 @@ class Program:
                 if len(self._cache) > MAX_SPECIALIZATIONS:
                     self._cache.popitem(last=False)
             self._cache.move_to_end(key)
-            self._built = found
+            if self._opened is None:
+                self._built = found
             return found
 
     def _key(

@@ -30,11 +30,12 @@ class ViewWork:
 
 @dataclass(frozen=True, slots=True)
 class NativeWork:
-    """A node that generated code runs."""
+    """A node that generated code runs; `sizes` has the numbers of the kernel's sizes, once known."""
 
     node: Node
     lowered: Lowered
     scheduled: Scheduled
+    sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Selector:
         source = view_source(node, self.graph)
         if source is not None:
             return ViewWork(node, source)
-        obstacle = _without_lowering(node) or _obstacle(node, self.graph)
+        obstacle = without_lowering(node) or _obstacle(node, self.graph)
         if obstacle:
             return FallbackWork(node, obstacle)
         lowered = lower_node(node, self.graph)
@@ -139,7 +140,7 @@ def _outputs(node: Node) -> Iterator[tuple[str, Type]]:
         yield value.name, value.type
 
 
-def _without_lowering(node: Node) -> str:
+def without_lowering(node: Node) -> str:
     """Which operator of a node says nothing about its loops; "" when all do."""
     inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
     for n in inner:

@@ -105,7 +105,8 @@ def divisions(nest: Nest) -> int:
     def count(e: Expr) -> int:
         if isinstance(e, int):
             return 0
-        return sum(1 + count(t.a) + count(t.b) for t, _ in e.terms if isinstance(t, Apply))
+        atoms = [t for t, _ in e.terms if isinstance(t, Apply)]
+        return sum((t.fn != "mul") + count(t.a) + count(t.b) for t in atoms)
 
     return sum(map(count, addresses(nest)))
 

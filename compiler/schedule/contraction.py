@@ -68,7 +68,7 @@ def split_groups(nest: Nest) -> Nest:
             if not nest.has(var) or divisor in blocks:
                 continue
             a = nest.axis(var)
-            if 1 < divisor < a.extent and a.extent % divisor == 0:
+            if 1 < divisor < a.size and a.extent % divisor == 0:
                 nest = nest.split(var, divisor, f"{var}g", f"{var}c")
                 changed = True
                 break
@@ -78,7 +78,7 @@ def split_groups(nest: Nest) -> Nest:
 def split_blocked_reduction(nest: Nest) -> Nest:
     """Split reduction loops over blocked channels at the block size."""
     for var, divisor in divided(nest).items():
-        if nest.has(var) and nest.axis(var).is_reduction and nest.axis(var).extent > divisor:
+        if nest.has(var) and nest.axis(var).is_reduction and nest.axis(var).size > divisor:
             nest = nest.split(var, divisor, f"{var}b", f"{var}l")
     return nest
 
@@ -137,12 +137,12 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
     A transposed convolution with stride 2 writes every other pixel: lanes run over those.
     """
     found = contiguous_axis(nest)
-    if found is None or 2 * found.extent > ctx.lanes(nest.tensors[nest.target].dtype):
+    if found is None or 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
         return found
     for a in nest.space:
         own, of_reads = strides(nest, a.var)
         loads = [s for r, s in of_reads if r in _operands(nest)]
-        if a.extent > found.extent and own == found.extent and 1 in loads:
+        if a.size > found.size and own == found.extent and 1 in loads:
             return a
     return found
 
@@ -156,11 +156,11 @@ def _operands(nest: Nest) -> list[Read]:
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     """The loop to unroll as rows: one that the operand loaded as vectors does not depend on."""
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in _operands(nest)]
-    others = [a for a in nest.space if a is not vector and a.extent > 1]
+    others = [a for a in nest.space if a is not vector and a.size > 1]
     loaded = [d for d in depends if vector.var in d]
     free = [a for a in others if any(a.var not in d for d in loaded)]
     candidates = free or others
-    return max(reversed(candidates), key=lambda a: min(a.extent, 14), default=None)
+    return max(reversed(candidates), key=lambda a: min(a.size, 14), default=None)
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
@@ -168,14 +168,14 @@ def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
     innermost = nest.reduced[-1]
     along = [s for r, s in strides(nest, innermost.var)[1] if r in _operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along
-    if nest.tensors[nest.target].layout.block > 1 or not contiguous or innermost.extent < 32:
+    if nest.tensors[nest.target].layout.block > 1 or not contiguous or innermost.size < 32:
         return False
     scattered = [
         s
         for r, s in strides(nest, vector.var)[1]
         if r in _operands(nest) and r.tensor not in ctx.packable and s not in (0, 1)
     ]
-    return vector.extent < 8 or len(scattered) > 0
+    return vector.size < 8 or len(scattered) > 0
 
 
 def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
@@ -184,9 +184,9 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     lanes = ctx.lanes(reduce.dtype)
     depth = 1
     for a in nest.reduced:
-        depth *= a.extent
-    n_vectors = -(-vector.extent // lanes)
-    tile = choose_tile(rows.extent if rows else 1, n_vectors, depth, ctx.target)
+        depth *= a.size
+    n_vectors = -(-vector.size // lanes)
+    tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target)
     outer = [a.var for a in nest.space if a not in (vector, rows)]
     v, r = vector.var, rows.var if rows else ""
     nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m").split(
@@ -207,14 +207,14 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
 
 
 def _can_be_parallel(nest: Nest, a: Axis) -> bool:
-    return not a.is_reduction and a.kind == "for" and a.extent > 1
+    return not a.is_reduction and a.kind == "for" and a.size > 1
 
 
 def _unrolled_step(nest: Nest) -> tuple[Nest, list[str]]:
     """Write out a few steps of the innermost reduction loop."""
     innermost = nest.reduced[-1]
     uneven = innermost.var in nest.splits
-    if _is_channel(nest, innermost) and innermost.extent >= UNROLL and not uneven:
+    if _is_channel(nest, innermost) and innermost.size >= UNROLL and not uneven:
         s = f"{innermost.var}u"
         nest = nest.split(innermost.var, UNROLL, f"{innermost.var}o", s).mark("unroll", s)
     return nest, [a.var for a in nest.reduced]
@@ -226,7 +226,10 @@ def _outer_order(
     """Batch and groups first; then columns outside when their operand is the larger one."""
     image = [v for v in outer if _moves_target_image(nest, v)]
     batch = [v for v in outer if v not in image]
-    sizes = {r.tensor: nest.tensors[r.tensor].n_elements * r.dtype.nbytes for r in _operands(nest)}
+    sizes = {
+        r.tensor: nest.tensors[r.tensor].assumed.n_elements * r.dtype.nbytes
+        for r in _operands(nest)
+    }
     packed = sum(n for t, n in sizes.items() if t in ctx.packable)
     streamed = sum(n for t, n in sizes.items() if t not in ctx.packable)
     if packed and packed <= ctx.target.l2_bytes // 2 < streamed:

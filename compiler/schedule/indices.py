@@ -33,16 +33,31 @@ def substitute(
             case _:
                 return None
 
-    def _inside(tests: list[tuple[Expr, int]], then: Scalar, otherwise: Scalar) -> Scalar:
+    def _inside(tests: list[tuple[Expr, Expr]], then: Scalar, otherwise: Scalar) -> Scalar:
         open_tests = []
         for e, n in tests:
             low, high = affine.bounds(e, ranges)
-            if high < 0 or low >= n:
+            least, most = affine.bounds(n - e, ranges)
+            if high < 0 or most < 1:
                 return rewrite(otherwise, change)
-            if low < 0 or high >= n:
+            if low < 0 or least < 1:
                 open_tests.append((e, n))
         if not open_tests:
             return rewrite(then, change)
         return Inside(tuple(open_tests), rewrite(then, change), rewrite(otherwise, change))
 
     return rewrite(value, change)
+
+
+def lies_inside(e: Expr, n: Expr, ranges: Mapping[str, Range], extents: Mapping[str, Expr]) -> bool:
+    """Whether `0 <= e < n` for all indices below their extents, which may be open sizes."""
+    if affine.bounds(e, ranges)[0] < 0:
+        return False
+    if isinstance(n, int) and affine.bounds(e, ranges)[1] < n:
+        return True
+    if isinstance(e, int):
+        return affine.bounds(n - e, {})[0] >= 1
+    if any(not isinstance(atom, str) or c < 0 for atom, c in e.terms):
+        return False
+    last = affine.substitute(e, {v: extent - 1 for v, extent in extents.items()})
+    return affine.bounds(n - last, {})[0] >= 1

@@ -37,10 +37,20 @@ class Axis:
     """
 
     var: str
-    extent: int
+    extent: Expr
     is_reduction: bool
     kind: LoopKind = "for"
     lanes: bool = False
+
+    @property
+    def size(self) -> int:
+        """How often it runs, or is taken to run where only a run tells."""
+        return affine.assumed(self.extent)
+
+    @property
+    def range(self) -> Range:
+        """Where the index runs at most, both ends included."""
+        return (0, affine.last_of(self.extent))
 
     def __str__(self) -> str:
         word = {"for": "", "unroll": "unroll ", "vector": "vector ", "parallel": "parallel "}
@@ -52,11 +62,11 @@ class Split:
     """A loop of `length` run as `outer` parts of `factor` iterations of `inner`.
 
     When the factor does not divide the length, `inner` is shorter in the last part. Either part
-    may have been split again.
+    may have been split again. Of an open length what is left runs in steps of its own.
     """
 
     var: str
-    length: int
+    length: Expr
     outer: str
     inner: str
     factor: int
@@ -72,7 +82,7 @@ class Nest:
     axes: tuple[Axis, ...]
     tensors: Mapping[str, TensorType]
     packings: Mapping[str, Packing]
-    shapes: Mapping[str, tuple[int, ...]]
+    shapes: Mapping[str, tuple[Expr, ...]]
     zero_halo: bool = False
     splits: Mapping[str, Split] = field(default_factory=dict)
     """By the name of the outer part."""
@@ -83,7 +93,7 @@ class Nest:
     @property
     def ranges(self) -> dict[str, Range]:
         """Where each index runs, both ends included."""
-        return {a.var: (0, a.extent - 1) for a in self.axes}
+        return {a.var: a.range for a in self.axes}
 
     @property
     def space(self) -> list[Axis]:
@@ -114,13 +124,10 @@ class Nest:
         """All reads of buffers."""
         return reads(self.value)
 
-    def strides(self, tensor: str) -> tuple[int, ...]:
+    def strides(self, tensor: str) -> tuple[Expr, ...]:
         """Elements between neighbours along each physical axis of a buffer."""
-        strides, step = [], 1
-        for n in reversed(self.shapes[tensor]):
-            strides.append(step)
-            step *= n
-        return tuple(reversed(strides))
+        shape = self.shapes[tensor]
+        return tuple(affine.product(shape[d + 1 :]) for d in range(len(shape)))
 
     def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
         """The offset of an element in its buffer, in elements."""
@@ -153,7 +160,7 @@ class Nest:
         )
         names = (outer or f"{var}o", inner or f"{var}i")
         made = Split(var, a.extent, names[0], names[1], factor)
-        first = replace(a, var=names[0], extent=-(-a.extent // factor))
+        first = replace(a, var=names[0], extent=(a.extent + factor - 1) // factor)
         second = replace(a, var=names[1], extent=factor)
         joined = affine.symbol(names[0]) * factor + affine.symbol(names[1])
         axes = tuple(b for c in self.axes for b in ((first, second) if c is a else (c,)))
@@ -177,7 +184,8 @@ class Nest:
             f"loops {a} and {b} cannot run as one",
         )
         f = affine.symbol(var)
-        width = max(b.extent, 1)  # an empty loop stays empty, and nothing is divided by 0
+        # An empty loop stays empty, and nothing is divided by 0.
+        width = max(b.extent, 1) if isinstance(b.extent, int) else b.extent
         joined = {outer: affine.floordiv(f, width), inner: affine.mod(f, width)}
         fused = Axis(var, a.extent * b.extent, a.is_reduction)
         axes = (*self.axes[:at], fused, *self.axes[at + 2 :])
@@ -249,6 +257,9 @@ class Nest:
     def round_up(self, var: str, multiple: int) -> Nest:
         """Run a loop to the next multiple; the caller knows that the memory behind is there."""
         a = self.axis(var)
+        require(
+            isinstance(a.extent, int), "E-SCHEDULE-MOVE", f"the length of {a} is not known here"
+        )
         extent = -(-a.extent // multiple) * multiple
         if extent == a.extent:
             return self
@@ -290,7 +301,7 @@ class Nest:
         )
 
     def _with(self, values: Mapping[str, Expr], axes: tuple[Axis, ...], move: str) -> Nest:
-        ranges = {a.var: (0, a.extent - 1) for a in axes}
+        ranges = {a.var: a.range for a in axes}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         value = substitute(self.value, values, ranges, reduced)
         index = tuple(affine.simplify(affine.substitute(e, values), ranges) for e in self.index)

@@ -44,12 +44,13 @@ class Packing:
 
 
 def packing_for(
-    index: Sequence[Expr], shape: Sequence[int], extents: Mapping[str, int]
+    index: Sequence[Expr], shape: Sequence[Expr], extents: Mapping[str, Expr]
 ) -> tuple[Packing | None, tuple[str, ...]]:
     """The packing that makes `index` follow the loops, and the loops; None if there is none.
 
     `extents` has the loops in order, outermost first.
     """
+    sizes = {var: n for var, n in extents.items() if isinstance(n, int)}
     padded: list[int] = []
     split: list[int] = []
     factors: list[str] = []
@@ -60,13 +61,13 @@ def packing_for(
         terms.sort(key=lambda t: -t[1])
         step = 1
         for atom, c in reversed(terms):
-            if not isinstance(atom, str) or c != step or atom in factors:
+            if not isinstance(atom, str) or c != step or atom in factors or atom not in sizes:
                 return None, ()
-            step *= extents[atom]
+            step *= sizes[atom]
         if step < n:
             return None, ()
         padded.append(step)
-        split += [extents[str(atom)] for atom, _ in terms] or [1]
+        split += [sizes[str(atom)] for atom, _ in terms] or [1]
         factors += [str(atom) for atom, _ in terms] or [""]
     places = {var: i for i, var in enumerate(extents)}
     order = sorted(range(len(factors)), key=lambda i: places.get(factors[i], -1))

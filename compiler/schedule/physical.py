@@ -10,7 +10,7 @@ from compiler.compute.scalar import Inside, Number, Read, Reduce, Scalar, rewrit
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import TensorType
-from compiler.schedule.indices import substitute
+from compiler.schedule.indices import lies_inside, substitute
 from compiler.schedule.nest import Axis, Nest
 
 
@@ -21,11 +21,12 @@ def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
     """
     reduced = set(stage.reduce_axes)
     axes = tuple(Axis(v, n, v in reduced) for v, n in stage.extents.items() if n != 1)
-    ranges: dict[str, Range] = {a.var: (0, a.extent - 1) for a in axes}
+    ranges: dict[str, Range] = {a.var: a.range for a in axes}
     once: dict[str, Expr] = {v: 0 for v, n in stage.extents.items() if n == 1}
     kept = tuple(a.var for a in axes if a.is_reduction)
     value = substitute(stage.value, once, ranges, kept)
-    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges))
+    extents = {a.var: a.extent for a in axes}
+    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges, extents))
     value = rewrite(value, lambda s: _physical(s, tensors))
     if not kept:
         value = rewrite(value, lambda s: s.body if isinstance(s, Reduce) else None)
@@ -39,7 +40,7 @@ def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
         axes,
         tensors,
         {},
-        {n: t.layout.physical_shape(t.static_shape) for n, t in tensors.items()},
+        {n: t.layout.physical_shape(t.dims) for n, t in tensors.items()},
         bool(layout.halo),
     )
 
@@ -51,7 +52,10 @@ def _physical(s: Scalar, tensors: Mapping[str, TensorType]) -> Scalar | None:
 
 
 def _through_halo(
-    s: Scalar, tensors: Mapping[str, TensorType], ranges: Mapping[str, Range]
+    s: Scalar,
+    tensors: Mapping[str, TensorType],
+    ranges: Mapping[str, Range],
+    extents: Mapping[str, Expr],
 ) -> Scalar | None:
     """A padded read whose padding lies in the halo is a plain read."""
     if not (isinstance(s, Inside) and isinstance(s.then, Read)):
@@ -62,10 +66,9 @@ def _through_halo(
     if not t.layout.halo:
         return None
     halo = (0, 0, *t.layout.halo)
-    reach = {e: (n, h) for e, n, h in zip(s.then.index, t.static_shape, halo, strict=True)}
+    reach = {e: (n, h) for e, n, h in zip(s.then.index, t.dims, halo, strict=True)}
     for e, n in s.tests:
         size, h = reach.get(e, (-1, 0))
-        low, high = affine.bounds(e, ranges)
-        if size != n or low < -h or high >= n + h:
+        if size != n or not lies_inside(e + h, n + 2 * h, ranges, extents):
             return None
     return s.then

@@ -29,7 +29,7 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
     others = [a for a in nest.space if a is not vector]
     if t.layout.block > 1:
         return _blocked(nest, vector, t.layout.block, ctx)
-    n_vectors = max(1, min(VECTORS, vector.extent // lanes))
+    n_vectors = max(1, min(VECTORS, vector.size // lanes))
     nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
         f"{v}m", lanes, f"{v}v", f"{v}l"
     )
@@ -53,7 +53,7 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
 
 
 def _rows(others: list[Axis]) -> Axis | None:
-    return others[-1] if others and others[-1].extent > 1 else None
+    return others[-1] if others and others[-1].size > 1 else None
 
 
 def _pad_lanes(nest: Nest) -> Nest:
@@ -62,10 +62,6 @@ def _pad_lanes(nest: Nest) -> Nest:
     if block == 1 or any(nest.tensors[r.tensor].layout.block != block for r in nest.reads()):
         return nest
     for v, d in divided(nest).items():
-        if (
-            d == block
-            and nest.has(v)
-            and nest.axis(v).extent == nest.tensors[nest.target].static_shape[1]
-        ):
+        if d == block and nest.has(v) and nest.axis(v).extent == nest.tensors[nest.target].dims[1]:
             nest = nest.round_up(v, block)
     return nest

@@ -9,6 +9,7 @@ from compiler.compute.computation import Computation, Routine, Stage
 from compiler.compute.scalar import fetches
 from compiler.errors import require
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
+from compiler.loops.sizes import sizes_of
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
 from compiler.schedule.nest import Nest
@@ -63,7 +64,9 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
         Buffer(n, computation.tensors[n].dtype, shapes[n], _role(n, computation, constants))
         for n in names
     )
-    kernel = Kernel(computation.name, params, tuple(body), tuple(realizer.registers))
+    kernel = Kernel(
+        computation.name, params, tuple(body), tuple(realizer.registers), sizes_of(params)
+    )
     return Scheduled(kernel, packings, tuple(moves))
 
 

@@ -12,10 +12,13 @@ from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, LoopKind, Statement, Store
 from compiler.schedule.indices import substitute
-from compiler.schedule.nest import Axis, Nest
+from compiler.schedule.nest import Axis, Nest, Split
+
+At = Mapping[str, Expr]
+"""Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
 
 Fixed = Mapping[str, int]
-"""Loops already decided: an outer loop's last iteration, or a shortened inner loop's length."""
+"""The lengths of loops that are shorter here."""
 
 
 @dataclass
@@ -46,9 +49,9 @@ class Realizer:
 def _loops(
     nest: Nest,
     axes: Sequence[Axis],
-    at: Fixed,
+    at: At,
     cut: Fixed,
-    body: Callable[[Fixed, Fixed], tuple[Statement, ...]],
+    body: Callable[[At, Fixed], tuple[Statement, ...]],
 ) -> tuple[Statement, ...]:
     """Loops over the axes round a body; a loop whose last part is shorter is written as two.
 
@@ -57,10 +60,14 @@ def _loops(
     if not axes:
         return body(at, cut)
     a, rest = axes[0], axes[1:]
+    if a.var in at:
+        return _loops(nest, rest, at, cut, body)
     split = nest.splits.get(a.var)
     extent, tail = cut.get(a.var, a.extent), 0
     if split is not None:
         length = cut.get(split.var, split.length)
+        if not isinstance(length, int):
+            return _open_parts(nest, rest, at, cut, body, (split, length))
         extent, tail = -(-length // split.factor), length % split.factor
     n_full = extent - 1 if tail else extent
     statements: list[Statement] = []
@@ -77,22 +84,60 @@ def _loops(
     return tuple(statements)
 
 
+def _open_parts(
+    nest: Nest,
+    rest: Sequence[Axis],
+    at: At,
+    cut: Fixed,
+    body: Callable[[At, Fixed], tuple[Statement, ...]],
+    part: tuple[Split, Expr],
+    is_left_over: bool = False,
+) -> tuple[Statement, ...]:
+    """The loop over whole parts of an open length, then what is left in ever smaller parts.
+
+    `part` is the split and the length that it cuts: whole tiles, then whole vectors of the shorter
+    last tile, then single elements, each with code of its own.
+    """
+    split, length = part
+    statements: list[Statement] = []
+    n_parts = affine.floordiv(length, split.factor)
+    if is_left_over:
+        # The loop of the tile stands out here, and its place in registers is the first one.
+        cut = {**cut, split.outer: 1}
+        whole = _loops(nest, rest, {**at, split.outer: affine.symbol(split.outer)}, cut, body)
+    else:
+        whole = _loops(nest, rest, at, cut, body)
+    if n_parts != 0:
+        statements.append(Loop(split.outer, 0, n_parts, whole))
+    left = affine.mod(length, split.factor)
+    if left == 0:
+        return tuple(statements)
+    behind: dict[str, Expr] = {**at, split.outer: n_parts}
+    inner = next((s for s in nest.splits.values() if s.var == split.inner), None)
+    if inner is not None:
+        return (*statements, *_open_parts(nest, rest, behind, cut, body, (inner, left), True))
+    behind[split.inner] = affine.symbol(split.inner)
+    single = _loops(nest, rest, behind, {**cut, split.inner: 1}, body)
+    return (*statements, Loop(split.inner, 0, left, single))
+
+
 def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
     """Lanes of a reduction that are cut short run one after the other into one sum."""
     return "for" if a.lanes and any(a.var in nest.parts(v) for v in cut) else a.kind
 
 
-def _ranges(nest: Nest, at: Fixed, cut: Fixed) -> dict[str, Range]:
-    ranges = {a.var: (0, cut.get(a.var, a.extent) - 1) for a in nest.axes}
-    ranges.update((v, (i, i)) for v, i in at.items())
+def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
+    ranges = {a.var: a.range for a in nest.axes}
+    ranges.update((v, (0, n - 1)) for v, n in cut.items() if v not in at)
+    ranges.update((v, (i, i)) for v, i in at.items() if isinstance(i, int))
     return ranges
 
 
-def _settled(nest: Nest, value: Scalar, at: Fixed, cut: Fixed) -> Scalar:
+def _settled(nest: Nest, value: Scalar, at: At, cut: Fixed) -> Scalar:
     return substitute(value, dict(at), _ranges(nest, at, cut))
 
 
-def _store(nest: Nest, at: Fixed, value: Scalar, cut: Fixed) -> Store:
+def _store(nest: Nest, at: At, value: Scalar, cut: Fixed) -> Store:
     ranges = _ranges(nest, at, cut)
     index = tuple(affine.simplify(affine.substitute(e, dict(at)), ranges) for e in nest.index)
     return Store(nest.target, index, substitute(value, dict(at), ranges))
@@ -110,7 +155,7 @@ class _Accumulation:
         self.lanes = [a for a in self.inner if a.lanes]
         vector = [a for a in self.tile if a.kind == "vector"]
         assert not (vector and self.lanes), "either the points or the reduction is vectorised"
-        shape = tuple(a.extent for a in (*self.tile, *self.lanes))
+        shape = tuple(map(_length, (*self.tile, *self.lanes)))
         self.acc = realizer.register(reduce.dtype, shape)
         self.identity = identity(reduce.combine, reduce.dtype)
         # Lanes that are cut short at the end are summed apart, one by one.
@@ -119,19 +164,21 @@ class _Accumulation:
         if any(
             s.length % s.factor and lanes & set(nest.parts(s.inner)) for s in nest.splits.values()
         ):
-            self.rest = realizer.register(reduce.dtype, tuple(a.extent for a in self.tile))
+            self.rest = realizer.register(reduce.dtype, tuple(map(_length, self.tile)))
         self.total: Buffer | None = None
         if self.lanes:
-            self.total = realizer.register(reduce.dtype, tuple(a.extent for a in self.tile))
+            self.total = realizer.register(reduce.dtype, tuple(map(_length, self.tile)))
 
-    def statements(self, at: Fixed, cut: Fixed) -> tuple[Statement, ...]:
+    def statements(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         """Everything for one point of the outer loops."""
         init = _loops(
             self.nest,
             [*self.tile, *self.lanes],
             at,
             cut,
-            lambda at, cut: (self._set(self.acc, [*self.tile, *self.lanes], at, self.identity),),
+            lambda at, cut: (
+                self._set(self.acc, [*self.tile, *self.lanes], at, cut, self.identity),
+            ),
         )
         if self.rest is not None:
             rest = self.rest
@@ -140,7 +187,7 @@ class _Accumulation:
                 self.tile,
                 at,
                 cut,
-                lambda at, cut: (self._set(rest, self.tile, at, self.identity),),
+                lambda at, cut: (self._set(rest, self.tile, at, cut, self.identity),),
             )
         update = _loops(self.nest, self.inner, at, cut, self._update)
         combine: tuple[Statement, ...] = ()
@@ -149,49 +196,59 @@ class _Accumulation:
         finish = _loops(self.nest, self.tile, at, cut, self._finish)
         return (*init, *update, *combine, *finish)
 
-    def _index(self, axes: Sequence[Axis], at: Fixed) -> tuple[Expr, ...]:
-        return tuple(at.get(a.var, affine.symbol(a.var)) for a in axes)
+    def _index(self, axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
+        """Where a point lies in the tile: single steps behind whole parts take the first place."""
+        return tuple(
+            0 if a.var in at and cut.get(a.var) == 1 else at.get(a.var, affine.symbol(a.var))
+            for a in axes
+        )
 
-    def _read(self, register: Buffer, axes: Sequence[Axis], at: Fixed) -> Read:
-        return Read(register.name, self._index(axes, at), register.dtype)
+    def _read(self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed) -> Read:
+        return Read(register.name, self._index(axes, at, cut), register.dtype)
 
-    def _set(self, register: Buffer, axes: Sequence[Axis], at: Fixed, value: Scalar) -> Store:
-        return Store(register.name, self._index(axes, at), value)
+    def _set(
+        self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed, value: Scalar
+    ) -> Store:
+        return Store(register.name, self._index(axes, at, cut), value)
 
-    def _update(self, at: Fixed, cut: Fixed) -> tuple[Statement, ...]:
+    def _update(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         body = _settled(self.nest, self.reduce.body, at, cut)
+        into, axes = self.acc, [*self.tile, *self.lanes]
         if self.rest is not None and self._lanes_cut(cut):
-            old: Scalar = self._read(self.rest, self.tile, at)
-            return (self._set(self.rest, self.tile, at, apply(self.reduce.combine, old, body)),)
-        axes = [*self.tile, *self.lanes]
-        old = self._read(self.acc, axes, at)
-        return (self._set(self.acc, axes, at, apply(self.reduce.combine, old, body)),)
+            into, axes = self.rest, self.tile
+        old = self._read(into, axes, at, cut)
+        return (self._set(into, axes, at, cut, apply(self.reduce.combine, old, body)),)
 
     def _lanes_cut(self, cut: Fixed) -> bool:
-        lanes = {a.var for a in self.lanes}
-        return any(lanes & set(self.nest.parts(v)) for v in cut)
+        return any(self.lanes[-1].var in self.nest.parts(v) for v in cut)
 
-    def _combine(self, at: Fixed, cut: Fixed) -> tuple[Statement, ...]:
+    def _combine(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         assert self.total is not None
-        index = self._index(self.tile, at)
+        index = self._index(self.tile, at, cut)
         terms: list[Scalar] = [
             Read(self.acc.name, (*index, *lane), self.acc.dtype)
-            for lane in itertools.product(*(range(a.extent) for a in self.lanes))
+            for lane in itertools.product(*(range(_length(a)) for a in self.lanes))
         ]
         if self.rest is not None:
-            terms.append(self._read(self.rest, self.tile, at))
+            terms.append(self._read(self.rest, self.tile, at, cut))
         while len(terms) > 1:  # pairwise, so that errors and latency grow with the logarithm
             half = len(terms) // 2
             pairs: list[Scalar] = [
                 apply(self.reduce.combine, terms[i], terms[half + i]) for i in range(half)
             ]
             terms = [*pairs, *terms[2 * half :]]
-        return (self._set(self.total, self.tile, at, terms[0]),)
+        return (self._set(self.total, self.tile, at, cut, terms[0]),)
 
-    def _finish(self, at: Fixed, cut: Fixed) -> tuple[Statement, ...]:
-        done = self._read(self.total or self.acc, self.tile, at)
+    def _finish(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
+        done = self._read(self.total or self.acc, self.tile, at, cut)
         value = rewrite(self.nest.value, lambda s: done if isinstance(s, Reduce) else None)
         return (_store(self.nest, at, value, cut),)
+
+
+def _length(a: Axis) -> int:
+    """The length of a loop inside a reduction: registers have a number of places."""
+    assert isinstance(a.extent, int), f"{a} cannot be kept in registers"
+    return a.extent
 
 
 def identity(combine: str, dtype: DType) -> Number:
@@ -213,28 +270,29 @@ def identity(combine: str, dtype: DType) -> Number:
 def zero_halo(nest: Nest) -> tuple[Statement, ...]:
     """Write the zeros around each image of the target; its own elements are left alone."""
     t = nest.tensors[nest.target]
-    shape = t.layout.physical_shape(t.static_shape)
+    shape = t.layout.physical_shape(t.dims)
     zero = Number(0.0 if t.dtype.is_float else 0, t.dtype)
     statements: list[Statement] = []
     for axis, h in enumerate(t.layout.halo, start=2):
         if not h:
             continue
         for start, stop in ((0, h), (shape[axis] - h, shape[axis])):
-            bounds = [(0, n) for n in shape]
+            bounds: list[Bounds] = [(0, n) for n in shape]
             bounds[axis] = (start, stop)
             # Axes before this one have their own borders written already.
             for other, oh in enumerate(t.layout.halo[: axis - 2], start=2):
                 bounds[other] = (oh, shape[other] - oh)
-            statements += _fill(nest.target, bounds, zero, f"h{axis}{'ab'[start > 0]}")
+            statements += _fill(nest.target, bounds, zero, f"h{axis}{'ab'[start != 0]}")
     return tuple(statements)
 
 
-def _fill(
-    target: str, bounds: list[tuple[int, int]], value: Number, prefix: str
-) -> tuple[Statement, ...]:
+Bounds = tuple[Expr, Expr]
+
+
+def _fill(target: str, bounds: list[Bounds], value: Number, prefix: str) -> tuple[Statement, ...]:
     lanes = 16
     index: list[Expr] = []
-    loops: list[tuple[str, int, int]] = []
+    loops: list[tuple[str, Expr, Expr]] = []
     for d, (start, stop) in enumerate(bounds):
         if stop - start == 1:
             index.append(start)
@@ -243,8 +301,9 @@ def _fill(
             loops.append((f"{prefix}{d}", start, stop))
     body: tuple[Statement, ...] = (Store(target, tuple(index), value),)
     for position, (var, start, stop) in enumerate(reversed(loops)):
-        if position == 0 and stop - start <= lanes:
-            body = (Loop(var, start, stop, body, "vector"),)
+        if position == 0 and affine.bounds(stop - start, {})[1] <= lanes:
+            at = {var: start + affine.symbol(var)}
+            body = (Loop(var, 0, stop - start, _moved(body, at), "vector"),)
         elif position == 0:
             body = _vector_parts(var, start, stop, body, lanes)
         else:
@@ -253,22 +312,27 @@ def _fill(
 
 
 def _vector_parts(
-    var: str, start: int, stop: int, body: tuple[Statement, ...], lanes: int
+    var: str, start: Expr, stop: Expr, body: tuple[Statement, ...], lanes: int
 ) -> tuple[Statement, ...]:
     """A long run of stores as full vectors and a shorter end."""
-    (store,) = body
-    assert isinstance(store, Store)
-    n_full = (stop - start) // lanes
+    n_full, rest = (stop - start) // lanes, (stop - start) % lanes
     i, lane = affine.symbol(f"{var}o"), affine.symbol(f"{var}v")
 
-    def at(first: Expr, n: int) -> Loop:
-        index = tuple(affine.substitute(e, {var: first + lane}) for e in store.index)
-        return Loop(f"{var}v", 0, n, (Store(store.buffer, index, store.value),), "vector")
+    def at(first: Expr, n: Expr) -> Loop:
+        kind = "vector" if isinstance(n, int) else "for"
+        return Loop(f"{var}v", 0, n, _moved(body, {var: first + lane}), kind)
 
     parts: list[Statement] = (
-        [Loop(f"{var}o", 0, n_full, (at(i * lanes + start, lanes),))] if n_full else []
+        [Loop(f"{var}o", 0, n_full, (at(i * lanes + start, lanes),))] if n_full != 0 else []
     )
-    rest = (stop - start) % lanes
-    if rest:
+    if rest != 0:
         parts.append(at(start + n_full * lanes, rest))
     return tuple(parts)
+
+
+def _moved(body: tuple[Statement, ...], values: Mapping[str, Expr]) -> tuple[Statement, ...]:
+    """A store at another place."""
+    (store,) = body
+    assert isinstance(store, Store)
+    index = tuple(affine.substitute(e, values) for e in store.index)
+    return (Store(store.buffer, index, store.value),)

@@ -39,25 +39,25 @@ def _runs_along(nest: Nest) -> bool:
     """Whether the innermost reduction loop itself walks neighbours, and enough of them."""
     innermost = nest.reduced[-1]
     along = [s for _, s in strides(nest, innermost.var)[1]]
-    return 1 in along and innermost.extent >= 16
+    return 1 in along and innermost.size >= 16
 
 
 def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
     reduce = nest.reduce
     assert reduce is not None
     lanes = ctx.lanes(reduce.dtype)
-    n_vectors = min(-(-vector.extent // lanes), ACCUMULATORS)
-    if n_vectors > 1 and vector.extent % (lanes * n_vectors):
-        n_vectors = next(n for n in range(n_vectors, 0, -1) if (vector.extent // lanes) % n == 0)
+    n_vectors = min(-(-vector.size // lanes), ACCUMULATORS)
+    if n_vectors > 1 and vector.size % (lanes * n_vectors):
+        n_vectors = next(n for n in range(n_vectors, 0, -1) if (vector.size // lanes) % n == 0)
     others = [a for a in nest.space if a is not vector]
     v = vector.var
     nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
         f"{v}m", lanes, f"{v}v", f"{v}l"
     )
     rows: list[str] = []
-    if others and n_vectors < ACCUMULATORS // 2 and others[-1].extent > 1:
+    if others and n_vectors < ACCUMULATORS // 2 and others[-1].size > 1:
         r = others[-1].var
-        n_rows = min(others[-1].extent, ACCUMULATORS // n_vectors)
+        n_rows = min(others[-1].size, ACCUMULATORS // n_vectors)
         nest = nest.split(r, n_rows, f"{r}o", f"{r}i")
         rows = [f"{r}i"]
         others = [*others[:-1], nest.axis(f"{r}o")]
@@ -65,7 +65,7 @@ def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
     nest = nest.reorder(f"{v}o", *(a.var for a in others), *reduced, *rows, f"{v}v", f"{v}l")
     n_taps = 1
     for a in nest.reduced:
-        n_taps *= a.extent
+        n_taps *= a.size
     unrolled = [a.var for a in nest.reduced] if n_taps <= UNROLLED_WINDOW else []
     nest = nest.mark("vector", f"{v}l").mark("unroll", *rows, f"{v}v", *unrolled)
     return pack_constants(nest, ctx)
@@ -79,10 +79,10 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
     innermost = max(nest.reduced, key=lambda a: _contiguity(nest, a))
     order = [a.var for a in nest.reduced if a is not innermost]
     nest = nest.reorder(*(a.var for a in nest.space), *order, innermost.var)
-    if innermost.extent < lanes or innermost.var in nest.splits:
+    if innermost.size < lanes or innermost.var in nest.splits:
         return pack_constants(nest, ctx)
     k = innermost.var
-    n_chains = min(ACCUMULATORS // 2, innermost.extent // lanes)
+    n_chains = min(ACCUMULATORS // 2, innermost.size // lanes)
     nest = nest.split(k, lanes * n_chains, f"{k}o", f"{k}m").split(f"{k}m", lanes, f"{k}c", f"{k}l")
     nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").keep_lanes(
         f"{k}c", f"{k}l"
@@ -93,4 +93,4 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
 
 def _contiguity(nest: Nest, a: Axis) -> tuple[int, int]:
     along = [s for _, s in strides(nest, a.var)[1]]
-    return (sum(s in (0, 1) for s in along) if 1 in along else -1, a.extent)
+    return (sum(s in (0, 1) for s in along) if 1 in along else -1, a.size)

@@ -124,6 +124,14 @@ def test_an_operator_without_lowering_lowers_to_nothing() -> None:
     assert lower_node(g.nodes[0], g) is None
 
 
-def test_open_shapes_lower_to_nothing() -> None:
-    g = parse_graph("graph g(x: f32[N]) {\n y: f32[N] = relu(x)\n return y\n}")
+def test_open_sizes_stay_symbols_with_names_of_their_own() -> None:
+    g = parse_graph("graph g(x: f32[N,batch]) {\n y: f32[N,batch] = relu(x)\n return y\n}")
+    made = lower_node(g.nodes[0], g)
+    assert made is not None
+    assert made.sizes == {"N": "N", "S_batch": "batch"}
+    assert "for i<N, j<S_batch" in str(made.computation)
+
+
+def test_open_ranks_lower_to_nothing() -> None:
+    g = parse_graph("graph g(x: f32[...]) {\n y: f32[...] = relu(x)\n return y\n}")
     assert lower_node(g.nodes[0], g) is None

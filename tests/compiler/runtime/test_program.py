@@ -237,20 +237,38 @@ def shaped(n: int, m: int) -> dict[str, Any]:
     return random_inputs(OPEN, 1, {"x": (n, 4), "w": (4, m)})
 
 
-def test_open_dimensions_are_specialised_at_the_first_run_with_each_shape() -> None:
+def test_one_program_serves_all_sizes() -> None:
     program = compiler.compile(OPEN)
-    assert program.is_open
-    assert program.kernels == ()
-    for n, m in ((2, 3), (5, 1), (2, 3)):
+    assert program.serves_all_sizes
+    assert not program.is_open
+    assert program.notes == ("one program serves all sizes",)
+    for n, m in ((2, 3), (5, 1), (2, 3), (17, 70), (0, 4)):
         inputs = shaped(n, m)
         made = program.run(inputs)
         assert worst(compare(made, compiler.reference(OPEN, inputs))) < 1e-5
-    assert [s.shapes for s in program.specializations] == [
-        {"x": (2, 4), "w": (4, 3)},
-        {"x": (5, 4), "w": (4, 1)},
-    ]
+    assert program.specializations == []
+    assert all(k.native for k in program.kernels)
+
+
+OPEN_RANK = text_graph("x: f32[...]", "y: f32[...] = relu(x)", results="y")
+
+
+def ranked(*shape: int) -> dict[str, Any]:
+    return random_inputs(OPEN_RANK, 1, {"x": shape})
+
+
+def test_what_has_no_code_for_open_sizes_is_specialised_at_the_first_run_with_each_shape() -> None:
+    program = compiler.compile(OPEN_RANK)
+    assert program.is_open
+    assert program.kernels == ()
+    assert "the rank of the input x is open" in program.notes[0]
+    for shape in ((2, 3), (5,), (2, 3)):
+        inputs = ranked(*shape)
+        made = program.run(inputs)
+        assert worst(compare(made, compiler.reference(OPEN_RANK, inputs))) < 1e-5
+    assert [s.shapes for s in program.specializations] == [{"x": (2, 3)}, {"x": (5,)}]
     assert all(s.seconds > 0 for s in program.specializations)
-    assert "x=2x4, w=4x3" in program.specializations[0].because
+    assert "x=2x3" in program.specializations[0].because
     assert all(k.native for k in program.kernels)
     assert program.emit("loops")
 
@@ -265,24 +283,39 @@ def test_open_dimensions_given_to_compile_leave_nothing_open() -> None:
 
 
 def test_only_so_many_specialisations_are_kept() -> None:
-    program = compiler.compile(OPEN, pipeline="none")
+    program = compiler.compile(OPEN_RANK, pipeline="none")
     for n in range(1, MAX_SPECIALIZATIONS + 3):
-        program.run(shaped(n, 1))
+        program.run(ranked(n, 1))
     assert len(program.specializations) == MAX_SPECIALIZATIONS + 2
-    program.run(shaped(MAX_SPECIALIZATIONS + 2, 1))
+    program.run(ranked(MAX_SPECIALIZATIONS + 2, 1))
     assert len(program.specializations) == MAX_SPECIALIZATIONS + 2
-    program.run(shaped(1, 1))
+    program.run(ranked(1, 1))
     assert len(program.specializations) == MAX_SPECIALIZATIONS + 3
 
 
-def test_code_of_an_open_program_is_there_only_after_a_run() -> None:
-    program = compiler.compile(OPEN)
-    assert "matmul" in str(program.emit("graph"))
+def test_code_for_each_shape_is_there_only_after_a_run() -> None:
+    program = compiler.compile(OPEN_RANK)
+    assert "relu" in str(program.emit("graph"))
     with pytest.raises(CompileError) as caught:
         program.emit("llvm")
     assert caught.value.code == "E-SHAPE-OPEN"
-    program.run(shaped(2, 2))
+    program.run(ranked(2, 2))
     assert "define void" in str(program.emit("llvm"))
+
+
+def test_code_for_open_sizes_is_there_without_a_run() -> None:
+    program = compiler.compile(OPEN)
+    assert "[M, N](" in str(program.emit("loops")) or "[N, M](" in str(program.emit("loops"))
+    assert "define void" in str(program.emit("llvm"))
+    assert program.emit("asm")
+
+
+def test_the_plan_of_an_open_program_is_that_of_the_last_run() -> None:
+    program = compiler.compile(OPEN, pipeline="none")
+    for n, m in ((2, 3), (5, 7)):
+        program.run(shaped(n, m))
+        assert [b.size for b in program.memory.buffers] == [4 * n * m]
+        assert program.kernels[0].flops == 2 * n * 4 * m
 
 
 def test_several_threads_may_run_one_program() -> None:

@@ -1,0 +1,189 @@
+"""Making the one program for all sizes, or saying why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.codegen.jit import Library
+from compiler.codegen.module import Launch
+from compiler.errors import CompileError
+from compiler.ir.affine import ASSUMED_SIZE
+from compiler.ir.graph import Graph, Node
+from compiler.ir.infer import specialize
+from compiler.ir.types import TensorType, Type, open_symbols
+from compiler.runtime.build import Stage, module_text, segments, written_functions
+from compiler.runtime.built import Built
+from compiler.runtime.constants import ConstantPool
+from compiler.runtime.inputs import assumed_shapes
+from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, part_infos
+from compiler.runtime.open_part import OpenPart
+from compiler.runtime.open_program import OpenProgram
+from compiler.runtime.open_select import OpenSelector
+from compiler.runtime.parts import HostNode, cut
+from compiler.runtime.select import FallbackWork, NativeWork, Selector, Work
+from compiler.runtime.sizes import inferred_sizes, input_symbols
+from compiler.targets.target import Target
+
+
+class NotOpen(Exception):
+    """One program for all sizes would run something slower than programs for each; says what."""
+
+
+def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
+    """One program that gets its sizes when it runs. `graph` is what the passes made of the model.
+
+    Errors: NotOpen when some node has code for known sizes only.
+    """
+    shapes, inferred = _check_inputs(graph)
+    known = input_symbols(graph) | inferred
+    with stage("loops"):
+        pieces = cut(graph, known)
+        chosen = [_works(p, target) if isinstance(p, Graph) else None for p in pieces]
+        _require_no_loss(graph, shapes, target, chosen)
+    with stage("llvm"):
+        flat = [w for works in chosen for w in works or ()]
+        flat, made, texts = written_functions(flat, target)
+    steps: list[OpenPart | HostNode] = []
+    at = first = 0
+    for piece, works in zip(pieces, chosen, strict=True):
+        if isinstance(piece, HostNode):
+            steps.append(piece)
+            continue
+        part = OpenPart.of(piece, flat[at : at + len(works or ())], first)
+        at, first = at + len(part.works), first + len(part.launched)
+        steps.append(part)
+    parts = [s for s in steps if isinstance(s, OpenPart)]
+    with stage("memory"):
+        pool = ConstantPool()
+        sample = dict.fromkeys(_all_symbols(graph), ASSUMED_SIZE)
+        sample.update(inferred_sizes(graph, shapes))
+        sample.update(_assumed_inputs(graph, shapes))
+        calls: dict[int, Launch] = {}
+        for part in parts:
+            calls.update(part.launches(made.symbols, pool, sample))
+    groups = [segments(p.launched) for p in parts]
+    numbered = [
+        tuple(p.first + i for i in g) for p, gs in zip(parts, groups, strict=True) for g in gs
+    ]
+    text = module_text(texts, calls, numbered, target, is_open=True)
+    samples = [p.arranged(sample) for p in parts]
+    found = iter(samples)
+    infos = joined_infos(
+        host_info(s.node)
+        if isinstance(s, HostNode)
+        else part_infos(s, *next(found)[:2], sample, made.symbols, made.kernels)
+        for s in steps
+    )
+    built = Built(
+        graph,
+        None,
+        target,
+        kernels=infos,
+        plan=joined_plans([a.plan for _, _, a in samples]),
+        functions=made.kernels,
+        launches=calls,
+        llvm=text,
+        weight_bytes=pool.nbytes,
+        is_compiled=True,
+    )
+    program = OpenProgram(graph, steps, built, symbols=made.symbols, inferred=inferred)
+    if target.name != "host":
+        return program
+    with stage("machine code"):
+        library = Library.compile(text, target)
+    with stage("pack weights"):
+        block = pool.block()
+    return replace(
+        program,
+        library=library,
+        constants=block,
+        entries=tuple(_entries(steps, library)),
+        built=replace(built, library=library),
+    )
+
+
+def _works(graph: Graph, target: Target) -> list[Work]:
+    return list(OpenSelector(graph, target).works())
+
+
+def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
+    """The code of each part's groups of launches; None for a node that the reference runs."""
+    n_native = 0
+    for step in steps:
+        found = []
+        for group in segments(step.launched) if isinstance(step, OpenPart) else ():
+            assert isinstance(step, OpenPart), "only parts have launches"
+            entry = None
+            if isinstance(step.launched[group[0]], NativeWork):
+                entry = library.function(f"run_{n_native}", 5)
+                n_native += 1
+            found.append((entry, group))
+        yield tuple(found)
+
+
+def _all_symbols(graph: Graph) -> frozenset[str]:
+    return open_symbols(
+        [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
+    )
+
+
+def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """The symbols of the inputs for these shapes."""
+    found: dict[str, int] = {}
+    for v in graph.inputs:
+        if v.name in shapes and isinstance(v.type, TensorType):
+            for d, n in zip(v.type.dims, shapes[v.name], strict=True):
+                found.update((s, n) for s in open_symbols([TensorType(v.type.dtype, (d,))]))
+    return found
+
+
+def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]], frozenset[str]]:
+    """Assumed shapes of the open inputs, and the symbols that type rules find once these are known.
+
+    Errors: NotOpen when the inputs do not say their sizes, or none can be assumed.
+    """
+    known = input_symbols(graph)
+    for v in graph.inputs:
+        if isinstance(v.type, TensorType):
+            if v.type.shape is None:
+                raise NotOpen(f"the rank of the input {v.name} is open")
+            strays = open_symbols([v.type]) - known
+            if strays:
+                raise NotOpen(
+                    f"the input {v.name}: {v.type} does not tell {', '.join(sorted(strays))}"
+                )
+    try:
+        shapes = assumed_shapes(graph)
+        found = inferred_sizes(graph, shapes)
+    except CompileError as e:
+        raise NotOpen(f"no sizes could be assumed to try it: {e.message}") from e
+    return shapes, frozenset(found) - known
+
+
+def _require_no_loss(
+    graph: Graph,
+    shapes: Mapping[str, Sequence[int]],
+    target: Target,
+    chosen: Iterable[list[Work] | None],
+) -> None:
+    """Errors: NotOpen when a node that would be code for known sizes is not for open ones."""
+    refused = {
+        w.node.output: w
+        for works in chosen
+        for w in works or ()
+        if isinstance(w, FallbackWork) and _is_open(w.node, graph)
+    }
+    if not refused:
+        return
+    fixed = specialize(graph, shapes)
+    selector = Selector(fixed, target)
+    for node in fixed.nodes:
+        work = refused.get(node.output)
+        if work is not None and not isinstance(selector.work(node), FallbackWork):
+            raise NotOpen(f"{node.name or node.output}: {work.because}")
+
+
+def _is_open(node: Node, graph: Graph) -> bool:
+    types: list[Type] = [*(graph.types[i] for i in node.reads), *node.types]
+    return any(not isinstance(t, TensorType) or not t.is_static for t in types)

@@ -1,0 +1,216 @@
+"""One program for all sizes: what it is compiled from, and how a run finds its numbers.
+
+Machine code is made once. A run reads the sizes off its inputs, plans the arena for them (plans are
+kept), and hands the code a table of offsets and sizes. Where a size depends on data, the program
+has several parts: the node that makes the size is run by the reference, and the next part begins
+with the size known.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from compiler.codegen.jit import Library
+from compiler.codegen.module import Launch
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType
+from compiler.memory.buffer import Plan
+from compiler.ops.meaning import evaluate_node
+from compiler.runtime.built import Built
+from compiler.runtime.executable import Executable, own
+from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, part_infos
+from compiler.runtime.open_part import OpenEntry, OpenPart
+from compiler.runtime.parts import HostNode, outer_name
+from compiler.runtime.profile import Profile, launchers
+from compiler.runtime.select import Work
+from compiler.runtime.sizes import (
+    NotDetermined,
+    inferred_sizes,
+    sizes_of_inputs,
+    sizes_of_value,
+)
+
+MAX_PLANS = 64
+"""Plans for this many sets of sizes are kept; the one not used longest goes first."""
+
+Step = OpenPart | HostNode
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A part with its numbers: the plan of its arena, and what runs."""
+
+    part: OpenPart
+    graph: Graph
+    works: Sequence[Work]
+    sizes: Mapping[str, int]
+    plan: Plan
+    launches: Mapping[int, Launch]
+    executable: Executable
+    library: Library
+
+    @property
+    def n_launches(self) -> int:
+        """How many launches and fallbacks there are."""
+        return len(self.part.launched)
+
+    def timed(self, inputs: Mapping[str, Any]) -> list[float]:
+        """Seconds of each launch in one run."""
+        calls = launchers(self.library, self.launches)
+        return self.executable.timed(
+            inputs, lambda n, run, constants: calls[n](run, constants), self.n_launches
+        )
+
+
+@dataclass
+class OpenProgram:
+    """Code for open sizes with all that a run needs. Runs may overlap.
+
+    `entries` has the code of each part's groups of launches; `inferred` are symbols that no input
+    states, but that type rules find once the inputs have numbers.
+    """
+
+    graph: Graph
+    steps: Sequence[Step]
+    built: Built
+    library: Library | None = None
+    entries: Sequence[Sequence[tuple[OpenEntry | None, tuple[int, ...]]]] = ()
+    constants: Any = None
+    symbols: Mapping[int, str] = field(default_factory=dict)
+    inferred: frozenset[str] = frozenset()
+    last: list[Bound] = field(default_factory=list)
+    _plans: OrderedDict[tuple[object, ...], Bound] = field(default_factory=OrderedDict)
+    _inferred: OrderedDict[tuple[object, ...], Mapping[str, int]] = field(
+        default_factory=OrderedDict
+    )
+    _lock: Lock = field(default_factory=Lock)
+
+    @property
+    def is_runnable(self) -> bool:
+        """Whether the code is for this machine."""
+        return self.library is not None
+
+    @property
+    def plan(self) -> Plan:
+        """The arenas of all parts in the last run, one after the other; of a sample before."""
+        return joined_plans([b.plan for b in self.last]) if self.last else self.built.plan
+
+    @property
+    def kernels(self) -> tuple[KernelInfo, ...]:
+        """Every launch and fallback with the numbers of the last run; of a sample before."""
+        bounds = iter(self.last)
+        if not self.last:
+            return self.built.kernels
+        return joined_infos(
+            host_info(s.node) if isinstance(s, HostNode) else self._infos(next(bounds))
+            for s in self.steps
+        )
+
+    def _infos(self, b: Bound) -> tuple[KernelInfo, ...]:
+        return part_infos(b.part, b.graph, b.works, b.sizes, self.symbols, self.built.functions)
+
+    def profile(self, inputs: Mapping[str, Any], repeat: int) -> Profile:
+        """As `Program.profile`."""
+        runs = []
+        for _ in range(repeat):
+            seconds: list[float] = []
+            self._run_steps(inputs, dict(self.sizes(inputs)), seconds)
+            runs.append(seconds)
+        return Profile(tuple(k.name for k in self.kernels), runs)
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The results by name, in graph order. Errors: as `Program.run`."""
+        sizes = self.sizes(inputs)
+        if len(self.steps) == 1 and isinstance(self.steps[0], OpenPart):
+            bound = self.bound(0, sizes)
+            self.last = [bound]
+            return bound.executable.run(inputs)
+        return self._run_steps(inputs, dict(sizes))
+
+    def sizes(self, inputs: Mapping[str, Any]) -> Mapping[str, int]:
+        """The numbers of all symbols that shapes decide."""
+        found = sizes_of_inputs(self.graph, inputs)
+        if not self.inferred:
+            return found
+        key = tuple(found.values())
+        known = self._inferred.get(key)
+        if known is None:
+            shapes = {
+                v.name: np.shape(inputs[v.name])
+                for v in self.graph.inputs
+                if isinstance(v.type, TensorType)
+            }
+            known = {**found, **inferred_sizes(self.graph, shapes)}
+            missing = self.inferred - known.keys()
+            if missing:
+                raise NotDetermined(f"these inputs do not tell {', '.join(sorted(missing))}")
+            self._inferred[key] = known
+            if len(self._inferred) > MAX_PLANS:
+                self._inferred.popitem(last=False)
+        return known
+
+    def _run_steps(
+        self, inputs: Mapping[str, Any], sizes: dict[str, int], seconds: list[float] | None = None
+    ) -> dict[str, Any]:
+        values: dict[str, Any] = dict(inputs)
+        constants = self.graph.constants
+        bounds: list[Bound] = []
+        for number, step in enumerate(self.steps):
+            if isinstance(step, OpenPart):
+                bound = self.bound(number, sizes)
+                bounds.append(bound)
+                given = {v.name: values[outer_name(v.name)] for v in step.graph.inputs}
+                if seconds is not None:
+                    seconds += bound.timed(given)
+                values.update(bound.executable.run(given))
+                continue
+            node = step.node
+            read = {n: constants[n].array() if n in constants else values[n] for n in node.reads}
+            start = perf_counter()
+            made = evaluate_node(node, [read[i] if i else None for i in node.inputs], read)
+            if seconds is not None:
+                seconds.append(perf_counter() - start)
+            for name, t, value in zip(node.outputs, node.types, made, strict=False):
+                if name:
+                    values[name] = own(value)
+                    sizes_of_value(name, t, value, sizes)
+        self.last = bounds
+        return {r.name: self._result(r.value, values) for r in self.graph.results}
+
+    def _result(self, name: str, values: Mapping[str, Any]) -> Any:
+        constant = self.graph.constants.get(name)
+        return own(values[name] if constant is None else constant.array())
+
+    def bound(self, number: int, sizes: Mapping[str, int]) -> Bound:
+        """A part with these numbers, from the plans that are kept if it was there."""
+        part = self.steps[number]
+        assert isinstance(part, OpenPart), f"step {number} is no part"
+        key = (number, *sizes.values())
+        with self._lock:
+            found = self._plans.get(key)
+            if found is None:
+                found = self._plans[key] = self._bind(part, number, sizes)
+                if len(self._plans) > MAX_PLANS:
+                    self._plans.popitem(last=False)
+            self._plans.move_to_end(key)
+            return found
+
+    def _bind(self, part: OpenPart, number: int, sizes: Mapping[str, int]) -> Bound:
+        assert self.library is not None, "the code is for another machine"
+        graph, works, arrangement = part.arranged(sizes)
+        table = part.table(arrangement, sizes)
+        calls = part.numbered(self.built.launches, table)
+        executable = part.executable(
+            graph, works, arrangement, table, self.entries[number], self.constants, self.library
+        )
+        return Bound(
+            part, graph, works, dict(sizes), arrangement.plan, calls, executable, self.library
+        )

@@ -1,0 +1,84 @@
+"""How each node runs when sizes are open: as `select`, but for kernels that get their sizes."""
+
+from __future__ import annotations
+
+from compiler.compute.lower import lower_node
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import DType, TensorType, Type, open_symbols
+from compiler.loops.limits import NotLowerable
+from compiler.runtime.select import (
+    FallbackWork,
+    NativeWork,
+    Selector,
+    ViewWork,
+    Work,
+    without_lowering,
+)
+
+
+class OpenSelector(Selector):
+    """Decides for nodes whose sizes may be symbols; those without symbols are decided as ever."""
+
+    def work(self, node: Node) -> Work:
+        """How one node will run."""
+        if not open_symbols(_types(node, self.graph)):
+            return super().work(node)
+        source = open_view_source(node, self.graph)
+        if source is not None:
+            return ViewWork(node, source)
+        obstacle = without_lowering(node) or _obstacle(node, self.graph)
+        if obstacle:
+            return FallbackWork(node, obstacle)
+        try:
+            return self._native(node)
+        except (NotLowerable, CompileError) as e:
+            return FallbackWork(node, f"no code for open sizes: {e}")
+        except Exception as e:  # a facet written for numbers may stumble over symbols in any way
+            return FallbackWork(node, f"{node.op} needs numbers for its sizes: {e}")
+
+    def _native(self, node: Node) -> Work:
+        lowered = lower_node(node, self.graph)
+        if lowered is None:
+            return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
+        scheduled = self._schedule(lowered)
+        strays = set(scheduled.kernel.sizes) - lowered.sizes.keys()
+        if strays:
+            return FallbackWork(node, f"its loops depend on {', '.join(sorted(strays))}")
+        return NativeWork(node, lowered, scheduled)
+
+
+def open_view_source(node: Node, graph: Graph) -> str | None:
+    """As `view_source`: sizes are open, but both are the same product."""
+    operator = OPERATORS.get(node.op)
+    if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
+        return None
+    source = node.inputs[0]
+    before, after = graph.types.get(source), node.types[0]
+    if source in graph.constants or not (is_sized(before) and is_sized(after)):
+        return None
+    assert isinstance(before, TensorType) and isinstance(after, TensorType), node.name
+    same = before.dtype is after.dtype and before.size == after.size
+    return source if same and before.layout.is_plain and after.layout.is_plain else None
+
+
+def is_sized(t: Type | None) -> bool:
+    """Whether values of a type are bytes of a size known when the symbols are."""
+    return isinstance(t, TensorType) and t.is_ranked and t.dtype is not DType.string
+
+
+def _types(node: Node, graph: Graph) -> list[Type]:
+    return [*(graph.types[i] for i in node.reads), *node.types]
+
+
+def _obstacle(node: Node, graph: Graph) -> str:
+    named = [(i, graph.types[i]) for i in node.inputs if i]
+    for name, t in [*named, *((v.name, v.type) for v in node.values())]:
+        if not isinstance(t, TensorType):
+            return f"{name} is {t}, which is no tensor"
+        if not t.is_ranked:
+            return f"the rank of {name} is known only when the program runs"
+        if t.dtype is DType.string:
+            return f"{name} holds strings"
+    return ""

@@ -1,0 +1,101 @@
+"""Cutting a graph where sizes become known only by running what comes before.
+
+Most graphs are one part. Where the size of a value depends on data (the number of places that are
+not zero, boxes that are kept), the node that makes it is run on its own, and what needs the size
+comes in a later part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.types import PLAIN, TensorType, Type, open_symbols
+
+
+@dataclass(frozen=True, slots=True)
+class HostNode:
+    """A node that the reference runs between parts, because its result tells sizes."""
+
+    node: Node
+
+
+_PLAIN = ".plain"
+
+
+def outer_name(name: str) -> str:
+    """The value of the whole graph that an input of a part is."""
+    return name.removesuffix(_PLAIN)
+
+
+def cut(graph: Graph, known: frozenset[str]) -> list[Graph | HostNode]:
+    """The graph as parts whose sizes are known when they begin, and the nodes between them.
+
+    `known` are the symbols that the shapes of the inputs decide.
+    """
+    groups = list(_groups(graph, known))
+    if len(groups) == 1 and not isinstance(groups[0], HostNode):
+        return [graph]
+    made: list[Graph | HostNode] = []
+    for number, group in enumerate(groups):
+        if isinstance(group, HostNode):
+            made.append(group)
+        else:
+            made.append(_part(graph, group, groups[number + 1 :]))
+    return made
+
+
+def _groups(graph: Graph, known: frozenset[str]) -> Iterable[list[Node] | HostNode]:
+    """Nodes that may run together, as many as there are at each time."""
+    available = {v.name for v in graph.inputs} | set(graph.constants)
+    symbols = set(known)
+    left = list(graph.nodes)
+    while left:
+        taken: list[Node] = []
+        for node in left:
+            if available.issuperset(node.reads) and _symbols(node.types) <= symbols:
+                taken.append(node)
+                available.update(node.outputs)
+        if taken:
+            yield taken
+        ids = {id(n) for n in taken}
+        left = [n for n in left if id(n) not in ids]
+        ready = [n for n in left if available.issuperset(n.reads)]
+        for node in ready:
+            yield HostNode(node)
+            available.update(node.outputs)
+            symbols |= _symbols(node.types)
+        left = [n for n in left if not any(n is r for r in ready)]
+
+
+def _symbols(types: Iterable[Type]) -> frozenset[str]:
+    return open_symbols(types)
+
+
+def _part(graph: Graph, nodes: Sequence[Node], later: Sequence[list[Node] | HostNode]) -> Graph:
+    """A group of nodes as a graph of its own: what it reads is its input, what others read its
+    result, both in plain layout."""
+    made = {o for n in nodes for o in n.outputs if o}
+    read = dict.fromkeys(r for n in nodes for r in n.reads)
+    after = {r.value for r in graph.results}
+    for group in later:
+        members = (group.node,) if isinstance(group, HostNode) else group
+        after |= {r for n in members for r in n.reads}
+    inputs: list[Value] = []
+    nodes = list(nodes)
+    for name in read:
+        if name in made or name in graph.constants:
+            continue
+        t = graph.types[name]
+        if isinstance(t, TensorType) and not t.layout.is_plain:
+            plain = f"{name}{_PLAIN}"
+            nodes.insert(0, Node("relayout", (plain,), (name,), (t,), name=plain))
+            inputs.append(Value(plain, t.with_layout(PLAIN)))
+        else:
+            inputs.append(Value(name, t))
+    results = tuple(Result(o, o) for n in nodes for o in n.outputs if o in made and o in after)
+    constants = {k: c for k, c in graph.constants.items() if k in read}
+    return replace(
+        graph, inputs=tuple(inputs), results=results, nodes=tuple(nodes), constants=constants
+    )

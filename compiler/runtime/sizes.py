@@ -1,0 +1,77 @@
+"""The numbers of a program's symbols: read off inputs and computed values, or found by type rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.affine import Affine, Expr, axis_symbol, substitute
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
+from compiler.ir.types import TensorType, Type
+
+
+class NotDetermined(Exception):
+    """Sizes do not follow from the inputs as they did when the program was made."""
+
+
+def input_symbols(graph: Graph) -> frozenset[str]:
+    """The symbols that stand alone as a dimension of some input: a run reads their numbers off."""
+    found: set[str] = set()
+    for v in graph.inputs:
+        if isinstance(v.type, TensorType):
+            found |= {s for d in v.type.shape or () if (s := axis_symbol(d)) is not None}
+    return frozenset(found)
+
+
+def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
+    """The number of every symbol that stands alone in the inputs' types, for checked inputs."""
+    sizes: dict[str, int] = {}
+    for v in graph.inputs:
+        if isinstance(v.type, TensorType) and v.type.shape is not None:
+            for d, n in zip(v.type.shape, np.shape(inputs[v.name]), strict=True):
+                s = axis_symbol(d)
+                if s is not None:
+                    sizes[s] = n
+    return sizes
+
+
+def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> None:
+    """Note the sizes that a computed value tells. Errors: E-GRAPH-TYPE when it has another shape."""
+    if not isinstance(t, TensorType) or t.shape is None:
+        return
+    shape = np.shape(value)
+    fits = len(shape) == len(t.shape)
+    for d, n in zip(t.shape, shape, strict=False):
+        s = axis_symbol(d)
+        if s is not None:
+            sizes.setdefault(s, n)
+        expected = substitute(d, sizes)
+        fits = fits and (not isinstance(expected, int) or expected == n)
+    if not fits:
+        raise CompileError(
+            "E-GRAPH-TYPE",
+            f"{name!r} is recorded as {t}, but running gave the shape {list(shape)}",
+            hint="the model states a wrong shape for this value; remove its value_info",
+        )
+
+
+def inferred_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
+    """The symbols of all values that become numbers when the inputs have these shapes."""
+    known = specialize(graph, shapes)
+    sizes: dict[str, int] = {}
+    for before, after in zip(graph.nodes, known.nodes, strict=True):
+        for t, u in zip(before.types, after.types, strict=True):
+            if isinstance(t, TensorType) and isinstance(u, TensorType):
+                for d, n in zip(t.shape or (), u.shape or (), strict=False):
+                    _note(d, n, sizes)
+    return sizes
+
+
+def _note(d: Expr, n: Expr, sizes: dict[str, int]) -> None:
+    s = axis_symbol(d)
+    if isinstance(d, Affine) and isinstance(n, int) and s is not None:
+        sizes.setdefault(s, n)
