@@ -32,6 +32,7 @@ from compiler.ops.requirements import (
     wide,
     widened,
 )
+from compiler.ops.resample import resampled
 
 COORDINATES = (
     "half_pixel",
@@ -348,7 +349,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @resize.onnx("Resize")
 def _(n: OnnxCall) -> Operand | None:
-    """Cubic and antialiased resizing, cropping and kept aspect ratios are left to the reference."""
+    """Nearest and linear resizing by exact fractions; everything else by weights: see resample."""
     x = n.operand(0)
     assert x is not None
     mode = str(n.attr("mode", "nearest"))
@@ -357,12 +358,15 @@ def _(n: OnnxCall) -> Operand | None:
     coordinates = str(n.attr("coordinate_transformation_mode", "half_pixel"))
     kept = str(n.attr("keep_aspect_ratio_policy", "stretch")) == "stretch"
     special = n.attr("antialias", 0) or n.attr("exclude_outside", 0)
-    if special or not kept or coordinates not in COORDINATES or mode not in ("nearest", "linear"):
-        return None
     scales, sizes = _if_any(n.operand(2)), _if_any(n.operand(3))
     given = sizes if scales is None else scales
     if x.type.shape is None or given is None or given.value is None or not _is_plain(x):
         return None
+    if special or not kept or coordinates not in COORDINATES or mode not in ("nearest", "linear"):
+        numbers = None if given.value.dtype == np.object_ else given.value.reshape(-1)
+        if numbers is None:
+            return None
+        return resampled(n, *((numbers, None) if scales is not None else (None, numbers)))
     axes = tuple(normal_axis(int(a), x.rank) for a in n.attr("axes") or range(x.rank))
     return resize(
         x,

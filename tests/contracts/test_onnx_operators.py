@@ -37,7 +37,6 @@ CARRIED = {
     "MaxPool": "indices as second output",
     "ReduceMax": "bool",
     "ReduceMin": "bool",
-    "Resize": "cubic, antialiased, cropped, kept aspect ratio",
     "SpaceToDepth": "the other order of channels",
 }
 

@@ -32,7 +32,12 @@ STRUCTURAL = {"fusion"}
 NOT_IN_ONNX = {"relayout"}
 """Operators that our own passes introduce: no ONNX node becomes one directly."""
 
-THROUGH_ANOTHER = {"shift_right": "BitShift", "cast_saturated": "Cast", "cast_to_power": "Cast"}
+THROUGH_ANOTHER = {
+    "shift_right": "BitShift",
+    "cast_saturated": "Cast",
+    "cast_to_power": "Cast",
+    "resample": "Resize",
+}
 """Made by the facet that another operator registers for an ONNX name which covers both."""
 
 WITHOUT_LOWERING: set[str] = set()

@@ -127,19 +127,31 @@ def test_wrong_parameters_are_refused(
     assert e.value.code == code
 
 
+@pytest.mark.parametrize("coordinates", [*COORDINATES[:-1], "tf_crop_and_resize"])
 @pytest.mark.parametrize(
     "attrs",
     [
         {"mode": "cubic"},
-        {"antialias": 1},
-        {"exclude_outside": 1},
-        {"coordinate_transformation_mode": "tf_crop_and_resize"},
-        {"keep_aspect_ratio_policy": "not_larger"},
+        {"mode": "cubic", "antialias": 1, "cubic_coeff_a": -0.5},
+        {"mode": "cubic", "exclude_outside": 1},
+        {"mode": "linear", "antialias": 1},
+        {"mode": "linear", "keep_aspect_ratio_policy": "not_larger"},
+        {"mode": "nearest", "keep_aspect_ratio_policy": "not_smaller", "nearest_mode": "ceil"},
     ],
 )
-def test_other_kinds_are_left_to_the_reference(attrs: dict[str, Any]) -> None:
+def test_other_kinds_are_weighted_sums(coordinates: str, attrs: dict[str, Any]) -> None:
+    x, roi = normal(2, 5, 7), np.array([0.13, 0.3, 0.8, 1.2], np.float32)
+    attrs = {**attrs, "coordinate_transformation_mode": coordinates, "axes": [1, 2]}
+    for sizes in (np.array([3, 11]), np.array([8, 4])):
+        given = (x, roi if "crop" in coordinates else None, None, sizes)
+        got = computed("Resize", *given, opset=19, **attrs)
+        needed = expected("Resize", *given, opset=19, **attrs)
+        np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
+
+
+def test_smoothed_nearest_neighbours_are_left_to_the_reference() -> None:
     given = np.array([1, 1, 5, 5])
-    assert imported("Resize", "f32[1,1,3,4]", None, None, given, opset=19, **attrs) is None
+    assert imported("Resize", "f32[1,1,3,4]", None, None, given, opset=19, antialias=1) is None
 
 
 def test_parameters_that_are_not_known_are_left_to_the_reference() -> None:

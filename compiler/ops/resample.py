@@ -1,0 +1,276 @@
+"""Resizing by weights that are worked out beforehand: cubic, antialiased, cropped, of one aspect.
+
+A place of the result is a weighted sum of a few places of the image, along one axis after the
+other. Which places and which weights depends on sizes and attributes only.
+Source: ONNX Resize-19, whose reference these formulas follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import DType, TensorType
+from compiler.ops.compare import where
+from compiler.ops.gather import gather
+from compiler.ops.requirements import (
+    n_elements,
+    normal_axis,
+    require_elements,
+    require_rank,
+    require_size,
+    rounded,
+    traffic,
+    wide,
+    widened,
+)
+
+
+@op(kind="reduction", exact=False)
+def resample(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> TensorType:
+    """Make each place along an axis a weighted sum of some places of x along it.
+
+    Shapes: places and weights [M, T] for an axis that becomes M long; places lie in the axis.
+    Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-AXIS.
+    Source: what ONNX Resize-19 does along one axis.
+    """
+    require_elements("resample", "float", x, weights)
+    require(places.dtype is DType.i64, "E-OP-DTYPE", f"places are i64, got {places.type}")
+    require_rank("resample", places, (2,), "places")
+    require_rank("resample", weights, (2,), "weights")
+    for d in range(2):
+        require_size("resample", f"axis {d} of the weights", weights.shape[d], places.shape[d])
+    at = normal_axis(axis, x.rank)
+    return TensorType(x.dtype, (*x.shape[:at], places.shape[0], *x.shape[at + 1 :]))
+
+
+@resample.reference
+def _(x: Array, places: Array, weights: Array, *, axis: int) -> Array:
+    at = axis % x.ndim
+    shape = [1] * at + list(weights.shape) + [1] * (x.ndim - at - 1)
+    taken = np.take(widened(x), places, at) * widened(weights).reshape(shape)
+    return rounded(taken.sum(axis=at + 1), x)
+
+
+@resample.cost
+def _(x: TensorType, places: TensorType, weights: TensorType, *, out: TensorType, **_: Any) -> Cost:
+    return traffic([x, places, weights], out, 2 * n_elements(out) * int(places.static_shape[1]))
+
+
+@resample.lower
+def _(k: Lowering, x: Handle, places: Handle, weights: Handle, out: Handle, *, axis: int) -> None:
+    at = axis % x.rank
+    index = k.axes(out.shape)
+    t = k.axis(weights.shape[1], "t")
+    place = places[index[at], t]
+    element = k.convert(x.at(*index[:at], place, *index[at + 1 :]), wide(x.dtype))
+    weight = k.convert(weights[index[at], t], element.dtype)
+    k.assign(out[index], k.convert(k.sum(weight * element, over=t), out.dtype))
+
+
+@resample.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    places = np.array([[0, 1], [2, 2], [3, 0]])
+    yield ["f32[4,5]", places, "f32[3,2]"], {"axis": 0}
+    yield ["f32[2,4,3]", places, "f32[3,2]"], {"axis": 1}
+    yield ["f16[2,4]", places, "f16[3,2]"], {"axis": -1}
+    yield ["f64[0,4]", places[:1], "f64[1,2]"], {"axis": 1}
+
+
+# Weights
+
+
+Coefficients = Callable[[float, float], Array]
+"""From the part of a coordinate behind the point, and the scale, the weights of its neighbours."""
+
+
+def _cubic(a: float) -> Coefficients:
+    def weights(ratio: float, scale: float) -> Array:
+        return _keys(np.array([1 + ratio, ratio, 1 - ratio, 2 - ratio]), a)
+
+    return weights
+
+
+def _keys(distance: Array, a: float) -> Array:
+    """Keys' cubic convolution kernel. Source: Keys 1981, equation 15."""
+    x = np.abs(distance)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _cubic_smooth(a: float) -> Coefficients:
+    def weights(ratio: float, scale: float) -> Array:
+        scale = min(scale, 1.0)
+        start = int(np.floor(-2 / scale)) + 1
+        found = _keys(scale * (np.arange(start, 2 - start) - ratio), a)
+        return found / found.sum()
+
+    return weights
+
+
+def _linear(ratio: float, scale: float) -> Array:
+    return np.array([1 - ratio, ratio])
+
+
+def _linear_smooth(ratio: float, scale: float) -> Array:
+    scale = min(scale, 1.0)
+    start = int(np.floor(-1 / scale)) + 1
+    found = np.clip(1 - np.abs(np.arange(start, 2 - start) - ratio) * scale, 0, 1)
+    return found / found.sum()
+
+
+def _nearest(rounding: str) -> Coefficients:
+    def weights(ratio: float, scale: float) -> Array:
+        upper = {
+            "round_prefer_floor": ratio > 0.5,
+            "round_prefer_ceil": ratio >= 0.5,
+            "floor": ratio == 1,
+            "ceil": True,
+        }[rounding]
+        return np.array([not upper, upper], np.float64)
+
+    return weights
+
+
+@dataclass(frozen=True)
+class Taps:
+    """Along one axis: places read and their weights [M, T], and which results lie outside [M]."""
+
+    places: Array
+    weights: Array
+    outside: Array
+
+
+def coordinates_of(
+    mode: str, size: int, new_size: int, scale: float, crop: tuple[float, float]
+) -> Array:
+    """Which coordinate of the image each place of the result stands for."""
+    i, length = np.arange(new_size, dtype=np.float64), scale * size
+    match mode:
+        case "align_corners":
+            return i * 0 if length == 1 else i * (size - 1) / (length - 1)
+        case "asymmetric":
+            return i / scale
+        case "tf_crop_and_resize":
+            begin, span = crop[0] * (size - 1), (crop[1] - crop[0]) * (size - 1)
+            return begin + (i * 0 + span / 2 if length == 1 else i * span / (length - 1))
+        case "pytorch_half_pixel" if length == 1:
+            return i * 0 - 0.5
+        case "tf_half_pixel_for_nn":
+            return (i + 0.5) / scale
+        case "half_pixel_symmetric":
+            return size / 2 * (1 - new_size / length) + (i + 0.5) / scale - 0.5
+        case _:
+            return (i + 0.5) / scale - 0.5
+
+
+def taps(at: Array, size: int, scale: float, weigh: Coefficients, *, inside_only: bool) -> Taps:
+    """The neighbours of coordinates and their weights; a whole coordinate counts as its left's end.
+
+    With `inside_only` neighbours outside the image weigh nothing, else they are the border's.
+    """
+    whole = np.floor(at)
+    ratios = np.where(at == whole, 1.0, at - whole)
+    weights = np.stack([weigh(float(r), scale) for r in ratios])
+    n = weights.shape[1]
+    if n % 2 == 0:
+        first = whole - n // 2 + (at != whole)
+    else:
+        first = whole - (n - 1) // 2 + (at - whole > 0.5)
+    places = first.astype(np.int64)[:, None] + np.arange(n)
+    if inside_only:
+        weights = np.where((places < 0) | (places >= size), 0.0, weights)
+        total = weights.sum(axis=1, keepdims=True)
+        weights = weights / np.where(total == 0, 1.0, total)
+    return Taps(np.clip(places, 0, size - 1), weights, (at < 0) | (at > size - 1))
+
+
+# ONNX
+
+
+def resampled(n: OnnxCall, scales: Array | None, sizes: Array | None) -> Operand | None:
+    """An ONNX Resize as one `resample` (or a gather) per axis; None when it needs the reference."""
+    x, roi = n.operand(0), n.operand(1)
+    assert x is not None
+    mode = str(n.attr("mode", "nearest"))
+    coordinates = str(n.attr("coordinate_transformation_mode", "half_pixel"))
+    weigh = _weigher(n, mode)
+    if weigh is None or not x.type.is_static or 0 in x.shape:
+        return None
+    if not x.dtype.is_float and mode != "nearest":
+        return None
+    axes = [normal_axis(int(a), x.rank) for a in n.attr("axes") or range(x.rank)]
+    crops = _crops(roi, len(axes)) if coordinates == "tf_crop_and_resize" else [(0.0, 1.0)] * 64
+    if crops is None:
+        return None
+    policy = str(n.attr("keep_aspect_ratio_policy", "stretch"))
+    shape = x.type.static_shape
+    targets = _targets([shape[a] for a in axes], scales, sizes, policy)
+    made: Operand = x
+    for axis, (new_size, scale), crop in zip(axes, targets, crops, strict=False):
+        size = shape[axis]
+        if scale == 1 and new_size == size and crop == (0.0, 1.0):
+            continue
+        at = coordinates_of(coordinates, size, new_size, scale, crop)
+        if not at.size:
+            return None
+        found = taps(at, size, scale, weigh, inside_only=bool(n.attr("exclude_outside", 0)))
+        made = _along(made, x, axis, found, mode)
+        if coordinates == "tf_crop_and_resize" and found.outside.any():
+            beyond = np.asarray(n.attr("extrapolation_value", 0.0), x.dtype.numpy)
+            column = found.outside.reshape([-1, *[1] * (x.rank - axis - 1)])
+            made = where(column, beyond, made)
+    return made
+
+
+def _along(made: Operand, x: Tensor, axis: int, found: Taps, mode: str) -> Operand:
+    if mode == "nearest":
+        best = found.weights.argmax(axis=1)[:, None]
+        return gather(made, np.take_along_axis(found.places, best, 1)[:, 0], axis=axis)
+    return resample(made, found.places, found.weights.astype(x.dtype.numpy), axis=axis)
+
+
+def _weigher(n: OnnxCall, mode: str) -> Coefficients | None:
+    a, smooth = float(n.attr("cubic_coeff_a", -0.75)), bool(n.attr("antialias", 0))
+    match mode, smooth:
+        case "cubic", _:
+            return _cubic_smooth(a) if smooth else _cubic(a)
+        case "linear", _:
+            return _linear_smooth if smooth else _linear
+        case "nearest", False:
+            return _nearest(str(n.attr("nearest_mode", "round_prefer_floor")))
+        case _:
+            return None
+
+
+def _crops(roi: Tensor | None, n_axes: int) -> list[tuple[float, float]] | None:
+    """Begin and end of the part that is resized, along each axis; None when they are not known."""
+    if roi is None or roi.value is None or roi.value.size != 2 * n_axes:
+        return None
+    ends = roi.known.astype(np.float64).reshape(2, n_axes)
+    return [(float(b), float(e)) for b, e in ends.T]
+
+
+def _targets(
+    old: Sequence[int], scales: Array | None, sizes: Array | None, policy: str
+) -> list[tuple[int, float]]:
+    """New size and scale along each axis. Errors: E-OP-SHAPE when their numbers do not fit."""
+    given = sizes if scales is None else scales
+    assert given is not None
+    fits = given.size == len(old)
+    require(fits, "E-OP-SHAPE", f"resize needs {len(old)} scales or sizes, got {given.size}")
+    if scales is not None:
+        return [(int(s * n), float(s)) for s, n in zip(scales, old, strict=True)]
+    wanted = [int(v) for v in given]
+    factors = [new / n for new, n in zip(wanted, old, strict=True)]
+    if policy == "stretch":
+        return list(zip(wanted, factors, strict=True))
+    factor = min(factors) if policy == "not_larger" else max(factors)
+    return [(int(factor * n + 0.5), factor) for n in old]
