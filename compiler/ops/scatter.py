@@ -11,8 +11,8 @@ from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Fetch, Scalar
 from compiler.errors import require
 from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
-from compiler.ir.types import TensorType
-from compiler.ops.dims import same_dtype
+from compiler.ir.types import DType, TensorType
+from compiler.ops.dims import known_value, length, open_dims, parameter, same_dtype, sizes_of
 from compiler.ops.positions import along, from_front, require_positions
 from compiler.ops.requirements import (
     n_elements,
@@ -200,3 +200,112 @@ def _() -> Iterator[tuple[Any, ...]]:
         yield ["f32[4,2,3]", places, "f32[2,2,3]"], {"reduction": reduction}
     yield ["u8[9,9]", "i64[3,2]", "u8[3]"], {}
     yield ["f32[9,2]", "i64[0,1]", "f32[0,2]"], {}
+
+
+@op(kind="movement")
+def max_unpool(
+    x: Tensor,
+    places: Tensor,
+    shape: Tensor | None = None,
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+) -> TensorType:
+    """Put elements back to where a max_pool found them, with zeros everywhere else.
+
+    Places count the elements of the image that the windows cover; with `shape` it is the corner of
+    a larger result. Generated code drops what lies outside.
+    Shapes: x and places alike, [N, C, spatial...]; pads are all beginnings, then all ends.
+    Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
+    Source: ONNX MaxUnpool-22.
+    """
+    require_elements("max_unpool", "number", x)
+    require_positions("max_unpool", places, "the places")
+    n_axes = x.rank - 2
+    fits = n_axes == len(kernel) == len(strides) and len(pads) == 2 * n_axes > 0
+    require(fits, "E-OP-ATTRIBUTE", f"kernel {kernel}, strides {strides}, pads {pads} of {x.type}")
+    require_rank("max_unpool", places, [x.rank], "places")
+    for d in range(x.rank):
+        require_size("max_unpool", f"axis {d} of places", places.shape[d], x.shape[d])
+    if shape is None:
+        return TensorType(x.dtype, (*x.shape[:2], *_unpooled(x.shape[2:], kernel, strides, pads)))
+    require_size("max_unpool", "the shape", length(parameter(shape, "the shape")) or 0, x.rank)
+    if shape.value is None:
+        return TensorType(x.dtype, open_dims(x.rank, shape))
+    return TensorType(x.dtype, tuple(sizes_of(shape.value)))
+
+
+def _unpooled(sizes: Any, kernel: Any, strides: Any, pads: Any) -> tuple[Any, ...]:
+    """The sizes of the image that windows at so many places cover."""
+    n_axes = len(kernel)
+    return tuple(
+        (n - 1) * strides[d] + kernel[d] - pads[d] - pads[n_axes + d] for d, n in enumerate(sizes)
+    )
+
+
+@max_unpool.reference
+def _(
+    x: Array, places: Array, shape: Array | None = None, *, kernel: Any, strides: Any, pads: Any
+) -> Array:
+    image = (*x.shape[:2], *_unpooled(x.shape[2:], kernel, strides, pads))
+    made = np.zeros(np.prod(image), x.dtype)
+    made[places.reshape(-1)] = x.reshape(-1)
+    if shape is None:
+        return made.reshape(image)
+    larger = np.zeros(tuple(shape.tolist()), x.dtype)
+    larger[tuple(slice(0, n) for n in image)] = made.reshape(image)
+    return larger
+
+
+@max_unpool.cost
+def _(
+    x: TensorType, places: TensorType, shape: TensorType | None = None, *, out: TensorType, **_: Any
+) -> Cost:
+    return traffic([x, places, shape], out, 0)
+
+
+@max_unpool.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    places: Handle,
+    shape: Handle | None,
+    out: Handle,
+    *,
+    kernel: Any,
+    strides: Any,
+    pads: Any,
+) -> None:
+    if shape is not None:
+        known_value(shape, "the shape of max_unpool")
+    sizes = (x.shape[1], *_unpooled(x.shape[2:], kernel, strides, pads))
+    index = k.axes(out.shape)
+    k.assign(out[index], k.number(0, out.dtype))
+    with k.routine() as r, r.loops(x.shape) as index:
+        rest: Scalar = k.convert(places[index], DType.i64)
+        is_before = k.lt(rest, 0)
+        at: list[Scalar] = []
+        for n in reversed(sizes):
+            at.insert(0, k.mod(rest, k.index(n)))
+            rest = rest / k.index(n)
+        r.store(out.at(k.where(is_before, -1, rest), *at), x[index])
+
+
+@max_unpool.onnx("MaxUnpool")
+def _(call: OnnxCall) -> Call:
+    kernel = tuple(call.attr("kernel_shape"))
+    strides = tuple(call.attr("strides") or (1,) * len(kernel))
+    pads = tuple(call.attr("pads") or (0,) * (2 * len(kernel)))
+    operands = (call.operand(i) for i in range(3))
+    return max_unpool(*operands, kernel=kernel, strides=strides, pads=pads)
+
+
+@max_unpool.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    square: dict[str, Any] = {"kernel": (2, 2), "strides": (2, 2), "pads": (0, 0, 0, 0)}
+    places = np.array([0, 7, 9, 14, 20, 23, 30, 31]).reshape(1, 2, 2, 2)
+    yield ["f32[1,2,2,2]", places], square
+    yield ["f32[1,2,2,2]", places, np.array([1, 3, 5, 4])], square
+    line = np.array([[[1, 4, 5]], [[8, 9, 13]]])
+    yield ["i32[2,1,3]", line, None], {"kernel": (4,), "strides": (2,), "pads": (1, 0)}

@@ -20,7 +20,14 @@ from compiler.ir.types import tensor
 NATIVE = {
     "gather": 10,
     "scatter": 16,
-    "onehot|one_hot": 5,
+    "onehot|one_hot": 4,
+    "cum(sum|prod)": 18,
+    "top_k": 7,
+    "gridsample": 18,
+    "maxunpool": 2,
+    "reversesequence": 2,
+    "tensorscatter": 3,
+    "det": 2,
     "eyelike": 3,
     "ai_onnx_ml_array_feature": 1,
 }
