@@ -25,15 +25,27 @@ LITERAL_LIMIT = 16
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Splat:
-    """Every element is this one number (a numpy scalar of the constant's type)."""
+    """Every element is this one number (a numpy scalar of the constant's type).
+
+    Equal are splats of the same bits: a NaN is itself, and the two zeros are different numbers.
+    """
 
     value: Any
 
     def read(self, t: TensorType) -> Array:
         """A view without memory of its own (all strides are 0)."""
         return np.broadcast_to(np.asarray(self.value, t.dtype.numpy), t.static_shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Splat):
+            return False
+        a, b = np.asarray(self.value), np.asarray(other.value)
+        return a.dtype == b.dtype and bytes(_content(a)) == bytes(_content(b))
+
+    def __hash__(self) -> int:
+        return hash(bytes(_content(np.asarray(self.value))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -39,6 +39,17 @@ def test_equal_content_is_equal_storage() -> None:
     assert Constant.of(np.array([0.0])) != Constant.of(np.array([-0.0]))
 
 
+def test_splats_are_equal_when_their_bits_are() -> None:
+    def splat(value: float, t: str = "f32[2,3]") -> Constant:
+        return Constant.splat(value, tensor(t))
+
+    assert splat(np.nan) == splat(np.nan)
+    assert len({splat(np.nan), splat(np.nan)}) == 1
+    assert splat(0.0) != splat(-0.0)
+    assert splat(1.0).storage != splat(1.0, "f16[2,3]").storage
+    assert Constant.splat("a", tensor("string[2,3]")) == Constant.splat("a", tensor("string[2,3]"))
+
+
 def test_a_range_of_a_file_is_read_when_asked(tmp_path) -> None:
     values = np.arange(6, dtype=np.float32).reshape(2, 3)
     path = tmp_path / "weights.bin"
