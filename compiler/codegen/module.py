@@ -72,17 +72,27 @@ def assemble(
 
 def entry_text(name: str, launches: Sequence[Launch], is_open: bool = False) -> str:
     """The definition of one entry point."""
+    return "\n".join([*entry_lines(name, launches, is_open=is_open)[0], "  ret void", "}"])
+
+
+def entry_lines(
+    name: str, launches: Sequence[Launch], others: Sequence[Arg] = (), *, is_open: bool = False
+) -> tuple[list[str], dict[Arg, str]]:
+    """An entry point up to its last call, and the values that hold its pointers.
+
+    `others` are pointers that it needs beside those of the launches.
+    """
     table = ", ptr %table" if is_open else ""
     lines = [
         f"define void @{name}(ptr %arena, ptr %constants, ptr %inputs, ptr %outputs{table}) "
         "nounwind {"
     ]
     known: dict[Arg, str] = {}
+    for arg in (*(a for x in launches for a in x.args), *others):
+        if arg not in known:
+            known[arg] = f"%a{len(known)}"
+            lines += _pointer(known[arg], arg)
     for launch in launches:
-        for arg in launch.args:
-            if arg not in known:
-                known[arg] = f"%a{len(known)}"
-                lines += _pointer(known[arg], arg)
         numbers = [f"%n{len(lines)}.{i}" for i in range(len(launch.sizes))]
         for number, slot in zip(numbers, launch.sizes, strict=True):
             lines += _from_table(number, slot)
@@ -90,7 +100,7 @@ def entry_text(name: str, launches: Sequence[Launch], is_open: bool = False) -> 
             [*(f"ptr {known[a]}" for a in launch.args), *(f"i64 {n}" for n in numbers)]
         )
         lines.append(f'  call void @"{launch.symbol}"({args})')
-    return "\n".join([*lines, "  ret void", "}"])
+    return lines, known
 
 
 def _pointer(name: str, arg: Arg) -> list[str]:

@@ -16,11 +16,12 @@ from compiler.frontend.tensors import TensorReader
 from compiler.frontend.types import DimNames, refined
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
-from compiler.ir.infer import DEPENDS_ON_OPERANDS
+from compiler.ir.infer import DEPENDS_ON_OPERANDS, typed_regions
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.ops import protos
 from compiler.ops.carried import refusal
 from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.control_types import scan_body_inputs
 from compiler.ops.differentiate import gradients
 from compiler.ops.facets import through_facet
 
@@ -212,7 +213,7 @@ class NodeImporter:
         graphs: Mapping[str, Any],
         outputs: Sequence[str],
     ) -> None:
-        regions = {k: self._region(k, g, inputs) for k, g in graphs.items()}
+        regions = {k: self._region(k, g, inputs, attrs) for k, g in graphs.items()}
         names = self._value_names(outputs)
         node = self._carried(inputs, attrs, regions, names)
         captures = any(g.free_names for g in regions.values())
@@ -221,6 +222,8 @@ class NodeImporter:
             "E-MODEL-OPERATOR",
             f"a subgraph of {self.node.op_type} reads values from around it",
         )
+        if regions:
+            node = typed_regions(node, self.graph.editor.facts)
         node = replace(node, types=self.graph.editor.infer(node))
         self.graph.editor.add(node)
         for output, name in zip(outputs, names, strict=True):
@@ -247,27 +250,26 @@ class NodeImporter:
             regions,
         )
 
-    def _region(self, key: str, proto: Any, inputs: Sequence[str]) -> Graph:
+    def _region(
+        self, key: str, proto: Any, inputs: Sequence[str], attrs: Mapping[str, Any]
+    ) -> Graph:
+        node = self._carried(inputs, attrs, {}, ())
         types = [self.graph.editor.type(i) if i else None for i in inputs]
-        if self.node.op_type == "Scan" and self.opset < 9:
-            types = types[1:]  # the lengths of the batch's sequences, which the body does not see
-        given = list(_region_inputs(self.node.op_type, types))
-        op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
         prefix = f"{self.name}/{key}/"
-        return self.graph.region(proto, self.frame, prefix, given, op not in CONTROL_FLOW)
+        given = list(_region_inputs(node, types))
+        return self.graph.region(proto, self.frame, prefix, given, node.op not in CONTROL_FLOW)
 
 
-def _region_inputs(op_type: str, types: Sequence[Type | None]) -> Iterator[Type | None]:
+def _region_inputs(node: Node, types: Sequence[Type | None]) -> Iterator[Type | None]:
     """Types of a region's inputs as far as the operands decide them."""
-    if op_type == "Loop":
+    if node.op == "onnx.Loop":
         yield TensorType(DType.i64, ())
         yield TensorType(DType.bool, ())
         for t in types[2:]:
             # The sizes of a state may change from step to step.
             yield TensorType(t.dtype, None) if isinstance(t, TensorType) else t
-    elif op_type == "Scan":
-        for t in types:
-            yield TensorType(t.dtype, None) if isinstance(t, TensorType) else None
-    elif op_type == "SequenceMap":
+    elif node.op == "onnx.Scan":
+        yield from scan_body_inputs(node, types)
+    elif node.op == "onnx.SequenceMap":
         for t in types:
             yield t.element if isinstance(t, SequenceType) else t

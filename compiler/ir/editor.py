@@ -119,7 +119,7 @@ class Editor:
     def infer(self, node: Node) -> tuple[Type, ...]:
         """The types that a node not yet added would give. Errors: what its type rule raises."""
         types, known = self.facts.operands(node)
-        return node_types(node, types, known)[: len(node.outputs)]
+        return node_types(node, types, known, self.facts.types)[: len(node.outputs)]
 
     # Changing
 

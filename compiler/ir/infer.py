@@ -26,10 +26,30 @@ KNOWN_LIMIT = 256
 MAX_RANK = 64
 """What numpy can hold; the reference could not say what a tensor of more axes means."""
 
-RuleForOthers = Callable[[Node, Sequence[Type | None], Sequence[Array | None]], tuple[Type, ...]]
-"""Type rule for nodes that are no operators of ours (`onnx.Name`, nodes with regions)."""
+RuleForOthers = Callable[
+    [Node, Sequence[Type | None], Sequence[Array | None], Mapping[str, Type]], tuple[Type, ...]
+]
+"""Type rule for nodes that are no operators of ours (`onnx.Name`, nodes with regions).
+
+Beside types and known elements of the operands it gets the types of all values around the node.
+"""
 
 _other_rules: dict[str, RuleForOthers] = {}
+
+RegionTyping = Callable[[Node, "Facts"], Mapping[str, Graph]]
+"""Gives a node's regions with the types inside set for what the node reads."""
+
+_region_typings: dict[str, RegionTyping] = {}
+
+
+def types_regions(*ops: str) -> Callable[[RegionTyping], RegionTyping]:
+    """Register how the regions of these operators get their types."""
+
+    def register(fn: RegionTyping) -> RegionTyping:
+        _region_typings.update(dict.fromkeys(ops, fn))
+        return fn
+
+    return register
 
 
 def rule_for(prefix: str) -> Callable[[RuleForOthers], RuleForOthers]:
@@ -43,9 +63,15 @@ def rule_for(prefix: str) -> Callable[[RuleForOthers], RuleForOthers]:
 
 
 def node_types(
-    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+    node: Node,
+    types: Sequence[Type | None],
+    known: Sequence[Array | None],
+    outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """What the type rule says about a node's outputs. Errors: the rule's, at this node."""
+    """What the type rule says about a node's outputs. Errors: the rule's, at this node.
+
+    `outer` has the types of the values around, which the node's regions may capture.
+    """
     where = Where(node=node.name)
     operator = OPERATORS.get(node.op)
     try:
@@ -54,7 +80,7 @@ def node_types(
             return bounded(node.outputs, inferred)
         for prefix, rule in _other_rules.items():
             if node.op.startswith(prefix):
-                return bounded(node.outputs, rule(node, types, known))
+                return bounded(node.outputs, rule(node, types, known, outer))
     except CompileError as e:
         raise e.at(where) from None
     raise CompileError("E-TEXT-OPERATOR", f"there is no operator {node.op!r}", where=where)
@@ -146,7 +172,7 @@ class Facts:
         """
         operand_types, known = self.operands(node)
         try:
-            inferred = node_types(node, operand_types, known)
+            inferred = node_types(node, operand_types, known, self.types)
         except CompileError as e:
             if not (self.may_not_run and node.op in OPERATORS and e.code in DEPENDS_ON_OPERANDS):
                 raise
@@ -253,15 +279,18 @@ def _settle(value: Array, dtype: DType) -> Array | None:
     return value.astype(dtype.numpy)
 
 
-def infer(graph: Graph, outer: Facts | None = None) -> tuple[Graph, Facts]:
+def infer(
+    graph: Graph, outer: Facts | None = None, known: Mapping[str, Array] | None = None
+) -> tuple[Graph, Facts]:
     """The graph with every type set by the rules (layouts kept), and the facts found.
 
-    Errors: the rules' own, with the node's name as place.
+    `known` has elements of inputs. Errors: the rules' own, with the node's name as place.
     """
     facts = Facts.of_graph(graph, outer)
+    facts.known.update(known or {})
     nodes = []
     for before in graph.nodes:
-        node = _infer_regions(before, facts)
+        node = typed_regions(before, facts)
         inferred = tuple(
             keep_layout(stated(t, old), old)
             for t, old in zip(facts.visit(node), node.types, strict=True)
@@ -271,16 +300,25 @@ def infer(graph: Graph, outer: Facts | None = None) -> tuple[Graph, Facts]:
     return replace(graph, nodes=tuple(nodes)), facts
 
 
-def _infer_regions(node: Node, facts: Facts) -> Node:
+def typed_regions(node: Node, facts: Facts) -> Node:
     """The node with the types inside its regions set for the operands it reads now."""
     if not node.regions:
         return node
     if node.op == "fusion":
-        body = node.regions["body"]
-        types = [facts.types[i] for i in node.inputs]
-        inputs = tuple(Value(v.name, t) for v, t in zip(body.inputs, types, strict=True))
-        return replace(node, regions={"body": infer(replace(body, inputs=inputs))[0]})
-    return replace(node, regions={k: infer(g, facts)[0] for k, g in node.regions.items()})
+        return replace(node, regions={"body": _typed_fusion(node, facts)})
+    typing = _region_typings.get(node.op)
+    if typing is None:
+        return replace(node, regions={k: infer(g, facts)[0] for k, g in node.regions.items()})
+    return replace(node, regions=typing(node, facts))
+
+
+def _typed_fusion(node: Node, facts: Facts) -> Graph:
+    """The body of a fusion, which sees nothing of its surroundings but its operands."""
+    body = node.regions["body"]
+    outside = dict(zip(node.inputs, body.inputs, strict=True))
+    inputs = tuple(Value(v.name, facts.types[i]) for i, v in outside.items())
+    known = {v.name: facts.known[i] for i, v in outside.items() if i in facts.known}
+    return infer(replace(body, inputs=inputs), known=known)[0]
 
 
 def stated(inferred: Type, recorded: Type) -> Type:
@@ -386,4 +424,6 @@ __all__ = [
     "node_types",
     "rule_for",
     "specialize",
+    "typed_regions",
+    "types_regions",
 ]

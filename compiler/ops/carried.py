@@ -19,20 +19,23 @@ from compiler.ir.graph import Node
 from compiler.ir.infer import rule_for
 from compiler.ir.operator import Array
 from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, Type
-from compiler.ops import control, protos
+from compiler.ops import control, control_types, protos
 from compiler.ops.dims import LARGEST_SIZE
 
 
 @rule_for("onnx.")
 def carried_types(
-    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+    node: Node,
+    types: Sequence[Type | None],
+    known: Sequence[Array | None],
+    outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
     """What can be said about a carried node's outputs; opaque where nothing can.
 
     Errors: none for anything that onnx's inference refuses; see `refusal`.
     """
     if node.op in control.CONTROL_FLOW:
-        return control.types_of(node, types, known)
+        return control_types.types_of(node, types, known, outer)
     domain, op_type = protos.split_name(node.op)
     schema = protos.schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
     if schema is None:

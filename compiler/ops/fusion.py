@@ -10,7 +10,7 @@ that are one number live inside, as the body's own constants.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.errors import CompileError, require
@@ -24,7 +24,10 @@ from compiler.ir.types import OpaqueType, TensorType, Type, logical
 
 @rule_for("fusion")
 def fusion_types(
-    node: Node, types: Sequence[Type | None], known: Sequence[Array | None]
+    node: Node,
+    types: Sequence[Type | None],
+    known: Sequence[Array | None],
+    outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
     """The types of a fused group: its body inferred again for the operands it has.
 

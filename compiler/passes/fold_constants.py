@@ -7,18 +7,17 @@ is computed as long as the model does not grow beyond what the options allow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from compiler.errors import CompileError
+from compiler.ir.closing import with_closed_types
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
-from compiler.ir.infer import Facts
 from compiler.ir.operator import OPERATORS
-from compiler.ir.types import TensorType, logical
-from compiler.ir.verify import refines
+from compiler.ir.types import TensorType
 from compiler.ops.carried import evaluate_carried
 from compiler.passes.determinism import is_deterministic
 from compiler.passes.passes import graph_pass
@@ -70,23 +69,7 @@ def fold_constants(
     folder = _Folder(graph, log, max_growth, max_bytes)
     for node in graph.nodes:
         folder.visit(node)
-    return _with_closed_types(folder.ed.graph()) if folder.n_folded else graph
-
-
-def _with_closed_types(graph: Graph) -> Graph:
-    """The graph with types that were open, and that the folded elements decide, closed."""
-    if all(isinstance(t, TensorType) and t.is_static for n in graph.nodes for t in n.types):
-        return graph
-    facts = Facts.of_graph(graph)
-    nodes: list[Node] = []
-    for node in graph.nodes:
-        types = tuple(
-            found if found != old and refines(logical(found), logical(old)) else old
-            for found, old in zip(facts.visit(node), node.types, strict=True)
-        )
-        facts.types.update((o, t) for o, t in zip(node.outputs, types, strict=True) if o)
-        nodes.append(node if types == node.types else replace(node, types=types))
-    return replace(graph, nodes=tuple(nodes))
+    return with_closed_types(folder.ed.graph()) if folder.n_folded else graph
 
 
 def held_bytes(c: Constant) -> int:

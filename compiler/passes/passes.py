@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.passes.regions import in_regions
 from compiler.passes.rules import Rule, apply_rules, example_graphs
 from compiler.trace import Log
 
@@ -88,13 +89,15 @@ class Pass:
         }
 
     def run(self, graph: Graph, log: Log | None = None, **options: Any) -> Graph:
-        """The graph after the pass; the same object when nothing changed.
+        """The graph after the pass, on its regions too; the same object when nothing changed.
 
         Errors: E-PIPELINE-OPTION.
         """
-        log = Log() if log is None else log
-        result = self.fn(graph, log, **self.bind(options))
-        return graph if self.kind == "analysis" else result
+        log, bound = Log() if log is None else log, self.bind(options)
+        result = self.fn(graph, log, **bound)
+        if self.kind == "analysis":
+            return graph
+        return in_regions(lambda g, inner: self.fn(g, inner, **bound), result, log)
 
     def facts(self, graph: Graph, **options: Any) -> Any:
         """What an analysis finds."""

@@ -18,7 +18,8 @@ from compiler.memory.check import check_plan, check_steps
 from compiler.memory.in_place import overwritable
 from compiler.memory.lifetimes import Step, join_lifetimes, root_of
 from compiler.memory.plan import plan_memory
-from compiler.runtime.select import NativeWork, ViewWork, Work, in_memory
+from compiler.runtime.regions import RegionPlan, plan_region
+from compiler.runtime.select import Body, NativeWork, RegionWork, ViewWork, Work, in_memory
 
 Space = Literal["arena", "input", "output"]
 
@@ -36,7 +37,8 @@ class Arrangement:
     """The places of a program's values and the plan behind them.
 
     `copied` lists the results that `run` has to copy at the end (position, value); `scratch` gives
-    the arena offsets of a launch's temporaries by launch number and parameter.
+    the arena offsets of a launch's temporaries by launch number and parameter. `regions` has what
+    is inside launches that are nodes with regions; their memory is a temporary named REGION.
     """
 
     places: Mapping[str, Place]
@@ -45,6 +47,11 @@ class Arrangement:
     copied: tuple[tuple[int, Result], ...]
     scratch: Mapping[tuple[int, str], int] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    regions: Mapping[int, RegionPlan] = field(default_factory=dict)
+
+
+REGION = "region"
+"""The temporary that is all the memory of a launch with regions."""
 
 
 Overwritable = Mapping[str, tuple[str, ...]]
@@ -63,8 +70,13 @@ def arrange(
     outside = {v.name: Place("input", i) for i, v in enumerate(graph.inputs) if in_memory(v.type)}
     hosted, copied = _results(graph, launches, views)
     outside.update(hosted)
+    regions = {
+        number: plan_region(w, graph, _arrange_body)
+        for number, w in enumerate(launches)
+        if isinstance(w, RegionWork)
+    }
     known = overwritten or {}
-    steps = [_step(number, w, views, known) for number, w in enumerate(launches)]
+    steps = [_step(number, w, views, known, regions) for number, w in enumerate(launches)]
     late = tuple(dict.fromkeys(r.value for _, r in copied))
     steps.append(Step(reads=tuple(v for v in late if root_of(v, views) not in outside)))
     sizes = {
@@ -85,7 +97,11 @@ def arrange(
         for name in step.scratch
     }
     _check(plan, steps, sizes, views, places)
-    return Arrangement(places, views, plan, tuple(copied), scratch, tuple(steps))
+    return Arrangement(places, views, plan, tuple(copied), scratch, tuple(steps), regions)
+
+
+def _arrange_body(body: Body) -> Arrangement:
+    return arrange(body.graph, body.works)
 
 
 def _results(
@@ -107,9 +123,16 @@ def _results(
 
 
 def _step(
-    number: int, work: Work, views: Mapping[str, str], known: Mapping[int, Overwritable]
+    number: int,
+    work: Work,
+    views: Mapping[str, str],
+    known: Mapping[int, Overwritable],
+    regions: Mapping[int, RegionPlan],
 ) -> Step:
     node = work.node
+    if isinstance(work, RegionWork):
+        written = tuple(filter(None, node.outputs))
+        return Step(work.operands, written, {f"{number}:{REGION}": regions[number].nbytes})
     if not isinstance(work, NativeWork):
         return Step(reads=node.reads, writes=tuple(filter(None, node.outputs)))
     kernel = work.scheduled.kernel

@@ -21,9 +21,15 @@ from compiler.runtime.executable import (
     Segment,
 )
 from compiler.runtime.kernels import kernel_infos
-from compiler.runtime.native import Functions, Launchable, functions, launches
+from compiler.runtime.native import Functions, Launchable, calls, functions
 from compiler.runtime.partition import grouped
-from compiler.runtime.select import FallbackWork, NativeWork, Selector, ViewWork, Work
+from compiler.runtime.select import (
+    FallbackWork,
+    Selector,
+    ViewWork,
+    Work,
+    inner_works,
+)
 from compiler.targets.target import Target
 
 Stage = Callable[[str], AbstractContextManager[None]]
@@ -43,17 +49,23 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     with stage("memory"):
         arrangement = arrange(graph, works)
         pool = ConstantPool()
-        calls = launches(launched, graph, arrangement, made.symbols, pool)
+        called = calls(launched, graph, arrangement, made, pool)
     groups = segments(launched)
-    text = module_text(texts, calls, groups, target)
+    text = module_text([*texts, *called.texts], called.launches, groups, target)
     built = Built(
         graph,
         None,
         target,
-        kernels=kernel_infos(launched, graph, made.symbols, made.kernels),
+        kernels=kernel_infos(
+            launched,
+            graph,
+            {number: call.symbol for number, call in called.launches.items()},
+            made.kernels,
+            made.by_identity,
+        ),
         plan=arrangement.plan,
         functions=made.kernels,
-        launches=calls,
+        launches=called.launches,
         llvm=text,
         weight_bytes=pool.nbytes,
         is_compiled=True,
@@ -69,9 +81,11 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     return replace(built, library=library, executable=executable)
 
 
-def written_functions(works: list[Work], target: Target) -> tuple[list[Work], Functions, list[FunctionText]]:
+def written_functions(
+    works: list[Work], target: Target
+) -> tuple[list[Work], Functions, list[FunctionText]]:
     """LLVM text for every different kernel; works that it cannot express become fallbacks."""
-    made = functions([w for w in works if not isinstance(w, ViewWork)])
+    made = functions(works)
     texts: list[FunctionText] = []
     refused: dict[int, str] = {}
     for symbol, kernel in made.kernels.items():
@@ -82,24 +96,26 @@ def written_functions(works: list[Work], target: Target) -> tuple[list[Work], Fu
     if not refused:
         return works, made, texts
     kept = [_without_refused(w, made, refused) for w in works]
-    made = functions([w for w in kept if not isinstance(w, ViewWork)])
+    made = functions(kept)
     return kept, made, [function_text(k, s, target) for s, k in made.kernels.items()]
 
 
 def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:
-    if not isinstance(work, NativeWork):
-        return work
-    shared = made.kernels[made.symbol_of(work.scheduled.kernel)]
-    because = refused.get(id(shared))
-    return work if because is None else FallbackWork(work.node, because)
+    for inner in inner_works([work]):
+        shared = made.kernels[made.symbol_of(inner.scheduled.kernel)]
+        because = refused.get(id(shared))
+        if because is not None:
+            place = "" if inner is work else f"inside, {inner.node.output}: "
+            return FallbackWork(work.node, f"{place}{because}")
+    return work
 
 
 def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
     """Positions that run together: neighbouring native works as one, fallbacks alone."""
     groups: list[tuple[int, ...]] = []
     for number, work in enumerate(works):
-        is_native = isinstance(work, NativeWork)
-        if groups and is_native and isinstance(works[groups[-1][0]], NativeWork):
+        is_native = not isinstance(work, FallbackWork)
+        if groups and is_native and not isinstance(works[groups[-1][0]], FallbackWork):
             groups[-1] += (number,)
         else:
             groups.append((number,))
@@ -131,8 +147,8 @@ def _segments(
     n_native = 0
     for group in groups:
         work = works[group[0]]
-        if isinstance(work, NativeWork):
+        if isinstance(work, FallbackWork):
+            yield FallbackSegment(work.node, group)
+        else:
             yield NativeSegment(library.function(f"run_{n_native}"), group)
             n_native += 1
-        else:
-            yield FallbackSegment(work.node, group)

@@ -10,7 +10,9 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Cost
 from compiler.ir.types import TensorType, Type
 from compiler.loops.nodes import Kernel
-from compiler.runtime.select import FallbackWork, NativeWork, in_memory
+from compiler.ops.loop_form import LoopForm, loop_form
+from compiler.runtime.native import Launchable
+from compiler.runtime.select import FallbackWork, NativeWork, RegionWork, ViewWork, in_memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,8 @@ class KernelInfo:
     """One launch of a program, or one node that the reference implementation runs.
 
     `symbol` names the generated function; equal kernels share one. `because` says why a fallback is
-    one. `reads` and `writes` are value names of the compiled graph.
+    one. `reads` and `writes` are value names of the compiled graph, or of the region in which the
+    kernel runs: then `inside` names the kernel of the node around it, which is what is launched.
     Units: operations and bytes of one run.
     """
 
@@ -36,44 +39,88 @@ class KernelInfo:
     computation: Computation | None = None
     loops: Kernel | None = None
     moves: tuple[str, ...] = ()
+    inside: str = ""
+
+
+NONE: Mapping[int, str] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """A work with the graph it stands in, how often it runs in a run, and the work around it."""
+
+    work: Launchable
+    graph: Graph
+    times: int = 1
+    around: int | None = None
 
 
 def kernel_infos(
-    works: Sequence[NativeWork | FallbackWork],
+    works: Sequence[Launchable],
     graph: Graph,
     symbols: Mapping[int, str],
     loops: Mapping[str, Kernel],
+    inside: Mapping[int, str] = NONE,
 ) -> tuple[KernelInfo, ...]:
-    """One entry per launch, with unique names. `symbols` has the function of each native launch."""
-    names = _unique_names(works)
+    """One entry per launch, then those inside nodes with regions, all with unique names.
+
+    `symbols` has the function of each native launch, `inside` that of each kernel by identity.
+
+    The work of what is inside is that of one step times the number of steps where it is known, else
+    of one step; of branches, all are listed. The node itself has only the bytes at its border.
+    """
+    listed = [_Listed(w, graph) for w in works]
+    for number, one in enumerate(listed):  # which grows by what is inside
+        if isinstance(one.work, RegionWork):
+            listed += _inside(number, one, one.work)
+    names = _unique_names([x.work for x in listed])
     found: list[KernelInfo] = []
-    for number, (work, name) in enumerate(zip(works, names, strict=True)):
-        node = work.node
-        cost = node_cost(node, graph.types)
-        native = isinstance(work, NativeWork)
+    for number, (x, name) in enumerate(zip(listed, names, strict=True)):
         symbol = symbols.get(number, "")
-        found.append(
-            KernelInfo(
-                name,
-                node.op,
-                node.origins,
-                native,
-                cost.flops,
-                cost.bytes_read,
-                cost.bytes_written,
-                symbol,
-                "" if isinstance(work, NativeWork) else work.because,
-                node.reads,
-                tuple(filter(None, node.outputs)),
-                work.lowered.computation if isinstance(work, NativeWork) else None,
-                loops.get(symbol),
-                work.scheduled.moves if isinstance(work, NativeWork) else (),
-            )
-        )
+        if x.around is not None and isinstance(x.work, NativeWork):
+            symbol = inside[id(x.work.scheduled.kernel)]
+        found.append(_info(x, name, symbol, names, loops))
     return tuple(found)
 
 
-def _unique_names(works: Sequence[NativeWork | FallbackWork]) -> list[str]:
+def _inside(number: int, around: _Listed, work: RegionWork) -> Iterator[_Listed]:
+    times = around.times
+    if work.node.op in ("onnx.Loop", "onnx.Scan"):
+        form = loop_form(work.node, around.graph)
+        steps = form.n_steps if isinstance(form, LoopForm) else None
+        times *= 1 if steps is None else steps
+    for body in work.bodies.values():
+        for inner in body.works:
+            if not isinstance(inner, ViewWork):
+                yield _Listed(inner, body.graph, times, number)
+
+
+def _info(
+    x: _Listed, name: str, symbol: str, names: Sequence[str], loops: Mapping[str, Kernel]
+) -> KernelInfo:
+    work, node = x.work, x.work.node
+    cost = node_cost(node, x.graph.types)
+    native = work if isinstance(work, NativeWork) else None
+    return KernelInfo(
+        name,
+        node.op,
+        node.origins,
+        not isinstance(work, FallbackWork),
+        cost.flops * x.times,
+        cost.bytes_read * x.times,
+        cost.bytes_written * x.times,
+        symbol,
+        work.because if isinstance(work, FallbackWork) else "",
+        node.reads,
+        tuple(filter(None, node.outputs)),
+        native.lowered.computation if native else None,
+        loops.get(symbol) if native else None,
+        native.scheduled.moves if native else (),
+        "" if x.around is None else names[x.around],
+    )
+
+
+def _unique_names(works: Sequence[Launchable]) -> list[str]:
     """What the kernels are called: the operators inside, numbered where that is not unique."""
     labels = [w.lowered.computation.name if isinstance(w, NativeWork) else w.node.op for w in works]
     totals = {label: labels.count(label) for label in set(labels)}

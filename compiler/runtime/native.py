@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.loops.nodes import Buffer, Kernel
-from compiler.runtime.arrange import Arrangement
+from compiler.runtime.arrange import REGION, Arrangement
 from compiler.runtime.canonical import canonical_text, symbol_name
 from compiler.runtime.constants import ConstantPool, PackedConstant
-from compiler.runtime.select import FallbackWork, NativeWork
+from compiler.runtime.regions import RegionWriter
+from compiler.runtime.select import (
+    Body,
+    FallbackWork,
+    NativeWork,
+    RegionWork,
+    ViewWork,
+    Work,
+    inner_works,
+)
 
-Launchable = NativeWork | FallbackWork
+Launchable = NativeWork | RegionWork | FallbackWork
 
 
 @dataclass(frozen=True)
 class Functions:
-    """The different kernels of a program by symbol, and which one each native work calls."""
+    """The different kernels of a program by symbol, and which one each native launch calls."""
 
     kernels: Mapping[str, Kernel]
     symbols: Mapping[int, str]
@@ -30,16 +40,13 @@ class Functions:
         return self.by_identity[id(kernel)]
 
 
-def functions(works: Sequence[Launchable]) -> Functions:
+def functions(works: Sequence[Work]) -> Functions:
     """Give each kernel a symbol; kernels that differ in names only share one."""
     kernels: dict[str, Kernel] = {}
-    symbols: dict[int, str] = {}
     by_text: dict[str, str] = {}
     by_identity: dict[int, str] = {}
     taken: set[str] = {"run"}
-    for number, work in enumerate(works):
-        if not isinstance(work, NativeWork):
-            continue
+    for work in inner_works(works):
         kernel = work.scheduled.kernel
         if id(kernel) not in by_identity:
             text = canonical_text(kernel)
@@ -47,50 +54,95 @@ def functions(works: Sequence[Launchable]) -> Functions:
                 by_text[text] = symbol_name(kernel.name, taken)
                 kernels[by_text[text]] = kernel
             by_identity[id(kernel)] = by_text[text]
-        symbols[number] = by_identity[id(kernel)]
+    launched = [w for w in works if not isinstance(w, ViewWork)]
+    symbols = {
+        number: by_identity[id(w.scheduled.kernel)]
+        for number, w in enumerate(launched)
+        if isinstance(w, NativeWork)
+    }
     return Functions(kernels, symbols, by_identity)
 
 
-def launches(
+@dataclass(frozen=True)
+class Calls:
+    """The native calls of a program by launch number, and the functions of nodes with regions."""
+
+    launches: Mapping[int, Launch]
+    texts: Sequence[FunctionText]
+
+
+def calls(
     works: Sequence[Launchable],
     graph: Graph,
     arrangement: Arrangement,
-    symbols: Mapping[int, str],
+    made: Functions,
     pool: ConstantPool,
-) -> dict[int, Launch]:
+) -> Calls:
     """The call of each native work, with the place of every parameter."""
-    found: dict[int, Launch] = {}
-    for number, work in enumerate(works):
-        if isinstance(work, NativeWork):
-            args = tuple(
-                _arg(number, work, parameter, graph, arrangement, pool)
-                for parameter in work.scheduled.kernel.params
+    caller = _Caller(made, pool)
+    return Calls(dict(caller.launches(works, graph, arrangement)), caller.writer.texts)
+
+
+class _Caller:
+    """Makes calls of works, those inside regions included."""
+
+    def __init__(self, made: Functions, pool: ConstantPool) -> None:
+        self.made = made
+        self.pool = pool
+        self.writer = RegionWriter({"run", *made.kernels}, pool, [], self.inside)
+
+    def inside(self, body: Body, arrangement: Arrangement) -> list[Launch]:
+        works = [w for w in body.works if isinstance(w, Launchable)]
+        return [launch for _, launch in self.launches(works, body.graph, arrangement)]
+
+    def launches(
+        self, works: Sequence[Launchable], graph: Graph, arrangement: Arrangement
+    ) -> Iterator[tuple[int, Launch]]:
+        for number, work in enumerate(works):
+            if isinstance(work, NativeWork):
+                kernel = work.scheduled.kernel
+                args = [self._arg(number, work, p, graph, arrangement) for p in kernel.params]
+                yield number, Launch(self.made.symbol_of(kernel), tuple(args))
+            elif isinstance(work, RegionWork):
+                yield number, self._region(number, work, graph, arrangement)
+
+    def _region(
+        self, number: int, work: RegionWork, graph: Graph, arrangement: Arrangement
+    ) -> Launch:
+        symbol = self.writer.write(arrangement.regions[number], graph)
+        memory = Arg("arena", arrangement.scratch[number, REGION])
+        values = [*work.operands, *filter(None, work.node.outputs)]
+        places = (self._plain(v, graph, arrangement) for v in values)
+        return Launch(symbol, (memory, Arg("constants", 0), *places))
+
+    def _plain(self, value: str, graph: Graph, arrangement: Arrangement) -> Arg:
+        constant = graph.constants.get(value)
+        if constant is None:
+            return Arg(arrangement.places[value].space, arrangement.places[value].offset)
+        wanted = PackedConstant(constant, None, constant.type.nbytes)
+        return Arg("constants", self.pool.offset_of(wanted))
+
+    def _arg(
+        self,
+        number: int,
+        work: NativeWork,
+        parameter: Buffer,
+        graph: Graph,
+        arrangement: Arrangement,
+    ) -> Arg:
+        name = parameter.name
+        if parameter.role == "temporary":
+            return Arg("arena", arrangement.scratch[number, name])
+        value = {**work.lowered.operands, **work.lowered.results}[name]
+        if parameter.role == "constant":
+            wanted = PackedConstant(
+                graph.constants[value], work.scheduled.packings.get(name), int(parameter.nbytes)
             )
-            found[number] = Launch(symbols[number], args)
-    return found
-
-
-def _arg(
-    number: int,
-    work: NativeWork,
-    parameter: Buffer,
-    graph: Graph,
-    arrangement: Arrangement,
-    pool: ConstantPool,
-) -> Arg:
-    name = parameter.name
-    if parameter.role == "temporary":
-        return Arg("arena", arrangement.scratch[number, name])
-    value = {**work.lowered.operands, **work.lowered.results}[name]
-    if parameter.role == "constant":
-        wanted = PackedConstant(
-            graph.constants[value], work.scheduled.packings.get(name), int(parameter.nbytes)
+            return Arg("constants", self.pool.offset_of(wanted))
+        place = arrangement.places[value]
+        t = graph.types[value]
+        assert isinstance(t, TensorType), f"{value} is {t}"
+        assert parameter.nbytes == t.nbytes, (
+            f"{work.node.name}: {name} has {parameter.nbytes} bytes, {value} is {t}"
         )
-        return Arg("constants", pool.offset_of(wanted))
-    place = arrangement.places[value]
-    t = graph.types[value]
-    assert isinstance(t, TensorType), f"{value} is {t}"
-    assert parameter.nbytes == t.nbytes, (
-        f"{work.node.name}: {name} has {parameter.nbytes} bytes, {value} is {t}"
-    )
-    return Arg(place.space, place.offset)
+        return Arg(place.space, place.offset)

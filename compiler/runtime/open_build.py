@@ -172,7 +172,7 @@ def _require_no_loss(
         w.node.output: w
         for works in chosen
         for w in works or ()
-        if isinstance(w, FallbackWork) and _is_open(w.node, graph)
+        if isinstance(w, FallbackWork) and (w.node.regions or _is_open(w.node, graph))
     }
     if not refused:
         return

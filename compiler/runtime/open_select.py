@@ -38,6 +38,9 @@ class OpenSelector(Selector):
         except Exception as e:  # a facet written for numbers may stumble over symbols in any way
             return FallbackWork(node, f"{node.op} needs numbers for its sizes: {e}")
 
+    def _region(self, node: Node) -> Work:
+        return FallbackWork(node, f"{node.op} has code only where all sizes are known")
+
     def _native(self, node: Node) -> Work:
         lowered = lower_node(node, self.graph)
         if lowered is None:

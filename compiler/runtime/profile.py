@@ -14,7 +14,7 @@ from compiler.runtime.executable import Run
 
 
 class Profile(dict[str, float]):
-    """Seconds by kernel name, in the order of the launches: the least of all runs.
+    """Seconds by name of what is launched, in that order: the least of all runs.
 
     `medians` has the medians by name, `runs` the seconds of every run, kernel by kernel. Each
     figure includes about a microsecond for calling the kernel on its own.
@@ -45,8 +45,9 @@ def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
     def launch(number: int, run: Run, constants: int) -> None:
         calls[number](run, constants)
 
-    runs = [executable.timed(inputs, launch, len(built.kernels)) for _ in range(repeat)]
-    return Profile(tuple(k.name for k in built.kernels), runs)
+    launched = tuple(k.name for k in built.kernels if not k.inside)
+    runs = [executable.timed(inputs, launch, len(launched)) for _ in range(repeat)]
+    return Profile(launched, runs)
 
 
 def launchers(

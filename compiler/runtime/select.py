@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,12 @@ from compiler.compute.lower import Lowered, lower_node
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
+from compiler.ir.regions import close
 from compiler.ir.types import DType, TensorType, Type
+from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable, check_kernel
+from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.loop_form import unfit
 from compiler.schedule.policy import Scheduled, schedule
 
 if TYPE_CHECKING:
@@ -46,16 +50,58 @@ class FallbackWork:
     because: str
 
 
-Work = ViewWork | NativeWork | FallbackWork
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A region, or an operator's composition, closed: its further inputs, and how it runs."""
+
+    graph: Graph
+    captured: tuple[str, ...]
+    works: tuple[Work, ...]
+
+    def launches(self) -> list[Launched]:
+        """The works that are calls; none of them is a fallback."""
+        return [w for w in self.works if isinstance(w, NativeWork | RegionWork)]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionWork:
+    """A node with regions all of which generated code runs: one launch."""
+
+    node: Node
+    bodies: Mapping[str, Body]
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The values it reads, each once: the node's operands, then what its regions capture."""
+        captured = (c for body in self.bodies.values() for c in body.captured)
+        return tuple(dict.fromkeys((*filter(None, self.node.inputs), *captured)))
+
+
+Launched = NativeWork | RegionWork
+"""What generated code runs."""
+
+Work = ViewWork | NativeWork | RegionWork | FallbackWork
+
+
+def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
+    """The works that are kernels, those inside regions included, in order."""
+    for work in works:
+        if isinstance(work, NativeWork):
+            yield work
+        elif isinstance(work, RegionWork):
+            for body in work.bodies.values():
+                yield from inner_works(body.works)
 
 
 class Selector:
     """Decides for one graph and target; equal computations are scheduled once."""
 
-    def __init__(self, graph: Graph, target: Target) -> None:
+    def __init__(self, graph: Graph, target: Target, around: Selector | None = None) -> None:
         self.graph = graph
         self.target = target
-        self._scheduled: dict[tuple[str, frozenset[str]], Scheduled] = {}
+        self._scheduled: dict[tuple[str, frozenset[str]], Scheduled] = (
+            around._scheduled if around else {}
+        )
 
     def works(self) -> Iterator[Work]:
         """How each node will run, in order."""
@@ -67,6 +113,8 @@ class Selector:
         source = view_source(node, self.graph)
         if source is not None:
             return ViewWork(node, source)
+        if node.op in CONTROL_FLOW:
+            return self._region(node)
         obstacle = without_lowering(node) or _obstacle(node, self.graph)
         if obstacle:
             return FallbackWork(node, obstacle)
@@ -82,6 +130,28 @@ class Selector:
                 raise
             return FallbackWork(node, f"no schedule fits: {e.message}")
         return NativeWork(node, lowered, scheduled)
+
+    def _region(self, node: Node) -> Work:
+        """A node with regions: one launch when all inside them is generated code."""
+        obstacle = _obstacle(node, self.graph) or unfit(node, self.graph)
+        if obstacle:
+            return FallbackWork(node, obstacle)
+        bodies: dict[str, Body] = {}
+        for key, region in node.regions.items():
+            closed = close(region, self.graph.types, self.graph.constants)
+            try:
+                verify(closed.graph)
+            except CompileError as e:
+                # It fails when it is run, and it may never be.
+                return FallbackWork(node, f"in {key}: {e.message}")
+            inside = Selector(closed.graph, self.target, self)
+            works: list[Work] = []
+            for work in inside.works():
+                if isinstance(work, FallbackWork):
+                    return FallbackWork(node, f"in {key}, {work.node.output}: {work.because}")
+                works.append(work)
+            bodies[key] = Body(closed.graph, closed.captured, tuple(works))
+        return RegionWork(node, bodies)
 
     def _schedule(self, lowered: Lowered) -> Scheduled:
         computation = lowered.computation
@@ -125,7 +195,7 @@ def in_memory(t: Type | None) -> bool:
 def _obstacle(node: Node, graph: Graph) -> str:
     """Why a node cannot become a kernel, as far as types tell; "" when they allow it."""
     types: Mapping[str, Type] = graph.types
-    for name, t in [*((i, types[i]) for i in node.inputs if i), *_outputs(node)]:
+    for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
         if not isinstance(t, TensorType):
             return f"{name} is {t}, which is no tensor"
         if not t.is_static:

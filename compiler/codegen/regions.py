@@ -1,0 +1,319 @@
+"""Control flow as LLVM functions: they call the kernels of their regions, and nothing else.
+
+A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`
+as a program's own entry point is one. The function of the node calls it with tables of pointers:
+once, for one of two branches, or for every step of a loop. Its params are the memory that it may
+use, the packed constants, then operands and results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from compiler.codegen.module import Arg, Launch, entry_lines
+
+COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+NO_LIMIT = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A result that no kernel makes in its place: the bytes of another value. Units: bytes."""
+
+    position: int
+    source: Arg
+    nbytes: int
+
+
+def body_text(symbol: str, launches: Sequence[Launch], copies: Sequence[Copied]) -> str:
+    """The function of a body: its kernels in order, then the results that are copies."""
+    lines, known = entry_lines(symbol, launches, [c.source for c in copies])
+    for c in copies:
+        target = f"%r{c.position}"
+        lines += [
+            f"  {target}.at = getelementptr ptr, ptr %outputs, i64 {c.position}",
+            f"  {target} = load ptr, ptr {target}.at",
+            _copy(target, known[c.source], c.nbytes),
+        ]
+    return "\n".join([*lines, "  ret void", "}"])
+
+
+def _copy(target: str, source: str, nbytes: int | str) -> str:
+    return f"  call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)"
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """The pointer that a node's function gets at this position, behind arena and constants."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """Memory of the function's own. Units: bytes into its arena."""
+
+    offset: int
+
+
+Pointer = Param | Scratch
+
+
+@dataclass(frozen=True, slots=True)
+class CallText:
+    """One call of a body: its function, and what its tables of inputs and outputs hold."""
+
+    symbol: str
+    inputs: tuple[Pointer, ...]
+    outputs: tuple[Pointer, ...]
+
+
+def call_function(symbol: str, n_params: int, call: CallText) -> str:
+    """The function of a composition: its body once."""
+    w = _Writer(symbol, n_params)
+    w.tables(call, "")
+    w.lines += [*w.call(call, ""), "  ret void", "}"]
+    return w.text()
+
+
+def branch_function(
+    symbol: str, n_params: int, condition: Param, then: CallText, otherwise: CallText
+) -> str:
+    """The function of an If: one body or the other."""
+    w = _Writer(symbol, n_params)
+    for call, name in ((then, "then"), (otherwise, "else")):
+        w.tables(call, name)
+    w.lines += [
+        f"  %flag = load i8, ptr {w.pointer(condition)}",
+        "  %holds = icmp ne i8 %flag, 0",
+        "  br i1 %holds, label %then, label %else",
+        "then:",
+        *w.call(then, "then"),
+        "  ret void",
+        "else:",
+        *w.call(otherwise, "else"),
+        "  ret void",
+        "}",
+    ]
+    return w.text()
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """The number of the step, as the body reads it: eight bytes in the function's arena."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A state: it starts at `start`, and every step reads one place and writes the other.
+
+    `final` is where it ends and also the one of its two places, `spare` the other. A state that
+    `stays` is what it was at first; one of no bytes is not brought to its final place.
+    Units: bytes.
+    """
+
+    start: Pointer
+    final: Pointer
+    spare: Pointer
+    nbytes: int
+    stays: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A place that moves by `stride` bytes a step, from the first slice or from the last."""
+
+    base: Pointer
+    stride: int
+    is_reversed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StateOf:
+    """The place of a state, by its number, in this step."""
+
+    number: int
+
+
+Source = Pointer | Counter | Moving | StateOf
+
+
+@dataclass(frozen=True, slots=True)
+class LoopText:
+    """A loop: `trip` steps at most (None for no limit), while the state `going` is true.
+
+    `inputs` and `outputs` say what the body's tables hold: a `StateOf` among the outputs is where
+    the step leaves that state. At `truth`, if given, a condition that holds is put first.
+    """
+
+    body: str
+    trip: int | Param | None
+    going: int | None
+    states: tuple[Carried, ...]
+    inputs: tuple[Source, ...]
+    outputs: tuple[Source, ...]
+    truth: Scratch | None = None
+
+
+def loop_function(symbol: str, n_params: int, loop: LoopText) -> str:
+    """The function of a Loop or Scan.
+
+    States have two places and take turns, so nothing is copied from step to step. Where the number
+    of steps is known the last one ends in the state's final place; otherwise it may be copied.
+    """
+    w = _Writer(symbol, n_params)
+    w.loop(loop)
+    return w.text()
+
+
+class _Writer:
+    """Writes one function."""
+
+    def __init__(self, symbol: str, n_params: int) -> None:
+        params = ", ".join(f"ptr %p{i}" for i in range(n_params))
+        comma = ", " if params else ""
+        self.lines = [
+            f'define void @"{symbol}"(ptr %arena, ptr %constants{comma}{params}) nounwind {{',
+            "entry:",
+        ]
+        self._scratch: dict[int, str] = {}
+
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def pointer(self, p: Pointer) -> str:
+        """A pointer as a value; one into the arena is made in the entry block when first asked."""
+        if isinstance(p, Param):
+            return f"%p{p.number}"
+        if p.offset not in self._scratch:
+            name = f"%m{p.offset}"
+            self._scratch[p.offset] = name
+            self.lines.append(f"  {name} = getelementptr i8, ptr %arena, i64 {p.offset}")
+        return self._scratch[p.offset]
+
+    def slots(self, name: str, n: int) -> None:
+        """A table of pointers on the stack, and the address of each of its places."""
+        self.lines.append(f"  {name} = alloca [{max(n, 1)} x ptr]")
+        self.lines += [f"  {name}.{i} = getelementptr ptr, ptr {name}, i64 {i}" for i in range(n)]
+
+    def tables(self, call: CallText, name: str) -> None:
+        """Tables that hold the same pointers whenever the body is called."""
+        for kind, pointers in (("in", call.inputs), ("out", call.outputs)):
+            table = f"%{kind}{name}"
+            self.slots(table, len(pointers))
+            for i, p in enumerate(pointers):
+                self.lines.append(f"  store ptr {self.pointer(p)}, ptr {table}.{i}")
+
+    def call(self, call: CallText, name: str) -> list[str]:
+        return [_call(call.symbol, f"%in{name}", f"%out{name}")]
+
+    def loop(self, loop: LoopText) -> None:
+        lines = self.lines
+        self.slots("%in", len(loop.inputs))
+        self.slots("%out", len(loop.outputs))
+        for source in (*loop.inputs, *loop.outputs):
+            if isinstance(source, Counter):
+                self.pointer(Scratch(source.offset))
+            elif isinstance(source, Moving):
+                self.pointer(source.base)
+            elif not isinstance(source, StateOf):
+                self.pointer(source)
+        places = [tuple(map(self.pointer, (s.start, s.final, s.spare))) for s in loop.states]
+        trip = self._trip(loop.trip)
+        if loop.truth is not None:
+            lines.append(f"  store i8 1, ptr {self.pointer(loop.truth)}")
+        asks = loop.going is not None and not loop.states[loop.going].stays
+        if loop.going is not None:
+            lines += [
+                f"  %flag = load i8, ptr {places[loop.going][0]}",
+                "  %go0 = icmp ne i8 %flag, 0",
+            ]
+        known = isinstance(loop.trip, int) and loop.going is None
+        if known and loop.trip == 0:
+            self._finish(loop, places, [start for start, _, _ in places])
+            return
+        lines += ["  br label %head", "head:", "  %i = phi i64 [0, %entry], [%next, %step]"]
+        moving = [k for k, s in enumerate(loop.states) if not s.stays]
+        for k in moving:
+            lines.append(f"  %s{k} = phi ptr [{places[k][0]}, %entry], [%n{k}, %step]")
+        if asks:
+            lines.append("  %go = phi i1 [%go0, %entry], [%went, %step]")
+        lines.append(f"  %inside = icmp slt i64 %i, {trip}")
+        inside = "%inside"
+        if loop.going is not None:
+            lines.append(f"  %both = and i1 %inside, {'%go' if asks else '%go0'}")
+            inside = "%both"
+        lines += [f"  br i1 {inside}, label %step, label %done", "step:"]
+        # The places take turns so that with a known number of steps the last one is final.
+        final_turn = (loop.trip - 1) % 2 if isinstance(loop.trip, int) else 0
+        if moving:
+            lines += ["  %low = and i64 %i, 1", f"  %turn = icmp eq i64 %low, {final_turn}"]
+        for k in moving:
+            _, final, spare = places[k]
+            lines.append(f"  %n{k} = select i1 %turn, ptr {final}, ptr {spare}")
+        if any(isinstance(s, Moving) and s.is_reversed for s in (*loop.inputs, *loop.outputs)):
+            lines += [f"  %top = sub i64 {trip}, 1", "  %back = sub i64 %top, %i"]
+        current = [f"%s{k}" if k in moving else places[k][0] for k in range(len(places))]
+        after = [f"%n{k}" if k in moving else places[k][2] for k in range(len(places))]
+        self._fill("%in", loop.inputs, current)
+        self._fill("%out", loop.outputs, after)
+        lines.append(_call(loop.body, "%in", "%out"))
+        if asks and loop.going is not None:
+            lines += [
+                f"  %said = load i8, ptr {after[loop.going]}",
+                "  %went = icmp ne i8 %said, 0",
+            ]
+        lines += ["  %next = add i64 %i, 1", "  br label %head", "done:"]
+        self._finish(loop, places, current, known=known)
+
+    def _trip(self, trip: int | Param | None) -> str:
+        if isinstance(trip, Param):
+            self.lines.append(f"  %trip = load i64, ptr {self.pointer(trip)}")
+            return "%trip"
+        return str(NO_LIMIT if trip is None else trip)
+
+    def _fill(self, table: str, sources: Sequence[Source], states: Sequence[str]) -> None:
+        """The places of one table for this step."""
+        for i, source in enumerate(sources):
+            if isinstance(source, StateOf):
+                value = states[source.number]
+            elif isinstance(source, Counter):
+                value = self.pointer(Scratch(source.offset))
+                self.lines.append(f"  store i64 %i, ptr {value}")
+            elif isinstance(source, Moving):
+                value, base = f"{table}.{i}.at", self.pointer(source.base)
+                step = "%back" if source.is_reversed else "%i"
+                self.lines += [
+                    f"  {value}.by = mul i64 {step}, {source.stride}",
+                    f"  {value} = getelementptr i8, ptr {base}, i64 {value}.by",
+                ]
+            else:
+                value = self.pointer(source)
+            self.lines.append(f"  store ptr {value}, ptr {table}.{i}")
+
+    def _finish(
+        self,
+        loop: LoopText,
+        places: Sequence[tuple[str, ...]],
+        current: Sequence[str],
+        known: bool = False,
+    ) -> None:
+        """Bring the states that ended elsewhere to their final places."""
+        for k, (s, (_, final, _), now) in enumerate(zip(loop.states, places, current, strict=True)):
+            if not s.nbytes or (known and not s.stays):
+                continue
+            # Copying a place onto itself is allowed to memmove only.
+            self.lines += [
+                f"  %same{k} = icmp eq ptr {now}, {final}",
+                f"  %n.bytes{k} = select i1 %same{k}, i64 0, i64 {s.nbytes}",
+                _copy(final, now, f"%n.bytes{k}"),
+            ]
+        self.lines += ["  ret void", "}"]
+
+
+def _call(symbol: str, inputs: str, outputs: str) -> str:
+    args = f"ptr %arena, ptr %constants, ptr {inputs}, ptr {outputs}"
+    return f'  call void @"{symbol}"({args})'

@@ -1,0 +1,265 @@
+"""Nodes with regions as one launch: memory for what is inside, and the functions that run it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from compiler.codegen.llvm import FunctionText
+from compiler.codegen.module import Arg, Launch
+from compiler.codegen.regions import (
+    COPY,
+    CallText,
+    Carried,
+    Copied,
+    Counter,
+    LoopText,
+    Moving,
+    Param,
+    Pointer,
+    Scratch,
+    Source,
+    StateOf,
+    body_text,
+    branch_function,
+    call_function,
+    loop_function,
+)
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType
+from compiler.memory.buffer import ALIGNMENT_BYTES
+from compiler.ops.loop_form import LoopForm, State, loop_form
+from compiler.runtime.canonical import symbol_name
+from compiler.runtime.constants import ConstantPool, PackedConstant
+from compiler.runtime.select import Body, RegionWork
+
+if TYPE_CHECKING:
+    from compiler.runtime.arrange import Arrangement
+
+COUNTER = "%counter"
+TRUE = "%true"
+CONDITION = "%condition"
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """The memory of a region's launch: where values lie inside each body, and what lies behind.
+
+    The bodies' arenas begin at the start of the launch's own memory, since one runs at a time;
+    `offsets` has the places behind them by name. Units: bytes.
+    """
+
+    work: RegionWork
+    bodies: Mapping[str, Arrangement]
+    form: LoopForm | None
+    offsets: Mapping[str, int]
+    nbytes: int
+
+
+def plan_region(
+    work: RegionWork, graph: Graph, arrange: Callable[[Body], Arrangement]
+) -> RegionPlan:
+    """Arrange the bodies of a node of a graph, and what the launch needs beside them."""
+    bodies = {key: arrange(body) for key, body in work.bodies.items()}
+    form = None
+    if work.node.op in ("onnx.Loop", "onnx.Scan"):
+        found = loop_form(work.node, graph)
+        assert isinstance(found, LoopForm), found
+        form = found
+    offsets: dict[str, int] = {}
+    end = _aligned(max(a.plan.peak_bytes for a in bodies.values()))
+    for name, nbytes in _needs(work, form):
+        offsets[name] = end
+        end = _aligned(end + nbytes)
+    return RegionPlan(work, bodies, form, offsets, end)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
+
+
+def _needs(work: RegionWork, form: LoopForm | None) -> Iterator[tuple[str, int]]:
+    """Names and bytes of what a launch keeps beside the arenas of its bodies."""
+    for k, (output, t) in enumerate(zip(work.node.outputs, work.node.types, strict=True)):
+        if not output and isinstance(t, TensorType):
+            yield _unread(k), t.nbytes
+    if form is None:
+        for body in work.bodies.values():
+            for k in range(len(work.node.outputs), len(body.graph.results)):
+                yield _unread(k), _nbytes(body.graph, k)
+        return
+    body = work.bodies["body"].graph
+    for k in range(len(work.node.outputs), len(form.states) + len(form.pieces)):
+        yield _unread(k), _nbytes(body, k + form.counts)
+    if form.counts:
+        yield COUNTER, 8
+        yield TRUE, 1
+        yield CONDITION, 1
+        yield f"{CONDITION}2", 1
+    for k, state in enumerate(form.states):
+        yield _spare(k), state.type.nbytes
+
+
+def _nbytes(body: Graph, result: int) -> int:
+    t = body.types[body.results[result].value]
+    assert isinstance(t, TensorType), f"a body gives {t}"
+    return t.nbytes
+
+
+def _unread(k: int) -> str:
+    return f"%unread{k}"
+
+
+def _spare(k: int) -> str:
+    return f"%spare{k}"
+
+
+@dataclass
+class RegionWriter:
+    """Writes the functions of regions; `texts` collects them, inner before outer.
+
+    `launch` gives the call of a work inside a body.
+    """
+
+    taken: set[str]
+    pool: ConstantPool
+    texts: list[FunctionText]
+    launches: Callable[[Body, Arrangement], list[Launch]]
+
+    def write(self, plan: RegionPlan, graph: Graph) -> str:
+        """The functions of one node with regions; the name of the one to call."""
+        work = plan.work
+        label = work.node.op.rpartition(".")[2].lower()
+        symbol = symbol_name(label, self.taken)
+        self.taken.add(symbol)
+        one = _Function(plan, graph, work.operands)
+        names = {
+            key: self._body(plan, key, one.stays if plan.form else set()) for key in work.bodies
+        }
+        n = len(work.operands) + sum(map(bool, work.node.outputs))
+        if plan.form is not None:
+            text = loop_function(symbol, n, one.loop(names["body"]))
+        elif work.node.op == "onnx.If":
+            condition = one.operand(work.node.inputs[0])
+            then = one.call("then_branch", names["then_branch"])
+            otherwise = one.call("else_branch", names["else_branch"])
+            assert isinstance(condition, Param)
+            text = branch_function(symbol, n, condition, then, otherwise)
+        else:
+            (key,) = work.bodies
+            text = call_function(symbol, n, one.call(key, names[key]))
+        self.texts.append(FunctionText(text, (COPY,)))
+        return symbol
+
+    def _body(self, plan: RegionPlan, key: str, stays: set[int]) -> str:
+        """The function of one body; results at `stays` are not made."""
+        body, arrangement = plan.work.bodies[key], plan.bodies[key]
+        label = plan.work.node.op.rpartition(".")[2].lower()
+        symbol = symbol_name(f"{label}_{key}", self.taken)
+        self.taken.add(symbol)
+        copies = [
+            Copied(position, self._place(body, arrangement, result.value), t.nbytes)
+            for position, result in arrangement.copied
+            if position not in stays
+            and isinstance(t := body.graph.types[result.value], TensorType)
+            and t.nbytes
+        ]
+        text = body_text(symbol, self.launches(body, arrangement), copies)
+        self.texts.append(FunctionText(text, (COPY,)))
+        return symbol
+
+    def _place(self, body: Body, arrangement: Arrangement, value: str) -> Arg:
+        constant = body.graph.constants.get(value)
+        if constant is not None:
+            wanted = PackedConstant(constant, None, constant.type.nbytes)
+            return Arg("constants", self.pool.offset_of(wanted))
+        place = arrangement.places[value]
+        return Arg(place.space, place.offset)
+
+
+class _Function:
+    """What stands where in the calls of one node's bodies."""
+
+    def __init__(self, plan: RegionPlan, graph: Graph, operands: Sequence[str]) -> None:
+        self.plan = plan
+        self.graph = graph
+        self.node = plan.work.node
+        self.params = {name: Param(i) for i, name in enumerate(operands)}
+        written = [o for o in self.node.outputs if o]
+        self.outputs = {o: Param(len(operands) + i) for i, o in enumerate(written)}
+        self.stays = self._staying()
+        """Positions of the body's results that a loop need not make."""
+
+    def operand(self, name: str) -> Pointer:
+        return self.params[name]
+
+    def output(self, k: int) -> Pointer:
+        name = self.node.outputs[k] if k < len(self.node.outputs) else ""
+        return self.outputs[name] if name else Scratch(self.plan.offsets[_unread(k)])
+
+    def call(self, key: str, symbol: str) -> CallText:
+        body = self.plan.work.bodies[key]
+        own = len(body.graph.inputs) - len(body.captured)
+        inputs = self.node.inputs if self.node.op != "onnx.If" else ()
+        assert own == len(inputs), f"{self.node.op}: {own} inputs for {len(inputs)} operands"
+        sources = [self.operand(i) for i in (*inputs, *body.captured)]
+        outputs = [self.output(k) for k in range(len(body.graph.results))]
+        return CallText(symbol, tuple(sources), tuple(outputs))
+
+    def _staying(self) -> set[int]:
+        """Results that are the body's own input at the same place, or say that all goes on."""
+        form = self.plan.form
+        if form is None:
+            return set()
+        body = self.plan.work.bodies["body"].graph
+        first = 2 if form.counts else 0
+        found = {
+            k + form.counts
+            for k in range(len(form.states))
+            if body.results[k + form.counts].value == body.inputs[first + k].name
+        }
+        return found | ({0} if form.counts and not form.tests else set())
+
+    def loop(self, symbol: str) -> LoopText:
+        form = self.plan.form
+        assert form is not None
+        body = self.plan.work.bodies["body"]
+        states = [self._state(k, s, form) for k, s in enumerate(form.states)]
+        inputs: list[Source] = [StateOf(k) for k in range(len(states))]
+        outputs: list[Source] = [StateOf(k) for k in range(len(states))]
+        going = None
+        if form.counts:
+            condition = self._condition(form)
+            going = len(states) if form.tests or form.condition else None
+            states.append(condition)
+            inputs = [Counter(self.plan.offsets[COUNTER]), StateOf(len(states) - 1), *inputs]
+            outputs = [StateOf(len(states) - 1), *outputs]
+        inputs += [Moving(self.operand(s.value), s.type.nbytes, s.is_reversed) for s in form.slices]
+        inputs += [self.operand(c) for c in body.captured]
+        outputs += [
+            Moving(self.output(len(form.states) + k), p.type.nbytes, p.is_reversed)
+            for k, p in enumerate(form.pieces)
+        ]
+        trip = form.trip
+        steps = Param(self.params[trip].number) if isinstance(trip, str) else trip
+        truth = self._true() if form.counts and not form.condition else None
+        return LoopText(symbol, steps, going, tuple(states), tuple(inputs), tuple(outputs), truth)
+
+    def _state(self, k: int, state: State, form: LoopForm) -> Carried:
+        return Carried(
+            self.operand(state.start),
+            self.output(k),
+            Scratch(self.plan.offsets[_spare(k)]),
+            state.type.nbytes,
+            k + form.counts in self.stays,
+        )
+
+    def _condition(self, form: LoopForm) -> Carried:
+        """The condition as a state; where nothing tests it, the body reads what it was at first."""
+        a, b = (Scratch(self.plan.offsets[n]) for n in (CONDITION, f"{CONDITION}2"))
+        start = self.operand(form.condition) if form.condition else self._true()
+        return Carried(start, a, b, 0, not form.tests)
+
+    def _true(self) -> Scratch:
+        return Scratch(self.plan.offsets[TRUE])
