@@ -8,6 +8,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
+SEED ?= 1
 
 # What an installation depends on, beside the lock file of its kind.
 SETUP := pyproject.toml hatch_build.py setup/environment.sh
@@ -55,6 +56,10 @@ browser-test: browser bundle ## only the tests in a real browser
 .PHONY: sweep
 sweep: .venv/.dev bundle ## the slow tests that `make test` leaves out
 	$(BIN)/python -m pytest -m slow $(TESTS)
+
+.PHONY: sweep-graphs
+sweep-graphs: .venv/.dev ## thousands of random graphs through passes and programs (SEED=)
+	$(BIN)/python -m pytest -m slow tests/contracts/test_random_graphs.py --hypothesis-seed=$(SEED)
 
 .PHONY: bench
 bench: .venv/.dev ## light CNNs of the onnx package against ONNX Runtime, one thread (CNNS=)

@@ -1,0 +1,142 @@
+"""How far results may differ, found out by shaking the computation.
+
+The numpy meaning of a graph is computed again, several times, with a few units of noise in the last
+places of whatever each node reads and makes. Where that moves a result a lot, another order of
+operations may move it too, and where it decides between two answers (a comparison, a sign, an
+overflow) both are right. What does not move must come out equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.types import DType
+from compiler.ops.meaning import evaluate_node
+
+UNIT = {"f64": 2.0**-50, "f32": 2.0**-21, "f16": 2.0**-9, "bf16": 2.0**-6}
+"""Relative noise of each element type: a few roundings. Results of other types are exact."""
+
+N_RUNS = 4
+FACTOR = 16.0
+"""How many times the largest movement seen is allowed."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A result, how far each element may be off, and which elements are certain at all."""
+
+    value: Array
+    margin: Array
+    certain: Array
+
+
+def expectations(graph: Graph, feeds: Mapping[str, Array], seed: int = 0) -> dict[str, Expected]:
+    """What every result should be, by name. Errors: what a reference raises."""
+    exact = _results(graph, feeds, None)
+    shaken = [_results(graph, feeds, np.random.default_rng((seed, k))) for k in range(N_RUNS)]
+    return {r.name: _expected(exact[r.name], [s[r.name] for s in shaken]) for r in graph.results}
+
+
+def objection(made: Any, expected: Expected) -> str:
+    """What is wrong with a result; "" when nothing is."""
+    value = expected.value
+    made = np.asarray(made)
+    if (made.dtype, made.shape) != (value.dtype, value.shape):
+        return f"{made.dtype}{list(made.shape)} instead of {value.dtype}{list(value.shape)}"
+    if DType.from_numpy(value.dtype).label not in UNIT:
+        wrong = expected.certain & (made != value) & ((made == made) | (value == value))
+    else:
+        a, b = made.astype(np.float64), value.astype(np.float64)
+        with np.errstate(all="ignore"):
+            near = np.abs(a - b) <= expected.margin
+        same = (a == b) | (np.isnan(a) & np.isnan(b)) | (near & np.isfinite(b))
+        wrong = expected.certain & ~same
+    if not wrong.any():
+        return ""
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    return (
+        f"{int(wrong.sum())} of {wrong.size} elements differ, first at {list(place)}: "
+        f"{made[place]} instead of {value[place]}, margin {expected.margin[place]}"
+    )
+
+
+def _expected(exact: Array, shaken: list[Array]) -> Expected:
+    dtype = DType.from_numpy(exact.dtype)
+    if dtype.label not in UNIT:
+        certain = np.all([(s == exact) | (s != s) & (exact != exact) for s in shaken], axis=0)
+        return Expected(exact, np.zeros(exact.shape), np.asarray(certain))
+    value = exact.astype(np.float64)
+    others = [s.astype(np.float64) for s in shaken]
+    with np.errstate(all="ignore"):
+        moved = np.max([np.abs(o - value) for o in others], axis=0, initial=0.0)
+        finite = np.isfinite(value)
+        alike = [np.isfinite(o) & finite | _same_odd(o, value) for o in others]
+    scale = float(np.abs(value[finite]).max(initial=0.0))
+    margin = FACTOR * np.where(finite, moved, 0.0) + UNIT[dtype.label] * np.abs(
+        np.where(finite, value, 0.0)
+    )
+    tiny = float(np.finfo(np.float32).tiny) if dtype is not DType.f64 else 1e-300
+    margin = np.asarray(margin + UNIT[dtype.label] * 1e-3 * scale + tiny)
+    # Where the noise is as large as the number, the number says nothing.
+    certain = np.all(alike, axis=0) & ~(margin > 0.5 * (scale + tiny) + np.where(finite, 0, np.inf))
+    return Expected(exact, margin, np.asarray(certain))
+
+
+def _same_odd(a: Array, b: Array) -> Array:
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+def _results(
+    graph: Graph, feeds: Mapping[str, Array], chance: np.random.Generator | None
+) -> dict[str, Array]:
+    values: dict[str, Any] = {k: c.array() for k, c in graph.constants.items()}
+    values.update(feeds)
+    for node in graph.nodes:
+        operands = [values[i] if i else None for i in node.inputs]
+        values.update(zip(node.outputs, _shaken_node(node, operands, chance), strict=True))
+    return {r.name: np.asarray(values[r.value]) for r in graph.results}
+
+
+def _shaken_node(
+    node: Node, operands: list[Any], chance: np.random.Generator | None
+) -> tuple[Any, ...]:
+    if chance is None:
+        return evaluate_node(node, operands)
+    kind = OPERATORS[node.op].kind
+    if kind == "contraction" and not all(map(_is_finite, operands)):
+        # Whether a padding of zeros is multiplied with an infinite weight is nobody's promise.
+        return tuple(_anything(m, chance) for m in evaluate_node(node, operands))
+    if kind in ("reduction", "contraction"):
+        # The terms of a sum are shaken too: they may cancel.
+        operands = [None if o is None else _shaken(o, chance) for o in operands]
+    try:
+        made = evaluate_node(node, operands)
+    except CompileError:
+        raise AssertionError(f"{node.op} fails with noise") from None
+    if kind in ("view", "movement"):
+        return made
+    return tuple(_shaken(m, chance) for m in made)
+
+
+def _is_finite(a: Array | None) -> bool:
+    return a is None or a.dtype.kind in "iub" or bool(np.isfinite(a.astype(np.float64)).all())
+
+
+def _anything(a: Array, chance: np.random.Generator) -> Array:
+    return chance.normal(size=a.shape).astype(a.dtype)
+
+
+def _shaken(a: Array, chance: np.random.Generator) -> Array:
+    unit = UNIT.get(DType.from_numpy(a.dtype).label)
+    if unit is None:
+        return a
+    with np.errstate(all="ignore"):
+        noise = 1 + unit * chance.uniform(-1, 1, a.shape)
+        return np.asarray(a.astype(np.float64) * noise).astype(a.dtype)
