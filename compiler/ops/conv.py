@@ -72,27 +72,42 @@ def conv(
     Source: ONNX Conv-22.
     """
     dtype = require_elements("conv", "float", x, w, b)
+    dims = convolved_dims("conv", x, w, strides, pads, dilations, groups, auto_pad)
+    if dims is not None and b is not None:
+        require_rank("conv", b, (1,), "b")
+        require_size("conv", "b", b.shape[0], w.shape[0])
+    return TensorType(dtype, dims)
+
+
+def convolved_dims(
+    op_name: str,
+    x: Tensor,
+    w: Tensor,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    groups: int,
+    auto_pad: str,
+) -> tuple[Dim, ...] | None:
+    """The shape of a convolution; None when the rank of the image is open. Errors: see conv."""
     if x.type.shape is None:
-        return TensorType(dtype, None)
-    require_rank("conv", x, (3, 4, 5))
-    require_rank("conv", w, (x.rank,), "w")
-    kernel = static_kernel("conv", w)
-    check_window("conv", x.rank - 2, kernel, strides, pads, dilations, auto_pad)
-    require(groups >= 1, "E-OP-ATTRIBUTE", f"conv needs at least 1 group, got {groups}")
+        return None
+    require_rank(op_name, x, (3, 4, 5))
+    require_rank(op_name, w, (x.rank,), "w")
+    kernel = static_kernel(op_name, w)
+    check_window(op_name, x.rank - 2, kernel, strides, pads, dilations, auto_pad)
+    require(groups >= 1, "E-OP-ATTRIBUTE", f"{op_name} needs at least 1 group, got {groups}")
     require_size(
-        "conv", f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups
+        op_name, f"channels of x (w {w.type}, {groups} groups)", x.shape[1], w.shape[1] * groups
     )
     outputs = w.shape[0]
     require(
         not isinstance(outputs, int) or outputs % groups == 0,
         "E-OP-SHAPE",
-        f"conv cannot split {outputs} output channels into {groups} groups",
+        f"{op_name} cannot split {outputs} output channels into {groups} groups",
     )
-    if b is not None:
-        require_rank("conv", b, (1,), "b")
-        require_size("conv", "b", b.shape[0], outputs)
     places = output_dims(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
-    return TensorType(dtype, (x.shape[0], outputs, *places))
+    return (x.shape[0], outputs, *places)
 
 
 @conv.reference
@@ -107,21 +122,28 @@ def _(
     groups: int,
     auto_pad: str,
 ) -> Array:
+    made = convolved(widened(x), widened(w), strides, pads, dilations, groups, auto_pad)
+    if b is not None:
+        made = made + widened(b).reshape(-1, *[1] * (x.ndim - 2))
+    return rounded(made, x)
+
+
+def convolved(
+    x: Array, w: Array, strides: Ints, pads: Ints, dilations: Ints, groups: int, auto_pad: str
+) -> Array:
+    """The convolution of arrays that can be multiplied as they are."""
     n, channels, *sizes = x.shape
     kernel = w.shape[2:]
     places = [int(p) for p in output_dims(sizes, kernel, strides, pads, dilations, auto_pad)]
     window = resolve(sizes, kernel, strides, pads, dilations, auto_pad)
-    taps = windows(widened(x), window, places, 0)
+    taps = windows(x, window, places, 0)
     d = len(sizes)
     # [N, G, C/G, places, kernel] against [G, O/G, C/G, kernel]: one matrix product per group.
     taps = taps.reshape(n, groups, channels // groups, *places, *kernel)
     inner = (channels // groups) * window.n_taps
     rows = np.moveaxis(taps, 2, 2 + d).reshape(n, groups, int(np.prod(places)), inner)
-    filters = widened(w).reshape(groups, w.shape[0] // groups, inner)
-    made = np.matmul(filters, np.swapaxes(rows, -1, -2)).reshape(n, w.shape[0], *places)
-    if b is not None:
-        made = made + widened(b).reshape(-1, *[1] * d)
-    return rounded(made, x)
+    filters = w.reshape(groups, w.shape[0] // groups, inner)
+    return np.matmul(filters, np.swapaxes(rows, -1, -2)).reshape(n, w.shape[0], *places)
 
 
 @conv.cost

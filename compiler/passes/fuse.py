@@ -21,6 +21,7 @@ from compiler.passes.fuse_groups import (
     is_lowerable,
     is_reduction,
     overlap,
+    share_lanes,
 )
 from compiler.passes.passes import graph_pass
 from compiler.trace import Log
@@ -207,8 +208,8 @@ def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
         return "" if node.type == t else f"{node.output} is {node.type}, not {t}"
     if node.tensor.shape != user.tensor.shape:
         return f"the shapes differ: {node.type} is broadcast to {user.type}"
-    if node.tensor.dtype is not user.tensor.dtype and not is_elementwise(node):
-        return f"the element types differ: {node.type} becomes {user.type}"
+    if not share_lanes(node, user) and not is_elementwise(node):
+        return f"the element types differ in size: {node.type} becomes {user.type}"
     return ""
 
 

@@ -53,6 +53,15 @@ def is_reduction(node: Node) -> bool:
     return is_lowerable(node) and named and node.op not in _SEVERAL_STAGES
 
 
+def share_lanes(a: Node, b: Node) -> bool:
+    """Whether a vector that holds as many elements of one as fit holds as many of the other.
+
+    Elements of less than four bytes are computed in four.
+    """
+    bytes_ = [n.tensor.dtype.nbytes for n in (a, b)]
+    return a.tensor.dtype is b.tensor.dtype or max(bytes_) <= 4
+
+
 def overlap(node: Node) -> float:
     """How often a pool reads an element on average; 1 for other nodes."""
     kernel, strides = node.attrs.get("kernel"), node.attrs.get("strides")
@@ -168,7 +177,7 @@ class Grouping:
             self.is_free(node)
             and is_elementwise(node)
             and node.tensor.shape == anchor.tensor.shape
-            and node.tensor.dtype is anchor.tensor.dtype
+            and share_lanes(node, anchor)
         )
 
     def add_producers(self, group: Group, root: Node, t: object) -> None:

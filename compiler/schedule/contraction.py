@@ -9,7 +9,7 @@ Georganas et al. 2018 (arXiv:1808.05567).
 
 from __future__ import annotations
 
-from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, walk
+from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads, walk
 from compiler.ir import affine
 from compiler.schedule.context import (
     Context,
@@ -28,19 +28,28 @@ UNROLL = 4
 
 
 def is_contraction(nest: Nest) -> bool:
-    """Whether the nest sums products of two reads."""
+    """Whether the nest sums products of two reads, each perhaps less a zero point."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not isinstance(reduce.body, Apply):
         return False
-    return reduce.body.fn == "mul" and all(_read(a) is not None for a in reduce.body.args)
+    is_product = reduce.body.fn == "mul"
+    return is_product and all(_read(a, reduce.axes) is not None for a in reduce.body.args)
 
 
-def _read(s: Scalar) -> Read | None:
-    if isinstance(s, Convert):
-        return _read(s.arg)
-    if isinstance(s, Inside):
-        return _read(s.then)
-    return s if isinstance(s, Read) else None
+def _read(s: Scalar, reduced: tuple[str, ...]) -> Read | None:
+    match s:
+        case Convert(arg):
+            return _read(arg, reduced)
+        case Inside(_, then, _):
+            return _read(then, reduced)
+        case Apply("sub", (left, zero)) if not _depends_on(zero, reduced):
+            return _read(left, reduced)
+        case _:
+            return s if isinstance(s, Read) else None
+
+
+def _depends_on(s: Scalar, names: tuple[str, ...]) -> bool:
+    return any(affine.symbols(e) & set(names) for r in reads(s) for e in r.index)
 
 
 def contraction(nest: Nest, ctx: Context) -> Nest:

@@ -140,18 +140,20 @@ def test_the_shape_of_the_anchor_must_stay() -> None:
     assert why(log, ("a", "b")) == "the shapes differ: f32[1,5] is broadcast to f32[4,5]"
 
 
-def test_the_element_type_of_the_anchor_must_stay() -> None:
-    kernels, log, _ = fuse(
-        """
-        graph g(x: f32[1,3], w: f32[3,5]) {
+def test_elements_of_an_epilogue_take_as_many_bytes_while_computed_as_those_of_the_anchor() -> None:
+    text = """
+        graph g(x: f32[1,3], w: f32[3,5]) {{
           a: f32[1,5] = matmul(x, w)
-          b: f16[1,5] = cast(a, to=f16)
+          b: {to}[1,5] = cast(a, to={to})
           return b
-        }
+        }}
         """
-    )
+    kernels, log, _ = fuse(text.format(to="f64"))
     assert kernels == ["a: matmul", "b: cast"]
-    assert why(log, ("a", "b")) == "the element types differ: f32[1,5] becomes f16[1,5]"
+    differ = "the element types differ in size: f32[1,5] becomes f64[1,5]"
+    assert why(log, ("a", "b")) == differ
+    for to in ("f16", "u8", "i32", "bool"):
+        assert fuse(text.format(to=to))[0] == ["b: matmul cast"]
 
 
 def test_of_two_products_that_are_added_the_later_takes_the_sum() -> None:
