@@ -19,8 +19,9 @@ from compiler.cli.options import (
     random_weights_option,
     shape_option,
 )
-from compiler.cli.output import progress, report, reporting, seconds_text, table
+from compiler.cli.output import count_text, progress, report, reporting, seconds_text, table
 from compiler.cli.peers import load_peer
+from compiler.cli.summary import making_json, making_lines
 from compiler.cli.timing import Ratio, Times, interleaved, pinned, ratio_of_minima
 from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
@@ -44,6 +45,8 @@ class Result:
     versions: Mapping[str, str]
     n_native: int
     n_fallback: int
+    making: Mapping[str, Any]
+    """When and why code was made, as `making_json` says it."""
 
     def to_json(self) -> dict[str, Any]:
         """The shape that `--json` prints. Units: seconds."""
@@ -56,6 +59,7 @@ class Result:
             "compile_seconds": self.compile_seconds,
             "n_native": self.n_native,
             "n_fallback": self.n_fallback,
+            **self.making,
             "programs": {
                 name: {
                     "version": self.versions[name],
@@ -124,6 +128,7 @@ def measure(
         {OURS: compiler.__version__, **{p.name: p.version for p in peers}},
         sum(k.native for k in program.kernels),
         sum(not k.native for k in program.kernels),
+        making_json(program),
     )
 
 
@@ -190,6 +195,9 @@ def _show(console: Console, r: Result) -> None:
     console.print(table(columns, rows))
     where = "" if r.processor is None else f", on processor {r.processor}"
     console.print(
-        f"{r.model}: {r.n_native} native kernels, {r.n_fallback} fallbacks, {r.threads} thread"
-        f"{'s' if r.threads > 1 else ''}{where}; compiled in {r.compile_seconds:.2f} s"
+        f"{r.model}: {count_text(r.n_native, 'native kernel')}, "
+        f"{count_text(r.n_fallback, 'fallback')}, {count_text(r.threads, 'thread')}{where}; "
+        f"compiled in {r.compile_seconds:.2f} s"
     )
+    for line in making_lines(r.making):
+        console.print(line)

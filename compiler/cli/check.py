@@ -22,6 +22,7 @@ from compiler.cli.options import (
 )
 from compiler.cli.output import Progress, progress, report, reporting, seconds_text, table
 from compiler.cli.peers import installed, load_peer
+from compiler.cli.summary import making_json, making_lines
 from compiler.cli.yardstick import run_reference
 from compiler.runtime.compare import TOLERANCE, Difference, compare, worst
 from compiler.runtime.inputs import random_inputs
@@ -60,6 +61,8 @@ class Verdict:
     note: str
     findings: tuple[Finding, ...]
     tolerance: float
+    making: Mapping[str, Any]
+    """When and why code was made, as `making_json` says it."""
 
     @property
     def ok(self) -> bool:
@@ -112,7 +115,7 @@ def check_model(
         )
         findings.append(replace(theirs, judged=False))
         findings.append(replace(both, judged=theirs.error <= tolerance))
-    return Verdict(yardstick, note, tuple(findings), tolerance)
+    return Verdict(yardstick, note, tuple(findings), tolerance, making_json(program))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,7 @@ def _json(model: Path, verdict: Verdict) -> dict[str, Any]:
         "yardstick": verdict.yardstick,
         "note": verdict.note,
         "tolerance": verdict.tolerance,
+        **verdict.making,
         "worst_relative_error": max((f.error for f in verdict.findings if f.judged), default=0.0),
         "stages": [
             {
@@ -215,6 +219,8 @@ def _show(console: Console, model: Path, verdict: Verdict) -> None:
     )
     if verdict.note:
         console.print(verdict.note)
+    for line in making_lines(verdict.making):
+        console.print(line)
     console.print(
         f"{'passed' if verdict.ok else 'FAILED'}: tolerance {verdict.tolerance:.0e} of each "
         "output's largest magnitude"

@@ -18,6 +18,7 @@ from compiler.cli.options import (
 )
 from compiler.cli.output import (
     bytes_text,
+    count_text,
     print_json,
     progress,
     report,
@@ -27,7 +28,7 @@ from compiler.cli.output import (
     wants_json,
     write_output,
 )
-from compiler.cli.summary import program_json
+from compiler.cli.summary import making_json, making_lines, program_json
 from compiler.errors import CompileError
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
@@ -95,10 +96,12 @@ def _show(console: Console, program: Program, name: str) -> None:
         ]
         columns = ["pass", "changed", ">nodes", ">applied", ">declined", ">time"]
         console.print(table(columns, rows))
+    for line in making_lines(making_json(program)):
+        console.print(line)
     stages = ", ".join(f"{s.name} {seconds_text(s.seconds)}" for s in program.stages)
     if program.is_open:
         console.print(
-            f"{name}: dimensions are open; machine code is made at the first run. {stages}"
+            f"{name}: machine code is made at the first run, for what it brings. {stages}"
         )
         return
     fallbacks = [k for k in program.kernels if not k.native]
@@ -107,7 +110,8 @@ def _show(console: Console, program: Program, name: str) -> None:
     memory = program.memory
     n_native = len(program.kernels) - len(fallbacks)
     console.print(
-        f"{name}: {n_native} native kernels, {len(fallbacks)} fallbacks, "
+        f"{name}: {count_text(n_native, 'native kernel')}, "
+        f"{count_text(len(fallbacks), 'fallback')}, "
         f"arena {bytes_text(memory.peak_bytes)} (at least {bytes_text(memory.lower_bound_bytes)}), "
         f"weights {bytes_text(program.weight_bytes)}\n{stages}"
     )

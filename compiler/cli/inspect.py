@@ -1,4 +1,4 @@
-"""`inspect`: what a model is made of, before anything is compiled."""
+"""`inspect`: what a model is made of and how it will run, before anything is compiled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from compiler.cli.options import load_model, model_argument, named_shapes, shape_option
+from compiler.cli.outlook import Running, how_it_runs, running_json, show_running
 from compiler.cli.output import bytes_text, progress, report, reporting, table
 from compiler.cli.summary import Facts, graph_facts
 from compiler.ir.graph import Graph
@@ -19,12 +20,13 @@ from compiler.ir.infer import specialize
 @shape_option()
 @reporting
 def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> None:
-    """Show MODEL's inputs, operators, parameters, multiplications, bytes and peak memory."""
+    """Show MODEL's inputs, operators, parameters, work and memory, and how its nodes will run."""
     with progress(f"reading {model.name}"):
         graph = load_model(model)
         if shapes:
             graph = specialize(graph, named_shapes(shapes))
         facts = graph_facts(graph)
+        running = how_it_runs(graph)
     data = {
         "ok": True,
         "model": str(model),
@@ -40,15 +42,17 @@ def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> Non
         "bytes_moved": facts.bytes_moved,
         "peak_bytes": facts.peak_bytes,
         "intensity_flops_per_byte": facts.intensity,
+        "running": running_json(running),
     }
-    report(data, lambda c: _show(c, graph, facts))
+    report(data, lambda c: _show(c, graph, facts, running))
 
 
-def _show(console: Console, graph: Graph, facts: Facts) -> None:
+def _show(console: Console, graph: Graph, facts: Facts, running: Running) -> None:
     values = [("input", v.name, v.type) for v in graph.inputs]
     values += [("output", v.name, v.type) for v in graph.outputs]
     console.print(table(["", "name", "type"], values, graph.name))
-    console.print(table(["operator", ">nodes"], facts.operators.items()))
+    if running.outlook is None:
+        console.print(table(["operator", ">nodes"], facts.operators.items()))
 
     def figure(n: float | None) -> str:
         return "open dimensions (give --shape)" if n is None else f"{n:,.0f}"
@@ -64,3 +68,4 @@ def _show(console: Console, graph: Graph, facts: Facts) -> None:
         ("operations per byte", "" if intensity is None else f"{intensity:.1f}"),
     ]
     console.print(table(["fact", ">"], rows))
+    show_running(console, running)

@@ -125,3 +125,8 @@ def seconds_text(s: float) -> str:
     if s >= 1:
         return f"{s:.2f} s"
     return f"{s * 1e3:.3g} ms" if s >= 1e-3 else f"{s * 1e6:.3g} us"
+
+
+def count_text(n: int, what: str) -> str:
+    """How many of something, for people: `1 fallback`, `2 launches`."""
+    return f"{n:,} {what}{'' if n == 1 else 'es' if what.endswith('ch') else 's'}"

@@ -20,7 +20,16 @@ from compiler.cli.options import (
     random_weights_option,
     shape_option,
 )
-from compiler.cli.output import progress, report, reporting, seconds_text, table, write_output
+from compiler.cli.output import (
+    count_text,
+    progress,
+    report,
+    reporting,
+    seconds_text,
+    table,
+    write_output,
+)
+from compiler.cli.summary import making_json, making_lines
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.runtime.inputs import random_inputs
@@ -64,6 +73,7 @@ def command(
         "seconds": seconds,
         "n_native": sum(k.native for k in program.kernels),
         "n_fallback": sum(not k.native for k in program.kernels),
+        **making_json(program),
         "outputs": {name: _facts(value, written.get(name)) for name, value in outputs.items()},
     }
     report(data, lambda c: _show(c, data))
@@ -151,6 +161,9 @@ def _show(console: Console, data: dict[str, Any]) -> None:
         rows.append((name, kind, *numbers, facts["file"] or ""))
     console.print(table(["output", "type", ">min", ">mean", ">max", "file"], rows))
     console.print(
-        f"{data['n_native']} native kernels, {data['n_fallback']} fallbacks, "
+        f"{count_text(data['n_native'], 'native kernel')}, "
+        f"{count_text(data['n_fallback'], 'fallback')}, "
         f"one run in {seconds_text(data['seconds'])}"
     )
+    for line in making_lines(data):
+        console.print(line)

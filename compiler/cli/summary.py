@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compiler.cli.output import seconds_text
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
@@ -59,7 +60,32 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
             "n_buffers": len(memory.buffers),
         },
         "weight_bytes": program.weight_bytes,
+        **making_json(program),
     }
+
+
+def making_json(program: Program) -> dict[str, Any]:
+    """When and why code was made: what was decided about open sizes, and what running made."""
+    return {
+        "serves_all_sizes": program.serves_all_sizes,
+        "notes": list(program.notes),
+        "specializations": [
+            {
+                "shapes": {k: list(v) for k, v in s.shapes.items()},
+                "parameters": {k: v.tolist() for k, v in s.parameters.items()},
+                "seconds": s.seconds,
+                "because": s.because,
+            }
+            for s in program.specializations
+        ],
+    }
+
+
+def making_lines(making: Mapping[str, Any]) -> Iterator[str]:
+    """The same for people; nothing for a program whose code was made once, for known sizes."""
+    yield from making["notes"]
+    for s in making["specializations"]:
+        yield f"code made while running, in {seconds_text(s['seconds'])}: {s['because']}"
 
 
 @dataclass(frozen=True, slots=True)

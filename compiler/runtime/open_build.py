@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Launch
@@ -35,12 +35,10 @@ def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
 
     Errors: NotOpen when some node has code for known sizes only.
     """
-    shapes, inferred = _check_inputs(graph)
-    known = input_symbols(graph) | inferred
     with stage("loops"):
-        pieces = cut(graph, known)
-        chosen = [_works(p, target) if isinstance(p, Graph) else None for p in pieces]
-        _require_no_loss(graph, shapes, target, chosen)
+        choice = choose_open(graph, target)
+    shapes, inferred = choice.shapes, choice.inferred
+    pieces, chosen = choice.pieces, choice.works
     with stage("llvm"):
         flat = [w for works in chosen for w in works or ()]
         flat, made, texts = written_functions(flat, target)
@@ -101,6 +99,28 @@ def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
         entries=tuple(_entries(steps, library)),
         built=replace(built, library=library),
     )
+
+
+@dataclass(frozen=True)
+class OpenChoice:
+    """How the nodes of a graph with open sizes run: by part, with None for what is no part.
+
+    `shapes` were assumed to try it; `inferred` are symbols that type rules find from those.
+    """
+
+    pieces: Sequence[Graph | HostNode]
+    works: Sequence[list[Work] | None]
+    shapes: Mapping[str, tuple[int, ...]]
+    inferred: frozenset[str]
+
+
+def choose_open(graph: Graph, target: Target) -> OpenChoice:
+    """Choose for the one program, without making code. Errors: NotOpen, as `build_open`."""
+    shapes, inferred = _check_inputs(graph)
+    pieces = cut(graph, input_symbols(graph) | inferred)
+    works = [_works(p, target) if isinstance(p, Graph) else None for p in pieces]
+    _require_no_loss(graph, shapes, target, works)
+    return OpenChoice(pieces, works, shapes, inferred)
 
 
 def _works(graph: Graph, target: Target) -> list[Work]:

@@ -55,6 +55,29 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sum over axes that an input gives, and beside it strings put together."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [
+            helper.make_node("ReduceSum", ["x", "axes"], ["s"], name="total"),
+            helper.make_node("StringConcat", ["a", "a"], ["t"], name="words"),
+        ],
+        "mixed",
+        [
+            value("x", TensorProto.FLOAT, [2, 3]),
+            value("axes", TensorProto.INT64, [1]),
+            value("a", TensorProto.STRING, [4]),
+        ],
+        [value("s", TensorProto.FLOAT, None), value("t", TensorProto.STRING, [4])],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+    path = tmp_path_factory.mktemp("models") / "mixed.onnx"
+    onnx.save(proto, path)
+    return path
+
+
 def test_every_command_has_words_for_help() -> None:
     overview = invoke("--help").output
     for name in COMMANDS:
@@ -77,13 +100,47 @@ def test_inspect_counts_what_is_in_a_model(model: Path) -> None:
     assert "multiply-adds" in invoke("inspect", model).output
 
 
-def test_compile_summarises_and_emits(model: Path, tmp_path: Path) -> None:
+def test_inspect_says_how_a_model_will_run(model: Path, mixed: Path) -> None:
+    running = told("inspect", model, "--shape", "x=2,3")["running"]
+    assert running["operators"] == {
+        op: {"native": 1, "view": 0, "constant": 0, "reference": 0}
+        for op in ("matmul", "add", "relu")
+    }
+    assert running["flops"] == running["native_flops"] == 2 * (2 * 3 * 5) + 2 * 5 + 2 * 5
+    assert (running["n_fallback"], running["sizes"]) == (0, "")
+    assert told("inspect", model)["running"]["sizes"] == "one program serves all sizes"
+
+    running = told("inspect", mixed)["running"]
+    (fallback,) = running["fallbacks"]
+    assert (fallback["node"], fallback["operator"]) == ("words", "onnx.StringConcat")
+    assert fallback["because"]
+    assert running["operators"]["reduce_sum"]["native"] == 1
+    assert running["parameters"].keys() == {"axes"}
+    text = invoke("inspect", mixed).output
+    assert fallback["because"] in text
+    assert "told for axes=" in text
+
+
+def test_commands_say_when_and_why_code_was_made_while_running(mixed: Path, model: Path) -> None:
+    for command in (("run", "--random", 1), ("bench", "--seconds", 0), ("check", "--peers", "")):
+        (made,) = told(command[0], mixed, *command[1:])["specializations"]
+        assert made["parameters"].keys() == {"axes"}
+        assert made["seconds"] > 0
+        assert "axes=[" in made["because"]
+        assert made["because"] in invoke(command[0], mixed, *command[1:]).output
+    facts = told("run", model, "--random", 1)
+    assert (facts["serves_all_sizes"], facts["specializations"]) == (True, [])
+    assert facts["notes"] == told("compile", model)["notes"] == ["one program serves all sizes"]
+
+
+def test_compile_summarises_and_emits(model: Path, mixed: Path, tmp_path: Path) -> None:
     facts = told("compile", model, "--shape", "x=2,3")
     assert [p["name"] for p in facts["passes"]]
     assert sorted(o for k in facts["kernels"] for o in k["origins"]) == ["act", "dense", "shift"]
     assert facts["memory"]["peak_bytes"] >= facts["memory"]["lower_bound_bytes"]
-    assert "native kernels" in invoke("compile", model, "--shape", "x=2,3").output
-    assert "first run" in invoke("compile", model).output
+    assert "1 native kernel, 0 fallbacks" in invoke("compile", model, "--shape", "x=2,3").output
+    assert "serves all sizes" in invoke("compile", model).output
+    assert "first run" in invoke("compile", mixed).output
     for kind, words in (("graph", "graph tiny"), ("loops", "kernel "), ("llvm", "define void")):
         assert words in invoke("compile", model, "--shape", "x=2,3", "--emit", kind).output
     target = tmp_path / "tiny.o"
@@ -206,7 +263,7 @@ def test_doctor_finds_everything_needed_here() -> None:
         (("compile", "{model}", "--shape", "x=a,b"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--shape", "x=2,3", "--shape", "x=2,3"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--shape", "q=2,3"), "E-INPUT-NAME"),
-        (("compile", "{model}", "--emit", "llvm"), "E-SHAPE-OPEN"),
+        (("compile", "{mixed}", "--emit", "llvm"), "E-SHAPE-OPEN"),
         (("compile", "{model}", "-o", "somewhere"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--emit", "graph", "-o", "{tmp}/no/such/x"), "E-OUTPUT-FILE"),
         (("run", "{model}"), "E-INPUT-NAME"),
@@ -220,9 +277,9 @@ def test_doctor_finds_everything_needed_here() -> None:
     ],
 )
 def test_what_the_user_caused_is_said_once_and_exits_with_one(
-    args: tuple[str, ...], code: str, model: Path, tmp_path: Path
+    args: tuple[str, ...], code: str, model: Path, mixed: Path, tmp_path: Path
 ) -> None:
-    filled = [a.format(model=model, tmp=tmp_path) for a in args]
+    filled = [a.format(model=model, mixed=mixed, tmp=tmp_path) for a in args]
     result = invoke(*filled)
     assert result.exit_code == 1
     assert result.stderr.count(code) == 1

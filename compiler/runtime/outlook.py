@@ -1,0 +1,137 @@
+"""How a graph will run, before machine code is made: the choice of works and what it costs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.runtime.kernels import KernelInfo, kernel_infos
+from compiler.runtime.partition import grouped, n_crossings
+from compiler.runtime.select import (
+    FallbackWork,
+    RegionWork,
+    Selector,
+    ViewWork,
+    Work,
+    inner_works,
+)
+from compiler.targets.target import Target
+
+Fate = Literal["native", "view", "constant", "reference"]
+"""What becomes of a node of a model: generated code, another shape of the same memory, nothing that
+is left to run since it is known or not needed, or the reference."""
+
+FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The works of a graph in the order they run. Nothing was compiled and no weight was packed.
+
+    What only the writing of code finds out (a loop nest that LLVM has no words for) is not in it.
+    `kernels` are as those of a program, without functions.
+    """
+
+    works: Sequence[Work]
+    kernels: Sequence[KernelInfo]
+
+    @property
+    def fallbacks(self) -> list[FallbackWork]:
+        """What the reference will run, in order."""
+        return [w for w in self.works if isinstance(w, FallbackWork)]
+
+    @property
+    def n_native(self) -> int:
+        """How many launches of generated code there will be."""
+        return sum(k.native and not k.inside for k in self.kernels)
+
+    @property
+    def n_inside(self) -> int:
+        """How many kernels run inside the launches of control flow."""
+        return sum(bool(k.inside) for k in self.kernels)
+
+    @property
+    def n_crossings(self) -> int:
+        """How often a run changes between generated code and the reference."""
+        return n_crossings(self.works)
+
+    @property
+    def flops(self) -> int:
+        """Operations of one run, as far as operators say what they cost."""
+        return sum(k.flops for k in self.kernels)
+
+    @property
+    def native_flops(self) -> int:
+        """Those of them that generated code does."""
+        return sum(k.flops for k in self.kernels if k.native)
+
+    @property
+    def n_uncounted(self) -> int:
+        """Nodes run by the reference whose operators do not say what they cost."""
+        return sum(not _is_counted(w.node) for w in self.fallbacks)
+
+
+def outlook(graph: Graph, target: Target) -> Outlook:
+    """How a graph will run that the passes are done with and whose sizes are known."""
+    works = grouped(list(Selector(graph, target).works()))
+    launched = [w for w in works if not isinstance(w, ViewWork)]
+    nameless = {id(w.scheduled.kernel): "" for w in inner_works(works)}
+    return Outlook(works, kernel_infos(launched, graph, {}, {}, nameless))
+
+
+def _is_counted(node: Node) -> bool:
+    inner = node.regions["body"].nodes if node.op == "fusion" else (node,)
+    operators = [OPERATORS.get(n.op) for n in inner]
+    return all(o is not None and o.cost_fn is not None for o in operators)
+
+
+def fates(source: Graph, outlook: Outlook) -> dict[str, Counter[Fate]]:
+    """Per operator of the model as it was read, how many nodes meet which fate.
+
+    A node's work is found by its origins; where several works have them, by its operator too. What
+    is inside a node that the reference runs is run by the reference.
+    """
+    by_origin: dict[str, list[Work]] = {}
+    for work in _with_inner(outlook.works):
+        for origin in work.node.origins:
+            by_origin.setdefault(origin, []).append(work)
+    found: dict[str, Counter[Fate]] = {}
+
+    def visit(nodes: Iterable[Node], around: Fate | None) -> None:
+        for node in nodes:
+            works = [w for o in node.origins for w in by_origin.get(o, ())]
+            fate = around or _fate(node, works)
+            found.setdefault(node.op, Counter())[fate] += 1
+            for region in node.regions.values():
+                visit(region.nodes, "reference" if fate == "reference" else None)
+
+    visit(source.nodes, None)
+    return found
+
+
+def _with_inner(works: Iterable[Work]) -> Iterator[Work]:
+    for work in works:
+        yield work
+        if isinstance(work, RegionWork):
+            for body in work.bodies.values():
+                yield from _with_inner(body.works)
+
+
+def _fate(node: Node, works: Sequence[Work]) -> Fate:
+    same = [w for w in works if node.op in _operators(w.node)]
+    kinds = {type(w) for w in same or works}
+    if FallbackWork in kinds:
+        return "reference"
+    if kinds - {ViewWork}:
+        return "native"
+    return "view" if kinds else "constant"
+
+
+def _operators(node: Node) -> Iterator[str]:
+    yield node.op
+    if node.op == "fusion":
+        yield from (n.op for n in node.regions["body"].nodes)

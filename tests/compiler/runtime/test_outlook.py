@@ -1,0 +1,83 @@
+"""What is said about how a graph will run, beside what compiling it shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+import compiler
+from compiler.ir.graph import Graph, all_nodes
+from compiler.passes.run import run_pipeline
+from compiler.runtime.outlook import Outlook, fates, outlook
+from compiler.targets.target import by_name
+from tests.models import light_model
+from tests.onnx_models import BOOL, graph, model, node, value
+
+C = value("c", (), BOOL)
+X = value("x", (2, 3))
+
+
+def of(g: Graph) -> Outlook:
+    return outlook(run_pipeline(g)[0], by_name("host"))
+
+
+@pytest.fixture(scope="module")
+def shufflenet() -> Graph:
+    return compiler.load(light_model("shufflenet"))
+
+
+def a_choice(other: str) -> Graph:
+    """A sum; then its exponential, or the operator `other` of it."""
+    made = model(
+        [
+            node("Add", ["x", "x"], ["k"]),
+            node(
+                "If",
+                ["c"],
+                ["y"],
+                then_branch=graph([node("Exp", ["k"], ["t"])], outputs=[value("t", None)]),
+                else_branch=graph([node(other, ["k"], ["t"])], outputs=[value("t", None)]),
+            ),
+        ],
+        [X, C],
+        [value("y", None)],
+    )
+    return compiler.load(made.SerializeToString())
+
+
+def test_the_kernels_are_those_of_the_program(shufflenet: Graph) -> None:
+    for g in (shufflenet, a_choice("Neg")):
+        told, made = of(g), compiler.compile(g).kernels
+        assert [(k.name, k.native, k.inside, k.flops) for k in told.kernels] == [
+            (k.name, k.native, k.inside, k.flops) for k in made
+        ]
+        assert told.native_flops == told.flops == sum(k.flops for k in made)
+        assert (told.n_crossings, told.fallbacks) == (0, [])
+
+
+def test_every_node_meets_one_fate(shufflenet: Graph) -> None:
+    found = fates(shufflenet, of(shufflenet))
+    counted = Counter(n.op for n in all_nodes(shufflenet))
+    assert {op: n.total() for op, n in found.items()} == counted
+    assert set(found["conv"]) == set(found["batch_norm"]) == {"native"}
+    assert set(found["fill"]) == {"constant"}
+
+
+def test_what_is_inside_control_flow_is_counted_too() -> None:
+    g = a_choice("Neg")
+    told = of(g)
+    assert (told.n_native, told.n_inside) == (2, 2)
+    assert fates(g, told) == {op: Counter(native=1) for op in ("add", "onnx.If", "exp", "neg")}
+
+
+def test_what_holds_a_fallback_is_one_with_its_reason_and_all_inside() -> None:
+    g = a_choice("RandomNormalLike")
+    told = of(g)
+    (fallback,) = told.fallbacks
+    assert fallback.node.op == "onnx.If"
+    assert "else_branch" in fallback.because
+    assert (told.n_native, told.n_crossings) == (1, 1)
+    found = fates(g, told)
+    assert found["add"] == Counter(native=1)
+    assert found["exp"] == found["onnx.If"] == Counter(reference=1)
