@@ -66,7 +66,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ],
         "mixed",
         [
-            value("x", TensorProto.FLOAT, [2, 3]),
+            value("x", TensorProto.FLOAT, ["N", 3]),
             value("axes", TensorProto.INT64, [1]),
             value("a", TensorProto.STRING, [4]),
         ],
