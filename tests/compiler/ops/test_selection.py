@@ -28,6 +28,10 @@ NATIVE = {
     "reversesequence": 2,
     "tensorscatter": 3,
     "det": 2,
+    "roialign": 3,
+    "deform_conv": 4,
+    "col2im": 5,
+    "tfidf": 7,
     "eyelike": 3,
     "ai_onnx_ml_array_feature": 1,
 }
