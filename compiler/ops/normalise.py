@@ -108,19 +108,43 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 @batch_norm.onnx("BatchNormalization")
-def _(n: OnnxCall) -> Operand | None:
-    """Training (statistics of the batch, more outputs) is left to the reference."""
+def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
+    """Training as ONNX had it before opset 14, with five outputs, is left to the reference."""
     x = n.operand(0)
     assert x is not None
     training = bool(n.attr("training_mode", 0)) if n.opset >= 14 else n.n_outputs > 1
     if n.opset < 7:
         training = not n.attr("is_test", 0)
     per_element = n.opset < 9 and not n.attr("spatial", 1)
-    if training or n.n_outputs > 1 or per_element or x.type.shape is None or x.rank < 2:
+    if per_element or x.type.shape is None or x.rank < 2:
         return None
     if len({o.dtype for o in n.operands if o is not None}) > 1:
         return None
+    if training and n.opset >= 14:
+        return _in_training(n, x)
+    if training or n.n_outputs > 1:
+        return None
     return batch_norm(*n.operands[:5], epsilon=float(n.attr("epsilon", 1e-5)))
+
+
+def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
+    """Normalised by the batch's own mean and variance, which the stored ones move towards."""
+    _, scale, bias, mean, var = n.operands[:5]
+    kept = float(n.attr("momentum", 0.9))
+    axes = (0, *range(2, x.rank))
+    reduce_mean, reshape = OPERATORS["reduce_mean"], OPERATORS["reshape"]
+    own_mean = reduce_mean(x, axes=axes, keepdims=True).out(0)
+    centred = sub(x, own_mean).out(0)
+    own_var = reduce_mean(mul(centred, centred), axes=axes, keepdims=False).out(0)
+    flat_mean = reshape(own_mean, np.array([-1], np.int64)).out(0)
+    epsilon = float(n.attr("epsilon", 1e-5))
+
+    def moved(old: Operand, new: Operand) -> Operand:
+        old_part = mul(old, np.asarray(kept, x.dtype.numpy))
+        return add(old_part, mul(new, np.asarray(1 - kept, x.dtype.numpy)))
+
+    made = batch_norm(x, scale, bias, flat_mean, own_var, epsilon=epsilon)
+    return made, moved(mean, flat_mean), moved(var, own_var)
 
 
 # Across channels

@@ -15,6 +15,7 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op
 from compiler.ir.types import DType, TensorType
+from compiler.ops.max_places import import_with_places
 from compiler.ops.requirements import (
     n_elements,
     require_elements,
@@ -382,7 +383,10 @@ def _import(n: OnnxCall, operator: Operator, **extra: Any) -> Operand | None:
 
 @max_pool.onnx("MaxPool")
 def _(n: OnnxCall) -> Operand | None:
-    """The second output (where the largest elements lie) is left to the reference."""
+    x = n.operand(0)
+    assert x is not None
+    if n.n_outputs > 1 and x.type.shape is not None and 3 <= x.rank <= 5:
+        return import_with_places(n)
     return _import(n, max_pool)
 
 

@@ -12,8 +12,8 @@ from compiler.compute.computation import axis_of
 from compiler.errors import CompileError, require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
-from compiler.ir.types import Dim, TensorType
+from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import axes_in_order, length, open_dims, parameter, settle, sizes_of
 
 
@@ -251,14 +251,25 @@ def _(call: OnnxCall) -> Call:
 
 
 @identity.onnx("Dropout")
-def _(call: OnnxCall) -> Call | None:
-    """Outside training Dropout does nothing; with its mask asked for it stays as it is."""
-    training = call.operand(2)
-    if call.n_outputs > 1 or (call.opset < 7 and not call.attr("is_test", 0)):
+def _(call: OnnxCall) -> Operand | tuple[Operand, ...] | None:
+    """Outside training, or with nothing dropped, Dropout keeps every element, and says so."""
+    x, ratio, training = call.operand(0), call.operand(1), call.operand(2)
+    assert x is not None
+    if call.opset < 7 and not call.attr("is_test", 0):
         return None
-    if training is not None and (training.value is None or bool(training.known.any())):
-        return None
-    return identity(call.operand(0))
+    drops = ratio is None or ratio.value is None or bool(ratio.known.any())
+    if training is not None and drops:
+        if training.value is None or bool(training.known.any()):
+            return None
+    if call.n_outputs == 1:
+        return identity(x)
+    dtype = DType.bool if call.opset >= 10 else x.dtype
+    kept = OPERATORS["fill"](OPERATORS["shape"](x), value=_one(dtype), dtype=dtype)
+    return identity(x), kept
+
+
+def _one(dtype: DType) -> bool | float:
+    return True if dtype is DType.bool else 1.0
 
 
 @reshape.onnx("Reshape")

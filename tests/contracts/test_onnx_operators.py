@@ -26,15 +26,13 @@ assert compiler.ops.__doc__
 
 CARRIED = {
     # Left to onnx.reference by intent: what a facet answers with None.
-    "BatchNormalization": "training",
     "Cast": "8-bit and smaller floats, 4-bit and 2-bit integers, strings",
     "CastLike": "as Cast",
     "DFT": "the inverse of a whole spectrum",
-    "Dropout": "training, and the mask as second output",
+    "Dropout": "training",
     "Equal": "strings",
     "GroupNormalization": "opset 18 with one scale per group",
     "LayerNormalization": "mean and deviation as further outputs",
-    "MaxPool": "indices as second output",
     "ReduceMax": "bool",
     "ReduceMin": "bool",
     "SpaceToDepth": "the other order of channels",

@@ -37,6 +37,7 @@ THROUGH_ANOTHER = {
     "cast_saturated": "Cast",
     "cast_to_power": "Cast",
     "resample": "Resize",
+    "max_pool_places": "MaxPool",
 }
 """Made by the facet that another operator registers for an ONNX name which covers both."""
 

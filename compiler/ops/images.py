@@ -1,0 +1,106 @@
+"""Images as rows of columns and back, grids of sampling points, cropping around the middle."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from compiler.ir.operator import OPERATORS, Array, OnnxCall, Operand, Tensor
+from compiler.ops.conv_transpose import conv_transpose
+from compiler.ops.matmul import matmul
+from compiler.ops.pad import pad
+from compiler.ops.requirements import normal_axis
+from compiler.ops.reshape import reshape
+from compiler.ops.slice import slice_
+
+
+def _sizes(t: Tensor | None) -> list[int] | None:
+    """The elements of a parameter that is known."""
+    if t is None or t.value is None or t.value.dtype == np.object_:
+        return None
+    return [int(v) for v in t.known.reshape(-1)]
+
+
+def base_grid(sizes: list[int], *, align_corners: bool) -> Array:
+    """The points of a grid from -1 to 1 along each axis, the last axis first, with a 1 behind.
+
+    Shapes: [points, axes + 1]. With `align_corners` the outer points are the ends.
+    """
+    lines = [
+        np.linspace(-1, 1, n) if align_corners else (2 * np.arange(n) + 1) / n - 1 for n in sizes
+    ]
+    mesh = np.meshgrid(*lines, indexing="ij")
+    points = [m.reshape(-1) for m in reversed(mesh)]
+    return np.stack([*points, np.ones(prod(sizes))], axis=1)
+
+
+@matmul.onnx("AffineGrid")
+def _(n: OnnxCall) -> Operand | None:
+    """Where the points of the result lie in the image: each of the grid's times the matrix."""
+    theta, sizes = n.operand(0), _sizes(n.operand(1))
+    assert theta is not None
+    if sizes is None or theta.type.shape is None:
+        return None
+    batch, *spatial = sizes[0], *sizes[2:]
+    grid = base_grid(spatial, align_corners=bool(n.attr("align_corners", 0)))
+    made = matmul(grid.astype(theta.dtype.numpy), theta, transpose_b=True)
+    return reshape(made, np.array([batch, *spatial, len(spatial)], np.int64))
+
+
+@slice_.onnx("CenterCropPad")
+def _(n: OnnxCall) -> Operand | None:
+    """Cut off, or add zeros, on both sides of each axis; what is odd goes behind."""
+    x, wanted = n.operand(0), _sizes(n.operand(1))
+    assert x is not None
+    if wanted is None or not x.type.is_static:
+        return None
+    axes = [normal_axis(int(a), x.rank) for a in n.attr("axes") or range(x.rank)]
+    target = dict(zip(axes, wanted, strict=False))
+    sizes = x.type.static_shape
+    less = {a: sizes[a] - m for a, m in target.items() if m < sizes[a]}
+    more = {a: m - sizes[a] for a, m in target.items() if m > sizes[a]}
+    made: Operand = x
+    if less:
+        starts = np.array([d // 2 for d in less.values()])
+        ends = np.array([d // 2 + target[a] for a, d in less.items()])
+        made = slice_(made, starts, ends, np.array(list(less)))
+    if more:
+        begins = [more.get(a, 0) // 2 for a in range(x.rank)]
+        pads = np.array([*begins, *(more.get(a, 0) - begins[a] for a in range(x.rank))])
+        made = pad(made, pads, np.zeros((), x.dtype.numpy))
+    return OPERATORS["identity"](made) if made is x else made
+
+
+@conv_transpose.onnx("Col2Im")
+def _(n: OnnxCall) -> Operand | None:
+    """Sum columns into the image they were cut from: a transposed convolution.
+
+    Its filters are the taps of the window one by one, so that each column goes to its own place.
+    """
+    x, image, block = n.operand(0), _sizes(n.operand(1)), _sizes(n.operand(2))
+    assert x is not None
+    if image is None or block is None or not x.type.is_static or not 1 <= len(block) <= 3:
+        return None
+    n_axes, taps = len(block), prod(block)
+    batch, rows, _ = x.type.static_shape
+    strides = tuple(n.attr("strides") or (1,) * n_axes)
+    dilations = tuple(n.attr("dilations") or (1,) * n_axes)
+    pads = tuple(n.attr("pads") or (0,) * (2 * n_axes))
+    rooms = [
+        image[d] + pads[d] + pads[n_axes + d] - dilations[d] * (block[d] - 1) - 1
+        for d in range(n_axes)
+    ]
+    places = [room // s + 1 for room, s in zip(rooms, strides, strict=True)]
+    channels = rows // taps
+    filters = np.zeros((channels, taps, 1, taps), x.dtype.numpy)
+    filters[:, np.arange(taps), 0, np.arange(taps)] = 1
+    return conv_transpose(
+        reshape(x, np.array([batch, rows, *places], np.int64)),
+        filters.reshape(rows, 1, *block),
+        strides=strides,
+        pads=pads,
+        dilations=dilations,
+        groups=channels,
+        output_padding=tuple(room % s for room, s in zip(rooms, strides, strict=True)),
+    )

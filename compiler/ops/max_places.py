@@ -1,0 +1,165 @@
+"""Pooling that also says where the largest elements lie: the places are a second reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.compute.numbers import neutral
+from compiler.ir.affine import Expr
+from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import DType, TensorType
+from compiler.ops.arg import is_same
+from compiler.ops.requirements import n_elements, traffic
+from compiler.ops.window import (
+    Window,
+    onnx_window,
+    output_dims,
+    resolve,
+    spatial_axes,
+    tap,
+    windows,
+)
+
+Ints = tuple[int, ...]
+
+NOWHERE = 1 << 62
+"""Larger than every place."""
+
+
+@op(kind="reduction")
+def max_pool_places(
+    x: Tensor,
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...],
+    ceil_mode: bool = False,
+    auto_pad: str = "notset",
+    column_major: bool = False,
+) -> tuple[TensorType, TensorType]:
+    """The largest element of each window, and its place among all elements of x, in row order.
+
+    Of several the first. With `column_major` the first spatial axis counts fastest in an image.
+    Shapes: as for max_pool, twice.
+    Errors: E-OP-ATTRIBUTE for windows that are no windows.
+    Source: ONNX MaxPool-22 with its second output.
+    """
+    window = {"kernel": kernel, "strides": strides, "pads": pads, "dilations": dilations}
+    made = OPERATORS["max_pool"](x, **window, ceil_mode=ceil_mode, auto_pad=auto_pad).type
+    return made, TensorType(DType.i64, made.shape)
+
+
+def _steps(shape: tuple[int, ...], column_major: bool) -> list[int]:
+    """How far apart neighbours along each axis are counted."""
+    spatial = shape[2:]
+    order = range(len(spatial)) if column_major else reversed(range(len(spatial)))
+    steps, size = [0] * len(spatial), 1
+    for d in order:
+        steps[d] = size
+        size *= spatial[d]
+    return [shape[1] * size, size, *steps]
+
+
+@max_pool_places.reference
+def _(
+    x: Array,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+    column_major: bool,
+) -> tuple[Array, Array]:
+    rest = (strides, pads, dilations, auto_pad)
+    sizes = [int(str(p)) for p in output_dims(x.shape[2:], kernel, *rest, ceil_mode=ceil_mode)]
+    window = resolve(x.shape[2:], kernel, *rest)
+    numbers = sum(
+        np.arange(n).reshape([-1 if d == e else 1 for e in range(x.ndim)]) * step
+        for d, (n, step) in enumerate(zip(x.shape, _steps(x.shape, column_major), strict=True))
+    )
+    every = np.broadcast_to(np.asarray(numbers, np.int64), x.shape)
+    axes = tuple(range(-len(kernel), 0))
+    lowest = neutral("max", DType.from_numpy(x.dtype))
+    taken = windows(x, window, sizes, lowest)
+    best = taken.max(axis=axes, keepdims=True)
+    same = (taken == best) | ((taken != taken) & (best != best))
+    places = np.where(same, windows(every, window, sizes, NOWHERE), NOWHERE)
+    return best.reshape(best.shape[: -len(kernel)]), places.min(axis=axes)
+
+
+@max_pool_places.cost
+def _(x: TensorType, *, out: tuple[TensorType, ...], kernel: Ints, **_: Any) -> Cost:
+    return traffic([x], out, 3 * int(np.prod(kernel)) * n_elements(out))
+
+
+@max_pool_places.lower
+def _(
+    k: Lowering,
+    x: Handle,
+    values: Handle,
+    places: Handle,
+    *,
+    kernel: Ints,
+    strides: Ints,
+    pads: Ints,
+    dilations: Ints,
+    ceil_mode: bool,
+    auto_pad: str,
+    column_major: bool,
+) -> None:
+    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+    lowest = neutral("max", x.dtype).item()
+
+    def grid() -> tuple[list[Expr], list[Expr], list[Expr]]:
+        outer = [k.axis(n, name) for n, name in zip(values.shape, "nc", strict=False)]
+        return outer, spatial_axes(k, values.shape[2:]), spatial_axes(k, window.kernel, "k")
+
+    outer, at, taps = grid()
+    element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
+    k.assign(values[*outer, *at], k.reduce("max", element, over=taps))
+    outer, at, taps = grid()
+    element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
+    inside = [_position(window, at, taps, d) for d in range(len(kernel))]
+    steps = _steps(x.shape, column_major)
+    number = sum(e * step for e, step in zip((*outer, *inside), steps, strict=True))
+    nowhere = k.number(NOWHERE, DType.i64)
+    place = k.inside(list(zip(inside, x.shape[2:], strict=True)), k.index(number), nowhere)
+    hit = is_same(k, element, values[*outer, *at])
+    k.assign(places[*outer, *at], k.reduce("min", k.where(hit, place, nowhere), over=taps))
+
+
+def _position(w: Window, at: list[Expr], taps: list[Expr], d: int) -> Expr:
+    return at[d] * w.strides[d] + taps[d] * w.dilations[d] - w.pads_begin[d]
+
+
+@max_pool_places.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    plain = {"kernel": (2, 3), "strides": (1, 2), "pads": (0,) * 4, "dilations": (1, 1)}
+    yield ["f32[2,3,5,7]"], plain
+    yield ["f32[2,3,5,7]"], {**plain, "column_major": True}
+    yield ["f32[1,2,4,5]"], {**plain, "pads": (1, 0, 1, 1), "dilations": (2, 1)}
+    yield ["u8[1,2,5,4]"], {**plain, "pads": (1, 1, 0, 0), "ceil_mode": True}
+    line = {"kernel": (3,), "strides": (2,), "pads": (1, 1), "dilations": (1,)}
+    yield ["f32[1,2,7]"], line
+    holed = np.arange(30, dtype=np.float32).reshape(1, 1, 5, 6)
+    holed[0, 0, 2, 3], holed[0, 0, 0, 0] = np.nan, -np.inf
+    yield [holed], plain
+
+
+def import_with_places(n: OnnxCall) -> Operand:
+    """A MaxPool of ONNX whose second output is asked for."""
+    kernel = tuple(n.attr("kernel_shape"))
+    return max_pool_places(
+        n.operand(0),
+        kernel=kernel,
+        ceil_mode=bool(n.attr("ceil_mode", 0)),
+        column_major=bool(n.attr("storage_order", 0)),
+        **onnx_window(n, kernel),
+    )

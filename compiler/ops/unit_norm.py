@@ -1,0 +1,26 @@
+"""Vectors brought to length 1."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import OnnxCall, Operand
+from compiler.ops.compare import equal, where
+from compiler.ops.elementwise import div
+from compiler.ops.reduce import reduce_l1, reduce_l2
+from compiler.ops.requirements import normal_axis
+
+NORMS = {1: reduce_l1, 2: reduce_l2}
+
+
+@reduce_l2.onnx("LpNormalization")
+def _(n: OnnxCall) -> Operand | None:
+    """x over its norm along an axis; a vector of zeros stays one."""
+    x, p = n.operand(0), int(n.attr("p", 2))
+    assert x is not None
+    if x.type.shape is None or p not in NORMS:
+        return None
+    axis = normal_axis(int(n.attr("axis", -1)), x.rank)
+    norm = NORMS[p](x, axes=(axis,), keepdims=True).out(0)
+    zero, one = np.asarray(0, x.dtype.numpy), np.asarray(1, x.dtype.numpy)
+    return div(x, where(equal(norm, zero), one, norm))
