@@ -29,7 +29,7 @@ NATIVE = {
     "tensorscatter": 3,
     "det": 2,
     "roialign": 3,
-    "deform_conv": 4,
+    ".*deform_conv": 4,
     "col2im": 5,
     "tfidf": 7,
     "eyelike": 3,
