@@ -1,4 +1,4 @@
-"""Images as rows of columns and back, grids of sampling points, cropping around the middle."""
+"""Grids of sampling points, and images cropped or padded around the middle."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from math import prod
 import numpy as np
 
 from compiler.ir.operator import OPERATORS, Array, OnnxCall, Operand, Tensor
-from compiler.ops.conv_transpose import conv_transpose
 from compiler.ops.matmul import matmul
 from compiler.ops.pad import pad
 from compiler.ops.requirements import normal_axis
@@ -70,37 +69,3 @@ def _(n: OnnxCall) -> Operand | None:
         pads = np.array([*begins, *(more.get(a, 0) - begins[a] for a in range(x.rank))])
         made = pad(made, pads, np.zeros((), x.dtype.numpy))
     return OPERATORS["identity"](made) if made is x else made
-
-
-@conv_transpose.onnx("Col2Im")
-def _(n: OnnxCall) -> Operand | None:
-    """Sum columns into the image they were cut from: a transposed convolution.
-
-    Its filters are the taps of the window one by one, so that each column goes to its own place.
-    """
-    x, image, block = n.operand(0), _sizes(n.operand(1)), _sizes(n.operand(2))
-    assert x is not None
-    if image is None or block is None or not x.type.is_static or not 1 <= len(block) <= 3:
-        return None
-    n_axes, taps = len(block), prod(block)
-    batch, rows, _ = x.type.static_shape
-    strides = tuple(n.attr("strides") or (1,) * n_axes)
-    dilations = tuple(n.attr("dilations") or (1,) * n_axes)
-    pads = tuple(n.attr("pads") or (0,) * (2 * n_axes))
-    rooms = [
-        image[d] + pads[d] + pads[n_axes + d] - dilations[d] * (block[d] - 1) - 1
-        for d in range(n_axes)
-    ]
-    places = [room // s + 1 for room, s in zip(rooms, strides, strict=True)]
-    channels = rows // taps
-    filters = np.zeros((channels, taps, 1, taps), x.dtype.numpy)
-    filters[:, np.arange(taps), 0, np.arange(taps)] = 1
-    return conv_transpose(
-        reshape(x, np.array([batch, rows, *places], np.int64)),
-        filters.reshape(rows, 1, *block),
-        strides=strides,
-        pads=pads,
-        dilations=dilations,
-        groups=channels,
-        output_padding=tuple(room % s for room, s in zip(rooms, strides, strict=True)),
-    )
