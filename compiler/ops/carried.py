@@ -19,7 +19,7 @@ from compiler.ir.graph import Node
 from compiler.ir.infer import rule_for
 from compiler.ir.operator import Array
 from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, Type
-from compiler.ops import control, control_types, protos
+from compiler.ops import control, control_types, ml_carried, protos
 from compiler.ops.dims import LARGEST_SIZE
 
 
@@ -251,6 +251,10 @@ def evaluate_carried(
     if node.op == "onnx.Optional":
         # An optional is its value, or None; onnx.reference makes a list of it.
         return (values[0] if values else None,)
+    if node.op.startswith(ml_carried.PREFIX):
+        made = ml_carried.evaluate(node, values)
+        if made is not None:
+            return made
     node = _under_new_name(node)
     proto = to_bytes(node)
     kinds = tuple(_kind(v) for v in values)

@@ -38,6 +38,8 @@ THROUGH_ANOTHER = {
     "cast_to_power": "Cast",
     "resample": "Resize",
     "max_pool_places": "MaxPool",
+    "probit": "ai.onnx.ml:TreeEnsemble",
+    "class_of": "ai.onnx.ml:TreeEnsembleClassifier",
 }
 """Made by the facet that another operator registers for an ONNX name which covers both."""
 

@@ -1,0 +1,127 @@
+"""Operators of ai.onnx.ml that stay ONNX nodes: on maps, or on operands of unknown rank.
+
+onnx.reference has no maps of labels, and answers for classifiers that ONNX Runtime does not give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import require
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.operator import Array
+from compiler.ir.types import DType, TensorType
+from compiler.ops.facets import through_facet
+from compiler.ops.protos import split_name
+
+PREFIX = "onnx.ai.onnx.ml."
+
+
+def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The outputs of a node of ai.onnx.ml; None when onnx.reference is to be asked.
+
+    Errors: those of the operators' declarations, E-OP-ATTRIBUTE.
+    """
+    on_map = ON_MAPS.get(node.op.removeprefix(PREFIX))
+    if on_map is not None:
+        return (on_map(values[0], node.attrs),)
+    return _through_declaration(node, values)
+
+
+def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
+    """What our own operators make of the node, now that its operands are here."""
+    from compiler.ops.meaning import evaluate_graph  # it asks for this file's operators
+
+    if not all(v is None or isinstance(v, np.ndarray) for v in values):
+        return None
+    editor = Editor(Graph(node.op, (), (), ()))
+    names: list[str] = []
+    given: dict[str, Array] = {}
+    for k, v in enumerate(values):
+        names.append("" if v is None else f"i{k}")
+        if v is not None:
+            editor.add_input(Value(f"i{k}", TensorType(DType.from_numpy(v.dtype), v.shape)))
+            given[f"i{k}"] = v
+    domain, op_type = split_name(node.op)
+    attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
+    outputs = [f"o{k}" for k in range(len(node.outputs))]
+    opset = int(node.attrs.get("opset", 1))
+    made = through_facet(editor, op_type, domain, opset, names, attrs, outputs, node.name, ())
+    if made is None:
+        return None
+    editor.results = [Result(o, v) for o, v in zip(outputs, made, strict=True)]
+    found = evaluate_graph(editor.graph(), given)
+    return tuple(found[v] for v in made)
+
+
+# Maps
+
+Attributes = Mapping[str, Any]
+
+
+def _zip_map(x: Array, attrs: Attributes) -> list[dict[Any, float]]:
+    """A map from labels to scores for each row."""
+    labels = attrs.get("classlabels_strings") or attrs.get("classlabels_int64s") or ()
+    scores = np.atleast_2d(x)
+    require(
+        scores.ndim == 2 and scores.shape[1] == len(labels),
+        "E-OP-SHAPE",
+        f"ZipMap has {len(labels)} labels for scores of shape {list(x.shape)}",
+    )
+    return [dict(zip(labels, row, strict=True)) for row in scores.tolist()]
+
+
+def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes) -> Array:
+    """The values of a map in the order of a vocabulary; what has no value is 0 or empty."""
+    vocabulary = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
+    words = any(isinstance(v, str) for v in x.values())
+    found = [x.get(key, "" if words else 0) for key in vocabulary]
+    return np.array([found], np.object_ if words else _element_type(x))
+
+
+def _element_type(x: Mapping[Any, Any]) -> type[np.generic]:
+    """f32 stands for every float: a map of Python's floats does not say which they were."""
+    kinds = {np.asarray(v).dtype for v in x.values()}
+    if kinds and all(k.kind == "i" for k in kinds):
+        return np.int64
+    return np.float64 if kinds == {np.dtype(np.float64)} and _are_numpy(x) else np.float32
+
+
+def _are_numpy(x: Mapping[Any, Any]) -> bool:
+    return all(isinstance(v, np.generic) for v in x.values())
+
+
+def _cast_map(x: Mapping[int, Any], attrs: Attributes) -> Array:
+    """The values of a map in the order of its keys, or at the places that the keys are."""
+    kind = attrs.get("cast_to", "TO_FLOAT")
+    require(kind in _CASTS, "E-OP-ATTRIBUTE", f"CastMap cannot cast {kind!r:.40}")
+    dtype, convert, nothing = _CASTS[kind]
+    if attrs.get("map_form", "DENSE") == "DENSE":
+        found = [convert(x[key]) for key in sorted(x)]
+    else:
+        count = int(attrs.get("max_map", 1))
+        require(0 < count < 2**24, "E-OP-ATTRIBUTE", f"a map cannot fill {count} places")
+        found = [convert(x[key]) if key in x else nothing for key in range(count)]
+    return np.array([found], dtype)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:f}"
+
+
+_CASTS: dict[str, tuple[Any, Callable[[Any], Any], Any]] = {
+    "TO_FLOAT": (np.float32, float, 0.0),
+    "TO_INT64": (np.int64, lambda v: int(float(v)), 0),
+    "TO_STRING": (np.object_, _text, "0"),
+}
+
+ON_MAPS: dict[str, Callable[[Any, Attributes], Any]] = {
+    "ZipMap": _zip_map,
+    "DictVectorizer": _dict_vectorizer,
+    "CastMap": _cast_map,
+}
+"""What reads or makes maps, which are no tensors."""

@@ -1,0 +1,245 @@
+"""What classifiers do with their scores: transforms, the second column, the label of a row.
+
+Where ONNX is silent (one column for two classes, ties, which transforms a single column gets) the
+answers are those of ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir.operator import (
+    Array,
+    Call,
+    Cost,
+    OnnxCall,
+    Operand,
+    Tensor,
+    as_tensor,
+    op,
+)
+from compiler.ir.types import DType, TensorType
+from compiler.ops.activations import sigmoid
+from compiler.ops.cast import cast
+from compiler.ops.compare import greater, where
+from compiler.ops.concat import concat
+from compiler.ops.elementwise import abs_, div, exp, mul, neg, sub
+from compiler.ops.gather import gather
+from compiler.ops.reduce import reduce_max, reduce_sum
+from compiler.ops.requirements import require_elements, require_rank, traffic
+from compiler.ops.reshape import unsqueeze
+from compiler.ops.softmax import softmax
+from compiler.ops.table import unary
+
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+"""In the order in which TreeEnsemble numbers them."""
+
+
+# Transforms
+
+_A = 0.147
+_SHIFT = 2 / (3.14159 * _A)
+
+
+def _probit(x: Any) -> Any:
+    y = 2 * x - 1
+    log = np.log((1 - y) * (1 + y))
+    v = _SHIFT + 0.5 * log
+    return math.sqrt(2) * np.sign(y) * np.sqrt(np.sqrt(v * v - log / _A) - v)
+
+
+def _probit_scalar(k: Any, x: Any) -> Any:
+    y = x * 2.0 - 1.0
+    log = k.log((1.0 - y) * (y + 1.0))
+    v = log * 0.5 + _SHIFT
+    return k.sign(y) * k.sqrt(k.sqrt(v * v - log / _A) - v) * math.sqrt(2)
+
+
+probit = unary(
+    "probit",
+    """The quantile function of the normal distribution, by Winitzki's approximation.
+
+    It is good to three digits; outside (0, 1) it is NaN or infinite.
+    Source: ONNX post_transform PROBIT as ONNX Runtime computes it; S. Winitzki, A handy
+    approximation for the error function and its inverse, 2008.
+    """,
+    numpy=_probit,
+    scalar=_probit_scalar,
+    flops=12,
+)
+
+NEXT_TO_ZERO = 1e-7
+
+
+def like(x: Operand, value: float) -> Array:
+    """A number in the element type of an operand."""
+    t = as_tensor(x)
+    assert t is not None
+    return np.asarray(value, t.dtype.numpy)
+
+
+def _softmax_zero(scores: Operand) -> Call:
+    """A softmax over the scores that are not zero; the others count nothing in the sum."""
+    top = reduce_max(scores, axes=(1,))
+    counts = greater(abs_(scores), like(scores, NEXT_TO_ZERO))
+    e = exp(sub(scores, top))
+    total = reduce_sum(where(counts, e, like(scores, 0)), axes=(1,))
+    return div(where(counts, e, mul(scores, exp(neg(top)))), total)
+
+
+def transformed(scores: Operand, n_columns: int, transform: str) -> Operand:
+    """Scores after ONNX's post_transform. A single column takes no transform but PROBIT.
+
+    Errors: E-OP-ATTRIBUTE for a transform that there is not.
+    """
+    require(
+        transform in TRANSFORMS,
+        "E-OP-ATTRIBUTE",
+        f"there is no post_transform {transform!r:.40}",
+    )
+    if transform == "PROBIT":
+        return probit(scores)
+    if transform == "NONE" or n_columns == 1:
+        return scores
+    if transform == "SOFTMAX":
+        return softmax(scores, axis=1)
+    return sigmoid(scores) if transform == "LOGISTIC" else _softmax_zero(scores)
+
+
+def with_opposite(score: Operand, transform: str, *, complement: bool) -> Operand:
+    """Two columns from the one that speaks for the second class.
+
+    The first is 1 - score with `complement`, else -score. The logistic function gives two sides of
+    its own; PROBIT knows only the first column, behind which the score stands as it was.
+    """
+    if transform == "PROBIT":
+        return concat(probit(score), score, axis=1)
+    if transform == "LOGISTIC":
+        return sigmoid(concat(neg(score), score, axis=1))
+    return concat(sub(like(score, 1), score) if complement else neg(score), score, axis=1)
+
+
+# Labels
+
+
+@op(kind="reduction")
+def class_of(scores: Tensor, labels: Tensor) -> TensorType:
+    """The label of the largest score in each row; of equal ones, of the first.
+
+    A NaN is never larger than another score, and nothing is larger than a NaN that comes first.
+    Shapes: scores [N, C], labels [C]; the result is [N].
+    Errors: E-OP-DTYPE, E-OP-SHAPE.
+    """
+    require_elements("class_of", "float", scores)
+    require(
+        labels.dtype is DType.i64,
+        "E-OP-DTYPE",
+        f"labels must be i64, got {labels.type}",
+    )
+    require_rank("class_of", scores, [2], "scores")
+    require_rank("class_of", labels, [1], "labels")
+    fits = all(isinstance(n, int) and n > 0 for n in (scores.shape[1], labels.shape[0]))
+    require(
+        not fits or scores.shape[1] == labels.shape[0],
+        "E-OP-SHAPE",
+        f"{scores.type} and {labels.type} differ in the number of classes",
+    )
+    require(scores.shape[1] != 0, "E-OP-SHAPE", "there is no class to choose")
+    return TensorType(DType.i64, (scores.shape[0],))
+
+
+@class_of.reference
+def _(scores: Array, labels: Array) -> Array:
+    best = np.zeros(len(scores), np.int64)
+    rows = np.arange(len(scores))
+    for c in range(scores.shape[1]):
+        best = np.where(scores[:, c] > scores[rows, best], c, best)
+    return labels[best]
+
+
+@class_of.cost
+def _(scores: TensorType, labels: TensorType, *, out: TensorType) -> Cost:
+    return traffic([scores, labels], out, scores.n_elements)
+
+
+@class_of.lower
+def _(k: Lowering, scores: Handle, labels: Handle, out: Handle) -> None:
+    with k.routine() as r:
+        best = r.cell(DType.i64, "best")
+        with r.loop(out.shape[0], "n") as n:
+            r.store(best, 0)
+            with r.loop(scores.shape[1], "c", start=1) as c:
+                larger = k.gt(scores[n, c], scores.at(n, best))
+                r.store(best, k.where(larger, k.index(c), best))
+            r.store(out[n], labels.at(best))
+
+
+@class_of.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    labels = np.array([7, -3, 0, 5])
+    ties = np.array([[1, 2, 2, 0], [np.nan, 3, 1, 2], [0, np.nan, 1, 1]], np.float32)
+    yield ["f32[5,4]", labels], {}
+    yield [ties, labels], {}
+    yield ["f64[2,1]", labels[:1]], {}
+    yield ["f32[0,4]", labels], {}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of a classifier: whole numbers or words."""
+
+    values: tuple[int | str, ...]
+
+    @staticmethod
+    def of(n: OnnxCall, ints: str, strings: str) -> Labels:
+        """Those that a node states under these names: words, where there are some."""
+        return Labels(tuple(n.attr(strings) or n.attr(ints) or ()))
+
+    @property
+    def are_words(self) -> bool:
+        """Whether there are words, which generated code does not know."""
+        return bool(self.values) and isinstance(self.values[0], str)
+
+    def at(self, positions: Operand) -> Operand:
+        """The labels at these places."""
+        if self.values == tuple(range(len(self.values))):
+            return positions
+        return gather(self._table(), positions)
+
+    def best(self, scores: Operand) -> Operand:
+        """The label of the largest score in each row."""
+        if self.are_words:
+            return self.at(class_of(scores, np.arange(len(self.values))))
+        return class_of(scores, self._table())
+
+    def second_where(self, holds: Operand) -> Operand:
+        """For each row the second of two labels where this holds, else the first."""
+        first, second = (0, 1) if self.are_words else self.values
+        chosen = where(holds, np.asarray(second, np.int64), np.asarray(first, np.int64))
+        return gather(self._table(), chosen) if self.are_words else chosen
+
+    def _table(self) -> Array:
+        return np.array(self.values, np.object_ if self.are_words else np.int64)
+
+
+def rows_of(x: Tensor, dtype: DType | None = None) -> Operand:
+    """x as rows of features: a vector is one row; as another element type if one is given."""
+    made: Operand = x if x.rank != 1 else unsqueeze(x, axes=(0,))
+    return made if dtype is None or x.dtype is dtype else cast(made, to=dtype)
+
+
+def has_rows(x: Tensor | None) -> bool:
+    """Whether an operand is known to be rows of features, or one row."""
+    return x is not None and x.type.shape is not None and x.rank in (1, 2)
+
+
+def numbers(n: OnnxCall, name: str, dtype: type[np.generic] = np.float32) -> Array:
+    """An attribute that is a list of numbers, as an array; empty when it is left out."""
+    return np.array(n.attr(name) or (), dtype)
