@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from compiler.ir.operator import (
     Cost,
     OnnxCall,
     Operand,
-    Operator,
     Tensor,
     op,
 )
@@ -164,7 +163,7 @@ softmax.samples(_samples)
 log_softmax.samples(_samples)
 
 
-def along_axis(n: OnnxCall, operator: Operator) -> Operand | None:
+def along_axis(n: OnnxCall, operator: Callable[..., Call]) -> Operand | None:
     """Before opset 13 the axes from `axis` on were one long row."""
     x = n.operand(0)
     assert x is not None
@@ -184,7 +183,7 @@ def along_axis(n: OnnxCall, operator: Operator) -> Operand | None:
     return _as_rows(x, axis, operator)
 
 
-def _as_rows(x: Tensor, axis: int, operator: Operator) -> Call:
+def _as_rows(x: Tensor, axis: int, operator: Callable[..., Call]) -> Call:
     reshape = OPERATORS["reshape"]
     shape = x.type.static_shape
     rows = np.array([np.prod(shape[:axis], dtype=np.int64), np.prod(shape[axis:], dtype=np.int64)])

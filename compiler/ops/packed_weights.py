@@ -1,0 +1,198 @@
+"""Weights of a few bits each, several to a byte, with a scale for every block of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.compute.numbers import convert
+from compiler.compute.scalar import Scalar
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import DType, TensorType
+from compiler.ops.elementwise import add
+from compiler.ops.matmul import matmul
+from compiler.ops.requirements import n_elements, require_size, traffic
+
+WIDTHS = (2, 4, 8)
+
+
+def _n_blocks(columns: int, block_size: int) -> int:
+    return -(-columns // block_size)
+
+
+@op(kind="movement")
+def unpack_weights(
+    w: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    rows: int,
+    columns: int,
+    bits: int,
+    block_size: int,
+) -> TensorType:
+    """Unpack weights of 2, 4 or 8 bits, subtract the zero point of their block, and scale them.
+
+    The first weight of a byte has its lowest bits. Without zero points these are the middle code,
+    as 8 for 4 bits. Zero points are packed like the weights of a row, or numbers as the scales are.
+    Shapes: w [rows, blocks, block_size * bits / 8], scale [rows, blocks] or in one row, the result
+    [rows, columns]; there are ceil(columns / block_size) blocks. Packed zero points are
+    [rows, ceil(blocks * bits / 8)].
+    Errors: E-OP-DTYPE, E-OP-SHAPE, E-OP-ATTRIBUTE.
+    Source: ONNX Runtime's com.microsoft.MatMulNBits.
+    """
+    require(w.dtype is DType.u8, "E-OP-DTYPE", f"packed weights are u8, not {w.dtype}")
+    require(scale.dtype.is_float, "E-OP-DTYPE", f"their scales are floats, not {scale.dtype}")
+    require(bits in WIDTHS, "E-OP-ATTRIBUTE", f"unpack_weights takes 2, 4 or 8 bits, got {bits}")
+    fits = block_size > 0 and block_size % 8 == 0
+    require(fits, "E-OP-ATTRIBUTE", f"blocks are multiples of 8 weights, not {block_size}")
+    fits = rows >= 0 and columns >= 0
+    require(fits, "E-OP-ATTRIBUTE", f"there are no {rows} x {columns} weights")
+    blocks = _n_blocks(columns, block_size)
+    _require_count("packed weights", w, rows * blocks * block_size * bits // 8)
+    _require_count("scales", scale, rows * blocks)
+    if zero is not None:
+        packed = zero.dtype is DType.u8
+        fits = packed or zero.dtype is scale.dtype
+        require(fits, "E-OP-DTYPE", f"zero points are u8 or {scale.dtype}, not {zero.dtype}")
+        n = rows * -(-blocks * bits // 8) if packed else rows * blocks
+        _require_count("zero points", zero, n)
+    return TensorType(scale.dtype, (rows, columns))
+
+
+def _require_count(what: str, x: Tensor, needed: int) -> None:
+    if x.type.is_static:
+        require_size("unpack_weights", what, x.type.n_elements, needed)
+
+
+@unpack_weights.reference
+def _(
+    w: Array,
+    scale: Array,
+    zero: Array | None = None,
+    *,
+    rows: int,
+    columns: int,
+    bits: int,
+    block_size: int,
+) -> Array:
+    blocks = _n_blocks(columns, block_size)
+    codes = _unpacked(w.reshape(rows, -1), bits).astype(np.float32)
+    origin = np.full((rows, blocks), 1 << (bits - 1), np.float32)
+    if zero is not None and zero.dtype == np.uint8:
+        origin = _unpacked(zero.reshape(rows, -1), bits)[:, :blocks].astype(np.float32)
+    elif zero is not None:
+        origin = zero.reshape(rows, blocks).astype(np.float32)
+    factor = scale.reshape(rows, blocks).astype(np.float32)
+    spread = [np.repeat(p, block_size, 1)[:, :columns] for p in (origin, factor)]
+    return convert((codes[:, :columns] - spread[0]) * spread[1], DType.from_numpy(scale.dtype))
+
+
+def _unpacked(packed: Array, bits: int) -> Array:
+    """The codes of bytes, one after the other along the last axis."""
+    shifts = np.arange(0, 8, bits, dtype=np.uint8)
+    codes = (packed[..., None] >> shifts) & np.uint8((1 << bits) - 1)
+    return codes.reshape(*packed.shape[:-1], -1)
+
+
+@unpack_weights.cost
+def _(
+    w: TensorType,
+    scale: TensorType,
+    zero: TensorType | None = None,
+    *,
+    out: TensorType,
+    **_: Any,
+) -> Cost:
+    return traffic([w, scale, zero], out, 4 * n_elements(out))
+
+
+@unpack_weights.lower
+def _(
+    k: Lowering,
+    w: Handle,
+    scale: Handle,
+    zero: Handle | None,
+    out: Handle,
+    *,
+    rows: int,
+    columns: int,
+    bits: int,
+    block_size: int,
+) -> None:
+    blocks = _n_blocks(columns, block_size)
+    row, column = k.axes(out.shape)
+    block = affine.floordiv(column, block_size)
+    padded = blocks * block_size
+    value = k.convert(_code(k, w, row, column, padded, bits), DType.f32)
+    if zero is None:
+        origin: Scalar = k.number(float(1 << (bits - 1)), DType.f32)
+    elif zero.dtype is DType.u8:
+        padded = -(-blocks * bits // 8) * 8 // bits
+        origin = k.convert(_code(k, zero, row, block, padded, bits), DType.f32)
+    else:
+        origin = k.convert(_flat(zero, row * blocks + block), DType.f32)
+    factor = k.convert(_flat(scale, row * blocks + block), DType.f32)
+    k.assign(out[row, column], k.convert((value - origin) * factor, out.dtype))
+
+
+def _code(k: Lowering, packed: Handle, row: Expr, at: Expr, n_row: int, bits: int) -> Scalar:
+    """The code number `at` of a row of `n_row` codes."""
+    in_byte = 8 // bits
+    byte = _flat(packed, row * (n_row // in_byte) + affine.floordiv(at, in_byte))
+    if in_byte == 1:
+        return byte
+    shift = k.index(affine.mod(at, in_byte) * bits, DType.u8)
+    return k.apply("and", k.apply("shr", byte, shift), (1 << bits) - 1)
+
+
+def _flat(t: Handle, at: Expr) -> Scalar:
+    """The element at a place in row-major order."""
+    index: list[Expr] = []
+    for n in reversed(t.shape[1:]):
+        index.append(affine.mod(at, n))
+        at = affine.floordiv(at, n)
+    return t[[at, *reversed(index)]]
+
+
+@unpack_weights.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    def attrs(rows: int, columns: int, bits: int, block_size: int) -> dict[str, int]:
+        return {"rows": rows, "columns": columns, "bits": bits, "block_size": block_size}
+
+    chance = np.random.default_rng(0)
+
+    def packed(*shape: int) -> Array:
+        return chance.integers(0, 256, shape).astype(np.uint8)
+
+    yield [packed(3, 2, 8), "f32[3,2]"], attrs(3, 30, 4, 16)
+    yield [packed(3, 3, 8), "f32[9]", packed(3, 2)], attrs(3, 47, 4, 16)
+    yield [packed(3, 2, 4), "f32[6]", packed(3, 1)], attrs(3, 32, 2, 16)
+    yield [packed(2, 3, 16), "f16[2,3]", packed(2, 3)], attrs(2, 45, 8, 16)
+    yield [packed(2, 1, 16), "f32[2,1]", "f32[2,1]"], attrs(2, 20, 4, 32)
+
+
+@unpack_weights.onnx("com.microsoft:MatMulNBits")
+def _(n: OnnxCall) -> Operand | None:
+    a, w, scale, zero, order, bias = (n.operand(i) for i in range(6))
+    bits = int(n.attr("bits", 4))
+    is_plain = order is None and bits in WIDTHS and not n.attr("weight_prepacked", 0)
+    if not is_plain or a is None or w is None or scale is None or scale.dtype is not a.dtype:
+        return None
+    unpacked = unpack_weights(
+        w,
+        scale,
+        zero,
+        rows=int(n.attr("N")),
+        columns=int(n.attr("K")),
+        bits=bits,
+        block_size=int(n.attr("block_size")),
+    )
+    made = matmul(a, unpacked, transpose_b=True)
+    return made if bias is None else add(made, bias)
