@@ -248,12 +248,16 @@ class GraphImporter:
         return NodeImporter(self, frame, node, name, opset, attributes).run(key)
 
 
+OF_ANY_OPSET = frozenset({"LayerNormalization", "SimplifiedLayerNormalization"})
+"""What ONNX Runtime's optimiser writes into ONNX's own domain, whatever the opset of the model."""
+
+
 def _check_unknown(node: Any, key: str, domain: str, opset: int) -> None:
     """Errors: E-MODEL-OPERATOR unless an operator without a schema is one that we can compute."""
     if is_standard(domain):
         came = protos.first_opset(node.op_type, domain)
         hint = f"it came with opset {came}: export for that one" if came else ""
-        found = False
+        found = key in OF_ANY_OPSET
     else:
         hint, found = "", key in ONNX or protos.has_reference(node.op_type, domain)
     if not found:
