@@ -16,7 +16,8 @@ from app.union import Drawing, union_payload
 from app.wire import VERSION, shapes
 from app.wire.graphs import LINES_KEPT
 from app.wire.jobs import result_payload
-from app.wire.programs import DOWNLOADS, KERNEL_PARTS
+from app.wire.kernels import KERNEL_PARTS
+from app.wire.programs import DOWNLOADS
 from app.wire.requests import whole_number
 from compiler.errors import CompileError
 

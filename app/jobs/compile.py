@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
@@ -22,7 +23,9 @@ from app.jobs.models import (
 from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say
-from app.wire import programs
+from app.wire import kernels, programs
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
 from compiler.runtime.program import Program
 from compiler.targets.target import host
@@ -110,18 +113,25 @@ class _Job:
         )
         self.recorder.close()
         if program.is_open and self.options["target"] == "host":
-            inputs, _ = try_random_inputs(model.graph, shapes, self.options["seed"])
-            if inputs is not None:
-                program.run(inputs)  # code is made for the shapes of the first run
+            self.first_run(program, model.graph)
         self.keep(program)
         self.examine(program, model)
+        self.summary["running"] = kernels.running_row(program)  # counting may have made more code
         self.phase("")
         self.recorder.write_summary()
+
+    def first_run(self, program: Program, graph: Graph) -> None:
+        """Run once, so that code is made for what a run brings: shapes and parameters."""
+        inputs, _ = try_random_inputs(graph, self.shapes, self.options["seed"])
+        if inputs is not None:
+            with suppress(CompileError):  # measuring says that the model refused them
+                program.run(inputs)
 
     def keep(self, program: Program) -> None:
         """Write down kernels, memory, provenance and all texts but the assembly."""
         self.phase("code")
-        self.summary["kernels"] = programs.kernel_rows(program)
+        self.summary["kernels"] = kernels.kernel_rows(program)
+        self.summary["running"] = kernels.running_row(program)
         self.summary["memory"] = programs.memory_row(program)
         for name, payload in programs.texts(program):
             self.parts.write(name, payload)

@@ -124,6 +124,7 @@ def empty_summary(request: Mapping[str, Any]) -> dict[str, Any]:
         "result_prefix": "→",
         "stages": [],
         "kernels": [],
+        "running": None,
         "memory": None,
         "run": None,
         "check": None,

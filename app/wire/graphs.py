@@ -41,7 +41,12 @@ def family(node: Node) -> str:
         return str(node.attrs.get("kind", "opaque"))
     if node.regions:
         return "control"
-    declared = OPERATORS.get(node.op)
+    return operator_family(node.op)
+
+
+def operator_family(op: str) -> str:
+    """The kind of an operator that is declared; `opaque` for the others."""
+    declared = OPERATORS.get(op)
     return declared.kind if declared else "opaque"
 
 

@@ -1,19 +1,19 @@
-"""A compiled program as payloads: kernels, memory, texts by level, provenance."""
+"""A compiled program as payloads: memory, texts by level, provenance."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from app.wire import VERSION
-from app.wire.graphs import cut_text, family
-from compiler.ir.graph import Graph, Value
+from app.wire.graphs import cut_text
+from app.wire.kernels import first_users
+from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.buffer import Plan
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.program import Program
 
-KERNEL_PARTS = ("computation", "schedule", "loops", "llvm", "asm")
 DOWNLOADS = ("graph", "loops", "llvm", "asm")
 
 
@@ -67,12 +67,6 @@ def _first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
             yield number, k
 
 
-def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
-    """For each kernel the first one that runs the same function: itself, mostly."""
-    first: dict[str, int] = {}
-    return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
-
-
 def kernel_text(number: int, part: str, text: str) -> dict[str, Any]:
     """One level of one kernel."""
     lines = text.rstrip("\n").split("\n")
@@ -107,36 +101,6 @@ def split_assembly(text: str) -> dict[str, str]:
     labels = [m for m in _LABEL.finditer(text) if not m[1].startswith(".")]
     ends = [m.start() for m in labels[1:]] + [len(text)]
     return {m[1]: text[m.start() : end].rstrip() for m, end in zip(labels, ends, strict=True)}
-
-
-def kernel_rows(program: Program) -> list[dict[str, Any]]:
-    """Every launch and fallback in order, not measured yet."""
-    producers = program.graph.producers
-    first = first_users(program.kernels)
-    rows: list[dict[str, Any]] = []
-    for number, k in enumerate(program.kernels):
-        node = producers.get(k.writes[0]) if k.writes else None
-        rows.append(
-            {
-                "kernel": number,
-                "name": k.name,
-                "node": node.output if node else "",
-                "origins": list(k.origins),
-                "native": k.native,
-                "words": k.because or (family(node) if node else ""),
-                "function": k.symbol,
-                "flops": k.flops,
-                "bytes_read": k.bytes_read,
-                "bytes_written": k.bytes_written,
-                "median_s": None,
-                "min_s": None,
-                "gflops": None,
-                "gbytes_per_s": None,
-                "parts": list(KERNEL_PARTS) if k.native else [],
-                "text_kernel": first[number],
-            }
-        )
-    return rows
 
 
 def memory_row(program: Program) -> dict[str, Any]:
@@ -181,8 +145,8 @@ def provenance(stages: Mapping[int, Graph], program: Program) -> dict[str, Any]:
 
     for stage, graph in stages.items():
         for node in graph.nodes:
-            for origin in node.origins:
-                row(origin, node.op)["nodes"].setdefault(str(stage), []).append(node.output)
+            for origin, op in _origins(node):
+                _add(row(origin, op)["nodes"].setdefault(str(stage), []), node.output)
         for name, c in graph.constants.items():
             for origin in c.origins:
                 row(origin)["constants"].setdefault(str(stage), []).append(name)
@@ -197,6 +161,14 @@ def provenance(stages: Mapping[int, Graph], program: Program) -> dict[str, Any]:
             for origin in origins.get(value, ()):
                 _add(row(origin)["buffers"], number)
     return {"version": VERSION, "onnx": list(rows.values())}
+
+
+def _origins(node: Node) -> Iterator[tuple[str, str]]:
+    """What a node and the nodes inside its regions were made from, with their operators."""
+    yield from ((origin, node.op) for origin in node.origins)
+    if node.op != "fusion":
+        for inner in (n for region in node.regions.values() for n in all_nodes(region)):
+            yield from ((origin, inner.op) for origin in inner.origins)
 
 
 def _add(items: list[Any], item: Any) -> None:

@@ -123,8 +123,11 @@ export type KernelPart = "computation" | "schedule" | "loops" | "llvm" | "asm";
 export interface Kernel {
   kernel: number;
   name: string;
+  op: string;
   node: string;
   origins: string[];
+  inside: number | null;
+  region: string;
   native: boolean;
   words: string;
   function: string;
@@ -136,6 +139,23 @@ export interface Kernel {
   gflops: number | null;
   gbytes_per_s: number | null;
   parts: KernelPart[];
+}
+export interface Specialization {
+  shapes: Record<string, number[]>;
+  parameters: Record<string, string>;
+  seconds: number;
+  because: string;
+}
+export interface Running {
+  n_native: number;
+  n_inside: number;
+  n_fallback: number;
+  n_crossings: number;
+  flops: number;
+  native_flops: number;
+  serves_all_sizes: boolean;
+  notes: string[];
+  specializations: Specialization[];
 }
 export interface Buffer {
   buffer: number;
@@ -182,6 +202,7 @@ export interface Result {
   result_prefix: string;
   stages: Stage[];
   kernels: Kernel[];
+  running: Running | null;
   memory: Memory | null;
   run: {
     median_s: number | null;

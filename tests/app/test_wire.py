@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import re
 
+from onnx import TensorProto
+
+import compiler
 from app.api import ROUTES
 from app.api.openapi import description
 from app.wire.graphs import cut_text, shortened, steps_payload
-from app.wire.programs import split_assembly, split_llvm
+from app.wire.kernels import kernel_rows, running_row
+from app.wire.programs import provenance, split_assembly, split_llvm
 from app.wire.requests import JobRequest
+from compiler.runtime.program import Program
 from compiler.trace import Step
 from tests.app.schema import check
+from tests.onnx_models import BOOL, graph, model, node, value
 
 # The examples of docs/wire.md, in order.
 EXAMPLES = (
@@ -65,3 +71,51 @@ def test_modules_are_split_into_their_functions():
     asm = "\t.text\n\t.globl\ta.b\na.b:\n.LBB0_1:\n\tretq\n.Lfunc_end0:\nc:\n\tretq\n"
     assert set(split_assembly(asm)) == {"a.b", "c"}
     assert split_assembly(asm)["a.b"].startswith("a.b:\n.LBB0_1:\n\tretq")
+
+
+def a_choice() -> Program:
+    """A sum, and by a condition its exponential or its negative; then words put together."""
+    branches = {
+        f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
+        for name, op in (("then", "Exp"), ("else", "Neg"))
+    }
+    made = model(
+        [
+            node("Add", ["x", "x"], ["k"], "twice"),
+            node("If", ["c"], ["y"], "choice", **branches),
+            node("StringConcat", ["s", "s"], ["z"], "words"),
+        ],
+        [value("x", (2, 3)), value("c", (), BOOL), value("s", (4,), TensorProto.STRING)],
+        [value("y", None), value("z", (4,), TensorProto.STRING)],
+        opset=20,
+    )
+    return compiler.compile(made.SerializeToString())
+
+
+def test_kernels_inside_control_flow_say_where_they_run():
+    program = a_choice()
+    rows = kernel_rows(program)
+    by_name = {row["name"]: row for row in rows}
+    around = by_name["onnx.If"]
+    assert (around["node"], around["words"], around["inside"]) == ("y", "control", None)
+    assert around["parts"] == ["llvm", "asm"]
+    for name, region, origin in (("exp", "then_branch", "Exp"), ("neg", "else_branch", "Neg")):
+        row = by_name[name]
+        assert (row["inside"], row["region"], row["node"]) == (around["kernel"], region, "y")
+        assert (row["origins"], row["words"]) == ([origin], "elementwise")
+        assert "loops" in row["parts"]
+    onnx = {row["name"]: row for row in provenance({0: program.graph}, program)["onnx"]}
+    assert onnx["Exp"]["nodes"] == {"0": ["y"]}
+    assert onnx["Exp"]["kernels"] == [by_name["exp"]["kernel"]]
+
+
+def test_a_run_is_divided_between_code_and_reference():
+    program = a_choice()
+    fallback = next(row for row in kernel_rows(program) if not row["native"])
+    assert (fallback["op"], fallback["parts"]) == ("onnx.StringConcat", [])
+    assert fallback["words"]
+    row = running_row(program)
+    assert (row["n_native"], row["n_inside"], row["n_fallback"]) == (2, 2, 1)
+    assert row["n_crossings"] == 1
+    assert row["flops"] == row["native_flops"] > 0
+    assert row["specializations"] == []

@@ -119,13 +119,17 @@ class Kernel(TypedDict):
     """A launch of the program; four figures are null when it was not measured.
 
     `words`: the family of a native kernel, or why a fallback is one. `text_kernel` is the first
-    kernel that runs the same function; their texts are the same.
+    kernel that runs the same function; their texts are the same. A kernel that runs in a region of
+    a node is `inside` the kernel of that node, in `region`, and is not measured on its own.
     """
 
     kernel: int
     name: str
+    op: str
     node: str
     origins: list[str]
+    inside: int | None
+    region: str
     native: bool
     words: str
     function: str
@@ -138,6 +142,33 @@ class Kernel(TypedDict):
     gbytes_per_s: float | None
     parts: list[str]
     text_kernel: int
+
+
+class Specialization(TypedDict):
+    """Machine code made while running, and why. Elements of parameters are text. Units: seconds."""
+
+    shapes: dict[str, list[int]]
+    parameters: dict[str, str]
+    seconds: float
+    because: str
+
+
+class Running(TypedDict):
+    """How a run is divided between generated code and the reference.
+
+    `n_native` and `n_fallback` count what is launched, `n_inside` the kernels within launches,
+    `n_crossings` the changes between the two sides. Carried operators count no `flops`.
+    """
+
+    n_native: int
+    n_inside: int
+    n_fallback: int
+    n_crossings: int
+    flops: int
+    native_flops: int
+    serves_all_sizes: bool
+    notes: list[str]
+    specializations: list[Specialization]
 
 
 class Buffer(TypedDict):
@@ -220,6 +251,7 @@ class Result(TypedDict):
     result_prefix: str
     stages: list[Stage]
     kernels: list[Kernel]
+    running: Running | None
     memory: Memory | None
     run: Run | None
     check: Check | None

@@ -1,0 +1,118 @@
+"""What runs, as payloads: the kernels of a program, and how a run is divided between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from app.wire.graphs import family, operator_family
+from compiler.ir.graph import Node
+from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.program import Program
+
+KERNEL_PARTS = ("computation", "schedule", "loops", "llvm", "asm")
+
+
+def kernel_rows(program: Program) -> list[dict[str, Any]]:
+    """Every launch and fallback in order, then what runs inside launches; not measured yet."""
+    kernels = program.kernels
+    producers = program.graph.producers
+    first = first_users(kernels)
+    numbers = {k.name: i for i, k in enumerate(kernels)}
+    rows: list[dict[str, Any]] = []
+    for number, k in enumerate(kernels):
+        launched = _launched(k, kernels, numbers)
+        around = producers.get(launched.writes[0]) if launched.writes else None
+        region, node = _place(k, around)
+        rows.append(
+            {
+                "kernel": number,
+                "name": k.name,
+                "op": k.op,
+                "node": around.output if around else "",
+                "origins": list(k.origins),
+                "inside": numbers[k.inside] if k.inside else None,
+                "region": region,
+                "native": k.native,
+                "words": k.because or (family(node) if node else operator_family(k.op)),
+                "function": k.symbol,
+                "flops": k.flops,
+                "bytes_read": k.bytes_read,
+                "bytes_written": k.bytes_written,
+                "median_s": None,
+                "min_s": None,
+                "gflops": None,
+                "gbytes_per_s": None,
+                "parts": _parts(k),
+                "text_kernel": first[number],
+            }
+        )
+    return rows
+
+
+def _launched(k: KernelInfo, kernels: Sequence[KernelInfo], numbers: dict[str, int]) -> KernelInfo:
+    """The launch that a kernel is, or inside which it runs."""
+    while k.inside:
+        k = kernels[numbers[k.inside]]
+    return k
+
+
+def _place(k: KernelInfo, around: Node | None) -> tuple[str, Node | None]:
+    """The name of the region in which a kernel runs ("" for none), and the node that it runs."""
+    if not k.inside or around is None or not k.writes:
+        return "", around
+    for key, node in _inner_nodes(around):
+        # Branches may give their values the same names.
+        if (node.op, node.origins) == (k.op, k.origins) and k.writes[0] in node.outputs:
+            return key, node
+    return "", None
+
+
+def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
+    for key, region in node.regions.items():
+        for inner in region.nodes:
+            yield key, inner
+            if inner.op != "fusion":
+                yield from _inner_nodes(inner)
+
+
+def _parts(k: KernelInfo) -> list[str]:
+    """The levels at which there is a text of a kernel; control flow has no loops of its own."""
+    if not k.native or not k.symbol:
+        return []
+    return [p for p in KERNEL_PARTS if k.loops is not None or p in ("llvm", "asm")]
+
+
+def first_users(kernels: Sequence[KernelInfo]) -> list[int]:
+    """For each kernel the first one that runs the same function: itself, mostly."""
+    first: dict[str, int] = {}
+    return [first.setdefault(k.symbol, i) if k.symbol else i for i, k in enumerate(kernels)]
+
+
+def running_row(program: Program) -> dict[str, Any]:
+    """How a run is divided between generated code and the reference, and what running made."""
+    launched = [k for k in program.kernels if not k.inside]
+    return {
+        "n_native": sum(k.native for k in launched),
+        "n_inside": len(program.kernels) - len(launched),
+        "n_fallback": sum(not k.native for k in launched),
+        "n_crossings": sum(a.native != b.native for a, b in pairwise(launched)),
+        "flops": _flops(program.kernels),
+        "native_flops": _flops(k for k in program.kernels if k.native),
+        "serves_all_sizes": program.serves_all_sizes,
+        "notes": list(program.notes),
+        "specializations": [
+            {
+                "shapes": {name: list(dims) for name, dims in s.shapes.items()},
+                "parameters": {name: str(v.tolist()) for name, v in s.parameters.items()},
+                "seconds": s.seconds,
+                "because": s.because,
+            }
+            for s in program.specializations
+        ],
+    }
+
+
+def _flops(kernels: Iterable[KernelInfo]) -> int:
+    return sum(k.flops for k in kernels)
