@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+from compiler.codegen.addresses import Resolved
 from compiler.codegen.arithmetic import Arithmetic
-from compiler.codegen.loads import gather
+from compiler.codegen.loads import gather, lane_offsets, load_neighbours
 from compiler.codegen.memory import Memory, parameter
 from compiler.codegen.values import Value, constant, mangled, memory_type
 from compiler.ir.affine import Expr
@@ -13,16 +15,51 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
 
-def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The index of a fetch: what is computed, by axis, and the rest of the position as it is.
+
+    `inside` counts elements over all axes whose index is an expression that cannot leave them.
+    """
+
+    computed: Mapping[int, Value]
+    inside: Resolved
+
+
+def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
     """The elements at computed indices, each brought into its axis; 0 from an empty buffer."""
     if b.n_elements == 0:
         return constant(0, b.dtype)
-    inside = [_brought_inside(m, a, v, n) for v, n in zip(places, b.shape, strict=True)]
-    position = _position(m, a, b, inside)
+    position = constant(0, DType.i64)
+    for d, v in places.computed.items():
+        part = _steps(m, a, _brought_inside(m, a, v, b.shape[d]), b.strides[d])
+        position = _sum(a, position, part)
+    rest = places.inside
+    if not position.lanes and not rest.is_uniform:
+        found = _fetch_neighbours(m, b, position, rest)
+        if found is not None:
+            return found
+    if rest.is_uniform:
+        moved = m.indices.uniform(rest)
+    else:
+        moved = m.indices.lanes(rest, DType.i64)
+    position = _sum(a, position, moved)
     if not position.lanes:
         at = _element(m, b, position)
         return m.read(b, at, 0, m.load_level(b, at))
     return gather(m, b, Value(parameter(b), DType.u64), position, m.mask(None))
+
+
+def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> Value | None:
+    """One load for all lanes, where only the last index differs and they lie side by side."""
+    offsets = lane_offsets(m, rest)
+    if offsets is None or offsets != list(range(offsets[0], offsets[0] + len(offsets))):
+        return None
+    pointer = _element(m, b, position)
+    for part in m.indices.by_level(rest, b.dtype.nbytes):
+        text = f"getelementptr i8, ptr {pointer.ref}, i64 {part.ref}"
+        pointer = m.out.op(text, DType.u64, 0, pointer, part)
+    return load_neighbours(m, b, pointer, (rest.constant + offsets[0]) * b.dtype.nbytes, None)
 
 
 def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
@@ -48,16 +85,24 @@ def _brought_inside(m: Memory, a: Arithmetic, v: Value, n: Expr) -> Value:
     return v
 
 
+def _steps(m: Memory, a: Arithmetic, v: Value, stride: Expr) -> Value:
+    """How many elements lie before an index of an axis."""
+    return v if stride == 1 else a.two("mul", v, a.out.splat(m.indices.scalar(stride), v.lanes))
+
+
 def _position(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
     """How many elements lie before the indexed one."""
-    lanes = max((v.lanes for v in places), default=0)
-    total = constant(0, DType.i64, lanes)
+    total = constant(0, DType.i64)
     for v, stride in zip(places, b.strides, strict=True):
-        part = a.out.splat(v, lanes)
-        if stride != 1:
-            part = a.two("mul", part, a.out.splat(m.indices.scalar(stride), lanes))
-        total = a.two("add", total, part)
+        total = _sum(a, total, _steps(m, a, v, stride))
     return total
+
+
+def _sum(a: Arithmetic, x: Value, y: Value) -> Value:
+    if "0" in (x.ref, y.ref):
+        return y if x.ref == "0" else x
+    lanes = max(x.lanes, y.lanes)
+    return a.two("add", a.out.splat(x, lanes), a.out.splat(y, lanes))
 
 
 def _element(m: Memory, b: Buffer, position: Value) -> Value:

@@ -14,7 +14,7 @@ from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
 from compiler.codegen.convert import convert
 from compiler.codegen.emitter import Block, Emitter
-from compiler.codegen.fetches import fetch, inside_buffer, put
+from compiler.codegen.fetches import Places, fetch, inside_buffer, put
 from compiler.codegen.indices import Indices
 from compiler.codegen.loads import load
 from compiler.codegen.memory import Memory, parameter
@@ -284,8 +284,8 @@ class _Writer:
                 guard = self.out.all_of(self.guards) if self.guards else None
                 return load(self.memory, b, r, guard)
             case Fetch(name, places, _):
-                indices = [self.value(i, cache) for i in places]
-                return fetch(self.memory, self.arithmetic, self.buffers[name], indices)
+                b = self.buffers[name]
+                return fetch(self.memory, self.arithmetic, b, self._places(b, places, cache))
             case Number(number, dtype):
                 return constant(number, dtype)
             case Apply(fn, args, dtype):
@@ -301,6 +301,20 @@ class _Writer:
                 return self._inside(s, cache)
             case _:
                 raise AssertionError(f"{type(s).__name__} has no place in Loop IR")
+
+    def _places(self, b: Buffer, places: tuple[Scalar, ...], cache: Cache) -> Places:
+        """The index of a fetch, with all axes whose index certainly lies inside in one sum."""
+        computed: dict[int, Value] = {}
+        inside: Expr = 0
+        for d, (place, n) in enumerate(zip(places, b.shape, strict=True)):
+            if isinstance(place, IndexValue) and place.dtype is DType.i64 and isinstance(n, int):
+                e = self.indices.simplified(place.expr)
+                low, high = self.indices.bounds(self.indices.resolve(e))
+                if low >= 0 and high < n:
+                    inside = inside + e * b.strides[d]
+                    continue
+            computed[d] = self.value(place, cache)
+        return Places(computed, self.indices.resolve(self.indices.simplified(inside)))
 
     def _fused(self, s: Apply, cache: Cache) -> Value | None:
         """`a*b + c` and its relatives as one operation."""

@@ -93,6 +93,15 @@ def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value
         if low >= 0 and high + lane.lanes - lane.active < least_elements(b):
             level = m.load_level(b, pointer)
             return m.read(b, m.displaced(pointer, nbytes, level), lane.lanes, level)
+    return load_neighbours(m, b, pointer, nbytes, guard)
+
+
+def load_neighbours(
+    m: Memory, b: Buffer, pointer: Value, nbytes: int, guard: Value | None
+) -> Value:
+    """The elements that lie side by side from so many bytes behind a pointer on."""
+    lane = m.indices.env.lane
+    assert lane is not None
     if guard is None and (lane.is_full or not m.has_masks(b.dtype)):
         level = m.load_level(b, pointer)
         found = m.read(b, m.displaced(pointer, nbytes, level), lane.active, level)

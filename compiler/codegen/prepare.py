@@ -6,8 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from compiler.codegen.values import HALF, power_of_two
-from compiler.compute.scalar import Apply, Convert, Fetch, Read, reads
-from compiler.compute.scalar import walk as walk_scalar
+from compiler.compute.scalar import (
+    Apply,
+    Convert,
+    Fetch,
+    Read,
+    Scalar,
+    children,
+    index_symbols,
+    reads,
+)
 from compiler.compute.statements import substitute_statements
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -54,10 +62,18 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
         if not isinstance(s, Store):
             continue
         widest = max(widest, buffers[s.buffer].dtype.nbytes)
-        for part in walk_scalar(s.value):
+        for part in _in_lanes(s.value, loop.var):
             if isinstance(part, Apply | Convert | Read | Fetch):
                 widest = max(widest, _working_bytes(part))
     return target.lanes(widest)
+
+
+def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
+    """The parts that are computed in lanes: an index that is the same in all of them is not."""
+    yield value
+    for part in children(value):
+        if not isinstance(value, Fetch) or var in index_symbols(part):
+            yield from _in_lanes(part, var)
 
 
 def _working_bytes(part: Apply | Convert | Read | Fetch) -> int:

@@ -38,8 +38,8 @@ from compiler.compute.scalar import (
     Scalar,
     apply,
     convert,
+    index_symbols,
     reduction,
-    walk,
 )
 from compiler.compute.statements import Loop, LoopKind, Put, Statement, Store, When, While
 from compiler.ir import affine
@@ -242,7 +242,7 @@ class Lowering:
         for e in target.index:
             used.update(dict.fromkeys(sorted(affine.symbols(e) & self._extents.keys())))
         assert not set(used) & set(reduce_axes), "a reduced index cannot be in the target"
-        stray = (_index_symbols(value) & self._extents.keys()) - set(used) - set(reduce_axes)
+        stray = (index_symbols(value) & self._extents.keys()) - set(used) - set(reduce_axes)
         assert not stray, f"{sorted(stray)} are neither in the target nor reduced"
         extents = {a: self._extents[a] for a in (*used, *reduce_axes)}
         self.stages.append(Stage(target.tensor, target.index, value, extents))
@@ -323,17 +323,3 @@ class RoutineBuilder:
         self._open.append([])
         yield
         self._open[-2].append(While(condition, tuple(self._open.pop())))
-
-
-def _index_symbols(value: Scalar) -> set[str]:
-    found: set[str] = set()
-    for part in walk(value):
-        if isinstance(part, Read):
-            for e in part.index:
-                found |= affine.symbols(e)
-        elif isinstance(part, IndexValue):
-            found |= affine.symbols(part.expr)
-        elif isinstance(part, Inside):
-            for e, _ in part.tests:
-                found |= affine.symbols(e)
-    return found

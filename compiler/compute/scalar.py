@@ -307,3 +307,18 @@ def renamed_tensors(s: Scalar, names: Mapping[str, str]) -> Scalar:
 def reduction(s: Scalar) -> Reduce | None:
     """The reduction inside, if there is one."""
     return next((part for part in walk(s) if isinstance(part, Reduce)), None)
+
+
+def index_symbols(value: Scalar) -> set[str]:
+    """The symbols in all indices, bounds and numbers made of indices inside."""
+    found: set[str] = set()
+    for part in walk(value):
+        if isinstance(part, Read):
+            for e in part.index:
+                found |= affine.symbols(e)
+        elif isinstance(part, IndexValue):
+            found |= affine.symbols(part.expr)
+        elif isinstance(part, Inside):
+            for e, _ in part.tests:
+                found |= affine.symbols(e)
+    return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from compiler.compute.scalar import Inside, Read, walk
+from compiler.compute.scalar import IndexValue, Inside, Read, fetches, walk
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Apply, Expr
@@ -100,7 +100,7 @@ def _try_fuse(nest: Nest, a: Axis, b: Axis, name: Callable[[str], str]) -> Nest 
 
 
 def divisions(nest: Nest) -> int:
-    """How many divisions and remainders all addresses hold."""
+    """How many divisions and remainders all addresses and computed places hold."""
 
     def count(e: Expr) -> int:
         if isinstance(e, int):
@@ -108,7 +108,14 @@ def divisions(nest: Nest) -> int:
         atoms = [t for t, _ in e.terms if isinstance(t, Apply)]
         return sum((t.fn != "mul") + count(t.a) + count(t.b) for t in atoms)
 
-    return sum(map(count, addresses(nest)))
+    return sum(map(count, [*addresses(nest), *_fetched_at(nest)]))
+
+
+def _fetched_at(nest: Nest) -> Iterator[Expr]:
+    """The indices that stand in computed places."""
+    for f in fetches(nest.value):
+        for place in f.index:
+            yield from (part.expr for part in walk(place) if isinstance(part, IndexValue))
 
 
 def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | None]]]:
