@@ -68,7 +68,23 @@ def erf(x: Array) -> Array:
     return np.asarray(_erf(x.astype(np.float64)), np.float64).astype(x.dtype)
 
 
+def normal_cdf(x: Array) -> Array:
+    """The probability that a normal variable is smaller: erfc(-x / sqrt 2) / 2."""
+    x = np.asarray(x)
+    tail = _erfc(x.astype(np.float64) * -math.sqrt(0.5))
+    return np.asarray(tail, np.float64).astype(x.dtype) * x.dtype.type(0.5)
+
+
+def normal_cdf_tanh(x: Array) -> Array:
+    """Its approximation: (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2."""
+    x = np.asarray(x)
+    wide = x.astype(np.float64)
+    exponent = -2 * math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
+    return np.asarray(1 / (1 + np.exp(exponent))).astype(x.dtype)
+
+
 _erf = np.frompyfunc(math.erf, 1, 1)
+_erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def divide(a: Array, b: Array) -> Array:
@@ -107,6 +123,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign,
     "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "exp": np.exp, "log": np.log,
+    "expm1": np.expm1, "log1p": np.log1p,
+    "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
     "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": erf,
     "sin": np.sin, "cos": np.cos, "tan": np.tan,
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from compiler.compute.numbers import erf
+from compiler.compute.numbers import normal_cdf, normal_cdf_tanh
 from compiler.errors import require
 from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor
 from compiler.ir.types import TensorType
@@ -43,7 +42,7 @@ softplus = unary(
     "softplus",
     "log(1+exp(x)), computed as max(x,0)+log(1+exp(-|x|)), which does not overflow.",
     numpy=lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
-    scalar=lambda k, x: k.max(x, 0) + k.log(k.exp(-k.abs(x)) + 1),
+    scalar=lambda k, x: k.max(x, 0) + k.log1p(k.exp(-k.abs(x))),
     onnx="Softplus",
     flops=7,
 )
@@ -61,6 +60,15 @@ def _mish(x: Any) -> Any:
     return x * np.tanh(np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))))
 
 
+def _mish_scalar(k: Any, x: Any) -> Any:
+    """tanh(log(1+e)) is (e*e+2*e)/(e*e+2*e+2); both sides are made of exp(-|x|), which is small."""
+    e = k.exp(-k.abs(x))
+    negative = k.lt(x, 0)
+    above = k.where(negative, e * (e + 2), e * 2 + 1)
+    below = above + k.where(negative, 2.0, e * e * 2)
+    return x * (above / below)
+
+
 mish = unary(
     "mish",
     """x*tanh(softplus(x)).
@@ -68,7 +76,7 @@ mish = unary(
     Source: Misra 2019, arXiv:1908.08681.
     """,
     numpy=_mish,
-    scalar=lambda k, x: x * k.tanh(k.max(x, 0) + k.log(k.exp(-k.abs(x)) + 1)),
+    scalar=_mish_scalar,
     onnx="Mish",
     flops=9,
 )
@@ -76,7 +84,7 @@ hard_swish = unary(
     "hard_swish",
     "x*min(max(x/6+0.5, 0), 1).",
     numpy=lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-    scalar=lambda k, x: x * k.min(k.max(x * (1 / 6) + 0.5, 0), 1),
+    scalar=lambda k, x: x * k.min(k.max((x + 3) * (1 / 6), 0), 1),
     onnx="HardSwish",
     flops=5,
 )
@@ -128,8 +136,8 @@ def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
 @activation(
     "Elu",
     {"alpha": 2.0},
-    numpy=lambda x, alpha: np.where(x < 0, alpha * (np.exp(x) - 1), x),
-    scalar=lambda k, x, alpha: k.where(k.lt(x, 0), (k.exp(x) - 1) * alpha, x),
+    numpy=lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x),
+    scalar=lambda k, x, alpha: k.where(k.lt(x, 0), k.expm1(x) * alpha, x),
     flops=4,
 )
 def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
@@ -140,8 +148,8 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 @activation(
     "Selu",
     {"alpha": 2.0, "gamma": 3.0},
-    numpy=lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.exp(x) - alpha),
-    scalar=lambda k, x, alpha, gamma: k.where(k.gt(x, 0), x, k.exp(x) * alpha - alpha) * gamma,
+    numpy=lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.expm1(x)),
+    scalar=lambda k, x, alpha, gamma: k.where(k.gt(x, 0), x, k.expm1(x) * alpha) * gamma,
     flops=5,
 )
 def selu(
@@ -157,8 +165,8 @@ def selu(
 @activation(
     "Celu",
     {"alpha": 0.5},
-    numpy=lambda x, alpha: np.maximum(x, 0) + np.minimum(alpha * (np.exp(x / alpha) - 1), 0),
-    scalar=lambda k, x, alpha: k.max(x, 0) + k.min((k.exp(x / alpha) - 1) * alpha, 0),
+    numpy=lambda x, alpha: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
+    scalar=lambda k, x, alpha: k.max(x, 0) + k.min(k.expm1(x / alpha) * alpha, 0),
     flops=7,
 )
 def celu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
@@ -203,17 +211,11 @@ def swish(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 
 
 def _gelu(x: Any, approximate: str) -> Any:
-    if approximate == "none":
-        return 0.5 * x * (1 + erf(x / math.sqrt(2)))
-    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    return x * (normal_cdf(x) if approximate == "none" else normal_cdf_tanh(x))
 
 
 def _gelu_scalar(k: Any, x: Any, approximate: str) -> Any:
-    if approximate == "none":
-        inner = k.erf(x * math.sqrt(0.5))
-    else:
-        inner = k.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi))
-    return x * 0.5 * (inner + 1)
+    return x * (k.normal_cdf(x) if approximate == "none" else k.normal_cdf_tanh(x))
 
 
 @activation("Gelu", {"approximate": "tanh"}, numpy=_gelu, scalar=_gelu_scalar, flops=5)
