@@ -32,7 +32,9 @@ def one_node(
     node = helper.make_node(op_type, list(inputs), list(outputs), domain="ai.onnx.ml", **attrs)
     given = [
         helper.make_tensor_value_info(
-            name, helper.np_dtype_to_tensor_dtype(a.dtype), ["N", *a.shape[1:]]
+            name,
+            helper.np_dtype_to_tensor_dtype(a.dtype),
+            ["N" if a.ndim > 1 else f"N_{name}", *a.shape[1:]],
         )
         for name, a in inputs.items()
     ]
