@@ -124,8 +124,20 @@ def _from_float(a: Arithmetic, v: Value, dtype: DType) -> Value:
 
 
 def _saturated(a: Arithmetic, v: Value, dtype: DType, sign: str) -> Value:
-    name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
-    return a.out.call(name, dtype, v.lanes, v)
+    """A float as the nearest integer towards zero that the type has; NaN as 0."""
+    if not a.is_x86:
+        name = f"llvm.fpto{sign}i.sat.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
+        return a.out.call(name, dtype, v.lanes, v)
+    # LLVM takes the lanes of that apart for x86, so what the instruction leaves open is put right.
+    text = f"fpto{sign}i {v.typed} to {value_type(dtype, v.lanes)}"
+    made = a.out.op(text, dtype, v.lanes, v)
+    low = -(1 << (dtype.bits - 1)) if sign == "s" else 0
+    end = 1 << (dtype.bits - (sign == "s"))
+    too_large = a.test("fcmp oge", v, _same(v, float(end)))
+    made = a.out.select(too_large, _same(made, end - 1), made)
+    too_small = a.test("fcmp olt", v, _same(v, float(low)))
+    made = a.out.select(too_small, _same(made, low), made)
+    return a.out.select(a.test("fcmp uno", v, v), _same(made, 0), made)
 
 
 def _float_to_u64(a: Arithmetic, v: Value) -> Value:
