@@ -102,6 +102,9 @@ def _split(body: tuple[Statement, ...], kernel: Kernel, target: Target) -> tuple
 
 def _split_vector(loop: Loop, kernel: Kernel, target: Target) -> Iterator[Loop]:
     width = _lanes(loop, kernel.buffers, target)
+    if not isinstance(loop.stop - loop.start, int):
+        yield from _split_open(loop, width)
+        return
     n_whole = loop.extent // width
     if n_whole <= UNROLLED_PIECES or _lanes_of_registers(loop, kernel):
         yield loop
@@ -116,6 +119,16 @@ def _split_vector(loop: Loop, kernel: Kernel, target: Target) -> Iterator[Loop]:
     done = loop.start + n_whole * width
     if done < loop.start + loop.extent:
         yield replace(loop, start=done, stop=loop.start + loop.extent)
+
+
+def _split_open(loop: Loop, width: int) -> Iterator[Loop]:
+    """Whole vectors of a loop whose length only the call tells, then one element at a time."""
+    counter = f"{loop.var}.vectors"
+    n_whole = affine.floordiv(loop.stop - loop.start, width)
+    moved = affine.symbol(counter) * width + affine.symbol(loop.var) + loop.start
+    body = substitute_statements(loop.body, {loop.var: moved})
+    yield Loop(counter, 0, n_whole, (Loop(loop.var, 0, width, body, "vector"),), "for")
+    yield replace(loop, start=loop.start + n_whole * width, kind="for")
 
 
 def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:

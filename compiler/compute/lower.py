@@ -8,7 +8,7 @@ made.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.compute.builder import Lowering
@@ -33,9 +33,9 @@ from compiler.ir.affine import Expr
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
-from compiler.ir.infer import KNOWN_LIMIT, with_sizes
+from compiler.ir.infer import KNOWN_LIMIT
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
-from compiler.ir.types import DType, TensorType, open_symbols
+from compiler.ir.types import DType, TensorType, Type, open_symbols
 
 DUPLICATE_LIMIT = 48
 """A producer read several times is substituted while copies times size stay within this."""
@@ -48,8 +48,8 @@ class Lowered:
     computation: Computation
     operands: Mapping[str, str]
     results: Mapping[str, str]
-    sizes: Mapping[str, str] = field(default_factory=dict)
-    """The symbol of the graph that each size in the computation is."""
+    sizes: Mapping[str, Expr] = field(default_factory=dict)
+    """What each size in the computation is, in symbols of the graph."""
 
 
 def size_name(symbol: str) -> str:
@@ -67,18 +67,58 @@ def lower_node(node: Node, graph: Graph) -> Lowered | None:
         return None
     if not all(map(_has_lowering, node.types)):
         return None
-    symbols = open_symbols([*node.types, *(graph.types[i] for i in node.inputs if i)])
-    if not symbols:
+    before = [graph.types[i] for i in node.inputs if i]
+    if not open_symbols([*node.types, *before]):
         return _lower(node, graph)
-    values = {s: affine.symbol(size_name(s)) for s in symbols}
-    operands = {i: ty.substitute(graph.types[i], values) for i in node.inputs if i}
+    names = _size_names(before, node)
+    values = {atom: affine.symbol(name) for atom, name in names.items()}
+    operands = {i: ty.replace_atoms(graph.types[i], values) for i in node.inputs if i}
     inputs = tuple(Value(i, t) for i, t in operands.items() if i not in graph.constants)
     constants = {i: graph.constants[i] for i in operands if i in graph.constants}
     around = Graph(graph.name, inputs, (), (), constants)
-    lowered = _lower(with_sizes(node, values), around)
+    lowered = _lower(_with_atoms(node, values), around)
     if lowered is None:
         return None
-    return replace(lowered, sizes={size_name(s): s for s in sorted(symbols)})
+    sizes = {name: affine.Affine(((atom, 1),)) for atom, name in names.items()}
+    return replace(lowered, sizes=sizes)
+
+
+def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
+    """Names for what operands' sizes are sums and products of, and for what symbols remain.
+
+    A quotient, say, is one size of the computation, and results' sizes are said in terms of it.
+    """
+    names: dict[affine.Atom, str] = {}
+    for atom in (a for d in _dims(operands) for a in affine.atoms(d)):
+        names.setdefault(
+            atom, size_name(atom) if isinstance(atom, str) else f"S_{len(names)}"
+        )
+    values = {atom: affine.symbol(name) for atom, name in names.items()}
+    own = set(names.values())
+    inner = [t for g in node.regions.values() for t in g.types.values()]
+    for d in _dims([*node.types, *inner]):
+        for symbol in affine.symbols(affine.replace_atoms(d, values)) - own:
+            names.setdefault(symbol, size_name(symbol))
+    return names
+
+
+def _dims(types: Iterable[Type]) -> Iterator[Expr]:
+    for t in types:
+        yield from (t.shape or ()) if isinstance(t, TensorType) else ()
+
+
+def _with_atoms(node: Node, values: Mapping[affine.Atom, Expr]) -> Node:
+    """The node with these sizes named so in all types, those of regions included."""
+    types = tuple(ty.replace_atoms(t, values) for t in node.types)
+    regions = {
+        key: replace(
+            g,
+            inputs=tuple(Value(v.name, ty.replace_atoms(v.type, values)) for v in g.inputs),
+            nodes=tuple(_with_atoms(n, values) for n in g.nodes),
+        )
+        for key, g in node.regions.items()
+    }
+    return replace(node, types=types, regions=regions)
 
 
 def _lower(node: Node, graph: Graph) -> Lowered | None:

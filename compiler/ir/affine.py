@@ -316,6 +316,30 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
     return total
 
 
+def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
+    """Replace atoms, compound ones as a whole, wherever they stand."""
+    if isinstance(e, int):
+        return e
+    total: Expr = e.constant
+    for atom, c in e.terms:
+        if atom in values:
+            term = values[atom]
+        elif isinstance(atom, str):
+            term = _atom(atom)
+        else:
+            term = _MEANING[atom.fn](
+                replace_atoms(atom.a, values), replace_atoms(atom.b, values)
+            )
+        total = total + term * c
+    return total
+
+
+def atoms(e: Expr) -> Iterator[Atom]:
+    """The symbols and quotients, remainders and extremes that an expression is a polynomial of."""
+    for atom, _ in e.terms if isinstance(e, Affine) else ():
+        yield from factors(atom)
+
+
 def symbols(e: Expr) -> frozenset[str]:
     """The names that an expression depends on."""
     if isinstance(e, int):
@@ -377,6 +401,14 @@ def assumed(e: Expr) -> int:
 def last_of(extent: Expr) -> int:
     """The largest index of an axis of this extent, whatever the sizes are."""
     return bounds(extent, {})[1] - 1
+
+
+def may_exceed(a: Expr, b: Expr) -> bool:
+    """Whether a is larger than b, or would be for some sizes."""
+    try:
+        return a > b
+    except Undecided:
+        return True
 
 
 def _through_remainders(e: Expr) -> Expr:

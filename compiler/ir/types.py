@@ -382,6 +382,13 @@ def substitute(t: Type, values: Mapping[str, Expr]) -> Type:
     return t
 
 
+def replace_atoms(t: Type, values: Mapping[affine.Atom, Expr]) -> Type:
+    """The tensor type with atoms of its dimensions replaced, compound ones as a whole."""
+    if isinstance(t, TensorType) and t.shape is not None:
+        return replace(t, shape=tuple(affine.replace_atoms(d, values) for d in t.shape))
+    return t
+
+
 def open_symbols(types: Iterable[Type]) -> frozenset[str]:
     """The symbols that the dimensions of these types depend on."""
     found: frozenset[str] = frozenset()

@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from compiler.compute.statements import substitute_statements
+from compiler.compute.scalar import IndexValue, Inside, Read, walk
+from compiler.compute.statements import (
+    Loop,
+    Prefetch,
+    Statement,
+    Store,
+    substitute_statements,
+    values_of,
+    walk_statements,
+)
 from compiler.ir import affine
+from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer, Kernel
 
 
-def sizes_of(params: tuple[Buffer, ...]) -> tuple[str, ...]:
-    """The symbols that the shapes of buffers depend on, in order of appearance."""
+def sizes_of(params: tuple[Buffer, ...], body: tuple[Statement, ...] = ()) -> tuple[str, ...]:
+    """The symbols that shapes and statements depend on, in order of appearance."""
     found: dict[str, None] = {}
     for b in params:
         for n in b.shape:
             found.update(dict.fromkeys(sorted(affine.symbols(n))))
-    return tuple(found)
+    counted: set[str] = set()
+    for s in walk_statements(body):
+        if isinstance(s, Loop):
+            counted.add(s.var)
+        for e in _expressions(s):
+            found.update(dict.fromkeys(sorted(affine.symbols(e))))
+    return tuple(n for n in found if n not in counted)
+
+
+def _expressions(s: Statement) -> Iterator[Expr]:
+    """The integer expressions of one statement itself."""
+    match s:
+        case Loop(_, start, stop):
+            yield from (start, stop)
+        case Store(_, index) | Prefetch(_, index):
+            yield from index
+        case _:
+            pass
+    for value in values_of(s):
+        for part in walk(value):
+            match part:
+                case Read(_, index):
+                    yield from index
+                case IndexValue(expr):
+                    yield expr
+                case Inside(tests):
+                    yield from (e for test in tests for e in test)
+                case _:
+                    pass
 
 
 def with_sizes(kernel: Kernel, values: Mapping[str, int]) -> Kernel:

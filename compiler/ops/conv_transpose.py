@@ -214,12 +214,15 @@ def _(
     taps = spatial_axes(k, spans, "k")
     sources: list[Expr] = []
     filters: list[Expr] = []
-    inside_image: list[tuple[Expr, int]] = []
+    inside_image: list[tuple[Expr, Expr]] = []
     inside_filter: list[tuple[Expr, int]] = []
     for d, size in enumerate(x.shape[2:]):
         place = places[d] + begins[d]
         source, at = _reached(place, taps[d], strides[d], dilations[d])
-        ranges = {str(places[d]): (0, out.shape[2 + d] - 1), str(taps[d]): (0, spans[d] - 1)}
+        ranges = {
+            str(places[d]): (0, affine.last_of(out.shape[2 + d])),
+            str(taps[d]): (0, spans[d] - 1),
+        }
         if not _always_inside(source, size, ranges):
             inside_image.append((source, size))
         if dilations[d] > 1 and strides[d] > 1:
@@ -253,9 +256,8 @@ def _reached(place: Expr, tap: Expr, stride: int, dilation: int) -> tuple[Expr, 
     return affine.floordiv(place - tap * dilation, stride), tap
 
 
-def _always_inside(e: Expr, size: int, ranges: dict[str, affine.Range]) -> bool:
-    low, high = affine.bounds(e, ranges)
-    return low >= 0 and high < size
+def _always_inside(e: Expr, size: Expr, ranges: dict[str, affine.Range]) -> bool:
+    return affine.bounds(e, ranges)[0] >= 0 and affine.bounds(size - e, ranges)[0] >= 1
 
 
 @conv_transpose.samples

@@ -137,11 +137,11 @@ def _(k: Lowering, *tensors: Handle, equation: str) -> None:
     *xs, out = tensors
     stated = parsed(equation, [x.rank for x in xs])
     sizes = _sizes(stated, [x.shape for x in xs])
-    index = {x: k.axis(int(str(sizes[x])), x if len(x) == 1 else "e") for x in stated.labels}
+    index = {x: k.axis(sizes[x], x if len(x) == 1 else "e") for x in stated.labels}
     product: Scalar | None = None
     for x, labels in zip(xs, stated.operands, strict=True):
         at: list[Expr] = [
-            0 if n == 1 else index[label] for label, n in zip(labels, x.shape, strict=True)
+            x.repeated(index[label], n) for label, n in zip(labels, x.shape, strict=True)
         ]
         factor = k.convert(x[at], wide(x.dtype))
         product = factor if product is None else product * factor

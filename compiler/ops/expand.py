@@ -114,7 +114,7 @@ def _(x: TensorType, repeats: TensorType, *, out: TensorType) -> Cost:
 def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
     index = k.axes(out.shape)
     source = [
-        e if n == m else affine.mod(e, n) if n > 1 else 0
+        e if n == m else 0 if n == 1 else affine.mod(e, n)
         for e, n, m in zip(index, x.shape, out.shape, strict=True)
     ]
     k.assign(out[index], x[source])

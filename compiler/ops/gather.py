@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
+from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import TensorType
@@ -59,13 +60,21 @@ def _(k: Lowering, x: Handle, indices: Handle, out: Handle, *, axis: int) -> Non
     k.assign(out[index], x.at(*head, row, *tail))
 
 
-def _plain_rows(rows: Array, size: int) -> Array | None:
+def _plain_rows(rows: Array, size: Expr) -> Array | None:
     """Known rows counted from 0, when they are a range or few; None when they are better read."""
+    if not isinstance(size, int):
+        return rows if rows.size == 1 and rows.dtype != np.object_ else None
     if rows.dtype == np.object_ or (rows.size and not -size <= rows.min() <= rows.max() < size):
         return None
     rows = np.asarray(rows % size if size else rows)
     is_range = rows.ndim <= 1 and len(_steps(rows)) <= 1
     return rows if is_range or rows.size <= STAGES_LIMIT else None
+
+
+def _inside(row: Expr, size: Expr) -> Expr:
+    """A row of an axis of open size; one outside counts as the nearest inside."""
+    place = row if row >= 0 else size + row
+    return affine.maximum(affine.minimum(place, size - 1), 0)
 
 
 def _steps(rows: Array) -> set[int]:
@@ -78,6 +87,8 @@ def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> No
     if rows.ndim <= 1 and len(_steps(rows)) <= 1:
         index = k.axes(out.shape)
         place: Expr = flat[0] if flat else 0
+        if not isinstance(x.shape[at], int):
+            place = _inside(place, x.shape[at])
         if rows.ndim:
             place = place + index[at] * min(_steps(rows), default=0)
         k.assign(out[index], x[[*index[:at], place, *index[at + rows.ndim :]]])

@@ -64,7 +64,8 @@ def _(scores: TensorType, classes: TensorType, *, out: TensorType) -> Cost:
 def _(k: Lowering, scores: Handle, classes: Handle, out: Handle) -> None:
     n, *rest = k.axes(out.shape)
     c = k.axis(scores.shape[1], "c")
-    at = [0 if size == 1 else i for i, size in zip((n, *rest), _others(scores.shape), strict=True)]
+    sizes = zip((n, *rest), _others(scores.shape), strict=True)
+    at = [scores.repeated(i, size) for i, size in sizes]
     wanted = k.convert(classes[n, *rest], DType.i64)
     hit = k.eq(wanted, k.index(c))
     score = scores[at[0], c, *at[1:]]

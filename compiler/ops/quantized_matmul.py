@@ -98,7 +98,7 @@ def _place(t: Handle, batch: list[Expr], matrix: list[Expr]) -> list[Expr]:
     """The index of an element of a matrix whose batch axes broadcast."""
     sizes = t.shape[: t.rank - len(matrix)]
     own = batch[len(batch) - len(sizes) :]
-    return [*(0 if n == 1 else i for i, n in zip(own, sizes, strict=True)), *matrix]
+    return [*(t.repeated(i, n) for i, n in zip(own, sizes, strict=True)), *matrix]
 
 
 def _zero(

@@ -213,12 +213,25 @@ def _resized(
         size, new_size = shape[axis], new_shape[axis]
         if size == 0 or new_size == 0:
             continue
-        scale = Fraction(new_size, size)
         if scales is not None:
             scale = Fraction(float(scales.reshape(-1)[position]))
+        else:
+            scale = _ratio(new_size, size)
         if scale != 1:
             found.append(_Resized(axis, size, line(coordinates, size, new_size, scale)))
     return found
+
+
+def _ratio(new_size: Expr, size: Expr) -> Fraction:
+    """How many times an axis grows; of open sizes only where that is the same for all of them."""
+    if isinstance(new_size, int) and isinstance(size, int):
+        return Fraction(new_size, size)
+    times, parts = affine.floordiv(new_size, size), affine.floordiv(size, new_size)
+    if isinstance(times, int) and size * times == new_size:
+        return Fraction(times)
+    if isinstance(parts, int) and new_size * parts == size:
+        return Fraction(1, parts)
+    raise affine.Undecided(f"how much larger {new_size} is than {size} depends on the sizes")
 
 
 @resize.reference
@@ -296,7 +309,7 @@ def _(
 def _clamped(at: Expr, i: Expr, n_places: int, size: int) -> Expr:
     """The index brought inside the axis, where it can leave it."""
     inside = affine.maximum(affine.minimum(at, size - 1), 0)
-    return affine.simplify(inside, {str(i): (0, max(n_places - 1, 0))})
+    return affine.simplify(inside, {str(i): (0, max(affine.last_of(n_places), 0))})
 
 
 def _mixed(

@@ -112,6 +112,16 @@ def _(
     return x[tuple(cuts)]
 
 
+def _first(cut: slice, size: Expr) -> Expr:
+    """The first place that a slice takes of an axis, which may be of open size."""
+    if isinstance(size, int):
+        return cut.indices(size)[0]
+    if cut.start >= 0:
+        # There are results only if it begins inside.
+        return cut.start if cut.step > 0 else affine.minimum(cut.start, size - 1)
+    return affine.maximum(size + cut.start, 0)
+
+
 def _cuts(
     rank: int, starts: Array, ends: Array, axes: Array | None, steps: Array | None
 ) -> Iterator[tuple[int, slice]]:
@@ -138,8 +148,7 @@ def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
     index = k.axes(out.shape)
     source: list[Expr] = list(index)
     for axis, cut in _cuts(x.rank, starts, ends, axes, steps):
-        start, _, step = cut.indices(x.shape[axis])
-        source[axis] = index[axis] * step + start
+        source[axis] = index[axis] * cut.step + _first(cut, x.shape[axis])
     k.assign(out[index], x[source])
 
 

@@ -52,12 +52,13 @@ def _(k: Lowering, x: Handle, *rest: Handle | None, upper: bool) -> None:
     if given is not None:
         border = int(np.asarray(known_value(given, "the diagonal of a trilu")).reshape(()))
     *_, n_rows, n_columns = x.shape
-    border = max(min(border, n_columns + 1), -n_rows - 1)
+    if isinstance(n_rows, int) and isinstance(n_columns, int):
+        border = max(min(border, n_columns + 1), -n_rows - 1)
     index = k.axes(out.shape)
     row, column = index[-2:]
     ahead = column - row - border if upper else row - column + border
     # `ahead` never reaches this, so only its sign is tested.
-    beyond = 2 * (n_rows + n_columns) + 2
+    beyond = 2 * (n_rows + n_columns) + 2 + abs(border)
     k.assign(out[index], k.inside([(ahead, beyond)], x[index], 0))
 
 

@@ -223,11 +223,13 @@ def tap(
     Axes on which no window leaves the image are not tested.
     """
     index: list[Expr] = []
-    tests: list[tuple[Expr, int]] = []
+    tests: list[tuple[Expr, Expr]] = []
     for d, size in enumerate(x.shape[2:]):
         e = places[d] * w.strides[d] + taps[d] * w.dilations[d] - w.pads_begin[d]
         last = (n_places[d] - 1) * w.strides[d] + extent(w.kernel[d], w.dilations[d])
-        if w.pads_begin[d] > 0 or last - w.pads_begin[d] > size:
+        if affine.may_exceed(w.pads_begin[d], 0) or affine.may_exceed(
+            last - w.pads_begin[d], size
+        ):
             tests.append((e, size))
         index.append(e)
     read = x[*outer, *index]

@@ -55,8 +55,9 @@ def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
     with stage("memory"):
         pool = ConstantPool()
         sample = dict.fromkeys(_all_symbols(graph), ASSUMED_SIZE)
-        sample.update(inferred_sizes(graph, shapes))
-        sample.update(_assumed_inputs(graph, shapes))
+        if shapes is not None:
+            sample.update(inferred_sizes(graph, shapes))
+            sample.update(_assumed_inputs(graph, shapes))
         calls: dict[int, Launch] = {}
         for part in parts:
             calls.update(part.launches(made.symbols, pool, sample))
@@ -158,10 +159,10 @@ def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[s
     return found
 
 
-def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]], frozenset[str]]:
+def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, frozenset[str]]:
     """Assumed shapes of the open inputs, and the symbols that type rules find once these are known.
 
-    Errors: NotOpen when the inputs do not say their sizes, or none can be assumed.
+    None where none can be assumed. Errors: NotOpen when the inputs do not say their sizes.
     """
     known = input_symbols(graph)
     for v in graph.inputs:
@@ -176,14 +177,14 @@ def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]], frozenset[s
     try:
         shapes = assumed_shapes(graph)
         found = inferred_sizes(graph, shapes)
-    except CompileError as e:
-        raise NotOpen(f"no sizes could be assumed to try it: {e.message}") from e
+    except CompileError:
+        return None, frozenset()  # a model for other sizes than those that are assumed
     return shapes, frozenset(found) - known
 
 
 def _require_no_loss(
     graph: Graph,
-    shapes: Mapping[str, Sequence[int]],
+    shapes: Mapping[str, Sequence[int]] | None,
     target: Target,
     chosen: Iterable[list[Work] | None],
 ) -> None:
@@ -196,6 +197,9 @@ def _require_no_loss(
     }
     if not refused:
         return
+    if shapes is None:
+        node = next(iter(refused.values()))
+        raise NotOpen(f"{node.node.name or node.node.output}: {node.because}")
     fixed = specialize(graph, shapes)
     selector = Selector(fixed, target)
     for node in fixed.nodes:

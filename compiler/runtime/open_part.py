@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from compiler.codegen.module import Arg, Launch
+from compiler.ir import affine
 from compiler.ir import types as ty
+from compiler.ir.affine import Expr
 from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Value
 from compiler.memory.in_place import overwritable
@@ -44,6 +46,7 @@ class OpenPart:
     slots: dict[Place, int]
     overwritten: Mapping[int, Overwritable]
     spaces: Workspaces
+    sizes: dict[str, Expr] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph, works: Sequence[Work], first: int) -> OpenPart:
@@ -68,7 +71,7 @@ class OpenPart:
         found: dict[int, Launch] = {}
         for number, work in enumerate(self.launched):
             if isinstance(work, NativeWork):
-                sizes = (self._slot(("size", 0, work.lowered.sizes[n])) for n in kernel_sizes(work))
+                sizes = [self._size(work.lowered.sizes[n]) for n in kernel_sizes(work)]
                 args = (
                     self._arg(number, work, p.name, p.role, arrangement, pool)
                     for p in work.scheduled.kernel.params
@@ -99,6 +102,10 @@ class OpenPart:
             return Arg(place.space, place.offset)
         return Arg("slot", self._slot(("value", 0, root_of(value, arrangement.views))))
 
+    def _size(self, e: Expr) -> int:
+        self.sizes[str(e)] = e
+        return self._slot(("size", 0, str(e)))
+
     def _slot(self, place: Place) -> int:
         return self.slots.setdefault(place, len(self.slots))
 
@@ -114,7 +121,7 @@ class OpenPart:
         numbers = [0] * max(len(self.slots), 1)
         for (kind, number, name), slot in self.slots.items():
             if kind == "size":
-                numbers[slot] = sizes[name]
+                numbers[slot] = int(affine.substitute(self.sizes[name], sizes))
             elif kind == "scratch":
                 numbers[slot] = arrangement.scratch[number, name]
             else:
@@ -186,7 +193,8 @@ def _node(node: Node, sizes: Mapping[str, int]) -> Node:
 
 def _with_numbers(work: Work, node: Node, sizes: Mapping[str, int]) -> Work:
     if isinstance(work, NativeWork):
-        own = {n: sizes[work.lowered.sizes[n]] for n in kernel_sizes(work)}
+        given = work.lowered.sizes
+        own = {n: int(affine.substitute(given[n], sizes)) for n in kernel_sizes(work)}
         return NativeWork(node, work.lowered, work.scheduled, own)
     if isinstance(work, FallbackWork):
         return FallbackWork(node, work.because)

@@ -33,6 +33,7 @@ from compiler.runtime.profile import Profile, launchers
 from compiler.runtime.select import Work
 from compiler.runtime.sizes import (
     NotDetermined,
+    require_consistent,
     inferred_sizes,
     sizes_of_inputs,
     sizes_of_value,
@@ -206,6 +207,7 @@ class OpenProgram:
     def _bind(self, part: OpenPart, number: int, sizes: Mapping[str, int]) -> Bound:
         assert self.library is not None, "the code is for another machine"
         graph, works, arrangement = part.arranged(sizes)
+        require_consistent(graph)
         table = part.table(arrangement, sizes)
         calls = part.numbered(self.built.launches, table)
         executable = part.executable(

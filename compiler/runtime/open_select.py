@@ -53,7 +53,7 @@ class OpenSelector(Selector):
 
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
-    """As `view_source`: sizes are open, but both are the same product."""
+    """As `view_source`; that both have the same number of elements is checked once it is known."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
         return None
@@ -62,8 +62,8 @@ def open_view_source(node: Node, graph: Graph) -> str | None:
     if source in graph.constants or not (is_sized(before) and is_sized(after)):
         return None
     assert isinstance(before, TensorType) and isinstance(after, TensorType), node.name
-    same = before.dtype is after.dtype and before.size == after.size
-    return source if same and before.layout.is_plain and after.layout.is_plain else None
+    plain = before.layout.is_plain and after.layout.is_plain
+    return source if plain and before.dtype is after.dtype else None
 
 
 def is_sized(t: Type | None) -> bool:

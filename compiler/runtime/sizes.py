@@ -10,7 +10,8 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.affine import Affine, Expr, axis_symbol, substitute
 from compiler.ir.graph import Graph
-from compiler.ir.infer import specialize
+from compiler.ir.infer import infer, specialize
+from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType, Type
 
 
@@ -69,6 +70,23 @@ def inferred_sizes(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[st
                 for d, n in zip(t.shape or (), u.shape or (), strict=False):
                     _note(d, n, sizes)
     return sizes
+
+
+def require_consistent(graph: Graph) -> None:
+    """Check that type rules give what is on record, now that sizes are numbers.
+
+    Symbols may have hidden that two sizes had to be equal, or that a size on record is wrong.
+    Errors: the rules' own for sizes that do not fit; NotDetermined where the record is wrong.
+    """
+    for before, after in zip(graph.nodes, infer(graph)[0].nodes, strict=True):
+        for t, u in zip(before.types, after.types, strict=True):
+            if t != u and isinstance(t, TensorType) and t.is_static:
+                raise NotDetermined(f"{before.output} is {u} here, and not {t} as recorded")
+        kind = OPERATORS[before.op].kind if before.op in OPERATORS else ""
+        source = graph.types[before.inputs[0]] if kind == "view" else None
+        if isinstance(source, TensorType) and source.is_static and before.tensor.is_static:
+            if source.nbytes != before.tensor.nbytes:
+                raise NotDetermined(f"{before.output}: {before.tensor} is no view of {source}")
 
 
 def _note(d: Expr, n: Expr, sizes: dict[str, int]) -> None:

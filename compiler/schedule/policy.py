@@ -64,9 +64,9 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
         Buffer(n, computation.tensors[n].dtype, shapes[n], _role(n, computation, constants))
         for n in names
     )
-    kernel = Kernel(
-        computation.name, params, tuple(body), tuple(realizer.registers), sizes_of(params)
-    )
+    made = tuple(body)
+    registers = tuple(realizer.registers)
+    kernel = Kernel(computation.name, params, made, registers, sizes_of(params, made))
     return Scheduled(kernel, packings, tuple(moves))
 
 
