@@ -10,8 +10,10 @@ import numpy as np
 
 from compiler.compute.builder import Lowering
 from compiler.compute.evaluate import evaluate
-from compiler.ir.operator import Array, Call, Operator, Out, Sample, Tensor
+from compiler.ir.graph import Node
+from compiler.ir.operator import Array, Call, Operator, Out, Regioned, Sample, Tensor
 from compiler.ir.types import DType, TensorType, Type, parse_type
+from compiler.ops.meaning import evaluate_node
 
 Arrays = tuple[Array, ...]
 
@@ -110,8 +112,16 @@ def value_of(operand: Any, arrays: Mapping[str, Array], *, by: str = "reference"
             return np.asarray(operand)
 
 
-def _results(call: Call, arrays: Mapping[str, Array], by: str) -> Arrays:
+def _results(call: Call | Regioned, arrays: Mapping[str, Array], by: str) -> Arrays:
     operands = [value_of(a, arrays, by=by) for a in call.args]
+    if isinstance(call, Regioned):
+        names = tuple(f"o{i}" if o is not None else "" for i, o in enumerate(operands))
+        outputs = tuple(f"y{i}" for i in range(len(call.results)))
+        node = Node(call.op, names, outputs, call.results, call.attrs, regions=call.regions)
+        made = evaluate_node(node, operands, arrays)
+        for t, a in zip(call.results, made, strict=True):
+            assert_type(t, a)
+        return made
     tensors = [
         None if o is None else Tensor(f"o{i}", TensorType(DType.from_numpy(o.dtype), o.shape), o)
         for i, o in enumerate(operands)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from compiler.compute.builder import Lowering
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
+from compiler.compute.decompose import decomposition
 from compiler.compute.scalar import (
     Apply,
     Fetch,
@@ -31,10 +32,9 @@ from compiler.ir import affine
 from compiler.ir import types as ty
 from compiler.ir.affine import Expr
 from compiler.ir.constant import Constant
-from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import KNOWN_LIMIT
-from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
+from compiler.ir.operator import OPERATORS, Array, Operator
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 
 DUPLICATE_LIMIT = 48
@@ -184,7 +184,7 @@ class _Stages:
             return True
         if operator.decompose_fn is None:
             return False
-        inner = _decomposed(operator, node, self)
+        inner = decomposition(node, self.types, self._known)
         self.types.update((k, t) for k, t in inner.types.items() if isinstance(t, TensorType))
         self.constants.update(inner.constants)
         self.numbers.update(
@@ -227,26 +227,6 @@ class _Stages:
     def _known(self, value: str) -> Array | None:
         c = self.constants.get(value)
         return c.array() if c is not None and c.type.n_elements <= KNOWN_LIMIT else None
-
-
-def _decomposed(operator: Operator, node: Node, around: _Stages) -> Graph:
-    """The graph that an operator's `decompose` facet makes of a node."""
-    assert operator.decompose_fn is not None
-    reads = dict.fromkeys(filter(None, node.inputs))
-    inputs = tuple(Value(i, around.types[i].logical) for i in reads)
-    editor = Editor(Graph(node.op, inputs, (), ()))
-    operands = [
-        Tensor(i, around.types[i].logical, around._known(i)) if i else None for i in node.inputs
-    ]
-    made = operator.decompose_fn(*operands, **node.attrs)
-    several = made if isinstance(made, tuple) else (made,)
-    for value, part in zip(node.outputs, several, strict=False):
-        if value:
-            built = editor.build(part, hint=f"{value}%", outputs=[value])
-            assert built == value, f"{node.op} decomposes into nothing"
-    results = tuple(Result(o, o) for o in node.outputs if o)
-    editor.results = list(results)
-    return editor.graph()
 
 
 def _number(c: Constant) -> Number | None:

@@ -15,7 +15,8 @@ from compiler.errors import CompileError
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Result, Value, names_inside
 from compiler.ir.infer import Facts, bounded, node_types
-from compiler.ir.operator import Array, Call, Operand, Out, Tensor
+from compiler.ir.operator import Array, Call, Operand, Out, Regioned, Tensor
+from compiler.ir.regions import rename_values, with_origins
 from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
 
@@ -43,7 +44,7 @@ class Editor:
         # A graph that is still empty is followed as it grows; any other when first asked.
         self._known_done = not graph.nodes
         self._suffix: dict[str, int] = {}
-        self._built: dict[int, tuple[Call, Node]] = {}
+        self._built: dict[int, tuple[Call | Regioned, Node]] = {}
         self.made: list[Node] = []
         """Nodes made since the list was last cleared; the ledger reads it."""
         self.made_constants: list[str] = []
@@ -129,6 +130,10 @@ class Editor:
         self._names.add(value.name)
         self._facts.types[value.name] = value.type
 
+    def reserve(self, names: Iterable[str]) -> None:
+        """Keep names for nodes that will be added as they are."""
+        self._names.update(names)
+
     def fresh(self, hint: str) -> str:
         """A name that is not taken, equal to the hint where possible."""
         hint = hint or "v"
@@ -189,7 +194,10 @@ class Editor:
                 return self.add_constant(operand, hint or "c", origins)
             case Out(call, index):
                 if id(call) not in self._built:
-                    node = self._build_call(call, hint, origins, name, outputs)
+                    if isinstance(call, Regioned):
+                        node = self._build_regioned(call, hint, origins)
+                    else:
+                        node = self._build_call(call, hint, origins, name, outputs)
                     self._built[id(call)] = (call, node)
                 return self._built[id(call)][1].outputs[index]
             case Call():
@@ -234,6 +242,26 @@ class Editor:
         if self._known_done:
             self._facts.evaluate(node, operand_types, known, types)
         return node
+
+    def _build_regioned(self, call: Regioned, hint: str, origins: tuple[str, ...]) -> Node:
+        inputs = tuple(self.build(a, hint=hint, origins=origins) for a in call.args)
+        regions = {
+            key: rename_values(region, {n: self.fresh(f"{hint}.{n}") for n in region.types})
+            for key, region in call.regions.items()
+        }
+        outputs = tuple(self.fresh(hint) for _ in call.results)
+        regions = {k: with_origins(g, origins or outputs[:1]) for k, g in regions.items()}
+        node = Node(
+            call.op,
+            inputs,
+            outputs,
+            call.results,
+            call.attrs,
+            outputs[0],
+            origins or outputs[:1],
+            regions,
+        )
+        return self.add(node)
 
     def rename(self, node: Node, onto: Node) -> Node:
         """Let an unread single-output node take over the place and the names of another.

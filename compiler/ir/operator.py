@@ -15,12 +15,15 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
 
 import numpy as np
 
 from compiler.errors import CompileError, require
 from compiler.ir.types import Dim, DType, TensorType, Type
+
+if TYPE_CHECKING:
+    from compiler.ir.graph import Graph
 
 Kind = Literal[
     "elementwise",  # each result element from the same element of each operand, after broadcasting
@@ -98,10 +101,33 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Regioned:
+    """An application of an operator with regions, such as `onnx.Scan`: a description of one node.
+
+    The regions capture operands by the names of the graph in which it will stand; `results` are
+    the types of its outputs.
+    """
+
+    op: str
+    args: tuple[Operand, ...]
+    attrs: Mapping[str, Any]
+    regions: Mapping[str, Graph]
+    results: tuple[Type, ...]
+
+    def types(self) -> tuple[Type, ...]:
+        """The types of the outputs."""
+        return self.results
+
+    def out(self, index: int) -> Out:
+        """One of the outputs."""
+        return Out(self, index)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Out:
     """The output number `index` of a call."""
 
-    call: Call
+    call: Call | Regioned
     index: int
 
 

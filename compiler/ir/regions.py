@@ -60,3 +60,9 @@ def rename_values(graph: Graph, names: Mapping[str, str]) -> Graph:
 def _renamed(node: Node, names: Mapping[str, str]) -> Node:
     outputs = tuple(names.get(o, o) for o in node.outputs)
     return replace(node.with_inputs(names), outputs=outputs)
+
+
+def with_origins(graph: Graph, origins: tuple[str, ...]) -> Graph:
+    """The graph whose nodes all do work of these ONNX nodes, each named after its own output."""
+    nodes = (replace(n, name=n.output, origins=origins) for n in graph.nodes)
+    return replace(graph, nodes=tuple(nodes))

@@ -14,6 +14,8 @@ from compiler.passes import (
     merge_common,
     remove_dead,
     simplify,
+    take_branches,
+    write_out,
 )
 from compiler.passes.passes import PASSES, Pass
 from compiler.passes.pipeline import Line, Pipeline, as_pipeline, parse_pipeline, presets
@@ -42,4 +44,6 @@ __all__ = [
     "remove_dead",
     "run_pipeline",
     "simplify",
+    "take_branches",
+    "write_out",
 ]

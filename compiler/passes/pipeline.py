@@ -187,6 +187,8 @@ def _clean_up() -> list[Line]:
     return [
         line("fold_constants", "constants first: the other passes look at their elements"),
         line("adopt", "constants may be the parameters that carried operators waited for"),
+        line("take_branches", "sizes that are known now decide conditions"),
+        line("write_out", "what a step computes is for all the other passes to see"),
         line("remove_dead", "what nobody reads need not be looked at"),
         line("simplify", "fewer, simpler nodes give the later passes more to match"),
         line("merge_common", "after simplifying, since that makes different nodes equal"),
@@ -227,6 +229,8 @@ def _presets() -> list[Pipeline]:
             (
                 line("fold_constants", "constants first: the other passes look at their elements"),
                 line("adopt", "constants may be the parameters that carried operators waited for"),
+                line("take_branches", "sizes that are known now decide conditions"),
+                line("write_out", "what a step computes is for all the other passes to see"),
                 line("remove_dead", "what nobody reads need not be looked at"),
                 line("simplify", "only rules that keep every bit", inexact=False),
                 line("merge_common", "after simplifying, since that makes different nodes equal"),
@@ -240,6 +244,8 @@ def _presets() -> list[Pipeline]:
                 line("measure", "the work in the model as it was given"),
                 line("fold_constants", "constants first: the other passes look at their elements"),
                 line("adopt", "constants may be the parameters that carried operators waited for"),
+                line("take_branches", "sizes that are known now decide conditions"),
+                line("write_out", "what a step computes is for all the other passes to see"),
                 line("remove_dead", "what nobody reads need not be looked at"),
                 line("remove_noops", "one family of rules at a time, to see each one's effect"),
                 line("algebra", "one family of rules at a time, to see each one's effect"),

@@ -201,10 +201,13 @@ class _Function:
     def call(self, key: str, symbol: str) -> CallText:
         body = self.plan.work.bodies[key]
         own = len(body.graph.inputs) - len(body.captured)
-        inputs = self.node.inputs if self.node.op != "onnx.If" else ()
-        assert own == len(inputs), f"{self.node.op}: {own} inputs for {len(inputs)} operands"
-        sources = [self.operand(i) for i in (*inputs, *body.captured)]
-        outputs = [self.output(k) for k in range(len(body.graph.results))]
+        assert not own, f"{self.node.op}: a body that is called once has {own} inputs of its own"
+        sources = [self.operand(i) for i in body.captured]
+        results = body.graph.results
+        if self.node.regions:
+            outputs = [self.output(k) for k in range(len(results))]
+        else:  # a composition gives the node's outputs by their names
+            outputs = [self.outputs[r.name] for r in results]
         return CallText(symbol, tuple(sources), tuple(outputs))
 
     def _staying(self) -> set[int]:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.compute.computation import Computation
+from compiler.compute.decompose import decomposition
 from compiler.compute.lower import Lowered, lower_node
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
+from compiler.ir.infer import KNOWN_LIMIT
 from compiler.ir.operator import OPERATORS
 from compiler.ir.regions import close
 from compiler.ir.types import DType, TensorType, Type
@@ -72,9 +74,13 @@ class RegionWork:
 
     @property
     def operands(self) -> tuple[str, ...]:
-        """The values it reads, each once: the node's operands, then what its regions capture."""
+        """The values it reads, each once: the node's operands, then what its bodies capture.
+
+        A composition's body reads the operands by name, which counts as capturing.
+        """
+        own = self.node.inputs if self.node.regions else ()
         captured = (c for body in self.bodies.values() for c in body.captured)
-        return tuple(dict.fromkeys((*filter(None, self.node.inputs), *captured)))
+        return tuple(dict.fromkeys((*filter(None, own), *captured)))
 
 
 Launched = NativeWork | RegionWork
@@ -119,6 +125,8 @@ class Selector:
         if obstacle:
             return FallbackWork(node, obstacle)
         lowered = lower_node(node, self.graph)
+        if lowered is None and _is_composition(node):
+            return self._composition(node)
         if lowered is None:
             return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
         try:
@@ -144,14 +152,33 @@ class Selector:
             except CompileError as e:
                 # It fails when it is run, and it may never be.
                 return FallbackWork(node, f"in {key}: {e.message}")
-            inside = Selector(closed.graph, self.target, self)
-            works: list[Work] = []
-            for work in inside.works():
-                if isinstance(work, FallbackWork):
-                    return FallbackWork(node, f"in {key}, {work.node.output}: {work.because}")
-                works.append(work)
-            bodies[key] = Body(closed.graph, closed.captured, tuple(works))
+            body = self._body(closed.graph, closed.captured)
+            if isinstance(body, str):
+                return FallbackWork(node, f"in {key}, {body}")
+            bodies[key] = body
         return RegionWork(node, bodies)
+
+    def _composition(self, node: Node) -> Work:
+        """A node as several kernels behind each other, when they are not one."""
+        types = {i: t for i in node.inputs if isinstance(t := self.graph.types.get(i), TensorType)}
+        constants = {i: c for i in node.inputs if (c := self.graph.constants.get(i)) is not None}
+        small = {i: c for i, c in constants.items() if c.type.n_elements <= KNOWN_LIMIT}
+        made = decomposition(node, types, lambda i: small[i].array() if i in small else None)
+        inputs = tuple(v for v in made.inputs if v.name not in constants)
+        made = dataclasses.replace(made, inputs=inputs, constants={**made.constants, **constants})
+        body = self._body(made, tuple(v.name for v in inputs))
+        if isinstance(body, str):
+            return FallbackWork(node, f"inside, {body}")
+        return RegionWork(node, {"steps": body})
+
+    def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
+        """How a closed graph runs inside a launch; a text that says what in it cannot."""
+        works: list[Work] = []
+        for work in Selector(graph, self.target, self).works():
+            if isinstance(work, FallbackWork):
+                return f"{work.node.output}: {work.because}"
+            works.append(work)
+        return Body(graph, captured, tuple(works))
 
     def _schedule(self, lowered: Lowered) -> Scheduled:
         computation = lowered.computation
@@ -164,6 +191,11 @@ class Selector:
             check_kernel(found.kernel)
             self._scheduled[key] = found
         return self._scheduled[key]
+
+
+def _is_composition(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return operator is not None and operator.decompose_fn is not None
 
 
 def _text(computation: Computation) -> str:

@@ -1,0 +1,33 @@
+"""A node as the graph that its operator's `decompose` facet makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.operator import OPERATORS, Array, Tensor
+from compiler.ir.types import TensorType
+
+
+def decomposition(
+    node: Node, types: Mapping[str, TensorType], known: Callable[[str], Array | None]
+) -> Graph:
+    """The composition, with the node's operands as inputs and its outputs as results.
+
+    `known` gives the elements of small constants. Errors: what the facet and the type rules raise.
+    """
+    facet = OPERATORS[node.op].decompose_fn
+    assert facet is not None, f"{node.op} is no composition"
+    reads = dict.fromkeys(filter(None, node.inputs))
+    inputs = tuple(Value(i, types[i].logical) for i in reads)
+    editor = Editor(Graph(node.op, inputs, (), ()))
+    operands = [Tensor(i, types[i].logical, known(i)) if i else None for i in node.inputs]
+    made = facet(*operands, **node.attrs)
+    several = made if isinstance(made, tuple) else (made,)
+    for value, part in zip(node.outputs, several, strict=False):
+        if value:
+            built = editor.build(part, hint=f"{value}%", outputs=[value])
+            assert built == value, f"{node.op} decomposes into nothing"
+    editor.results = [Result(o, o) for o in node.outputs if o]
+    return editor.graph()

@@ -1,0 +1,309 @@
+"""Recurrent operators as loops: one product for the inputs of all steps, then a Scan over them.
+
+What depends on the inputs alone is computed for all steps at once. A step is left with the product
+of its state and the recurrent weights, and with the gates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Result, Value
+from compiler.ir.infer import Facts
+from compiler.ir.operator import Call, Operand, Out, Regioned, Tensor, as_tensor
+from compiler.ir.types import TensorType
+from compiler.ops.compare import clip, less, where
+from compiler.ops.concat import concat, split
+from compiler.ops.elementwise import add, mul, sub
+from compiler.ops.matmul import matmul
+from compiler.ops.recurrent_activations import Activation
+from compiler.ops.reshape import reshape, squeeze, unsqueeze
+from compiler.ops.slice import slice_
+from compiler.ops.transpose import transpose
+
+SCAN_OPSET = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """One recurrent operator's operands and attributes, by direction where it matters."""
+
+    x: Tensor
+    w: Tensor
+    r: Tensor
+    b: Tensor | None
+    lengths: Tensor | None
+    starts: tuple[Tensor | None, ...]
+    p: Tensor | None
+    functions: Sequence[Sequence[Activation]]
+    reverses: Sequence[bool]
+    clip: float
+    layout: int
+    n_gates: int
+
+    @property
+    def hidden(self) -> int:
+        """The size of the state."""
+        return _number(self.r.shape[2], "the hidden size")
+
+    @property
+    def dtype(self) -> type:
+        """The numpy type of all numbers."""
+        return self.x.dtype.numpy.type
+
+
+Step = Callable[["Cell", Sequence[Operand], Operand], Sequence[Operand]]
+"""From the cell, the states and the step's inputs to the new states; the first is the output."""
+
+
+def _number(d: Any, what: str) -> int:
+    if not isinstance(d, int):
+        raise CompileError("E-SHAPE-OPEN", f"{what} is known only when the program runs")
+    return d
+
+
+def shared(operand: Operand) -> Operand:
+    """A call whose node is made once, however often its value is read."""
+    return operand.out(0) if isinstance(operand, Call) else operand
+
+
+def part(x: Operand, axis: int, start: int, end: int) -> Call:
+    """The elements from start to end on an axis."""
+    return slice_(x, *(np.array([n], np.int64) for n in (start, end, axis)))
+
+
+def of_direction(x: Operand, d: int, n_directions: int) -> Call:
+    """What belongs to one direction, which is the first axis."""
+    chosen = part(x, 0, d, d + 1) if n_directions > 1 else x
+    return squeeze(chosen, axes=(0,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """What a step may read: the parameters of one direction, and how its gates are bounded."""
+
+    setting: Setting
+    direction: int
+
+    @property
+    def functions(self) -> Sequence[Activation]:
+        """The activations f, g, h."""
+        return self.setting.functions[self.direction]
+
+    def recurrent(self) -> Operand:
+        """The recurrent weights, gates one after the other."""
+        return shared(self._own(self.setting.r))
+
+    def product(self, h: Operand, first: int, n: int) -> Call:
+        """The state times the recurrent weights of `n` gates from the first."""
+        hidden = self.setting.hidden
+        r = self.recurrent()
+        if n < self.setting.n_gates:
+            r = part(r, 0, first * hidden, (first + n) * hidden)
+        return matmul(h, r, transpose_b=True)
+
+    def recurrent_bias(self, gate: int) -> Operand:
+        """The bias of one gate's recurrent product; None without biases."""
+        s = self.setting
+        if s.b is None:
+            return None
+        first = (s.n_gates + gate) * s.hidden
+        return part(self._own(s.b), 0, first, first + s.hidden)
+
+    def peephole(self, number: int) -> Operand:
+        """The weights from the cell's state to one gate; None without them."""
+        s = self.setting
+        if s.p is None:
+            return None
+        return part(self._own(s.p), 0, number * s.hidden, (number + 1) * s.hidden)
+
+    def gates(self, x: Operand, n: int) -> list[Out]:
+        """The parts of `n` gates."""
+        made = split(x, axis=-1, sizes=(self.setting.hidden,) * n)
+        return [made.out(k) for k in range(n)]
+
+    def activated(self, f: int, x: Operand) -> Operand:
+        """An activation of what the clip leaves."""
+        s = self.setting
+        if s.clip > 0:
+            x = clip(x, np.array(-s.clip, s.dtype), np.array(s.clip, s.dtype))
+        return shared(self.functions[f].call(x, s.dtype))
+
+    def _own(self, x: Tensor) -> Call:
+        return of_direction(x, self.direction, len(self.setting.reverses))
+
+
+def decomposed(
+    s: Setting, step: Step, bias: Callable[[Setting, Operand], Operand]
+) -> tuple[Operand, ...]:
+    """All outputs: those of every step, then the last states.
+
+    `bias` gives what is added to the inputs' product of a direction, from that direction's biases.
+    """
+    x = s.x if s.layout == 0 else shared(transpose(s.x, perm=(1, 0, 2)))
+    scans = [_direction(s, Cell(s, d), x, step, bias) for d in range(len(s.reverses))]
+    n_states = len(s.starts)
+    steps = [unsqueeze(scan.out(n_states), axes=(1,)) for scan in scans]
+    y = concat(*steps, axis=1) if len(steps) > 1 else steps[0]
+    last: list[Operand] = []
+    for k in range(n_states):
+        ends = [unsqueeze(scan.out(k), axes=(0,)) for scan in scans]
+        end = concat(*ends, axis=0) if len(ends) > 1 else ends[0]
+        last.append(end if s.layout == 0 else transpose(end, perm=(1, 0, 2)))
+    return (y if s.layout == 0 else transpose(y, perm=(2, 0, 1, 3)), *last)
+
+
+def _direction(
+    s: Setting, cell: Cell, x: Operand, step: Step, bias: Callable[[Setting, Operand], Operand]
+) -> Regioned:
+    """The Scan over the steps of one direction."""
+    d, n = cell.direction, len(s.reverses)
+    product = _inputs_product(x, of_direction(s.w, d, n))
+    if s.b is not None:
+        product = add(product, bias(s, shared(of_direction(s.b, d, n))))
+    inputs = _as_tensor(product)
+    n_steps, batch, _ = inputs.dims
+    state = TensorType(inputs.dtype, (batch, s.hidden))
+    scanned: list[Operand] = [product]
+    if s.lengths is not None:
+        steps = np.arange(_number(n_steps, "the number of steps"))
+        scanned.append(steps.astype(s.lengths.dtype.numpy))
+    body = _body(s, cell, step, state, TensorType(inputs.dtype, inputs.dims[1:]))
+    attrs = {
+        "num_scan_inputs": len(scanned),
+        "scan_input_directions": (int(s.reverses[d]),) * len(scanned),
+        "scan_output_directions": (int(s.reverses[d]),),
+        "opset": SCAN_OPSET,
+    }
+    every = TensorType(inputs.dtype, (n_steps, *state.dims))
+    starts = [_start(s, k, d, state) for k in range(len(s.starts))]
+    results = (*(state for _ in starts), every)
+    return Regioned("onnx.Scan", (*starts, *scanned), attrs, {"body": body}, results)
+
+
+def _as_tensor(operand: Operand) -> TensorType:
+    found = as_tensor(operand)
+    assert found is not None
+    return found.type
+
+
+def _inputs_product(x: Operand, w: Operand) -> Call:
+    """All steps' inputs times the weights: as one matrix of rows where the sizes are known."""
+    t = _as_tensor(x)
+    if not t.is_static:
+        return matmul(x, w, transpose_b=True)
+    n_steps, batch, n_inputs = t.static_shape
+    rows = reshape(x, np.array([n_steps * batch, n_inputs], np.int64))
+    product = matmul(rows, w, transpose_b=True)
+    n_outputs = product.type.dims[1]
+    return reshape(product, np.array([n_steps, batch, n_outputs], np.int64))
+
+
+def _start(s: Setting, k: int, d: int, state: TensorType) -> Operand:
+    """The state before the first step."""
+    given = s.starts[k]
+    if given is None:
+        return np.zeros(state.static_shape, s.dtype)
+    first = given if s.layout == 0 else transpose(given, perm=(1, 0, 2))
+    return of_direction(first, d, len(s.reverses))
+
+
+def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorType) -> Graph:
+    """One step: from the states and the step's part of the product to states and output."""
+    names = [f"state{k}" for k in range(len(s.starts))]
+    values = [*(Value(n, state) for n in names), Value("inputs", inputs)]
+    if s.lengths is not None:
+        values.append(Value("step", TensorType(s.lengths.dtype, ())))
+    around = [t for t in (s.r, s.b, s.p, s.lengths) if t is not None]
+    outer = Facts({t.name: t.type for t in around}, {})
+    editor = Editor(Graph("step", tuple(values), (), ()), outer)
+    before = [editor.tensor(n) for n in names]
+    after = list(step(cell, before, editor.tensor("inputs")))
+    output: Operand = after[0]
+    if s.lengths is not None:
+        running = shared(unsqueeze(less(editor.tensor("step"), s.lengths), axes=(1,)))
+        output = where(running, after[0], np.array(0, s.dtype))
+        after = [where(running, new, old) for new, old in zip(after, before, strict=True)]
+    made = [editor.build(v, hint=f"next{k}") for k, v in enumerate(after)]
+    editor.results = [Result(f"next{k}", v) for k, v in enumerate(made)]
+    editor.results.append(Result("output", editor.build(output, hint="output")))
+    return editor.graph()
+
+
+def all_biases(s: Setting, b: Operand) -> Call:
+    """The biases of both products together."""
+    n = s.n_gates * s.hidden
+    return add(part(b, 0, 0, n), part(b, 0, n, 2 * n))
+
+
+def rnn_step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
+    """H = f(X + H R)."""
+    return [cell.activated(0, add(cell.product(states[0], 0, 1), x))]
+
+
+def lstm_step(input_forget: bool) -> Step:
+    """Gates i, o, f, c from X + H R; C = f C + i c, H = o h(C)."""
+
+    def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
+        h, c = states
+        i, o, f, g = cell.gates(add(cell.product(h, 0, 4), x), 4)
+        taken = cell.activated(0, _peeped(i, cell.peephole(0), c))
+        if input_forget:
+            kept: Operand = sub(np.array(1, cell.setting.dtype), taken)
+        else:
+            kept = cell.activated(0, _peeped(f, cell.peephole(2), c))
+        new = shared(add(mul(kept, c), mul(taken, cell.activated(1, g))))
+        out = cell.activated(0, _peeped(o, cell.peephole(1), new))
+        shown = cell.functions[2].call(new, cell.setting.dtype)
+        return [shared(mul(out, shown)), new]
+
+    return step
+
+
+def _peeped(gate: Operand, p: Operand, c: Operand) -> Operand:
+    return gate if p is None else add(gate, mul(p, c))
+
+
+def gru_step(linear_before_reset: bool) -> Step:
+    """Gates z, r from X + H R; a new state from X and the state let through by r; a mix by z."""
+
+    def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
+        (h,) = states
+        n = cell.setting.hidden
+        first = part(x, -1, 0, 2 * n)
+        if linear_before_reset:
+            whole = shared(cell.product(h, 0, 3))
+            z, r = cell.gates(add(part(whole, -1, 0, 2 * n), first), 2)
+            reset = cell.activated(0, r)
+            linear = part(whole, -1, 2 * n, 3 * n)
+            bias = cell.recurrent_bias(2)
+            through = mul(reset, linear if bias is None else add(linear, bias))
+        else:
+            z, r = cell.gates(add(cell.product(h, 0, 2), first), 2)
+            reset = cell.activated(0, r)
+            through = cell.product(mul(reset, h), 2, 1)
+        new = cell.activated(1, add(through, part(x, -1, 2 * n, 3 * n)))
+        mix = cell.activated(0, z)
+        one = np.array(1, cell.setting.dtype)
+        return [shared(add(mul(sub(one, mix), new), mul(mix, h)))]
+
+    return step
+
+
+def gru_biases(linear_before_reset: bool) -> Callable[[Setting, Operand], Operand]:
+    """All biases, but for the recurrent one of the new state where it waits for the reset."""
+
+    def biases(s: Setting, b: Operand) -> Operand:
+        if not linear_before_reset:
+            return all_biases(s, b)
+        n = s.hidden
+        gates = add(part(b, 0, 0, 2 * n), part(b, 0, 3 * n, 5 * n))
+        return concat(gates, part(b, 0, 2 * n, 3 * n), axis=0)
+
+    return biases
