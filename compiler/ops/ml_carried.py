@@ -14,7 +14,7 @@ from compiler.errors import require
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.operator import Array
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.facets import through_facet
 from compiler.ops.protos import split_name
 
@@ -28,7 +28,7 @@ def evaluate(node: Node, values: Sequence[Any]) -> tuple[Any, ...] | None:
     """
     on_map = ON_MAPS.get(node.op.removeprefix(PREFIX))
     if on_map is not None:
-        return (on_map(values[0], node.attrs),)
+        return (on_map(values[0], node.attrs, node.types[0]),)
     return _through_declaration(node, values)
 
 
@@ -63,7 +63,7 @@ def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] |
 Attributes = Mapping[str, Any]
 
 
-def _zip_map(x: Array, attrs: Attributes) -> list[dict[Any, float]]:
+def _zip_map(x: Array, attrs: Attributes, _: Type) -> list[dict[Any, float]]:
     """A map from labels to scores for each row."""
     labels = attrs.get("classlabels_strings") or attrs.get("classlabels_int64s") or ()
     scores = np.atleast_2d(x)
@@ -75,27 +75,15 @@ def _zip_map(x: Array, attrs: Attributes) -> list[dict[Any, float]]:
     return [dict(zip(labels, row, strict=True)) for row in scores.tolist()]
 
 
-def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes) -> Array:
+def _dict_vectorizer(x: Mapping[Any, Any], attrs: Attributes, t: Type) -> Array:
     """The values of a map in the order of a vocabulary; what has no value is 0 or empty."""
     vocabulary = attrs.get("string_vocabulary") or attrs.get("int64_vocabulary") or ()
-    words = any(isinstance(v, str) for v in x.values())
-    found = [x.get(key, "" if words else 0) for key in vocabulary]
-    return np.array([found], np.object_ if words else _element_type(x))
+    dtype = t.dtype.numpy if isinstance(t, TensorType) else np.dtype(np.float32)
+    nothing = "" if dtype == np.object_ else 0
+    return np.array([[x.get(key, nothing) for key in vocabulary]], dtype)
 
 
-def _element_type(x: Mapping[Any, Any]) -> type[np.generic]:
-    """f32 stands for every float: a map of Python's floats does not say which they were."""
-    kinds = {np.asarray(v).dtype for v in x.values()}
-    if kinds and all(k.kind == "i" for k in kinds):
-        return np.int64
-    return np.float64 if kinds == {np.dtype(np.float64)} and _are_numpy(x) else np.float32
-
-
-def _are_numpy(x: Mapping[Any, Any]) -> bool:
-    return all(isinstance(v, np.generic) for v in x.values())
-
-
-def _cast_map(x: Mapping[int, Any], attrs: Attributes) -> Array:
+def _cast_map(x: Mapping[int, Any], attrs: Attributes, _: Type) -> Array:
     """The values of a map in the order of its keys, or at the places that the keys are."""
     kind = attrs.get("cast_to", "TO_FLOAT")
     require(kind in _CASTS, "E-OP-ATTRIBUTE", f"CastMap cannot cast {kind!r:.40}")
@@ -116,10 +104,10 @@ def _text(value: Any) -> str:
 _CASTS: dict[str, tuple[Any, Callable[[Any], Any], Any]] = {
     "TO_FLOAT": (np.float32, float, 0.0),
     "TO_INT64": (np.int64, lambda v: int(float(v)), 0),
-    "TO_STRING": (np.object_, _text, "0"),
+    "TO_STRING": (np.object_, _text, "0.f"),
 }
 
-ON_MAPS: dict[str, Callable[[Any, Attributes], Any]] = {
+ON_MAPS: dict[str, Callable[[Any, Attributes, Type], Any]] = {
     "ZipMap": _zip_map,
     "DictVectorizer": _dict_vectorizer,
     "CastMap": _cast_map,

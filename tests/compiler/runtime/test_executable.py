@@ -92,11 +92,21 @@ def test_results_are_made_where_the_user_gets_them() -> None:
     assert [b.name for b in arrangement.plan.buffers] == ["a"]
 
 
-def test_a_shape_that_a_model_states_wrongly_is_told() -> None:
+def test_a_shape_that_a_model_states_wrongly_for_a_result_does_no_harm() -> None:
+    graph = graph_of("a: f32[9] = onnx.Mish(x, opset=18)", signature="x: f32[4]", results="a")
+    program = compiler.compile(graph, pipeline="none", verify=False)
+    inputs = {"x": np.array([0.5, -1, 2, 3], np.float32)}
+    needed = np.asarray(inputs["x"]) * np.tanh(np.log1p(np.exp(inputs["x"])))
+    np.testing.assert_allclose(program.run(inputs)["a"], needed, rtol=1e-5)
+
+
+@pytest.mark.parametrize("results", ["b", "a, b", "a, again=a"])
+def test_a_shape_that_a_model_states_wrongly_is_told(results: str) -> None:
     graph = graph_of(
         "a: f32[9] = onnx.Mish(x, opset=18)",
+        "b: f32[9] = neg(a)",
         signature="x: f32[4]",
-        results="a",
+        results=results,
     )
     program = compiler.compile(graph, pipeline="none", verify=False)
     with pytest.raises(CompileError) as caught:
