@@ -16,6 +16,8 @@ from compiler.frontend.opsets import newest
 from compiler.ir.operator import ONNX
 from compiler.ir.types import OpaqueType, Type
 from compiler.ops import protos
+from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.facets import facet_key
 
 DEEPEST = 4
 """Bodies that call operators with bodies; the standard's own need two."""
@@ -26,7 +28,8 @@ def body_of(
 ) -> Any | None:
     """The function that says what a node means for operands of these types.
 
-    None when the standard has none, or when it would itself need an operator that is not ours.
+    None when the standard has none, or when it would itself need an operator that is not ours. A
+    body with control flow is no better than a declaration of ours that waits for a parameter.
     """
     schema = protos.schema_of(node.op_type, normal_domain(node.domain), opset)
     if schema is None or not (schema.has_function or schema.has_context_dependent_function):
@@ -35,6 +38,9 @@ def body_of(
         return None
     function = _stated(schema, node, attributes, types)
     if function is None or not _is_ours(function, DEEPEST):
+        return None
+    waits = facet_key(node.op_type, normal_domain(node.domain)) in ONNX
+    if waits and any(_is_control_flow(n) for n in function.node):
         return None
     named = {normal_domain(o.domain) for o in function.opset_import}
     for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
@@ -79,12 +85,18 @@ def _is_ours(function: Any, depth: int) -> bool:
 
 def _is_known(node: Any, versions: Mapping[str, int], depth: int) -> bool:
     op_type, domain = node.op_type, normal_domain(node.domain)
-    if op_type == "Constant" or (f"{domain}:{op_type}" if domain else op_type) in ONNX:
+    if op_type == "Constant" or facet_key(op_type, domain) in ONNX:
+        return True
+    if _is_control_flow(node):
         return True
     if depth == 0:
         return False
     body = _fixed_body(op_type, domain, versions.get(domain, 0) or newest(domain))
     return body is not None and _is_ours(body, depth - 1)
+
+
+def _is_control_flow(node: Any) -> bool:
+    return protos.join_name(normal_domain(node.domain), node.op_type) in CONTROL_FLOW
 
 
 @cache

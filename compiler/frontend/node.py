@@ -76,8 +76,9 @@ class NodeImporter:
         while inputs and not inputs[-1]:
             inputs.pop()
         outputs = self._outputs()
-        if not graphs and not self.graph.verbatim:
-            if self._through_facet(inputs, attrs, outputs):
+        op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
+        if not self.graph.verbatim and op not in CONTROL_FLOW:
+            if not graphs and self._through_facet(inputs, attrs, outputs):
                 return None
             types = [self.graph.editor.type(i) if i else None for i in inputs]
             function = body_of(self.node, self.protos, self.opset, types)

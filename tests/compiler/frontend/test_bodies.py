@@ -57,7 +57,14 @@ def test_attributes_left_out_have_the_defaults_of_the_schema() -> None:
     np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
 
 
-def test_an_operator_whose_body_needs_control_flow_is_carried() -> None:
+def test_an_operator_without_a_declaration_may_have_a_body_with_control_flow() -> None:
+    inputs = [value(n, [1, 4, 8]) for n in "qkv"]
+    attrs = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}
+    _, g = loaded([node("LinearAttention", [*"qkv"], ["y", "s"], **attrs)], inputs, 27)
+    assert [n.op for n in g.nodes if n.op.startswith("onnx.")] == ["onnx.Scan"]
+
+
+def test_an_operator_that_waits_for_a_parameter_is_not_taken_apart_into_control_flow() -> None:
     inputs = [value("theta", [1, 2, 3]), value("size", [4], INT64)]
     _, g = loaded([node("AffineGrid", ["theta", "size"], ["y"])], inputs, 20)
     assert [n.op for n in g.nodes] == ["onnx.AffineGrid"]
