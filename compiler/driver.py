@@ -11,13 +11,14 @@ from time import perf_counter
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
-from compiler.ir.infer import specialize
+from compiler.ir.infer import fix_sizes, specialize
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType
 from compiler.passes.declare import declared, specialised, with_values
 from compiler.passes.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline import Line, Pipeline, as_pipeline
 from compiler.passes.run import run_pipeline
+from compiler.runtime.buckets import Buckets, checked_buckets, make_buckets
 from compiler.runtime.build import build_program
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.open_build import NotOpen, build_open
@@ -51,6 +52,7 @@ def compile(
     trace: bool = True,
     progress: Progress | None = None,
     verify: bool = True,
+    buckets: Mapping[str, Sequence[int]] | None = None,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -58,6 +60,7 @@ def compile(
     sizes when it runs. Where some node has code for known sizes only, machine code is made at the
     first run with each set of shapes instead, and `notes` of the program says which node. It is
     also made anew for the elements of inputs that are parameters (axes, pads, counts).
+    `buckets` names open sizes for which there shall be code of its own, as in `{"N": [1, 8]}`.
     `trace=False` does not keep what the passes did.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-OPTION-VALUE for what is not offered.
@@ -78,6 +81,14 @@ def compile(
     if shapes:
         with clock.stage("specialise"):
             graph = specialize(graph, shapes)
+    wanted = checked_buckets(graph, buckets) if buckets else {}
+    return _program(graph, options, clock, wanted)
+
+
+def _program(
+    graph: Graph, options: Options, clock: Clock, wanted: Mapping[str, tuple[int, ...]]
+) -> Program:
+    """The program of a graph, with code of its own for the sizes that are wanted."""
     source, opened = graph, None
     notes: tuple[str, ...] = ()
     if not has_open_inputs(source):
@@ -104,7 +115,29 @@ def compile(
             known = declared(with_values(known, values)) if values else known
         return Specialised(build(known, options, again), values)
 
-    return Program(source, built, specialise, opened, notes)
+    if not wanted:
+        return Program(source, built, specialise, opened, notes)
+    made = _buckets(source, opened, options, wanted)
+    return Program(source, built, specialise, opened, (*notes, *map(str, made.buckets)), made)
+
+
+def _buckets(
+    source: Graph,
+    opened: OpenProgram | None,
+    options: Options,
+    wanted: Mapping[str, tuple[int, ...]],
+) -> Buckets:
+    """Programs for sizes that were asked for; rows are added only where that changes no other."""
+
+    def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:
+        clock = Clock(options.progress)
+        with clock.stage("specialise"):
+            fixed = fix_sizes(source, sizes)
+        program = _program(fixed, options, clock, {})
+        return program, sum(s.seconds for s in clock.stages)
+
+    padded = [name for name in wanted if opened is not None and opened.is_rowwise(name)]
+    return make_buckets(source, wanted, frozenset(padded), compiled)
 
 
 def _open_program(

@@ -12,8 +12,10 @@ from rich.console import Console
 
 import compiler
 from compiler.cli.options import (
+    bucket_option,
     model_argument,
     model_bytes,
+    named_buckets,
     named_shapes,
     pipeline_options,
     random_weights_option,
@@ -90,12 +92,14 @@ def measure(
     threads: int = 1,
     precision: str = "f32",
     shapes: Mapping[str, Sequence[int]] | None = None,
+    buckets: Mapping[str, Sequence[int]] | None = None,
     seconds: float = 5.0,
     seed: int = 0,
     pin: bool = True,
 ) -> Result:
     """Compile a model and time it in turns with its peers, on the same random inputs.
 
+    Code is made for just these inputs' shapes; with `buckets`, as for a program that serves others.
     Errors: as `compile`, and E-OPTION-VALUE for peers that cannot be used.
     """
     graph = compiler.load(model)
@@ -107,7 +111,8 @@ def measure(
             pipeline=pipeline,
             threads=threads,
             precision=precision,
-            inputs=given,
+            inputs=None if buckets else given,
+            buckets=buckets,
             trace=False,
         )
         peers = [load_peer(p, model, threads) for p in against]
@@ -138,6 +143,7 @@ def measure(
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1))
 @pipeline_options()
 @shape_option()
+@bucket_option()
 @random_weights_option()
 @click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(min=0),
               help="How long to measure.")  # fmt: skip
@@ -152,6 +158,7 @@ def command(
     pipeline: str,
     precision: str,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
     seconds: float,
     seed: int,
@@ -170,6 +177,7 @@ def command(
             threads=threads,
             precision=precision,
             shapes=named_shapes(shapes),
+            buckets=named_buckets(buckets),
             seconds=seconds,
             seed=seed,
             pin=pin,

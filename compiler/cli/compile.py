@@ -9,8 +9,10 @@ from rich.console import Console
 
 import compiler
 from compiler.cli.options import (
+    bucket_option,
     load_model,
     model_argument,
+    named_buckets,
     named_shapes,
     pipeline_options,
     random_weights_option,
@@ -40,6 +42,7 @@ from compiler.runtime.program import Program
 @click.option("--target", default="host", show_default=True, help="The machine to make code for.")
 @click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
 @shape_option()
+@bucket_option()
 @random_weights_option()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
 @reporting
@@ -50,6 +53,7 @@ def command(
     target: str,
     kind: str | None,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
     output: Path | None,
 ) -> None:
@@ -64,6 +68,7 @@ def command(
             target=target,
             precision=precision,
             inputs=named_shapes(shapes),
+            buckets=named_buckets(buckets),
             progress=tell,
         )
         emitted = program.emit(kind) if kind else None

@@ -55,6 +55,47 @@ def shape_option() -> Decorator:
     )
 
 
+class BucketOption(click.ParamType):
+    """`N=1,8,32`: an open size by its name, and the sizes that get code of their own."""
+
+    name = "SIZE=N,N,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
+        """Name and sizes."""
+        if isinstance(value, tuple):
+            return value  # type: ignore[return-value]
+        name, equals, sizes = str(value).rpartition("=")
+        try:
+            if not equals or not name:
+                raise ValueError(value)
+            return name, tuple(int(n) for n in sizes.split(","))
+        except ValueError:
+            raise CompileError(
+                "E-OPTION-VALUE", f"needed a bucket such as N=1,8,32, got {value!r:.80}"
+            ) from None
+
+
+def bucket_option() -> Decorator:
+    """`--bucket`, several times."""
+    return click.option(
+        "--bucket",
+        "buckets",
+        multiple=True,
+        type=BucketOption(),
+        help="Code of its own for these values of an open size; others take the general program.",
+    )
+
+
+def named_buckets(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
+    """The sizes by name, those of a name given several times together."""
+    found: Shapes = {}
+    for name, sizes in pairs:
+        found[name] = (*found.get(name, ()), *sizes)
+    return found
+
+
 def pipeline_options() -> Decorator:
     """`--pipeline` and `--precision`."""
 

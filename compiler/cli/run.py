@@ -13,8 +13,10 @@ from rich.console import Console
 
 import compiler
 from compiler.cli.options import (
+    bucket_option,
     load_model,
     model_argument,
+    named_buckets,
     named_shapes,
     pipeline_options,
     random_weights_option,
@@ -41,6 +43,7 @@ from compiler.runtime.inputs import random_inputs
 @click.option("--random", "seed", type=click.IntRange(min=0), default=None, metavar="SEED",
               help="Random numbers for inputs that are not given.")  # fmt: skip
 @shape_option()
+@bucket_option()
 @pipeline_options()
 @random_weights_option()
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
@@ -51,6 +54,7 @@ def command(
     files: tuple[str, ...],
     seed: int | None,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    buckets: tuple[tuple[str, tuple[int, ...]], ...],
     pipeline: str,
     precision: str,
     weights_seed: int | None,
@@ -61,7 +65,12 @@ def command(
         graph = load_model(model, weights_seed)
         inputs = read_inputs(graph, files, seed, named_shapes(shapes))
         program = compiler.compile(
-            graph, pipeline=pipeline, precision=precision, trace=False, progress=tell
+            graph,
+            pipeline=pipeline,
+            precision=precision,
+            buckets=named_buckets(buckets),
+            trace=False,
+            progress=tell,
         )
         start = perf_counter()
         outputs = program.run(inputs)

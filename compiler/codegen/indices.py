@@ -44,6 +44,12 @@ class Indices:
                     step += c
                 else:
                     atoms.append((atom, c))
+            elif (
+                numbers.keys().isdisjoint(inside := affine.symbols_inside(atom))
+                and (lane is None or lane.var not in inside)
+                and atom.fn == "mul"
+            ):
+                atoms.append((atom, c))  # a product of sizes and counters, the same for all lanes
             else:
                 compound.append((atom, c))
         if not compound:

@@ -29,7 +29,7 @@ class Cut:
     @property
     def row(self) -> int:
         """Elements of one row."""
-        return self.buffer.shape[-1] if self.buffer.shape else 1
+        return int(self.buffer.shape[-1]) if self.buffer.shape else 1
 
     def lanes(self, part: int) -> int:
         """Lanes of one vector of a row; 0 where single elements are kept."""
@@ -49,7 +49,7 @@ def cut_registers(prepared: Prepared) -> dict[str, Cut]:
     _collect_widths(kernel.body, widths, None, {}, kernel.buffers, found)
     cuts: dict[str, Cut] = {}
     for b in kernel.registers:
-        row = b.shape[-1] if b.shape else 1
+        row = Cut(b, 0).row
         used = found[b.name]
         if not used:
             cuts[b.name] = Cut(b, 0)
@@ -188,7 +188,7 @@ class Registers:
         for e, n in zip(index[:-1], cut.buffer.shape[:-1], strict=True):
             r = self.indices.resolve(e)
             assert r == Resolved(r.constant), f"{cut.buffer.name}[{e}] is not a number here"
-            row = row * n + r.constant
+            row = row * int(n) + r.constant
         last = self.indices.resolve(index[-1]) if index else Resolved(0)
         assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a number here"
         return row, last

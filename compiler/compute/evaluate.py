@@ -53,7 +53,7 @@ def evaluate(computation: Computation, arrays: Mapping[str, Array]) -> dict[str,
             if isinstance(stage, Routine):
                 run_statements(stage.statements, memory)
                 continue
-            _run(stage, memory, {a: (0, n) for a, n in stage.extents.items()})
+            _run(stage, memory, {a: (0, int(n)) for a, n in stage.extents.items()})
     return {name: memory[name] for name in computation.outputs}
 
 
@@ -158,7 +158,7 @@ class _Grid:
 
     def _inside(
         self,
-        tests: tuple[tuple[Expr, int], ...],
+        tests: tuple[tuple[Expr, Expr], ...],
         then: Scalar,
         otherwise: Scalar,
         mask: Array | None,
@@ -166,7 +166,7 @@ class _Grid:
         holds = np.ones((1,) * len(self.ranges), np.bool_)
         for e, n in tests:
             i = self.index(e)
-            holds = holds & (i >= 0) & (i < n)
+            holds = holds & (i >= 0) & (i < int(n))
         reached = holds if mask is None else holds & mask
         missed = ~holds if mask is None else ~holds & mask
         return np.where(holds, self.scalar(then, reached), self.scalar(otherwise, missed))

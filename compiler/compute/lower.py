@@ -90,9 +90,7 @@ def _size_names(operands: Sequence[Type], node: Node) -> dict[affine.Atom, str]:
     """
     names: dict[affine.Atom, str] = {}
     for atom in (a for d in _dims(operands) for a in affine.atoms(d)):
-        names.setdefault(
-            atom, size_name(atom) if isinstance(atom, str) else f"S_{len(names)}"
-        )
+        names.setdefault(atom, size_name(atom) if isinstance(atom, str) else f"S_{len(names)}")
     values = {atom: affine.symbol(name) for atom, name in names.items()}
     own = set(names.values())
     inner = [t for g in node.regions.values() for t in g.types.values()]

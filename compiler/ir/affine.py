@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from compiler.errors import CompileError
@@ -28,6 +28,13 @@ class Apply:
     fn: str
     a: Expr
     b: Expr
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        # Worked out once: expressions are keys everywhere.
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash((self.fn, self.a, self.b)) or 1)
+        return self._hash
 
     def __str__(self) -> str:
         if self.fn in ("min", "max"):
@@ -45,6 +52,12 @@ class Affine:
 
     terms: tuple[tuple[Atom, int], ...]
     constant: int = 0
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __hash__(self) -> int:
+        if not self._hash:
+            object.__setattr__(self, "_hash", hash((self.terms, self.constant)) or 1)
+        return self._hash
 
     def __add__(self, other: Expr) -> Expr:
         return _combine(self, other, 1)
@@ -169,10 +182,16 @@ def _product(a: Affine, b: Affine) -> Expr:
     for atom, c in a.terms:
         total = total + Affine(((atom, c),)) * b.constant
         for other, d in b.terms:
-            total = total + _monomial([*factors(atom), *factors(other)]) * (c * d)
+            total = total + _of_two(atom, other) * (c * d)
     for other, d in b.terms:
         total = total + Affine(((other, d),)) * a.constant
     return total
+
+
+@lru_cache(maxsize=65536)
+def _of_two(a: Atom, b: Atom) -> Expr:
+    """The product of two atoms, which may be products themselves."""
+    return _monomial([*factors(a), *factors(b)])
 
 
 def factors(atom: Atom) -> list[Atom]:
@@ -327,9 +346,7 @@ def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
         elif isinstance(atom, str):
             term = _atom(atom)
         else:
-            term = _MEANING[atom.fn](
-                replace_atoms(atom.a, values), replace_atoms(atom.b, values)
-            )
+            term = _MEANING[atom.fn](replace_atoms(atom.a, values), replace_atoms(atom.b, values))
         total = total + term * c
     return total
 
@@ -346,8 +363,14 @@ def symbols(e: Expr) -> frozenset[str]:
         return frozenset()
     found: set[str] = set()
     for atom, _ in e.terms:
-        found |= {atom} if isinstance(atom, str) else symbols(atom.a) | symbols(atom.b)
+        found |= {atom} if isinstance(atom, str) else symbols_inside(atom)
     return frozenset(found)
+
+
+@lru_cache(maxsize=65536)
+def symbols_inside(atom: Apply) -> frozenset[str]:
+    """The names that a compound atom depends on."""
+    return symbols(atom.a) | symbols(atom.b)
 
 
 ATOMS_LIMIT = 100

@@ -373,6 +373,13 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
     return infer(replace(graph, inputs=tuple(inputs), nodes=nodes))[0]
 
 
+def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
+    """The graph with numbers for some of its symbols, every type inferred anew."""
+    inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in graph.inputs)
+    nodes = tuple(with_sizes(n, values) for n in graph.nodes)
+    return infer(replace(graph, inputs=inputs, nodes=nodes))[0]
+
+
 def with_sizes(node: Node, values: Mapping[str, Expr]) -> Node:
     """The node with symbols replaced where they are on record: what inference starts from."""
     node = replace(node, types=tuple(ty.substitute(t, values) for t in node.types))

@@ -164,7 +164,7 @@ class _Checker:
         for e, n in zip(index, b.shape, strict=True):
             self._known(e)
             low, high = self._bounds(e, guards)
-            inside = (low >= 0 and high < n) or any(g.covers(e, n) for g in guards)
+            inside = (low >= 0 and high < n) or any(g.covers(e, int(n)) for g in guards)
             _require(inside, f"{b.name}: the index {e} runs from {low} to {high}, size {n}")
         if b.role == "register":
             self._register(b, index)
@@ -210,10 +210,10 @@ class _Checker:
                 for e, _n in tests:
                     self._known(e)
                 _require(then.dtype is otherwise.dtype, f"branches differ in type: {s}")
-                self._scalar(then, (*guards, *(Guard(e, n) for e, n in tests)))
+                self._scalar(then, (*guards, *(Guard(e, int(n)) for e, n in tests)))
                 outer = guards
                 if len(tests) == 1:
-                    outer = (*guards, Guard(*tests[0], holds=False))
+                    outer = (*guards, Guard(tests[0][0], int(tests[0][1]), holds=False))
                 self._scalar(otherwise, outer)
                 return
             case Apply(fn, args, dtype):

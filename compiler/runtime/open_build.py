@@ -111,7 +111,7 @@ class OpenChoice:
 
     pieces: Sequence[Graph | HostNode]
     works: Sequence[list[Work] | None]
-    shapes: Mapping[str, tuple[int, ...]]
+    shapes: Mapping[str, tuple[int, ...]] | None
     inferred: frozenset[str]
 
 

@@ -51,8 +51,8 @@ class OpenPart:
     @staticmethod
     def of(graph: Graph, works: Sequence[Work], first: int) -> OpenPart:
         """A part before its code is made."""
-        kernels = {id(w.scheduled.kernel): w.scheduled.kernel for w in works if is_native(w)}
-        known = {key: overwritable(kernel) for key, kernel in kernels.items()}
+        kernels = [w.scheduled.kernel for w in works if isinstance(w, NativeWork)]
+        known = {id(kernel): overwritable(kernel) for kernel in kernels}
         return OpenPart(graph, works, first, {}, known, Workspaces())
 
     @property
@@ -163,11 +163,6 @@ class OpenPart:
         return Executable(graph, arrangement, segments, constants, (keep, memory), self.spaces)
 
 
-def is_native(work: Work) -> bool:
-    """Whether generated code runs it."""
-    return isinstance(work, NativeWork)
-
-
 def kernel_sizes(work: NativeWork) -> tuple[str, ...]:
     """The sizes that the work's kernel gets, in order."""
     return work.scheduled.kernel.sizes
@@ -198,4 +193,5 @@ def _with_numbers(work: Work, node: Node, sizes: Mapping[str, int]) -> Work:
         return NativeWork(node, work.lowered, work.scheduled, own)
     if isinstance(work, FallbackWork):
         return FallbackWork(node, work.because)
+    assert isinstance(work, ViewWork), f"{node.name} has regions"
     return ViewWork(node, work.source)

@@ -30,11 +30,12 @@ from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, p
 from compiler.runtime.open_part import OpenEntry, OpenPart
 from compiler.runtime.parts import HostNode, outer_name
 from compiler.runtime.profile import Profile, launchers
+from compiler.runtime.rowwise import is_rowwise
 from compiler.runtime.select import Work
 from compiler.runtime.sizes import (
     NotDetermined,
-    require_consistent,
     inferred_sizes,
+    require_consistent,
     sizes_of_inputs,
     sizes_of_value,
 )
@@ -117,6 +118,12 @@ class OpenProgram:
 
     def _infos(self, b: Bound) -> tuple[KernelInfo, ...]:
         return part_infos(b.part, b.graph, b.works, b.sizes, self.symbols, self.built.functions)
+
+    def is_rowwise(self, symbol: str) -> bool:
+        """Whether the results' rows along a size depend on the same rows of inputs alone."""
+        if len(self.steps) != 1 or not isinstance(self.steps[0], OpenPart):
+            return False
+        return is_rowwise(self.graph, self.steps[0].works, symbol)
 
     def profile(self, inputs: Mapping[str, Any], repeat: int) -> Profile:
         """As `Program.profile`."""

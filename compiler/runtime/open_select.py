@@ -11,6 +11,7 @@ from compiler.loops.limits import NotLowerable
 from compiler.runtime.select import (
     FallbackWork,
     NativeWork,
+    RegionWork,
     Selector,
     ViewWork,
     Work,
@@ -24,7 +25,10 @@ class OpenSelector(Selector):
     def work(self, node: Node) -> Work:
         """How one node will run."""
         if not open_symbols(_types(node, self.graph)):
-            return super().work(node)
+            work = super().work(node)
+            if isinstance(work, RegionWork):
+                return FallbackWork(node, "regions have code for known sizes only")
+            return work
         source = open_view_source(node, self.graph)
         if source is not None:
             return ViewWork(node, source)
@@ -61,7 +65,8 @@ def open_view_source(node: Node, graph: Graph) -> str | None:
     before, after = graph.types.get(source), node.types[0]
     if source in graph.constants or not (is_sized(before) and is_sized(after)):
         return None
-    assert isinstance(before, TensorType) and isinstance(after, TensorType), node.name
+    assert isinstance(before, TensorType), f"{source} is {before}"
+    assert isinstance(after, TensorType), f"{node.output} is {after}"
     plain = before.layout.is_plain and after.layout.is_plain
     return source if plain and before.dtype is after.dtype else None
 

@@ -17,6 +17,7 @@ from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
 from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
+from compiler.runtime.buckets import Bucket, Buckets
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.emit import KINDS, emit
 from compiler.runtime.executable import Executable
@@ -69,6 +70,7 @@ class Program:
         specialise: Specialise | None,
         opened: OpenProgram | None = None,
         notes: tuple[str, ...] = (),
+        buckets: Buckets | None = None,
     ) -> None:
         self.source = graph
         self.specializations: list[Specialization] = []
@@ -76,6 +78,7 @@ class Program:
         """What was decided about open sizes, and why."""
         self._built = built
         self._opened = opened
+        self._buckets = buckets
         self._specialise = specialise
         self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
         self._parameters: tuple[str, ...] = ()
@@ -128,6 +131,11 @@ class Program:
         return self._specialise is not None and self._opened is None
 
     @property
+    def buckets(self) -> tuple[Bucket, ...]:
+        """Code made for sizes that were asked for, with what padding up to each one wastes."""
+        return self._buckets.buckets if self._buckets else ()
+
+    @property
     def serves_all_sizes(self) -> bool:
         """Whether the code gets its sizes when it runs, and is never made anew for others."""
         return self._opened is not None
@@ -156,6 +164,10 @@ class Program:
         if not self._fast.fits(inputs):
             inputs = check_inputs(self.source, inputs)
         try:
+            if self._buckets is not None:
+                made = self._buckets.run(inputs)
+                if made is not None:
+                    return made
             if self._opened is not None:
                 return self._run_open(self._opened, inputs)
             return self._executable(inputs).run(inputs)

@@ -36,7 +36,7 @@ class ViewWork:
 
 @dataclass(frozen=True, slots=True)
 class NativeWork:
-    """A node that generated code runs; `sizes` has the numbers of the kernel's sizes, once known."""
+    """A node that generated code runs; `sizes` has the numbers of its sizes, once known."""
 
     node: Node
     lowered: Lowered

@@ -1,4 +1,4 @@
-"""The numbers of a program's symbols: read off inputs and computed values, or found by type rules."""
+"""The numbers of a program's symbols: read off inputs and values, or found by type rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
 
 
 def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> None:
-    """Note the sizes that a computed value tells. Errors: E-GRAPH-TYPE when it has another shape."""
+    """Note the sizes that a computed value tells. Errors: E-GRAPH-TYPE for another shape."""
     if not isinstance(t, TensorType) or t.shape is None:
         return
     shape = np.shape(value)

@@ -87,6 +87,8 @@ class Nest:
     splits: Mapping[str, Split] = field(default_factory=dict)
     """By the name of the outer part."""
     moves: tuple[str, ...] = ()
+    _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
+    """Addresses worked out already: policies ask for the same ones many times."""
 
     # Looking
 
@@ -131,10 +133,13 @@ class Nest:
 
     def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
         """The offset of an element in its buffer, in elements."""
-        total: Expr = 0
-        for e, stride in zip(index, self.strides(tensor), strict=True):
-            total = total + e * stride
-        return affine.simplify(total, self.ranges)
+        key = (tensor, tuple(index))
+        if key not in self._addresses:
+            total: Expr = 0
+            for e, stride in zip(index, self.strides(tensor), strict=True):
+                total = total + e * stride
+            self._addresses[key] = affine.simplify(total, self.ranges)
+        return self._addresses[key]
 
     def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
         """By how much the address grows with an index; None when not by a constant."""

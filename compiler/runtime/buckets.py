@@ -1,0 +1,187 @@
+"""Code of its own for sizes that are met often, and which runs use it.
+
+A bucket holds code for chosen sizes. A run with exactly these sizes uses it. Where the program
+computes each row by itself, a run with fewer rows is padded up to the smallest bucket that holds it
+and its results are cut; elsewhere padding could change results, and other sizes take the program
+for all sizes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType, Type
+from compiler.runtime.sizes import sizes_of_inputs
+
+if TYPE_CHECKING:
+    from compiler.runtime.program import Program
+
+MAX_BUCKETS = 64
+"""More combinations of sizes than this are not compiled."""
+
+Sizes = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """A program for chosen sizes. `smallest` is the least number of rows that it is padded for.
+
+    Units: operations and bytes of one run; seconds of compiling.
+    """
+
+    sizes: Sizes
+    program: Program
+    seconds: float
+    smallest: Sizes
+
+    @property
+    def flops(self) -> int:
+        """Operations of a run, however few of its rows are wanted."""
+        return sum(k.flops for k in self.program.kernels)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes read and written by a run."""
+        return sum(k.bytes_read + k.bytes_written for k in self.program.kernels)
+
+    @property
+    def waste(self) -> float:
+        """The share of the work that is thrown away for the smallest sizes that come here."""
+        kept = 1.0
+        for name, n in self.sizes.items():
+            kept *= self.smallest[name] / n if n else 1.0
+        return 1.0 - kept
+
+    def __str__(self) -> str:
+        named = ", ".join(f"{k}={n}" for k, n in self.sizes.items())
+        text = f"bucket {named}: compiled in {self.seconds:.2f} s, {self.flops:,} operations, "
+        text += f"{self.nbytes:,} bytes a run"
+        if self.waste:
+            least = ", ".join(f"{k}={n}" for k, n in self.smallest.items())
+            text += f"; serves from {least} by padding, where {self.waste:.0%} of that is wasted"
+        return text
+
+
+@dataclass(frozen=True)
+class Buckets:
+    """All buckets of a program, by their sizes; `padded` are the sizes along which rows are added.
+
+    `graph` is the model's, with the types of inputs and results.
+    """
+
+    graph: Graph
+    buckets: tuple[Bucket, ...]
+    padded: frozenset[str]
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The results by the bucket that fits best; None when none does."""
+        sizes = sizes_of_inputs(self.graph, inputs)
+        found = self.choose(sizes)
+        if found is None:
+            return None
+        if all(sizes[name] == n for name, n in found.sizes.items()):
+            return found.program.run(inputs)
+        larger = {v.name: _padded(inputs[v.name], v.type, found.sizes) for v in self.graph.inputs}
+        made = found.program.run(larger)
+        types = self.graph.types
+        return {
+            r.name: _cut(made[r.name], types[r.value], found.sizes, sizes)
+            for r in self.graph.results
+        }
+
+    def choose(self, sizes: Sizes) -> Bucket | None:
+        """The smallest bucket that holds a run of these sizes."""
+        fitting = [b for b in self.buckets if self._holds(b, sizes)]
+        return min(fitting, key=lambda b: tuple(b.sizes.values()), default=None)
+
+    def _holds(self, bucket: Bucket, sizes: Sizes) -> bool:
+        return all(
+            sizes[name] == n or (name in self.padded and 0 < sizes[name] < n)
+            for name, n in bucket.sizes.items()
+        )
+
+
+def _padded(value: Any, t: Type, sizes: Sizes) -> Any:
+    """An input with its last row repeated until it is long enough: no row is a special number."""
+    name = _rows_of(t)
+    if name not in sizes or np.shape(value)[0] == sizes[name]:
+        return value
+    array = np.asarray(value)
+    missing = sizes[name] - array.shape[0]
+    return np.concatenate([array, np.repeat(array[-1:], missing, axis=0)])
+
+
+def _cut(value: Any, t: Type, larger: Sizes, sizes: Sizes) -> Any:
+    name = _rows_of(t)
+    if name not in larger or larger[name] == sizes[name]:
+        return value
+    return np.ascontiguousarray(value[: sizes[name]])
+
+
+def _rows_of(t: Type) -> str:
+    """The symbol that is a type's first dimension; "" for none."""
+    if not isinstance(t, TensorType) or not t.shape:
+        return ""
+    return affine.axis_symbol(t.shape[0]) or ""
+
+
+def checked_buckets(graph: Graph, given: object) -> dict[str, tuple[int, ...]]:
+    """What was asked for, sorted. Errors: E-OPTION-VALUE for what names no open size."""
+    if not isinstance(given, Mapping):
+        raise CompileError("E-OPTION-VALUE", f"buckets gives sizes by name, got {given!r:.60}")
+    known = {s: None for v in graph.inputs for s in _alone(v.type)}
+    found: dict[str, tuple[int, ...]] = {}
+    for name, sizes in given.items():
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise CompileError(
+                "E-OPTION-VALUE", f"no input has a size named {name!r:.60}; open sizes: {listed}"
+            )
+        whole = isinstance(sizes, Sequence) and all(type(n) is int and n >= 0 for n in sizes)
+        if not whole or not sizes:
+            raise CompileError(
+                "E-OPTION-VALUE", f"the buckets of {name} are whole numbers, got {sizes!r:.60}"
+            )
+        found[str(name)] = tuple(sorted(set(sizes)))
+    if len(list(itertools.product(*found.values()))) > MAX_BUCKETS:
+        raise CompileError("E-OPTION-VALUE", f"these are more than {MAX_BUCKETS} sets of sizes")
+    return found
+
+
+def _alone(t: Type) -> Iterator[str]:
+    for d in (t.shape or ()) if isinstance(t, TensorType) else ():
+        s = affine.axis_symbol(d)
+        if s is not None:
+            yield s
+
+
+def make_buckets(
+    graph: Graph,
+    wanted: Mapping[str, tuple[int, ...]],
+    padded: frozenset[str],
+    compiled: Callable[[Sizes], tuple[Program, float]],
+) -> Buckets:
+    """Compile a bucket for every combination of sizes."""
+    made: list[Bucket] = []
+    for sizes in itertools.product(*wanted.values()):
+        named = dict(zip(wanted, sizes, strict=True))
+        program, seconds = compiled(named)
+        smallest = {
+            name: _smallest(n, wanted[name]) if name in padded else n for name, n in named.items()
+        }
+        made.append(Bucket(named, program, seconds, smallest))
+    return Buckets(graph, tuple(made), padded)
+
+
+def _smallest(n: int, sizes: Sequence[int]) -> int:
+    """The fewest rows for which a bucket is the smallest that holds them."""
+    below = [m for m in sizes if m < n]
+    return max(below) + 1 if below else min(n, 1)

@@ -1,0 +1,89 @@
+"""Whether a program computes each row of a batch by itself, so that rows may be added and dropped.
+
+Read off the computations: a size N may stand only as the first axis of values, a result's row may
+read the same row of other values only, and nothing may sum over rows or ask how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.compute.computation import Computation, Stage, axis_of
+from compiler.compute.scalar import Fetch, IndexValue, Inside, Read, Scalar, walk
+from compiler.ir import affine
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType, Type
+from compiler.runtime.select import NativeWork, ViewWork, Work
+
+
+def is_rowwise(graph: Graph, works: Iterable[Work], symbol: str) -> bool:
+    """Whether row i of every result depends on row i of the inputs alone, for rows along a size."""
+    values = [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
+    if not all(_rows_first(t, symbol) for t in values):
+        return False
+    return all(_keeps_rows(w, graph, symbol) for w in works)
+
+
+def _rows_first(t: Type, symbol: str) -> bool:
+    """Whether a size stands nowhere in a type but as the whole first dimension."""
+    if not isinstance(t, TensorType) or t.shape is None:
+        return False
+    rest = t.shape[1:] if t.shape and affine.axis_symbol(t.shape[0]) == symbol else t.shape
+    return all(symbol not in affine.symbols(d) for d in rest)
+
+
+def _has_rows(t: Type, symbol: str) -> bool:
+    return isinstance(t, TensorType) and bool(t.shape) and affine.axis_symbol(t.dims[0]) == symbol
+
+
+def _keeps_rows(work: Work, graph: Graph, symbol: str) -> bool:
+    if isinstance(work, ViewWork):
+        return _has_rows(graph.types[work.source], symbol) == _has_rows(work.node.type, symbol)
+    if not isinstance(work, NativeWork):
+        return False
+    sizes = [n for n, e in work.lowered.sizes.items() if symbol in affine.symbols(e)]
+    if not sizes:
+        return True
+    if len(sizes) > 1 or affine.axis_symbol(work.lowered.sizes[sizes[0]]) != symbol:
+        return False
+    return _is_rowwise(work.lowered.computation, sizes[0])
+
+
+def _is_rowwise(c: Computation, size: str) -> bool:
+    return all(_rows_first(t, size) for t in c.tensors.values()) and all(
+        isinstance(s, Stage) and _stage_is_rowwise(s, c, size) for s in c.stages
+    )
+
+
+def _stage_is_rowwise(stage: Stage, c: Computation, size: str) -> bool:
+    target = c.tensors[stage.target]
+    row = axis_of(stage.index[0]) if _has_rows(target, size) else None
+    if _has_rows(target, size) and (row is None or row in stage.reduce_axes):
+        return False
+    for axis, extent in stage.extents.items():
+        if axis != row and size in affine.symbols(extent):
+            return False
+    rest = stage.index[1:] if row else stage.index
+    forbidden = {size, row or size}
+    if any(forbidden & affine.symbols(e) for e in rest):
+        return False
+    return all(_part_is_rowwise(p, c, size, row) for p in walk(stage.value))
+
+
+def _part_is_rowwise(part: Scalar, c: Computation, size: str, row: str | None) -> bool:
+    forbidden = {size, row or size}
+    match part:
+        case Read(tensor, index):
+            if _has_rows(c.tensors[tensor], size):
+                if row is None or axis_of(index[0]) != row:
+                    return False
+                index = index[1:]
+            return not any(forbidden & affine.symbols(e) for e in index)
+        case Fetch(tensor):
+            return not _has_rows(c.tensors[tensor], size)
+        case IndexValue(expr):
+            return not forbidden & affine.symbols(expr)
+        case Inside(tests):
+            return not any(forbidden & affine.symbols(e) for test in tests for e in test)
+        case _:
+            return True
