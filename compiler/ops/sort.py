@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering, RoutineBuilder
-from compiler.compute.scalar import Read, Scalar
-from compiler.errors import CompileError, require
+from compiler.compute.scalar import Scalar
+from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Out, Tensor, op
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import known_value, open_dim
+from compiler.ops.ordering import Before, Sorter, order
 from compiler.ops.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
@@ -22,9 +23,6 @@ INSERTIONS = 8
 
 In the worst case each element is moved behind all others; for more, all are sorted.
 """
-
-Before = Callable[[Scalar, Scalar], Scalar]
-"""Whether a value comes before another one."""
 
 
 @op(kind="opaque")
@@ -79,38 +77,26 @@ def _(
 ) -> None:
     known_value(n, "how many elements top_k takes")
     at = axis % x.rank
-    before = _order(k, x.dtype, largest)
-    if 0 in values.shape:
-        return
+    before = order(k, x.dtype, descending=largest)
     others = [m for d, m in enumerate(x.shape) if d != at]
     size = x.shape[at]
-    if values.shape[at] <= INSERTIONS * affine.assumed(size).bit_length():
-        with k.routine() as r, r.loops(others) as index:
-            row = _Row(index, at)
-            _insert_each(k, r, row, x, values, places, before)
+    if 0 in values.shape:
         return
-    if not isinstance(size, int):
-        raise CompileError("E-SHAPE-OPEN", f"sorting {size} elements needs their number")
-    sorter = _MergeSort(k, size, x.dtype, before)
-    with k.routine() as r, r.loops(others) as index:
-        row = _Row(index, at)
-        with r.loop(size, "t") as t:
-            sorter.put(r, t, x[row.index(t)])
-        sorter.sort(r)
-        with r.loop(values.shape[at], "t") as t:
-            r.store(values[row.index(t)], sorter.keys[t])
-            r.store(places[row.index(t)], sorter.numbers[t])
-
-
-def _order(k: Lowering, dtype: DType, largest: bool) -> Before:
-    def before(a: Scalar, b: Scalar) -> Scalar:
-        found = k.gt(a, b) if largest else k.lt(a, b)
-        if not dtype.is_float:
-            return found
-        first, second = (a, b) if largest else (b, a)
-        return k.apply("or", found, k.apply("and", k.isnan(first), k.apply("not", k.isnan(second))))
-
-    return before
+    with k.routine() as r:
+        if values.shape[at] <= INSERTIONS * affine.assumed(size).bit_length():
+            with r.loops(others) as index:
+                _insert_each(k, r, _Row(index, at), x, values, places, before)
+            return
+        sorter = Sorter.of(k, r, size, x.dtype, before)
+        with r.loops(others) as index:
+            row = _Row(index, at)
+            sorter.clear()
+            with r.loop(size, "t") as t:
+                sorter.put(t, x[row.index(t)], k.index(t))
+            sorter.sort(k.index(size))
+            with r.loop(values.shape[at], "t") as t:
+                r.store(values[row.index(t)], sorter.key(t))
+                r.store(places[row.index(t)], sorter.number(t))
 
 
 class _Row:
@@ -154,65 +140,6 @@ def _insert_each(
                 r.store(hole, hole - 1)
             r.store(values.at(*row.at(hole)), element)
             r.store(places.at(*row.at(hole)), k.index(t))
-
-
-class _MergeSort:
-    """Sorts keys with their numbers, stably: runs of 1, 2, 4... elements are merged in turn."""
-
-    def __init__(self, k: Lowering, size: int, dtype: DType, before: Before) -> None:
-        self.k, self.size, self.before = k, size, before
-        n_passes = max(size - 1, 0).bit_length()
-        self.widths = [1 << p for p in range(n_passes)]
-        pairs = [
-            (k.temporary((size,), dtype, "keys"), k.temporary((size,), DType.i64, "numbers"))
-            for _ in range(2)
-        ]
-        # Passes go from one pair of tensors to the other and end in the second.
-        self.pairs = pairs if n_passes % 2 else pairs[::-1]
-        self.keys, self.numbers = pairs[1]
-
-    def put(self, r: RoutineBuilder, t: Expr, key: Read) -> None:
-        """Set an element before sorting."""
-        keys, numbers = self.pairs[0]
-        r.store(keys[t], key)
-        r.store(numbers[t], self.k.index(t))
-
-    def sort(self, r: RoutineBuilder) -> None:
-        """Sort what was put: `keys` and `numbers` are in order afterwards."""
-        left, right = r.cell(DType.i64, "left"), r.cell(DType.i64, "right")
-        step = r.cell(DType.i64, "step")
-        for p, width in enumerate(self.widths):
-            source, target = self.pairs[p % 2], self.pairs[1 - p % 2]
-            with r.loop(-(-self.size // (2 * width)), "run") as run:
-                self._merge(r, source, target, (left, right, step), run * (2 * width), width)
-
-    def _merge(
-        self,
-        r: RoutineBuilder,
-        source: tuple[Handle, Handle],
-        target: tuple[Handle, Handle],
-        cells: tuple[Read, Read, Read],
-        start: Expr,
-        width: int,
-    ) -> None:
-        k, (left, right, step) = self.k, cells
-        (keys, numbers), (to_keys, to_numbers) = source, target
-        middle = k.min(k.index(start + width), k.number(self.size, DType.i64))
-        end = k.min(k.index(start + 2 * width), k.number(self.size, DType.i64))
-        r.store(left, k.index(start))
-        r.store(right, middle)
-        with r.loop(2 * width, "t") as t:
-            place = k.index(start + t)
-            comes_first = k.apply(
-                "and", k.lt(right, end), self.before(keys.at(right), keys.at(left))
-            )
-            from_right = k.apply("or", k.ge(left, middle), comes_first)
-            r.store(step, k.convert(from_right, DType.i64))
-            taken = k.where(k.gt(step, 0), right, left)
-            r.store(to_keys.at(place), keys.at(taken))
-            r.store(to_numbers.at(place), numbers.at(taken))
-            r.store(left, left + 1 - step)
-            r.store(right, right + step)
 
 
 @top_k.onnx("TopK")

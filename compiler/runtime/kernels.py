@@ -19,6 +19,8 @@ from compiler.runtime.select import FallbackWork, NativeWork, RegionWork, ViewWo
 class KernelInfo:
     """One launch of a program, or one node that the reference implementation runs.
 
+    A view whose size only the run tells counts as native: nothing is computed.
+
     `symbol` names the generated function; equal kernels share one. `because` says why a fallback is
     one. `reads` and `writes` are value names of the compiled graph, or of the region in which the
     kernel runs: then `inside` names the kernel of the node around it, which is what is launched.
@@ -101,16 +103,17 @@ def _info(
     work, node = x.work, x.work.node
     cost = node_cost(node, x.graph.types)
     native = work if isinstance(work, NativeWork) else None
+    fallback = work if isinstance(work, FallbackWork) and not work.is_view else None
     return KernelInfo(
         name,
         node.op,
         node.origins,
-        not isinstance(work, FallbackWork),
+        fallback is None,
         cost.flops * x.times,
         cost.bytes_read * x.times,
         cost.bytes_written * x.times,
         symbol,
-        work.because if isinstance(work, FallbackWork) else "",
+        fallback.because if fallback else "",
         node.reads,
         tuple(filter(None, node.outputs)),
         native.lowered.computation if native else None,

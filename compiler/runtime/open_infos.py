@@ -11,7 +11,7 @@ from compiler.loops.nodes import Kernel
 from compiler.memory.buffer import Buffer, Plan
 from compiler.runtime.kernels import KernelInfo, kernel_infos
 from compiler.runtime.open_part import OpenPart
-from compiler.runtime.select import ViewWork, Work
+from compiler.runtime.select import ViewWork, Work, is_handed_out
 
 Infos = tuple[KernelInfo, ...]
 
@@ -33,9 +33,10 @@ def part_infos(
 
 def host_info(node: Node) -> Infos:
     """A node that runs between two parts."""
-    because = "its data tell sizes that what follows needs"
+    is_view = is_handed_out(node)
+    because = "" if is_view else "its data tell sizes that what follows needs"
     outputs = tuple(filter(None, node.outputs))
-    named = (node.op, node.op, node.origins, False, 0, 0, 0)
+    named = (node.op, node.op, node.origins, is_view, 0, 0, 0)
     return (KernelInfo(*named, because=because, reads=node.reads, writes=outputs),)
 
 

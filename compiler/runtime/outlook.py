@@ -42,7 +42,7 @@ class Outlook:
     @property
     def fallbacks(self) -> list[FallbackWork]:
         """What the reference will run, in order."""
-        return [w for w in self.works if isinstance(w, FallbackWork)]
+        return [w for w in self.works if isinstance(w, FallbackWork) and not w.is_view]
 
     @property
     def n_native(self) -> int:

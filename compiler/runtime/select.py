@@ -51,6 +51,11 @@ class FallbackWork:
     node: Node
     because: str
 
+    @property
+    def is_view(self) -> bool:
+        """Whether it only hands out a part of what code has filled, whose size the run tells."""
+        return is_handed_out(self.node)
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
@@ -201,6 +206,11 @@ def _is_composition(node: Node) -> bool:
 def _text(computation: Computation) -> str:
     """The computation without what does not matter to a schedule: the nodes it came from."""
     return str(dataclasses.replace(computation, origins=()))
+
+
+def is_handed_out(node: Node) -> bool:
+    """Whether a node's result is the beginning of its operand: the runtime cuts it off."""
+    return node.op == "leading"
 
 
 def view_source(node: Node, graph: Graph) -> str | None:

@@ -7,7 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
+from onnx import helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 import compiler
 from compiler.conformance.cases import Case, collect
@@ -32,6 +35,10 @@ NATIVE = {
     ".*deform_conv": 4,
     "col2im": 5,
     "tfidf": 7,
+    "nonmaxsuppression": 10,
+    "nonzero": 1,
+    "compress": 5,
+    "unique": 7,
     "eyelike": 3,
     "ai_onnx_ml_array_feature": 1,
 }
@@ -129,3 +136,56 @@ def test_refusals(name: str, operands: list[str], attrs: dict[str, Any], code: s
     with pytest.raises(CompileError) as found:
         operator.infer(tensors, operator.bind(attrs))
     assert found.value.code == code
+
+
+def model_of(op_type: str, inputs: list[Any], n_outputs: int = 1, **attrs: Any) -> onnx.ModelProto:
+    """One node with data for all of its inputs but the first two, which are inputs."""
+    names = [f"x{i}" for i in range(len(inputs))]
+    outputs = [f"y{i}" for i in range(n_outputs)]
+    node = helper.make_node(op_type, names, outputs, **attrs)
+    given = [
+        helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
+        for n, a in zip(names[:2], inputs[:2], strict=False)
+    ]
+    results = [helper.make_tensor_value_info(o, 0, None) for o in outputs]
+    constants = [numpy_helper.from_array(a, n) for n, a in zip(names[2:], inputs[2:], strict=True)]
+    graph = helper.make_graph([node], "one", given, results, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
+
+
+def check_native(op_type: str, inputs: list[Any], n_outputs: int = 1, **attrs: Any) -> None:
+    model = model_of(op_type, inputs, n_outputs, **attrs)
+    feeds = {f"x{i}": a for i, a in enumerate(inputs[:2])}
+    program = compiler.compile(model.SerializeToString(), trace=False)
+    made = list(program.run(feeds).values())
+    assert all(k.native for k in program.kernels)
+    for found, needed in zip(made, ReferenceEvaluator(model).run(None, feeds), strict=True):
+        assert np.array_equal(found, needed, equal_nan=found.dtype.kind == "f")
+
+
+def test_boxes_are_kept_as_the_standard_says() -> None:
+    rng = np.random.default_rng(3)
+    boxes = rng.uniform(0, 4, (2, 60, 4)).astype(np.float32)
+    scores = rng.integers(0, 30, (2, 3, 60)).astype(np.float32)
+    share, least = np.array([0.3], np.float32), np.array([4.0], np.float32)
+    for centered in (0, 1):
+        data = [boxes, scores, np.array([12]), share, least]
+        check_native("NonMaxSuppression", data, center_point_box=centered)
+
+
+@pytest.mark.parametrize("is_sorted", [0, 1])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_different_rows(is_sorted: int, axis: int | None) -> None:
+    x = np.random.default_rng(2).integers(0, 3, (40, 3)).astype(np.float32)
+    given = {} if axis is None else {"axis": axis}
+    if axis is None and not is_sorted:
+        x = x.reshape(-1)
+    check_native("Unique", [x], 4, sorted=is_sorted, **given)
+
+
+def test_what_is_selected_may_be_nothing() -> None:
+    x = np.zeros((3, 4), np.float32)
+    check_native("NonZero", [x])
+    check_native("Compress", [x, np.zeros(3, np.bool_)], axis=0)
+    check_native("Compress", [x, np.array([False, True])], axis=1)
+    check_native("NonZero", [np.arange(60).reshape(3, 4, 5) % 3])

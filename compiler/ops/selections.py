@@ -1,0 +1,136 @@
+"""Results whose size depends on data: code fills room for the largest, and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.types import Dim, DType, TensorType
+from compiler.ops.dims import copied, known_value, open_dim
+from compiler.ops.gather import gather
+from compiler.ops.requirements import is_one_of, normal_axis, require_rank, traffic
+
+
+@op(kind="movement")
+def leading(x: Tensor, count: Tensor, *, axis: int = 0) -> TensorType:
+    """The first `count` places along an axis: what an operator has filled of the room it was given.
+
+    Shapes: `count` is one number; while it is data, the axis has an open size.
+    Errors: E-OP-DTYPE, E-OP-AXIS, E-OP-SHAPE for more places than there are.
+    Source: NonZero-13, Unique-11, NonMaxSuppression-11 of ONNX, whose results have such sizes.
+    """
+    require(count.dtype is DType.i64, "E-OP-DTYPE", f"a count is an i64, got {count.type}")
+    require_rank("leading", count, [0], "count")
+    at = normal_axis(axis, x.rank)
+    size: Dim = open_dim(at, count)
+    if count.value is not None and count.value.dtype != np.object_:
+        size = int(count.value)
+        room = x.shape[at]
+        fits = 0 <= size and (not isinstance(room, int) or size <= room)
+        require(fits, "E-OP-SHAPE", f"the first {size} places of {x.type} along axis {at}")
+    return TensorType(x.dtype, (*x.shape[:at], size, *x.shape[at + 1 :]))
+
+
+@leading.reference
+def _(x: Array, count: Array, *, axis: int) -> Array:
+    return np.moveaxis(np.moveaxis(x, axis, 0)[: int(count)], 0, axis)
+
+
+@leading.cost
+def _(x: TensorType, count: TensorType, *, out: TensorType, axis: int) -> Cost:
+    return copied(out, count)
+
+
+@leading.lower
+def _(k: Lowering, x: Handle, count: Handle, out: Handle, *, axis: int) -> None:
+    known_value(count, "how many places are taken")
+    index = k.axes(out.shape)
+    k.assign(out[index], x[index])
+
+
+@leading.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[5,3]", np.array(2)], {}
+    yield ["i64[2,4,3]", np.array(4)], {"axis": 1}
+    yield ["f32[2,3]", np.array(0)], {"axis": -1}
+
+
+@op(kind="opaque")
+def nonzero_places(x: Tensor) -> tuple[TensorType, TensorType]:
+    """Where the elements lie that are not zero, in row-major order, and how many they are.
+
+    Shapes: the first result has a row of indices for every axis, with room for all elements of x;
+    behind those found are zeros. The second is one i64.
+    Errors: E-OP-DTYPE for elements that cannot be zero.
+    Source: ONNX NonZero-13.
+    """
+    require(_can_be_zero(x), "E-OP-DTYPE", f"nonzero_places takes numbers or bool, got {x.type}")
+    room = affine.product(x.shape)
+    return TensorType(DType.i64, (x.rank, room)), TensorType(DType.i64, ())
+
+
+def _can_be_zero(x: Tensor) -> bool:
+    return x.dtype is DType.bool or is_one_of(x.dtype, "number")
+
+
+@nonzero_places.reference
+def _(x: Array) -> tuple[Array, Array]:
+    # A single number has one place and no index.
+    found = np.array(np.nonzero(np.atleast_1d(x))) if x.ndim else np.zeros((0, int(x != 0)))
+    places = np.zeros((x.ndim, x.size), np.int64)
+    places[:, : found.shape[1]] = found
+    return places, np.array(found.shape[1], np.int64)
+
+
+@nonzero_places.cost
+def _(x: TensorType, *, out: tuple[TensorType, ...]) -> Cost:
+    return traffic([x], out, x.n_elements)
+
+
+@nonzero_places.lower
+def _(k: Lowering, x: Handle, places: Handle, count: Handle) -> None:
+    index = k.axes(places.shape)
+    k.assign(places[index], k.number(0, DType.i64))
+    n = count[()]
+    with k.routine() as r:
+        r.store(n, 0)
+        with r.loops(x.shape) as index, r.when(k.convert(x[index], DType.bool)):
+            for d, i in enumerate(index):
+                r.store(places.at(d, n), k.index(i))
+            r.store(n, n + 1)
+
+
+@nonzero_places.onnx("NonZero")
+def _(call: OnnxCall) -> Operand | None:
+    x = call.operand(0)
+    if x is None or x.type.shape is None or not x.shape or not _can_be_zero(x):
+        return None
+    found = nonzero_places(x)
+    return leading(found.out(0), found.out(1), axis=1)
+
+
+@leading.onnx("Compress")
+def _(call: OnnxCall) -> Call | None:
+    """The rows where a condition holds: gathered into room for as many as it has elements."""
+    x, condition, axis = call.operand(0), call.operand(1), call.attr("axis")
+    if x is None or condition is None or x.type.shape is None or condition.type.shape is None:
+        return None
+    to_shape = OPERATORS["reshape"]
+    flat = to_shape(x, np.array([-1])) if axis is None else x
+    found = nonzero_places(condition)
+    rows = to_shape(found.out(0), np.array([-1]))
+    return leading(gather(flat, rows, axis=axis or 0), found.out(1), axis=axis or 0)
+
+
+@nonzero_places.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield [np.array([[0, 3, 0], [1, 0, -2]], np.float32)], {}
+    yield ["bool[2,3,4]"], {}
+    yield [np.array([0, 0, 7, 0, 1], np.uint8)], {}
+    yield ["i64[0,3]"], {}
