@@ -46,6 +46,7 @@ export function startTheme() {
  * @property {string} accent
  * @property {string} selected
  * @property {{added: string, removed: string, changed: string, same: string}} status
+ * @property {{stroke: string, fill: string}} fallback
  * @property {Record<string, {stroke: string, fill: string}>} family
  * @property {string} sans
  */
@@ -89,6 +90,7 @@ export function colors() {
       changed: resolve("var(--changed)"),
       same: resolve("var(--line-strong)"),
     },
+    fallback: { stroke: resolve("var(--fallback)"), fill: resolve("var(--fallback-wash)") },
     family,
     sans: getComputedStyle(document.body).fontFamily,
   };

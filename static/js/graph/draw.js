@@ -13,6 +13,7 @@ import { toScreen } from "./camera.js";
  * @property {Set<string>} selected keys of nodes
  * @property {Set<string>} near their neighbours
  * @property {Set<string>} found hits of the search
+ * @property {Set<string>} fallbacks what the reference runs
  * @property {string} focus key of the node in focus, "" for none
  * @property {string} hover
  */
@@ -21,6 +22,8 @@ import { toScreen } from "./camera.js";
 const TWO_LINES_PX = 27;
 const TEXT_PX = 11;
 const FADED = 0.28;
+/** Between the strokes of the hatching that marks fallbacks, in drawing units. */
+const HATCH = 7;
 
 /** Signs of the states: shape and letter besides the colour. */
 export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
@@ -157,7 +160,8 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
   const { x, y, w, h, status } = node;
   const left = x - w / 2;
   const top = y - h / 2;
-  const paint = colors.family[node.family];
+  const isFallback = emphasis.fallbacks.has(node.key);
+  const paint = isFallback ? colors.fallback : colors.family[node.family];
   const selected = emphasis.selected.has(node.key);
   context.globalAlpha = faded ? FADED : 1;
 
@@ -181,6 +185,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
   outline(context, left, top, w, h, node.round);
   context.fillStyle = status === "removed" ? colors.paper : paint.fill;
   context.fill();
+  if (isFallback) drawHatching(context, node, left, top, paint.stroke);
   const marked = status !== "same";
   context.strokeStyle = marked ? colors.status[status] : paint.stroke;
   context.lineWidth = (marked ? 2.4 : 1.2) / Math.min(1, Math.max(zoom, 0.25));
@@ -206,6 +211,32 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
     context.stroke();
   }
   context.globalAlpha = 1;
+}
+
+/**
+ * Strokes from the lower left to the upper right: a fallback is known without its colour.
+ * @param {CanvasRenderingContext2D} context
+ * @param {SceneNode} node
+ * @param {number} left
+ * @param {number} top
+ * @param {string} color
+ */
+function drawHatching(context, { w, h, round }, left, top, color) {
+  const alpha = context.globalAlpha;
+  context.save();
+  outline(context, left, top, w, h, round);
+  context.clip();
+  context.beginPath();
+  for (let x = left - h; x < left + w; x += HATCH) {
+    context.moveTo(x, top + h);
+    context.lineTo(x + h, top);
+  }
+  context.globalAlpha = alpha * 0.22;
+  context.strokeStyle = color;
+  context.lineWidth = 1.4;
+  context.stroke();
+  context.restore();
+  outline(context, left, top, w, h, round);
 }
 
 /**

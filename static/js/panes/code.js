@@ -3,6 +3,7 @@ import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
 import { highlight } from "../highlight.js";
+import { nested } from "../running.js";
 import { longest, selectKernel, shownKernel } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -47,7 +48,9 @@ function mountCode(root, state, name) {
     if (!kernel) return say(word("kernel.none"));
     if (!kernel.parts.includes(name))
       return say(
-        kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }),
+        !kernel.native
+          ? word("code.fallback", { words: kernel.words })
+          : word(kernel.words === "control" ? "code.control" : "code.absent"),
       );
     // Assembly is listed last.
     if (name === "asm" && result.state === "running" && !ready.includes("listing"))
@@ -130,11 +133,11 @@ function mountCode(root, state, name) {
     }),
     state.watch(["result"], ({ result }) =>
       choice.replaceChildren(
-        ...(result?.kernels ?? []).map((each) =>
+        ...nested(result?.kernels ?? []).map(({ kernel: each, depth }) =>
           el(
             "option",
             { value: String(each.kernel) },
-            `${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`,
+            `${"\u2003".repeat(depth)}${each.kernel}  ${each.name}${each.native ? "" : ` (${word("kernel.fallback")})`}`,
           ),
         ),
       ),

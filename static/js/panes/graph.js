@@ -11,6 +11,7 @@ import {
   wholeLook,
 } from "../graph/looks.js";
 import { buildScene, walk } from "../graph/scene.js";
+import { fallbackNodes } from "../running.js";
 import { NOTHING, selectNode, selectedIds } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -46,7 +47,15 @@ export function mountGraph(root, state, workerUrl) {
   /** @type {import("./graph_canvas.js").Drawing} */
   const drawing = {
     scene: null,
-    emphasis: { selected: new Set(), near: new Set(), found: new Set(), focus: "", hover: "" },
+    emphasis: {
+      selected: new Set(),
+      near: new Set(),
+      found: new Set(),
+      fallbacks: new Set(),
+      focus: "",
+      hover: "",
+    },
+    because: new Map(),
   };
   const { emphasis } = drawing;
 
@@ -82,13 +91,27 @@ export function mountGraph(root, state, workerUrl) {
     const scene = places && graph ? buildScene(places, before, graph, view, changed) : null;
     drawing.scene = scene;
     stage.dataset.stage = scene ? String(at) : "";
+    markFallbacks();
     emphasize();
-    if (scene) {
-      follow(scene);
-      showLegend(part(root, "legend"), scene);
-    }
+    if (scene) follow(scene);
     search.refresh();
     part(root, "canvas").setAttribute("aria-label", scene ? describe(scene) : word("graph.none"));
+  }
+
+  /** A node keeps its id through the passes, so what is a fallback in the end is marked all along. */
+  function markFallbacks() {
+    const { scene } = drawing;
+    emphasis.fallbacks = new Set();
+    drawing.because = new Map();
+    for (const [id, because] of fallbackNodes(state.get().result?.kernels ?? [])) {
+      const key = scene?.keyOf.get(id) ?? "";
+      if (!nodeOf(key)?.ids.includes(id)) continue;
+      emphasis.fallbacks.add(key);
+      drawing.because.set(key, because);
+    }
+    stage.dataset.fallbacks = String(emphasis.fallbacks.size);
+    if (scene) showLegend(part(root, "legend"), scene, emphasis.fallbacks);
+    canvas.repaint();
   }
 
   /** Until somebody moves the drawing, it follows the changes, and moves no more than it must. */
@@ -199,6 +222,7 @@ export function mountGraph(root, state, workerUrl) {
       },
     }),
     state.watch(["graph", "before", "view"], rebuild),
+    state.watch(["result"], markFallbacks),
     state.watch(["selection", "at"], () => {
       emphasize();
       revealSelected();

@@ -18,6 +18,7 @@ import { fillTip } from "./tip.js";
  * @typedef {object} Drawing what is painted; changed by the graph, then `repaint`
  * @property {Scene | null} scene
  * @property {import("../graph/draw.js").Emphasis} emphasis
+ * @property {Map<string, string>} because why the reference runs a node, by key
  *
  * @typedef {object} Canvas
  * @property {() => void} repaint
@@ -75,7 +76,7 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
     }
     tip.hidden = node === null;
     if (!node) return;
-    fillTip(tip, node);
+    fillTip(tip, node, drawing.because.get(node.key) ?? "");
     const corner = toScreen(camera(), painter.size(), {
       x: node.x + node.w / 2,
       y: node.y - node.h / 2,

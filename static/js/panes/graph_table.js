@@ -1,6 +1,7 @@
 // The drawing as a table: the same nodes, marks and links, for reading aloud and for looking up.
 import { closest, el, listen } from "../dom.js";
 import { statesOfNodes } from "../graph/scene.js";
+import { fallbackNodes } from "../running.js";
 import { selectNode, selectedIds } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -21,6 +22,7 @@ export function mountGraphTable(root, state) {
     if (!graph) return root.replaceChildren();
     const changed = result?.stages[stage]?.changed ?? false;
     const states = statesOfNodes({ before: changed ? before : null, after: graph }, view);
+    const fallbacks = fallbackNodes(result?.kernels ?? []);
     nodes = new Map([...states].map(([id, { node }]) => [id, node]));
     const head = ["node", "operator", "type", "mark", "inputs", "origins"].map((key) =>
       el("th", { scope: "col" }, word(`table.${key}`)),
@@ -38,7 +40,18 @@ export function mountGraphTable(root, state) {
             node.kind === "result" ? node.name : id,
           ),
         ),
-        el("td", {}, node.op),
+        el(
+          "td",
+          {},
+          node.op,
+          fallbacks.has(id)
+            ? el(
+                "div",
+                {},
+                el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback")),
+              )
+            : null,
+        ),
         el("td", { class: "mono" }, node.types.join(", ")),
         el(
           "td",
@@ -82,7 +95,7 @@ export function mountGraphTable(root, state) {
         if (node) state.set(selectNode(node));
       },
     }),
-    state.watch(["graph", "before", "view"], () => {
+    state.watch(["graph", "before", "view", "result"], () => {
       // Out of sight it can wait until the drawing is painted.
       clearTimeout(later);
       if (root.hidden) later = setTimeout(show, 60);

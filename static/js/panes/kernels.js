@@ -1,12 +1,23 @@
 // The kernels of the program, what they cost on paper and on this machine.
-import { clone, el, listen, part, partOf } from "../dom.js";
-import { formatBytes, formatFlops, formatSeconds } from "../format.js";
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { formatBytes, formatCount, formatFlops, formatSeconds } from "../format.js";
+import { nested } from "../running.js";
 import { selectKernel, selectedKernels, shownKernel } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
+import { runningSummary } from "./running.js";
 import { mountTable } from "./table.js";
 
-/** @typedef {import("../wire.js").Kernel} Kernel */
+/**
+ * @typedef {import("../wire.js").Kernel} Kernel
+ * @typedef {{kernel: Kernel, depth: number}} Row
+ */
+
+const SIDES = /** @type {const} */ ({
+  all: () => true,
+  native: (/** @type {Kernel} */ kernel) => kernel.native,
+  fallback: (/** @type {Kernel} */ kernel) => !kernel.native,
+});
 
 /**
  * @param {HTMLElement} root
@@ -21,85 +32,30 @@ export function mountKernels(root, state) {
   }
   root.replaceChildren(clone("pane-kernels"));
   const selectedOnly = partOf(root, "selected-only", HTMLInputElement);
+  const sides = part(root, "sides");
+  const summary = part(root, "summary");
   const { kernels } = result;
-  const total = kernels.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
-  const longest = Math.max(1e-12, ...kernels.map((each) => each.median_s ?? 0));
-  const native = kernels.filter((each) => each.native).length;
-  part(root, "counts").textContent = word("kernel.counts", {
-    n: kernels.length,
-    native,
-    fallback: kernels.length - native,
-  });
+  /** @type {keyof typeof SIDES} */
+  let side = "all";
+  if (result.running) summary.replaceChildren(...runningSummary(result.running, kernels));
+  for (const each of sides.querySelectorAll("button")) {
+    const n = kernels.filter(SIDES[/** @type {keyof typeof SIDES} */ (each.dataset.side)]).length;
+    part(each, "n").textContent = formatCount(n);
+  }
 
   const table = mountTable(part(root, "table"), {
     caption: word("kernel.caption"),
-    keyOf: (/** @type {Kernel} */ kernel) => String(kernel.kernel),
-    onPick: (kernel) => state.set(selectKernel(kernel)),
-    columns: [
-      { title: "#", cell: (k) => String(k.kernel), order: (k) => k.kernel, number: true },
-      {
-        title: word("kernel.name"),
-        cell: (k) =>
-          el(
-            "span",
-            {},
-            el("button", { class: "link-button mono", type: "button" }, k.name),
-            el("br"),
-            k.native
-              ? el("span", { class: "muted" }, k.words)
-              : el(
-                  "span",
-                  { class: "badge", "data-kind": "fallback", title: k.words },
-                  word("kernel.fallback"),
-                ),
-          ),
-        order: (k) => k.name,
-        whole: true,
-      },
-      {
-        title: word("kernel.time"),
-        cell: (k) => (k.median_s === null ? "–" : formatSeconds(k.median_s)),
-        order: (k) => k.median_s ?? -1,
-        number: true,
-      },
-      {
-        title: word("kernel.share"),
-        cell: (k) => bar((k.median_s ?? 0) / longest, total ? (k.median_s ?? 0) / total : 0),
-        order: (k) => k.median_s ?? -1,
-        whole: true,
-      },
-      {
-        title: "GF/s",
-        cell: (k) => (k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0)),
-        order: (k) => k.gflops ?? -1,
-        number: true,
-        hint: word("kernel.gflops"),
-      },
-      {
-        title: word("kernel.work"),
-        cell: (k) => formatFlops(k.flops),
-        order: (k) => k.flops,
-        number: true,
-      },
-      {
-        title: word("kernel.bytes"),
-        cell: (k) => formatBytes(k.bytes_read + k.bytes_written),
-        order: (k) => k.bytes_read + k.bytes_written,
-        number: true,
-        hint: word("kernel.bytes-words"),
-      },
-      {
-        title: word("table.origins"),
-        cell: (k) =>
-          k.origins.length > 3
-            ? `${k.origins.slice(0, 3).join(", ")} ${word("n-more", { n: k.origins.length - 3 })}`
-            : k.origins.join(", "),
-      },
-    ],
+    keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
+    onPick: ({ kernel }) => state.set(selectKernel(kernel)),
+    columns: columnsOf(kernels),
   });
 
   function show() {
-    table.show(selectedOnly.checked ? selectedKernels(result, state.get().selection) : kernels);
+    const { selection } = state.get();
+    const listed = selectedOnly.checked ? selectedKernels(result, selection) : kernels;
+    table.show(nested(listed.filter(SIDES[side])));
+    for (const each of sides.querySelectorAll("button"))
+      each.setAttribute("aria-pressed", String(each.dataset.side === side));
     mark(false);
   }
   function mark(/** @type {boolean} */ scroll) {
@@ -107,14 +63,111 @@ export function mountKernels(root, state) {
       ...selectedKernels(result, state.get().selection),
       shownKernel(result, state.get()),
     ]);
-    table.mark((kernel) => chosen.has(kernel), scroll);
+    table.mark(({ kernel }) => chosen.has(kernel), scroll);
   }
   show();
   return together(
     table.stop,
     listen(selectedOnly, { change: show }),
+    listen(sides, {
+      click: (event) => {
+        const chosen = closest(event, "[data-side]")?.dataset.side;
+        if (chosen) side = /** @type {keyof typeof SIDES} */ (chosen);
+        show();
+      },
+    }),
+    listen(summary, {
+      click: (event) => {
+        const number = closest(event, "[data-kernel]")?.dataset.kernel;
+        const kernel = kernels.find((each) => String(each.kernel) === number);
+        if (kernel) state.set(selectKernel(kernel));
+      },
+    }),
     state.watch(["selection", "kernel"], () => (selectedOnly.checked ? show() : mark(true))),
   );
+}
+
+/**
+ * @param {Kernel[]} kernels
+ * @returns {import("./table.js").Column<Row>[]}
+ */
+function columnsOf(kernels) {
+  const total = kernels.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
+  const longest = Math.max(1e-12, ...kernels.map((each) => each.median_s ?? 0));
+  return [
+    {
+      title: "#",
+      cell: ({ kernel: k }) => String(k.kernel),
+      order: ({ kernel: k }) => k.kernel,
+      number: true,
+    },
+    {
+      title: word("kernel.name"),
+      cell: nameCell,
+      order: ({ kernel: k }) => k.name,
+      whole: true,
+    },
+    {
+      title: word("kernel.time"),
+      cell: ({ kernel: k }) => (k.median_s === null ? "–" : formatSeconds(k.median_s)),
+      order: ({ kernel: k }) => k.median_s ?? -1,
+      number: true,
+    },
+    {
+      title: word("kernel.share"),
+      cell: ({ kernel: k }) =>
+        k.median_s === null ? "" : bar(k.median_s / longest, total ? k.median_s / total : 0),
+      order: ({ kernel: k }) => k.median_s ?? -1,
+      whole: true,
+    },
+    {
+      title: "GF/s",
+      cell: ({ kernel: k }) =>
+        k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0),
+      order: ({ kernel: k }) => k.gflops ?? -1,
+      number: true,
+      hint: word("kernel.gflops"),
+    },
+    {
+      title: word("kernel.work"),
+      cell: ({ kernel: k }) => formatFlops(k.flops),
+      order: ({ kernel: k }) => k.flops,
+      number: true,
+    },
+    {
+      title: word("kernel.bytes"),
+      cell: ({ kernel: k }) => formatBytes(k.bytes_read + k.bytes_written),
+      order: ({ kernel: k }) => k.bytes_read + k.bytes_written,
+      number: true,
+      hint: word("kernel.bytes-words"),
+    },
+    {
+      title: word("table.origins"),
+      cell: ({ kernel: k }) =>
+        k.origins.length > 3
+          ? `${k.origins.slice(0, 3).join(", ")} ${word("n-more", { n: k.origins.length - 3 })}`
+          : k.origins.join(", "),
+    },
+  ];
+}
+
+/**
+ * Its name over what it is; what runs inside a launch stands below it, with the name of the region.
+ * @param {Row} row
+ */
+function nameCell({ kernel: k, depth }) {
+  const cell = el(
+    "div",
+    { class: "kernel-name" },
+    el("button", { class: "link-button mono", type: "button" }, k.name),
+    k.native
+      ? el("span", { class: "muted" }, [k.region, k.words].filter(Boolean).join(": "))
+      : el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback")),
+    k.native ? null : el("span", { class: "kernel-because" }, k.words),
+  );
+  cell.style.setProperty("--depth", String(depth));
+  if (depth) cell.dataset.inside = "";
+  return cell;
 }
 
 /**

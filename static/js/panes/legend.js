@@ -7,11 +7,16 @@ import { word } from "../words.js";
 /**
  * @param {HTMLElement} list
  * @param {import("../graph/scene.js").Scene} scene
+ * @param {Set<string>} fallbacks keys of what the reference runs
  */
-export function showLegend(list, scene) {
+export function showLegend(list, scene, fallbacks) {
   const shown = scene.nodes.filter((node) => node.shown);
+  const hatched = shown.filter((node) => fallbacks.has(node.key));
   const families = FAMILIES.filter((family) =>
-    shown.some((node) => node.family === family && node.node?.kind === "node"),
+    shown.some(
+      (node) =>
+        node.family === family && node.node?.kind === "node" && !fallbacks.has(node.key),
+    ),
   );
   const marks = /** @type {const} */ (["added", "removed", "changed"]).filter((mark) =>
     shown.some((node) => node.status === mark),
@@ -23,10 +28,17 @@ export function showLegend(list, scene) {
       const n = shown.filter((node) => node.status === mark).length;
       return el("li", { "data-mark": mark }, sign, `${n} ${word(`mark.${mark}`)}`);
     }),
+    ...(hatched.length ? [fallbackEntry(hatched.length)] : []),
     ...families.map((family) => {
       const swatch = el("span", { class: "legend-family", "aria-hidden": "true" });
       swatch.style.setProperty("--family", `var(--family-${family})`);
       return el("li", {}, swatch, word(`family.${family}`));
     }),
   );
+}
+
+/** @param {number} n */
+function fallbackEntry(n) {
+  const swatch = el("span", { class: "fallback-swatch", "aria-hidden": "true" });
+  return el("li", { "data-fallback": "" }, swatch, word("legend.fallback", { n }));
 }

@@ -5,8 +5,9 @@ import { word } from "../words.js";
 /**
  * @param {HTMLElement} tip
  * @param {import("../graph/scene.js").SceneNode} sceneNode
+ * @param {string} because why the reference runs it; "" when it does not
  */
-export function fillTip(tip, { label, sub, status, node, ids }) {
+export function fillTip(tip, { label, sub, status, node, ids }, because) {
   const lines = [];
   if (node) {
     lines.push(el("span", { class: "mono" }, `${node.id}: ${node.types[0] ?? sub}`));
@@ -16,6 +17,11 @@ export function fillTip(tip, { label, sub, status, node, ids }) {
         el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })),
       );
   } else lines.push(el("span", {}, word("tip.group", { n: ids.length })));
+  if (because)
+    lines.push(
+      el("br"),
+      el("span", { class: "tip-fallback" }, word("tip.fallback", { because })),
+    );
   if (status !== "same")
     lines.push(
       el("br"),

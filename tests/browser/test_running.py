@@ -1,0 +1,85 @@
+"""What the page says about how a run is divided: fallbacks with reasons, and what runs inside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import TensorProto
+from playwright.sync_api import Page, expect
+
+from tests.browser.playground import Playground
+from tests.onnx_models import BOOL, I64, graph, model, node, value
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A choice between two operators, a sum over axes that an input gives, and words."""
+    branches = {
+        f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
+        for name, op in (("then", "Exp"), ("else", "Neg"))
+    }
+    words = value("s", (4,), TensorProto.STRING), value("z", (4,), TensorProto.STRING)
+    made = model(
+        [
+            node("Add", ["x", "x"], ["k"], "twice"),
+            node("If", ["c"], ["y"], "choice", **branches),
+            node("StringConcat", ["s", "s"], ["z"], "join_words"),
+            node("ReduceSum", ["y", "axes"], ["total"], "total"),
+        ],
+        [value("x", (2, 3)), value("c", (), BOOL), value("axes", (1,), I64), words[0]],
+        [value("total", None), words[1]],
+        opset=20,
+    )
+    path = tmp_path_factory.mktemp("models") / "mixed.onnx"
+    onnx.save(made, path)
+    return path
+
+
+@pytest.fixture
+def walked(page: Page, mixed: Path) -> Playground:
+    playground = Playground(page).open()
+    playground.drop(mixed)
+    expect(playground.part("says")).to_contain_text("mixed.onnx")
+    playground.compile()
+    playground.press("End")
+    return playground
+
+
+def test_every_fallback_stands_there_with_its_reason(walked: Playground) -> None:
+    pane = walked.show_pane("kernels")
+    summary = walked.part("summary").last
+    expect(summary).to_contain_text("1 by the reference")
+    expect(summary).to_contain_text("2 more kernels run inside control flow")
+    reason = "onnx.StringConcat has no lowering to loops"
+    expect(summary.locator(".running-because").first).to_have_text(reason)
+    expect(summary).to_contain_text("axes=[")
+
+    pane.locator('[data-side="fallback"]').click()
+    rows = pane.locator("tbody tr")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text(reason)
+    pane.locator('[data-side="all"]').click()
+
+    summary.get_by_role("button", name="join_words").click()
+    expect(walked.show_pane("node").locator(".node-fallback")).to_contain_text(reason)
+    expect(walked.part("stage")).to_have_attribute("data-fallbacks", "1")
+    expect(walked.part("legend")).to_contain_text("1 run by the reference")
+    expect(walked.show_pane("loops")).to_contain_text(reason)
+
+
+def test_kernels_of_a_region_stand_below_what_launches_them(walked: Playground) -> None:
+    pane = walked.show_pane("kernels")
+    rows = pane.locator("tbody tr")
+    names = [row.split("\n")[0] for row in pane.locator(".kernel-name").all_inner_texts()]
+    at = names.index("onnx.If")
+    assert set(names[at + 1 : at + 3]) == {"exp", "neg"}
+    expect(pane.locator(".kernel-name[data-inside]")).to_have_count(2)
+    expect(rows.nth(at + 1)).to_contain_text("_branch: elementwise")
+    rows.nth(at + 1).click()
+    expect(walked.show_pane("loops").locator(".code-line").first).to_be_visible()
+    rows = walked.show_pane("kernels").locator("tbody tr")
+    rows.nth(at).click()
+    made = walked.show_pane("node")
+    expect(made).to_contain_text("2 kernels run inside it")
