@@ -9,6 +9,8 @@ PORT ?= 8000
 CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
 SEED ?= 1
+STEP ?= 1
+FUNCTIONS ?= exp,expm1,log,log1p,tanh,sigmoid,erf,gelu
 
 # What an installation depends on, beside the lock file of its kind.
 SETUP := pyproject.toml hatch_build.py setup/environment.sh
@@ -60,6 +62,10 @@ sweep: .venv/.dev bundle ## the slow tests that `make test` leaves out
 .PHONY: sweep-graphs
 sweep-graphs: .venv/.dev ## thousands of random graphs through passes and programs (SEED=)
 	$(BIN)/python -m pytest -m slow tests/contracts/test_random_graphs.py --hypothesis-seed=$(SEED)
+
+.PHONY: sweep-accuracy
+sweep-accuracy: .venv/.dev ## all f32 numbers through the main functions; takes hours (STEP=, FUNCTIONS=)
+	$(BIN)/python -m tests.accuracy --step $(STEP) --only $(FUNCTIONS)
 
 .PHONY: bench
 bench: .venv/.dev ## light CNNs of the onnx package against ONNX Runtime, one thread (CNNS=)

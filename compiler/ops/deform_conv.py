@@ -99,8 +99,9 @@ def _(
         at: list[Array] = []
         for d, (v, side) in enumerate(zip(coordinates, corner, strict=True)):
             i, size = np.floor(v) + side, x.shape[2 + d]
-            share = share * np.where((i >= 0) & (i < size), 1 - np.abs(v - i), 0)
-            at.append(np.clip(i, 0, size - 1).astype(np.int64))
+            inside = (i >= 0) & (i < size)
+            share = share * np.where(inside, 1 - np.abs(v - i), 0)
+            at.append(np.where(inside, i, 0).astype(np.int64))
         columns += share * image[batch, channel, at[0], at[1]]
     if mask is not None:
         weights = widened(mask).reshape(n, offset_groups, *taps, *places)
