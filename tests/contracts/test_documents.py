@@ -24,12 +24,12 @@ def blocks(path: Path, language: str) -> list[str]:
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```", text)
 
 
-@pytest.fixture
-def distances() -> Iterator[Operator]:
-    """The operator of docs/adding-an-operator.md, declared for the time of one test."""
+@pytest.fixture(params=["distances", "streaks"])
+def shown(request: pytest.FixtureRequest) -> Iterator[Operator]:
+    """An operator of docs/adding-an-operator.md, declared for the time of one test."""
     before, imported_before = dict(OPERATORS), dict(ONNX)
-    (block,) = blocks(PAGE, "python")
-    exec(compile(block, str(PAGE), "exec"), {"__name__": "distances"})
+    (block,) = (b for b in blocks(PAGE, "python") if f"def {request.param}(" in b)
+    exec(compile(block, str(PAGE), "exec"), {"__name__": request.param})
     (name,) = OPERATORS.keys() - before.keys()
     yield OPERATORS[name]
     for registry, kept in ((OPERATORS, before), (ONNX, imported_before)):
@@ -48,11 +48,12 @@ def distances() -> Iterator[Operator]:
     ],
     ids=lambda check: check.__name__,
 )
-def test_the_operator_of_the_document_keeps_the_contract(check, distances: Operator) -> None:
-    check(distances)
+def test_the_operators_of_the_document_keep_the_contract(check, shown: Operator) -> None:
+    check(shown)
 
 
-def test_the_operator_of_the_document_computes_distances(distances: Operator) -> None:
-    assert distances.reference_fn is not None
+@pytest.mark.parametrize("shown", ["distances"], indirect=True)
+def test_the_operator_of_the_document_computes_distances(shown: Operator) -> None:
+    assert shown.reference_fn is not None
     x, y = np.array([[0.0, 0.0], [3.0, 1.0]]), np.array([[3.0, 4.0]])
-    np.testing.assert_array_equal(distances.reference_fn(x, y), [[25.0], [9.0]])
+    np.testing.assert_array_equal(shown.reference_fn(x, y), [[25.0], [9.0]])
