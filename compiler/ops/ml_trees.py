@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from compiler.errors import require
-from compiler.ir.operator import Array, Call, OnnxCall, Operand, Tensor
-from compiler.ir.types import DType
-from compiler.ops.cast import cast
-from compiler.ops.compare import greater, where
-from compiler.ops.concat import concat
-from compiler.ops.elementwise import add, div, neg
-from compiler.ops.gather import gather
+from compiler.ir.operator import Array, Call, OnnxCall, Operand
+from compiler.ops.compare import greater
+from compiler.ops.elementwise import div
 from compiler.ops.ml_forest import EQUAL, GREATER, LESS, UNORDERED, forest
-from compiler.ops.ml_scores import (
-    TRANSFORMS,
-    Labels,
-    has_rows,
-    rows_of,
-    transformed,
-    with_opposite,
-)
-from compiler.ops.reshape import squeeze
 
 MODES = {
     "BRANCH_LEQ": LESS | EQUAL,
@@ -45,7 +32,7 @@ AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 @dataclass(frozen=True)
 class Tables:
-    """The operands of a forest, and how many steps its longest walk has."""
+    """What a forest is made of: branches below 0 are leaves, as in `forest`."""
 
     features: Array
     thresholds: Array
@@ -55,22 +42,19 @@ class Tables:
     roots: Array
     targets: Array
     weights: Array
-    depth: int
 
     def scores(self, x: Operand, n_targets: int, aggregate: str = "SUM", absent: float = 0) -> Call:
         """The weights of the leaves by target."""
         made = forest(
             x,
-            self.features,
+            np.stack([self.features, self.yes, self.no], axis=1),
             self.thresholds,
-            self.relations,
-            self.yes,
-            self.no,
+            _splat_if_equal(self.relations),
             self.roots,
+            np.array([len(levels) - 1 for levels in self.levels], np.int32),
             self.targets,
             self.weights,
             n_targets=n_targets,
-            depth=self.depth,
             aggregate="sum" if aggregate == "AVERAGE" else aggregate.lower(),
             absent=absent,
         )
@@ -83,6 +67,23 @@ class Tables:
         """The element type of thresholds and weights."""
         return self.thresholds.dtype
 
+    @cached_property
+    def levels(self) -> list[list[Array]]:
+        """The nodes and leaves of each tree by the number of steps to them.
+
+        Errors: E-OP-ATTRIBUTE when the nodes make up a circle.
+        """
+        found: list[list[Array]] = []
+        for root in self.roots:
+            levels = [np.array([root])]
+            while (inside := levels[-1][levels[-1] >= 0]).size:
+                below = np.concatenate([self.yes[inside], self.no[inside]])
+                levels.append(np.unique(below))
+                is_tree = len(levels) <= len(self.yes) + 1
+                require(is_tree, "E-OP-ATTRIBUTE", "the nodes of a tree make up a circle")
+            found.append(levels)
+        return found
+
     def hits(self, x: Operand, n_targets: int) -> Call:
         """Which targets a row gets a weight for."""
         ones = replace(self, weights=np.ones_like(self.weights))
@@ -90,36 +91,14 @@ class Tables:
 
     def always(self, target: int) -> bool:
         """Whether some tree has a weight for the target on each of its leaves."""
-        return any(
-            np.any(self.targets[leaves] == target, axis=1).all()
-            for leaves in self._leaves_of_trees()
-        )
-
-    def _leaves_of_trees(self) -> Sequence[Array]:
-        """The leaves of each tree, by number."""
-        found: list[Array] = []
-        for root in self.roots:
-            at, leaves = np.array([root]), []
-            while at.size:
-                leaves.append(-1 - at[at < 0])
-                at = at[at >= 0]
-                at = np.unique(np.concatenate([self.yes[at], self.no[at]]))
-            found.append(np.concatenate(leaves))
-        return found
+        has = np.any(self.targets == target, axis=1)
+        return any(all(has[-1 - at[at < 0]].all() for at in tree) for tree in self.levels)
 
 
-def finished(tables: Tables) -> Tables:
-    """The tables with the length of their longest walk. Errors: E-OP-ATTRIBUTE for a circle."""
-    at, depth = np.unique(tables.roots), 0
-    while (inside := at[at >= 0]).size:
-        depth += 1
-        require(
-            depth <= len(tables.yes),
-            "E-OP-ATTRIBUTE",
-            "the nodes of a tree make up a circle",
-        )
-        at = np.unique(np.concatenate([tables.yes[inside], tables.no[inside]]))
-    return replace(tables, depth=depth)
+def _splat_if_equal(table: Array) -> Array:
+    """A table of one number as a view of it, which then becomes a number in the code."""
+    same = table.size > 1 and (table == table[0]).all()
+    return np.broadcast_to(table[0], table.shape) if same else table
 
 
 # Opsets 1 to 4: nodes of all trees in lists, weights in lists of their own
@@ -129,7 +108,7 @@ def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
     """The tables of a node whose lists of weights begin with this word. Errors: E-OP-ATTRIBUTE."""
     tree, own = _ints(n, "nodes_treeids"), _ints(n, "nodes_nodeids")
     modes = np.array(n.attr("nodes_modes") or ())
-    limits = _floats(n, "nodes_values", dtype)
+    limits = numbers_of(n, "nodes_values", dtype)
     columns = [_ints(n, f"nodes_{k}") for k in ("featureids", "truenodeids", "falsenodeids")]
     for a in (own, modes, limits, *columns):
         require(
@@ -162,22 +141,19 @@ def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
     targets, values = _by_leaf(
         -1 - number[leaf],
         _ints(n, f"{weights}_ids"),
-        _floats(n, f"{weights}_weights", dtype),
+        numbers_of(n, f"{weights}_weights", dtype),
         int(is_leaf.sum()),
     )
     first = np.flatnonzero(np.r_[True, tree[1:] != tree[:-1]])
-    return finished(
-        Tables(
-            features[inner].astype(np.int32),
-            limits[inner],
-            relations,
-            number[places.of(tree[inner], true[inner])],
-            number[places.of(tree[inner], false[inner])],
-            number[first],
-            targets,
-            values,
-            0,
-        )
+    return Tables(
+        features[inner].astype(np.int32),
+        limits[inner],
+        relations,
+        number[places.of(tree[inner], true[inner])],
+        number[places.of(tree[inner], false[inner])],
+        number[first],
+        targets,
+        values,
     )
 
 
@@ -229,7 +205,7 @@ def _ints(n: OnnxCall, name: str) -> Array:
     return np.array(n.attr(name) or (), np.int64)
 
 
-def _floats(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
+def numbers_of(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
     """A list of numbers, which may be given as a tensor."""
     stored = n.attr(f"{name}_as_tensor")
     return np.array((n.attr(name) or ()) if stored is None else stored.array(), dtype)
@@ -296,11 +272,10 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
         roots.astype(np.int32),
         targets.astype(np.int32)[:, None],
         weights[:, None],
-        0,
     )
     members = n.attr("membership_values")
     values = np.zeros(0, dtype) if members is None else members.array().astype(dtype)
-    return finished(_with_members(tables, np.flatnonzero(modes == MEMBER), values))
+    return _with_members(tables, np.flatnonzero(modes == MEMBER), values)
 
 
 def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
@@ -344,174 +319,3 @@ def _with_members(tables: Tables, nodes: Array, values: Array) -> Tables:
         yes=np.concatenate(yes),
         no=np.concatenate(no),
     )
-
-
-# The operators
-
-
-def _computed_in(x: Tensor) -> DType:
-    """Doubles are compared with doubles, all else as f32."""
-    return DType.f64 if x.dtype is DType.f64 else DType.f32
-
-
-@forest.onnx("ai.onnx.ml:TreeEnsembleRegressor")
-def _(n: OnnxCall) -> Operand | None:
-    x = n.operand(0)
-    if x is None or not has_rows(x):
-        return None
-    dtype = _computed_in(x)
-    n_targets = int(n.attr("n_targets", 0) or 0)
-    require(n_targets >= 1, "E-OP-ATTRIBUTE", "a tree ensemble needs targets")
-    tables = listed(n, "target", dtype.numpy)
-    scores = tables.scores(rows_of(x, dtype), n_targets, n.attr("aggregate_function", "SUM"))
-    base = _floats(n, "base_values", dtype.numpy)
-    made = scores
-    if len(base) == n_targets:
-        made = add(scores, base)
-        if not all(map(tables.always, range(n_targets))):
-            # As ONNX Runtime has it: what no leaf has a weight for has no base value either.
-            hit = tables.hits(rows_of(x, dtype), n_targets)
-            made = where(hit, made, np.asarray(0, dtype.numpy))
-    return as_f32(transformed(made, n_targets, n.attr("post_transform", "NONE")), dtype)
-
-
-@forest.onnx("ai.onnx.ml:TreeEnsemble")
-def _(n: OnnxCall) -> Operand | None:
-    x = n.operand(0)
-    if x is None or not has_rows(x):
-        return None
-    dtype = _computed_in(x)
-    n_targets = int(n.attr("n_targets", 0) or 0)
-    aggregate, transform = (
-        int(n.attr("aggregate_function", 1)),
-        int(n.attr("post_transform", 0)),
-    )
-    require(
-        n_targets >= 1 and 0 <= aggregate < len(AGGREGATES) and 0 <= transform < len(TRANSFORMS),
-        "E-OP-ATTRIBUTE",
-        f"a tree ensemble cannot combine {n_targets} targets by {aggregate} and {transform}",
-    )
-    tables = split(n, dtype.numpy)
-    scores = tables.scores(rows_of(x, dtype), n_targets, AGGREGATES[aggregate])
-    made = transformed(scores, n_targets, TRANSFORMS[transform])
-    return made if x.dtype is dtype else cast(made, to=x.dtype)
-
-
-def as_f32(scores: Operand, dtype: DType) -> Operand:
-    """Scores as f32, whatever they were computed in."""
-    return scores if dtype is DType.f32 else cast(scores, to=DType.f32)
-
-
-@forest.onnx("ai.onnx.ml:TreeEnsembleClassifier")
-def _(n: OnnxCall) -> tuple[Operand, Operand] | None:
-    x = n.operand(0)
-    if x is None or not has_rows(x):
-        return None
-    dtype = _computed_in(x)
-    labels = Labels.of(n, "classlabels_int64s", "classlabels_strings")
-    require(len(labels.values) > 0, "E-OP-ATTRIBUTE", "a classifier needs labels")
-    tables = listed(n, "class", dtype.numpy)
-    base = _floats(n, "base_values", dtype.numpy)
-    votes = _Votes(rows_of(x, dtype), tables, base, labels, n.attr("post_transform", "NONE"))
-    label, scores = votes.many() if len(labels.values) > 2 else votes.few()
-    return label, as_f32(scores, dtype)
-
-
-Hit = Operand | bool
-"""Which rows a class gets scores in: all, none, or those where a column of bool is true."""
-
-
-@dataclass(frozen=True)
-class _Votes:
-    """The scores of classes, as label and probabilities."""
-
-    x: Operand
-    tables: Tables
-    base: Array
-    labels: Labels
-    transform: str
-
-    def many(self) -> tuple[Operand, Operand]:
-        """Three classes or more: the largest score wins, among those that got one."""
-        count = len(self.labels.values)
-        scores: Operand = self.tables.scores(self.x, count)
-        if len(self.base) == count:
-            scores = add(scores, self.base)
-            return self.labels.best(scores), transformed(scores, count, self.transform)
-        judged = scores
-        if not all(map(self.tables.always, range(count))):
-            judged = self.tables.scores(self.x, count, absent=-np.inf)
-        return self.labels.best(judged), transformed(scores, count, self.transform)
-
-    def few(self) -> tuple[Operand, Operand]:
-        """Two classes, which may share one column of scores, or a single one."""
-        if len(self.labels.values) == 1:
-            score = _plus(self.tables.scores(self.x, 1), self.base[:1])
-            above = greater(squeeze(score, axes=(1,)), self._number(0))
-            return cast(above, to=DType.i64), transformed(score, 1, self.transform)
-        require(
-            len(self.base) <= 2,
-            "E-OP-ATTRIBUTE",
-            "two classes take two base values at most",
-        )
-        scores = self.tables.scores(self.x, 2)
-        hit0, hit1 = self._hits()
-        none0, none1 = (gather(scores, np.array([c]), axis=1) for c in (0, 1))
-        first, second = none0, none1  # 0 where a class gets no score
-        if len(self.base) == 2:
-            both = add(first, self.base[1:])
-            first = _pick(hit1, neg(both), add(first, self.base[:1]))
-            second = _pick(hit1, both, add(second, self.base[1:]))
-        else:
-            first = _plus(first, self.base)
-        decisive = _pick(hit1, second, _pick(hit0, first, none0))
-        pair = concat(_pick(hit0, first, none0), _pick(hit1, second, none1), axis=1)
-        made = transformed(pair, 2, self.transform)
-        if len(self.base) < 2:
-            made = _pick(hit1, made, self._shared(_pick(hit0, first, none0)))
-        return self._label(squeeze(decisive, axes=(1,))), made
-
-    def _hits(self) -> tuple[Hit, Hit]:
-        """Whether a row gets a score for the first class, and for the second."""
-        always = [self.tables.always(c) for c in (0, 1)]
-        never = [not np.any(self.tables.targets == c) for c in (0, 1)]
-        if all(a or n for a, n in zip(always, never, strict=True)):
-            return always[0], always[1]
-        found = self.tables.hits(self.x, 2)
-        return gather(found, np.array([0]), axis=1), gather(found, np.array([1]), axis=1)
-
-    @property
-    def _is_one_sided(self) -> bool:
-        """Whether all weights are for one of two classes."""
-        return len(np.unique(self.tables.targets[self.tables.targets >= 0])) == 1
-
-    @property
-    def _is_positive(self) -> bool:
-        return bool(np.all(self.tables.weights >= 0))
-
-    def _shared(self, score: Operand) -> Operand:
-        """Both columns from the only one that has scores."""
-        complement = self._is_one_sided and self._is_positive
-        return with_opposite(score, self.transform, complement=complement)
-
-    def _label(self, score: Operand) -> Operand:
-        """The label by the score that decides; scores for both classes give 0 and 1, or words."""
-        limit = 0.5 if self._is_one_sided and self._is_positive else 0
-        above = greater(score, self._number(limit))
-        if self._is_one_sided or self.labels.are_words:
-            return self.labels.second_where(above)
-        return cast(above, to=DType.i64)
-
-    def _number(self, value: float) -> Array:
-        return np.asarray(value, self.tables.dtype)
-
-
-def _pick(hit: Hit, then: Operand, otherwise: Operand) -> Operand:
-    """`then` in the rows that are hit."""
-    if isinstance(hit, bool):
-        return then if hit else otherwise
-    return where(hit, then, otherwise)
-
-
-def _plus(scores: Operand, base: Array) -> Operand:
-    return add(scores, base) if len(base) else scores

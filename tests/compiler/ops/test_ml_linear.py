@@ -48,7 +48,7 @@ def test_classes_of_a_linear_model(words: bool, transform: str) -> None:
         post_transform=transform,
         **labels,
     )
-    check(model, {"x": x}, fallbacks=int(words))
+    check(model, {"x": x}, fallbacks=int(words) if transform == "SOFTMAX" else None)
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS[:4])
@@ -77,7 +77,8 @@ def test_features_of_other_types(dtype: Any) -> None:
     model = one_node("Scaler", {"x": x}, ["y_f"], offset=floats(4), scale=floats(4, seed=4))
     check(model, {"x": x})
     for norm in ("MAX", "L1", "L2"):
-        check(one_node("Normalizer", {"x": x}, ["y_f"], norm=norm), {"x": x})
+        fallbacks = 0 if dtype is np.int64 else None
+        check(one_node("Normalizer", {"x": x}, ["y_f"], norm=norm), {"x": x}, fallbacks=fallbacks)
 
 
 @pytest.mark.parametrize("norm", ["MAX", "L1", "L2"])
@@ -104,4 +105,4 @@ def test_what_is_missing_is_imputed(values: list[float], gone: float) -> None:
 
 def test_numbers_above_a_threshold() -> None:
     x = np.array([[0.5, 0.25, 0], [-1, 3, 0.5]], np.float32)
-    check(one_node("Binarizer", {"x": x}, ["y_f"], threshold=0.25), {"x": x})
+    check(one_node("Binarizer", {"x": x}, ["y_f"], threshold=0.25), {"x": x}, fallbacks=0)
