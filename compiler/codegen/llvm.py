@@ -25,6 +25,7 @@ from compiler.codegen.trees import Trees
 from compiler.codegen.values import Value, constant
 from compiler.compute.scalar import (
     Apply,
+    Bits,
     Convert,
     Fetch,
     IndexValue,
@@ -295,6 +296,8 @@ class _Writer:
                 return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
             case Convert(arg, dtype):
                 return convert(self.arithmetic, self.value(arg, cache), dtype)
+            case Bits(arg, dtype):
+                return self.memory.reinterpreted(self.value(arg, cache), dtype)
             case IndexValue(expr, dtype):
                 return self._index_value(expr, dtype)
             case Inside():

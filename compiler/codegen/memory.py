@@ -103,15 +103,27 @@ class Memory:
         """Number a load and turn what lies in memory into a value."""
         out = self.out
         raw = out.op_at(text, b.dtype, lanes, level, f"{text};{b.name}.{self._versions[b.name]}")
-        kind = memory_type(b.dtype, lanes)
-        if b.dtype is DType.f16:
-            return out.op(f"fpext {kind} {raw.ref} to {raw.type}", b.dtype, lanes, raw)
-        if b.dtype is DType.bool:
+        return self.from_memory(raw)
+
+    def from_memory(self, raw: Value) -> Value:
+        """What lies in memory as a value."""
+        dtype, lanes = raw.dtype, raw.lanes
+        kind = memory_type(dtype, lanes)
+        if dtype is DType.f16:
+            return self.out.op(f"fpext {kind} {raw.ref} to {raw.type}", dtype, lanes, raw)
+        if dtype is DType.bool:
             text = f"icmp ne {kind} {raw.ref}, {constant(0, DType.u8, lanes).ref}"
-            return out.op(text, b.dtype, lanes, raw)
-        if b.dtype is DType.bf16:
+            return self.out.op(text, dtype, lanes, raw)
+        if dtype is DType.bf16:
             return self._widen_bf16(raw)
         return raw
+
+    def reinterpreted(self, v: Value, dtype: DType) -> Value:
+        """A value whose bits in memory are those of a value of another element type."""
+        stored, kind = self.to_memory(v.dtype, v), memory_type(v.dtype, v.lanes)
+        wanted = memory_type(dtype, v.lanes)
+        text = f"bitcast {kind} {stored} to {wanted}"
+        return self.from_memory(self.out.op(text, dtype, v.lanes, v))
 
     def _widen_bf16(self, raw: Value) -> Value:
         lanes, out = raw.lanes, self.out

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from compiler.codegen.values import HALF, power_of_two
 from compiler.compute.scalar import (
     Apply,
+    Bits,
     Convert,
     Fetch,
     Read,
@@ -63,7 +64,7 @@ def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:
             continue
         widest = max(widest, buffers[s.buffer].dtype.nbytes)
         for part in _in_lanes(s.value, loop.var):
-            if isinstance(part, Apply | Convert | Read | Fetch):
+            if isinstance(part, Apply | Convert | Bits | Read | Fetch):
                 widest = max(widest, _working_bytes(part))
     return target.lanes(widest)
 
@@ -76,7 +77,7 @@ def _in_lanes(value: Scalar, var: str) -> Iterator[Scalar]:
             yield from _in_lanes(part, var)
 
 
-def _working_bytes(part: Apply | Convert | Read | Fetch) -> int:
+def _working_bytes(part: Apply | Convert | Bits | Read | Fetch) -> int:
     """Bytes of one lane while a part is computed."""
     types = [part.dtype]
     if isinstance(part, Convert):

@@ -29,6 +29,7 @@ from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import (
     FUNCTIONS,
     Apply,
+    Bits,
     Fetch,
     IndexValue,
     Inside,
@@ -203,6 +204,11 @@ class Lowering:
     def convert(self, x: Scalar, dtype: DType) -> Scalar:
         """As another element type."""
         return convert(x, dtype)
+
+    def bits(self, x: Scalar, dtype: DType) -> Bits:
+        """The same bits as a number of another element type of that size."""
+        assert x.dtype.nbytes == dtype.nbytes, f"{x.dtype} and {dtype} differ in size"
+        return Bits(x, dtype)
 
     def where(self, condition: Scalar, then: Any, otherwise: Any) -> Apply:
         """`then` where the condition holds, else `otherwise`."""

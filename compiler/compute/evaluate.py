@@ -17,6 +17,7 @@ from compiler.compute.numbers import FUNCTIONS, INDEX_FUNCTIONS, Array, convert,
 from compiler.compute.run_statements import run_statements
 from compiler.compute.scalar import (
     Apply,
+    Bits,
     Convert,
     Fetch,
     IndexValue,
@@ -149,6 +150,8 @@ class _Grid:
                 return np.asarray(FUNCTIONS[fn](*values)).astype(dtype.numpy)
             case Convert(arg, dtype):
                 return convert(self.scalar(arg, mask), dtype)
+            case Bits(arg, dtype):
+                return np.asarray(self.scalar(arg, mask)).view(dtype.numpy)
             case Inside(tests, then, otherwise):
                 return self._inside(tests, then, otherwise, mask)
             case Reduce(combine, axes, body):

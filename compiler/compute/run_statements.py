@@ -14,6 +14,7 @@ import numpy as np
 from compiler.compute.numbers import FUNCTIONS, INDEX_FUNCTIONS, Array, convert, fetched
 from compiler.compute.scalar import (
     Apply,
+    Bits,
     Convert,
     Fetch,
     IndexValue,
@@ -140,6 +141,8 @@ class _Run:
                 return np.asarray(FUNCTIONS[fn](*values)).astype(dtype.numpy)
             case Convert(arg, dtype):
                 return convert(self.scalar(arg, mask), dtype)
+            case Bits(arg, dtype):
+                return np.asarray(self.scalar(arg, mask)).view(dtype.numpy)
             case Inside(tests, then, otherwise):
                 holds: Any = True
                 for e, n in tests:

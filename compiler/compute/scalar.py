@@ -142,6 +142,17 @@ class Convert(_Arithmetic):
 
 
 @dataclass(frozen=True, slots=True)
+class Bits(_Arithmetic):
+    """The bits of a scalar in memory as a number of another element type of that size."""
+
+    arg: Scalar
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"bits_{self.dtype}({self.arg})"
+
+
+@dataclass(frozen=True, slots=True)
 class Inside(_Arithmetic):
     """`then` where every `0 <= expr < extent` holds, else `otherwise`; reads in `then` are safe."""
 
@@ -186,7 +197,7 @@ class Accumulated(_Arithmetic):
         return f"accumulated_{self.dtype}()"
 
 
-Scalar = Read | Fetch | Number | IndexValue | Apply | Convert | Inside | Reduce | Accumulated
+Scalar = Read | Fetch | Number | IndexValue | Apply | Convert | Bits | Inside | Reduce | Accumulated
 
 
 def apply(fn: str, *args: Any) -> Apply:
@@ -212,7 +223,7 @@ def children(s: Scalar) -> tuple[Scalar, ...]:
     match s:
         case Apply(_, args):
             return args
-        case Convert(arg):
+        case Convert(arg) | Bits(arg):
             return (arg,)
         case Fetch(_, index):
             return index
@@ -243,6 +254,8 @@ def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
             return Apply(fn, tuple(rewrite(a, change) for a in args), dtype)
         case Convert(arg, dtype):
             return Convert(rewrite(arg, change), dtype)
+        case Bits(arg, dtype):
+            return Bits(rewrite(arg, change), dtype)
         case Fetch(tensor, index, dtype):
             return Fetch(tensor, tuple(rewrite(i, change) for i in index), dtype)
         case Inside(tests, then, otherwise):

@@ -20,6 +20,7 @@ from compiler.compute.scalar import (
     COMBINERS,
     FUNCTIONS,
     Accumulated,
+    Bits,
     Convert,
     Fetch,
     IndexValue,
@@ -196,6 +197,8 @@ class Cursor:
             return self._fetch()
         elif name.startswith("to_"):
             found = Convert(self.scalar(), self.dtype(name[3:]))
+        elif name.startswith("bits_"):
+            found = Bits(self.scalar(), self.dtype(name[5:]))
         elif name.startswith("index_"):
             found = IndexValue(self.expr(")"), self.dtype(name[6:]))
         elif name.startswith("accumulated_"):

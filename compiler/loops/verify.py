@@ -220,7 +220,7 @@ class _Checker:
                 _check_function(fn, args, dtype)
             case _:
                 name = type(s).__name__
-                _require(name in ("Number", "Convert"), f"{name} has no place in Loop IR")
+                _require(name in ("Number", "Convert", "Bits"), f"{name} has no place in Loop IR")
         for part in children(s):
             self._scalar(part, guards)
 

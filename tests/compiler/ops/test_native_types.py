@@ -14,7 +14,7 @@ from compiler.ir.types import DType
 from tests.kernel_runs import Array
 
 FAMILIES = re.compile(
-    r"test_(cast|castlike|quantizelinear|dequantizelinear|dynamicquantize|qlinear|.*integer)"
+    r"test_(bitcast|cast|castlike|quantizelinear|dequantizelinear|dynamicquantize|qlinear|.*integer)"
 )
 LEFT_OUT = re.compile(r"STRING|string")
 """Texts are no numbers: they stay with the reference."""
