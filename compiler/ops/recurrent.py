@@ -368,7 +368,7 @@ def _(
     return decomposed(setting, lstm_step(input_forget), all_biases)
 
 
-def _common(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
+def common_operands(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
     """Operands and attributes that the three share, from an ONNX node."""
     names = n.attr("activations") or ()
     attrs = {
@@ -387,19 +387,19 @@ def _common(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str
 
 @rnn.onnx("RNN")
 def _(n: OnnxCall) -> Call:
-    operands, attrs = _common(n, 6)
+    operands, attrs = common_operands(n, 6)
     return rnn(*operands, **attrs)
 
 
 @gru.onnx("GRU")
 def _(n: OnnxCall) -> Call:
-    operands, attrs = _common(n, 6)
+    operands, attrs = common_operands(n, 6)
     return gru(*operands, **attrs, linear_before_reset=bool(n.attr("linear_before_reset", 0)))
 
 
 @lstm.onnx("LSTM")
 def _(n: OnnxCall) -> Call:
-    operands, attrs = _common(n, 8)
+    operands, attrs = common_operands(n, 8)
     return lstm(*operands, **attrs, input_forget=bool(n.attr("input_forget", 0)))
 
 

@@ -1,0 +1,48 @@
+"""ONNX Runtime's LSTM with quantized weights, as an LSTM of the numbers that they stand for.
+
+Source: DynamicQuantizeLSTM in ContribOperators.md of ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+from compiler.ir.operator import OnnxCall, Operand, Tensor
+from compiler.ir.types import DType
+from compiler.ops.cast import cast
+from compiler.ops.dynamic_quantize import dynamic_quantize
+from compiler.ops.elementwise import mul, sub
+from compiler.ops.quantize import dequantize
+from compiler.ops.recurrent import common_operands, lstm
+from compiler.ops.reshape import unsqueeze
+from compiler.ops.transpose import transpose
+
+
+@lstm.onnx("com.microsoft:DynamicQuantizeLSTM")
+def _(n: OnnxCall) -> Operand | None:
+    """The inputs are rounded to 8 bits as one tensor; the states between steps stay as they are.
+
+    ONNX Runtime rounds each state to 8 bits too, before it multiplies it: results may differ by
+    about one step of that.
+    """
+    given, attrs = common_operands(n, 8)
+    operands: list[Operand] = list(given)
+    x, w, r = operands[:3]
+    parameters = [n.operand(i) for i in range(8, 12)]
+    if x is None or w is None or r is None or x.dtype is not DType.f32:
+        return None
+    w_scale, w_zero, r_scale, r_zero = parameters
+    if w_scale is None or r_scale is None:
+        return None
+    rounded = dynamic_quantize(x)
+    operands[0] = dequantize(rounded.out(0), rounded.out(1), rounded.out(2), to=DType.f32)
+    operands[1] = _weights(w, w_scale, w_zero)
+    operands[2] = _weights(r, r_scale, r_zero)
+    return lstm(*operands, **attrs, input_forget=bool(n.attr("input_forget", 0)))
+
+
+def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
+    """Weights [D, I, 4H] with a scale per direction, or per direction and column, as [D, 4H, I]."""
+    axes = (1, 2) if scale.rank == 1 else (1,)
+    made: Operand = cast(q, to=DType.f32)
+    if zero is not None:
+        made = sub(made, cast(unsqueeze(zero, axes=axes), to=DType.f32))
+    return transpose(mul(made, unsqueeze(scale, axes=axes)), perm=(0, 2, 1))
