@@ -39,6 +39,7 @@ from compiler.compute.scalar import (
     Scalar,
     apply,
     convert,
+    number,
     index_symbols,
     reduction,
 )
@@ -179,16 +180,14 @@ class Lowering:
 
     # Values
 
-    def number(self, value: float | int | bool, dtype: DType) -> Number:
-        """A literal."""
-        return Number(value, dtype)
+    def number(self, value: Any, dtype: DType) -> Scalar:
+        """A literal, or a number that depends on open sizes."""
+        return number(value, dtype)
 
     def count(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
         """How many elements axes of these sizes have together, as a number."""
         n = affine.product(sizes)
-        if isinstance(n, int):
-            return Number(float(n) if dtype.is_float else n, dtype)
-        return IndexValue(n, dtype)
+        return number(float(n) if isinstance(n, int) and dtype.is_float else n, dtype)
 
     def share(self, sizes: Iterable[Expr], dtype: DType) -> Scalar:
         """One over the number of elements, as a factor; not a number where there are none."""

@@ -206,11 +206,18 @@ def apply(fn: str, *args: Any) -> Apply:
     typed = args[1:] if fn == "select" else args
     dtype = next(cast(Scalar, a).dtype for a in typed if isinstance(a, _Arithmetic))
     scalars = tuple(
-        cast(Scalar, a) if isinstance(a, _Arithmetic) else Number(a, dtype) for a in args
+        cast(Scalar, a) if isinstance(a, _Arithmetic) else number(a, dtype) for a in args
     )
     for a in scalars[1:] if fn == "select" else scalars:
         assert a.dtype is dtype, f"{fn} of {dtype} and {a.dtype}: convert one first"
     return Apply(fn, scalars, DType.bool if fn in COMPARISONS else dtype)
+
+
+def number(value: float | int | bool | affine.Affine, dtype: DType) -> Number | IndexValue:
+    """A number of an element type; one that depends on open sizes is an index as a number."""
+    if isinstance(value, affine.Affine):
+        return IndexValue(value, dtype)
+    return Number(value, dtype)
 
 
 def convert(arg: Scalar, dtype: DType) -> Scalar:

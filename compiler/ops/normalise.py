@@ -170,7 +170,7 @@ def lrn(
 def _reach(size: int, n_channels: int) -> tuple[int, int]:
     """How many channels before and behind one count; what lies outside all of them is left out."""
     before = (size - 1) // 2
-    furthest = max(n_channels - 1, 0)
+    furthest = max(affine.last_of(n_channels), 0)
     return min(before, furthest), min(size - 1 - before, furthest)
 
 
