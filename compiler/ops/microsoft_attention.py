@@ -118,15 +118,32 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     x, weights, bias, mask, past, added = (n.operand(i) for i in range(6))
     assert x is not None
     assert weights is not None
+    if x.type.shape is None or n.operand(6) is not None:
+        return None
+    projected: Operand = matmul(x, weights)
+    projected = projected if bias is None else add(projected, bias)
+    return of_projection(n, x, weights, projected, x.dtype, mask, past, added)
+
+
+def of_projection(
+    n: OnnxCall,
+    x: Tensor,
+    weights: Tensor,
+    projected: Operand,
+    dtype: DType,
+    mask: Tensor | None,
+    past: Tensor | None,
+    added: Tensor | None,
+) -> Operand | tuple[Operand, ...] | None:
+    """Attention once one product has made queries, keys and values of the input."""
     heads = int(n.attr("num_heads", 1))
     width = _static(weights, 1)
-    if width is None or x.type.shape is None or n.attr("do_rotary", 0) or n.operand(6) is not None:
+    if width is None or n.attr("do_rotary", 0):
         return None
     sizes = [int(s) for s in n.attr("qkv_hidden_sizes") or [width // 3] * 3]
     if any(s % heads for s in sizes) or sum(sizes) != width:
         return None
-    projected: Operand = matmul(x, weights)
-    projected = once(projected if bias is None else add(projected, bias))
+    projected = once(projected)
     bounds = [0, sizes[0], sizes[0] + sizes[1], width]
     q, k, v = (
         as_heads(part(projected, 2, a, b), heads, (b - a) // heads) for a, b in pairwise(bounds)
@@ -135,10 +152,10 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     if past is not None or n.n_outputs > 1:
         k, v = (once(_behind(past, i, new)) for i, new in enumerate((k, v)))
         present = concat(unsqueeze(k, axes=(0,)), unsqueeze(v, axes=(0,)), axis=0)
-    masked = _mask(mask, n, k, x.shape[0], x.dtype)
+    masked = _mask(mask, n, k, x.shape[0], dtype)
     if masked is False:
         return None
-    parts = _Parts(q, k, v, x.dtype, sizes[0] // heads, sizes[2] // heads)
+    parts = _Parts(q, k, v, dtype, sizes[0] // heads, sizes[2] // heads)
     made = _finished(n, parts, heads, masked, added)
     return made if n.n_outputs == 1 else (made, present)
 

@@ -16,8 +16,11 @@ from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import DType, TensorType
 from compiler.ops.elementwise import add
+from compiler.ops.gather import gather
 from compiler.ops.matmul import matmul
+from compiler.ops.quantize import dequantize
 from compiler.ops.requirements import n_elements, require_size, traffic
+from compiler.ops.reshape import reshape
 
 WIDTHS = (2, 4, 8)
 
@@ -196,3 +199,26 @@ def _(n: OnnxCall) -> Operand | None:
     )
     made = matmul(a, unpacked, transpose_b=True)
     return made if bias is None else add(made, bias)
+
+
+@unpack_weights.onnx("com.microsoft:GatherBlockQuantized")
+def _(n: OnnxCall) -> Operand | None:
+    """Whole rows of a matrix, quantized along them; bytes may hold two elements."""
+    data, rows, scale, zero = (n.operand(i) for i in range(4))
+    if data is None or rows is None or scale is None or data.type.shape is None:
+        return None
+    ends = (-1, data.rank - 1)
+    if n.attr("gather_axis", 0) != 0 or n.attr("quantize_axis", 1) not in ends or data.rank != 2:
+        return None
+    block_size, bits = int(n.attr("block_size", 128)), int(n.attr("bits", 4))
+    picked = [None if t is None else gather(t, rows, axis=0) for t in (data, scale, zero)]
+    if data.dtype is not DType.u8:
+        axes = {"axis": -1, "block_size": block_size}
+        return dequantize(*picked, to=scale.dtype, **axes)
+    if not (rows.type.is_static and data.type.is_static) or bits not in WIDTHS:
+        return None
+    n_rows, columns = rows.type.n_elements, data.type.static_shape[1] * 8 // bits
+    unpacked = unpack_weights(
+        *picked, rows=n_rows, columns=columns, bits=bits, block_size=block_size
+    )
+    return reshape(unpacked, np.array([*rows.type.static_shape, columns]))

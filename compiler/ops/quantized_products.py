@@ -13,6 +13,7 @@ from compiler.ops.cast import cast
 from compiler.ops.dynamic_quantize import dynamic_quantize
 from compiler.ops.elementwise import add, div, mul, sub
 from compiler.ops.matmul import matmul
+from compiler.ops.microsoft_attention import of_projection
 from compiler.ops.quantized_matmul import BYTES, matmul_integer
 from compiler.ops.reduce import reduce_sum
 from compiler.ops.requantize import requantize
@@ -64,6 +65,17 @@ def _(n: OnnxCall) -> Operand | None:
         return _as_floats(sums, scale, None)
     to = a.dtype if y_zero is None and a is not None else y_zero.dtype if y_zero else DType.u8
     return requantize(sums, div(scale, y_scale), y_zero, to=to)
+
+
+@matmul_integer.onnx("com.microsoft:QAttention")
+def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
+    """Only the product that makes queries, keys and values is one of bytes."""
+    x, w, bias, x_scale, w_scale, mask, x_zero, w_zero, past = (n.operand(i) for i in range(9))
+    if x is None or w is None or not _are_bytes(x, w) or x.type.shape is None:
+        return None
+    sums = matmul_integer(x, w, x_zero, w_zero)
+    projected = _as_floats(sums, mul(x_scale, w_scale), bias)
+    return of_projection(n, x, w, projected, DType.f32, mask, past, None)
 
 
 # Integers that are no quantized numbers

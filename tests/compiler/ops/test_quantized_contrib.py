@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import helper
+from onnx import helper, numpy_helper
 
 import compiler
 from compiler.ir.types import DType
@@ -39,17 +40,17 @@ def model_of(
 ) -> bytes:
     """One node; operands behind the first are weights of the model."""
     names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
-    types = [o is not None and helper.np_dtype_to_tensor_dtype(o.dtype) for o in operands]
     first = operands[0]
     assert first is not None
+    dtype = helper.np_dtype_to_tensor_dtype(first.dtype)
     graph = helper.make_graph(
         [helper.make_node(op_type, names, ["y"], domain=MICROSOFT, **attrs)],
         "one",
-        [helper.make_tensor_value_info("x0", types[0], first.shape)],
+        [helper.make_tensor_value_info("x0", dtype, first.shape)],
         [helper.make_tensor_value_info("y", DType.parse(result).onnx, [None] * rank)],
         [
-            helper.make_tensor(n, t, o.shape, o.tobytes(), raw=True)
-            for n, t, o in list(zip(names, types, operands, strict=True))[1:]
+            numpy_helper.from_array(o, n)
+            for n, o in list(zip(names, operands, strict=True))[1:]
             if o is not None
         ],
     )
@@ -212,3 +213,44 @@ def test_quantizing_to_types_that_onnx_got_later() -> None:
         np.testing.assert_array_equal(got, needed)
         back = both("DequantizeLinear", got, *operands[1:], result="f32")
         np.testing.assert_array_equal(*back)
+
+
+@pytest.mark.parametrize("one_way", [0, 1])
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_of_a_quantized_input(masked: bool, one_way: int) -> None:
+    x, w = whole(2, 5, 12), whole(12, 36, dtype="i8", seed=1)
+    mask = np.array([5, 3], np.int32) if masked else None
+    operands = (x, w, floats(36), scale(0.02), scale(0.01), mask, zero(120), zero(0, "i8"))
+    attrs: dict[str, Any] = {"num_heads": 3, "unidirectional": one_way}
+    got, needed = both("QAttention", *operands, result="f32", rank=3, **attrs)
+    np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("dtype", ["u4", "i4", "u8"])
+def test_rows_of_a_table_quantized_in_blocks(dtype: str, zeros: bool) -> None:
+    def codes(n_rows: int, n: int, seed: int) -> Array:
+        if dtype == "u8":
+            return whole(n_rows, n // 2, seed=seed)
+        return whole(n_rows, n, seed=seed).astype(DType.parse(dtype).numpy)
+
+    table, scales = codes(7, 64, 1), np.abs(floats(7, 4)) + np.float32(0.1)
+    rows = np.array([[6, 0, 3], [2, 2, 5]])
+    given = codes(7, 4, 2) if zeros else None
+    attrs: dict[str, Any] = {"block_size": 16, "bits": 4, "quantize_axis": 1, "gather_axis": 0}
+    model = model_of("GatherBlockQuantized", (rows, table, scales, given), "f32", 3, attrs)
+    model = swapped(model)
+    program = compiler.compile(compiler.load(model))
+    assert [(k.op, k.because) for k in program.kernels if not k.native] == []
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    (needed,) = session.run(None, {"x0": rows})
+    np.testing.assert_allclose(program.run({"x0": rows})["y"], needed, rtol=1e-6)
+
+
+def swapped(model: bytes) -> bytes:
+    """The model with the first two operands of its node the other way round."""
+    made = onnx.ModelProto.FromString(model)
+    inputs = made.graph.node[0].input
+    inputs[0], inputs[1] = inputs[1], inputs[0]
+    return made.SerializeToString()
