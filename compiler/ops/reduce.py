@@ -15,6 +15,7 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op
 from compiler.ir.types import DType, TensorType
+from compiler.ops.cast import cast
 from compiler.ops.requirements import (
     Elements,
     is_one_of,
@@ -51,14 +52,14 @@ def reduction(
     words: str,
     *,
     numpy: Callable[[Array, Axes, bool], Any],
-    scalar: Callable[[Any, Scalar, list[Expr], int], Scalar],
+    scalar: Callable[[Any, Scalar, list[Expr], list[Any]], Scalar],
     onnx: str,
     elements: Elements = "number",
     flops: int = 1,
     exact: bool = False,
     shape_math: bool = False,
 ) -> Operator:
-    """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for axes of n places reduced.
+    """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for axes of n places.
 
     Units: flops per element of x.
     """
@@ -168,7 +169,7 @@ def _mean(x: Array, axes: Axes, keepdims: bool) -> Any:
     return divide(_sum(x, axes, keepdims), n.astype(x.dtype))
 
 
-def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Expr]) -> Scalar:
+def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
     total = k.sum(x, over=over)
     if not x.dtype.is_float:
         return total / k.count(n, x.dtype)
@@ -286,7 +287,8 @@ def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
     """Axes as an operand (where they must be known) or as an attribute; none means all."""
     x, given = n.operand(0), n.operand(1)
     assert x is not None
-    if x.type.shape is None or not (x.dtype.is_float or x.dtype.is_integer):
+    truth = x.dtype is DType.bool
+    if x.type.shape is None or not (x.dtype.is_float or x.dtype.is_integer or truth):
         return None
     if given is not None:
         if given.value is None:
@@ -298,7 +300,11 @@ def import_reduction(n: OnnxCall, operator: Operator) -> Operand | None:
         if n.attr("noop_with_empty_axes", 0):
             return operator(x, axes=()) if operator.name in _MEAN_SOMETHING_ALONE else x
         axes = list(range(x.rank))
-    return operator(x, axes=normal_axes(axes, x.rank), keepdims=bool(n.attr("keepdims", 1)))
+    attrs = {"axes": normal_axes(axes, x.rank), "keepdims": bool(n.attr("keepdims", 1))}
+    if truth:
+        # The largest says whether one holds, the least whether all do.
+        return cast(operator(cast(x, to=DType.u8), **attrs), to=DType.bool)
+    return operator(x, **attrs)
 
 
 _MEAN_SOMETHING_ALONE = {

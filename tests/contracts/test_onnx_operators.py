@@ -33,8 +33,6 @@ CARRIED = {
     "Equal": "strings",
     "GroupNormalization": "opset 18 with one scale per group",
     "LayerNormalization": "mean and deviation as further outputs",
-    "ReduceMax": "bool",
-    "ReduceMin": "bool",
     "SpaceToDepth": "the other order of channels",
 }
 

@@ -49,7 +49,6 @@ def test_axes_are_counted_from_the_front_and_in_order() -> None:
 def test_axes_that_are_not_known_are_left_to_the_reference() -> None:
     assert imported("ReduceSum", normal(2, 3), np.array([0]), opset=13, known=False) is None
     assert imported("ReduceSum", "f32[...]", opset=13) is None
-    assert imported("ReduceMax", "bool[2]", opset=20) is None
 
 
 @pytest.mark.parametrize("op_type", list(NAMES))

@@ -1,0 +1,45 @@
+"""Filters that gather the bins of a spectrum into bands as an ear does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import Array, OnnxCall, Operand
+from compiler.ir.types import DType
+from compiler.ops.reshape import identity
+
+LARGEST = 1 << 24
+"""Elements of a matrix that is worth storing."""
+
+
+def mel_weights(n_bands: int, length: int, rate: int, low: float, high: float) -> Array:
+    """The matrix [bins, bands]: each band rises from the middle of the one before, and falls.
+
+    Units: `rate`, `low` and `high` in hertz; `length` of the transform in samples.
+    Source: ONNX MelWeightMatrix-17, whose steps between bands these are.
+    """
+    ends = [2595 * np.log10(1 + edge / 700) for edge in (low, high)]
+    mels = ends[0] + np.arange(n_bands + 2) * (ends[1] - ends[0]) / (n_bands + 2)
+    hertz = 700 * (10 ** (mels / 2595) - 1)
+    edges = np.floor((length + 1) * hertz / rate)
+    left, centre, right = edges[:-2], edges[1:-1], edges[2:]
+    bins = np.arange(length // 2 + 1)[:, None]
+    with np.errstate(all="ignore"):
+        rising = np.where(centre == left, bins == centre, (bins - left) / (centre - left))
+        falling = (right - bins) / (right - centre)
+    up, down = (bins >= left) & (bins <= centre), (bins >= centre) & (bins < right)
+    return np.where(down, falling, np.where(up, rising, 0.0))
+
+
+@identity.onnx("MelWeightMatrix")
+def _(n: OnnxCall) -> Operand | None:
+    """A constant, once its parameters are known."""
+    given = [o for o in n.operands if o is not None]
+    if len(given) != 5 or any(o.value is None or o.value.dtype == np.object_ for o in given):
+        return None
+    bands, length, rate, low, high = (o.known.reshape(-1)[0].item() for o in given)
+    if not (0 < length and 0 < bands and 0 < rate and bands * length <= LARGEST):
+        return None
+    dtype = DType.from_onnx(int(n.attr("output_datatype", DType.f32.onnx)))
+    made = mel_weights(int(bands), int(length), int(rate), float(low), float(high))
+    return identity(made.astype(dtype.numpy))
