@@ -9,6 +9,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
+from compiler.ir import affine
 from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import TensorType
 from compiler.ops.elementwise import add, div, mul, sqrt, sub
