@@ -241,7 +241,9 @@ def _count(
     first = affine.maximum(-affine.floordiv(start - low, step), 0)
     end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
     # A window may lie in the padding altogether: nothing counts there.
-    return affine.simplify(affine.maximum(end - first, 0), {str(place): (0, max(affine.last_of(n_places), 0))})
+    return affine.simplify(
+        affine.maximum(end - first, 0), {str(place): (0, max(affine.last_of(n_places), 0))}
+    )
 
 
 @op(kind="reduction", exact=False)

@@ -227,9 +227,7 @@ def tap(
     for d, size in enumerate(x.shape[2:]):
         e = places[d] * w.strides[d] + taps[d] * w.dilations[d] - w.pads_begin[d]
         last = (n_places[d] - 1) * w.strides[d] + extent(w.kernel[d], w.dilations[d])
-        if affine.may_exceed(w.pads_begin[d], 0) or affine.may_exceed(
-            last - w.pads_begin[d], size
-        ):
+        if affine.may_exceed(w.pads_begin[d], 0) or affine.may_exceed(last - w.pads_begin[d], size):
             tests.append((e, size))
         index.append(e)
     read = x[*outer, *index]
