@@ -131,7 +131,8 @@ class _Learned:
 class Dense(_Learned):
     """x @ weight + bias, as one Gemm or as MatMul and Add.
 
-    Shapes: x [N, n_in], weight [n_in, n_out]; He's initial spread, 2 / n_in.
+    Shapes: x [N, n_in], or [N, n_tokens, n_in] without Gemm; weight [n_in, n_out]; He's initial
+    spread, 2 / n_in.
     """
 
     def __init__(
@@ -145,8 +146,9 @@ class Dense(_Learned):
         return x @ self.weight + self.bias
 
     def backward(self, dy: Array) -> Array:
-        self.d_weight[...] = self.x.T @ dy
-        self.d_bias[...] = dy.sum(axis=0)
+        rows = dy.reshape(-1, dy.shape[-1])
+        self.d_weight[...] = self.x.reshape(-1, self.x.shape[-1]).T @ rows
+        self.d_bias[...] = rows.sum(axis=0)
         return dy @ self.weight.T
 
     def nodes(self, name: str, x: str, y: str) -> tuple[list[NodeProto], dict[str, Any]]:

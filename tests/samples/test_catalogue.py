@@ -12,6 +12,7 @@ import pytest
 from onnx import numpy_helper
 from onnx.reference import ReferenceEvaluator
 
+import compiler
 from app.paths import site_folder
 from tests.models import light_model
 
@@ -56,6 +57,18 @@ def test_own_models_have_the_accuracy_that_is_stated(name: str) -> None:
     share = float((probabilities.argmax(axis=1) == labels).mean())
     assert entry["accuracy"] > 0.95
     assert share == pytest.approx(entry["accuracy"], abs=5e-5)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_own_models_keep_their_accuracy_as_generated_code(name: str) -> None:
+    entry = ENTRIES[name]
+    with np.load(SAMPLES / entry["test"]) as test:
+        images, labels = test["images"].astype(np.float32), test["labels"]
+    program = compiler.compile(SAMPLES / entry["file"], trace=False)
+    (probabilities,) = program.run({entry["input"]: images}).values()
+    share = float((probabilities.argmax(axis=1) == labels).mean())
+    assert share == pytest.approx(entry["accuracy"], abs=5e-5)
+    assert [k.because for k in program.kernels if not k.native] == []
 
 
 @pytest.mark.parametrize("name", LIGHT)

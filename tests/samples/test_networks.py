@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnx.reference import ReferenceEvaluator
 
+from samples.attention import Attention, Gelu, LayerNorm, Patches, Positions, Residual
 from samples.networks import (
     BatchNorm,
     Convolution,
@@ -18,7 +19,8 @@ from samples.networks import (
     Scale,
     cross_entropy,
 )
-from samples.train import accuracy, digits_cnn, digits_mlp, hold_out, to_onnx, train
+from samples.recurrent import Lstm, Rows
+from samples.train import NETWORKS, accuracy, digits_mlp, hold_out, to_onnx, train
 
 LAYERS = {
     "dense": lambda rng: (Dense(6, 4, rng), (5, 6)),
@@ -28,7 +30,21 @@ LAYERS = {
     "max_pool": lambda rng: (MaxPool(), (2, 3, 4, 6)),
     "flatten": lambda rng: (Flatten(), (2, 3, 4, 1)),
     "scale": lambda rng: (Scale(16), (2, 5)),
+    "dense_of_tokens": lambda rng: (Dense(6, 4, rng, as_gemm=False), (2, 3, 6)),
+    "rows": lambda rng: (Rows(3, 5), (2, 1, 3, 5)),
+    "lstm": lambda rng: (Lstm(3, 5, rng), (4, 2, 3)),
+    "patches": lambda rng: (Patches(), (2, 1, 8, 8)),
+    "positions": lambda rng: (Positions(3, 4, rng), (2, 3, 4)),
+    "layer_norm": lambda rng: (LayerNorm(6), (2, 3, 6)),
+    "gelu": lambda rng: (Gelu(), (2, 3, 4)),
+    "attention": lambda rng: (Attention(3, 8, 2, rng), (2, 3, 8)),
+    "residual": lambda rng: (
+        Residual([("norm", LayerNorm(6)), ("dense", Dense(6, 6, rng, as_gemm=False))]),
+        (2, 3, 6),
+    ),
 }
+WITH_PARAMETERS = ["dense", "convolution", "batch_norm", "dense_of_tokens", "lstm", "positions",
+                   "layer_norm", "attention", "residual"]  # fmt: skip
 
 
 def slope(layer: Layer, x: np.ndarray, along: np.ndarray, weights: np.ndarray) -> float:
@@ -58,7 +74,7 @@ def test_backward_is_the_slope_of_forward(name: str) -> None:
         assert float((dx * along).sum()) == pytest.approx(expected, abs=5e-3 * scale)
 
 
-@pytest.mark.parametrize("name", ["dense", "convolution", "batch_norm"])
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
 def test_gradients_of_parameters_are_slopes(name: str) -> None:
     rng = np.random.default_rng(4)
     layer, shape = LAYERS[name](rng)
@@ -78,7 +94,7 @@ def test_gradients_of_parameters_are_slopes(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("make", [digits_mlp, digits_cnn])
+@pytest.mark.parametrize("make", NETWORKS.values())
 def test_an_exported_network_computes_what_was_trained(make) -> None:
     rng = np.random.default_rng(5)
     network: Network = make(rng)
