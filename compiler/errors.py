@@ -255,6 +255,10 @@ CODES: dict[str, Code] = {
         "The reference implementation of an operator refused its inputs.",
         "check the model with onnx.reference and the same inputs",
     ),
+    "E-RUN-ENDLESS": Code(
+        "A loop has no number of steps and a condition that never changes.",
+        "give the loop a trip count, or a body that ends it",
+    ),
     "E-RUN-MEMORY": Code(
         "The program would need more memory than allowed.",
         "use smaller inputs, or raise the limit",

@@ -63,6 +63,11 @@ def _renamed(node: Node, names: Mapping[str, str]) -> Node:
 
 
 def with_origins(graph: Graph, origins: tuple[str, ...]) -> Graph:
-    """The graph whose nodes all do work of these ONNX nodes, each named after its own output."""
-    nodes = (replace(n, name=n.output, origins=origins) for n in graph.nodes)
+    """The graph whose nodes without origins do work of these ONNX nodes, named after outputs."""
+    nodes = (n if n.origins else replace(n, name=n.output, origins=origins) for n in graph.nodes)
     return replace(graph, nodes=tuple(nodes))
+
+
+def without_origins(graph: Graph) -> Graph:
+    """The graph as a part of something whose origins its nodes will get."""
+    return replace(graph, nodes=tuple(replace(n, origins=()) for n in graph.nodes))

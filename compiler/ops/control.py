@@ -5,18 +5,36 @@ The regions are graphs like any other; they read values of the graph around them
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from compiler.errors import require
+from compiler.errors import CompileError, require
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
 from compiler.ir.types import OpaqueType, TensorType, Type
 
 CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 """Carried operators with regions."""
+
+
+STEPS_LIMIT = 1_000_000
+"""Steps after which a loop whose body never changes its condition is taken to be endless."""
+
+
+def always_goes_on(body: Graph) -> bool:
+    """Whether a Loop's body hands on the condition that it gets."""
+    value = body.results[0].value
+    while (node := body.producers.get(value)) is not None and node.op in _SAME:
+        value = node.inputs[0]
+    if value == body.inputs[1].name:
+        return True
+    c = body.constants.get(value)
+    return c is not None and c.type.n_elements == 1 and bool(c.array().reshape(-1)[0])
+
+
+_SAME = ("identity", "onnx.Identity")
 
 
 def is_batched(node: Node) -> bool:
@@ -41,18 +59,32 @@ def entry(node: Node, attribute: str, k: int) -> int:
 # Running
 
 
-def evaluate(node: Node, values: Sequence[Any], outer: Mapping[str, Any]) -> tuple[Any, ...]:
-    """The outputs of a control-flow node. Errors: those of the nodes inside, E-RUN-OPERATOR."""
-    made = _EVALUATE[node.op](node, list(values), outer)
+Run = Callable[[str, Sequence[Any]], list[Any]]
+"""Runs the region under a key for values of its inputs; gives its results."""
+
+
+def evaluate(
+    node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
+) -> tuple[Any, ...]:
+    """The outputs of a control-flow node; `run` says how its regions run, if not by reference.
+
+    Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
+    """
+    made = _EVALUATE[node.op](node, list(values), run or by_reference(node, outer))
     return tuple(made[: len(node.outputs)])
 
 
-def _run(region: Graph, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any]:
+def by_reference(node: Node, outer: Mapping[str, Any]) -> Run:
+    """How the references of the nodes inside run a region."""
     from compiler.ops.meaning import evaluate_graph
 
-    inputs = {v.name: value for v, value in zip(region.inputs, values, strict=True)}
-    found = evaluate_graph(region, inputs, outer)
-    return [found[r.value] for r in region.results]
+    def run(key: str, values: Sequence[Any]) -> list[Any]:
+        region = node.regions[key]
+        inputs = {v.name: value for v, value in zip(region.inputs, values, strict=True)}
+        found = evaluate_graph(region, inputs, outer)
+        return [found[r.value] for r in region.results]
+
+    return run
 
 
 def _flag(value: Any) -> bool:
@@ -61,21 +93,26 @@ def _flag(value: Any) -> bool:
     return bool(array.reshape(-1)[0])
 
 
-def _if(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[Any]:
+def _if(node: Node, values: list[Any], run: Run) -> list[Any]:
     key = "then_branch" if _flag(values[0]) else "else_branch"
-    return _run(node.regions[key], [], outer)
+    return run(key, [])
 
 
-def _loop(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[Any]:
+def _loop(node: Node, values: list[Any], run: Run) -> list[Any]:
     body = node.regions["body"]
     limit = None if values[0] is None else int(np.asarray(values[0]).reshape(-1)[0])
     going = values[1] is None or _flag(values[1])
     states = values[2:]
     piles: list[list[Any]] = [[] for _ in body.results[1 + len(states) :]]
     step = 0
+    never_ends = always_goes_on(body)
     while going and (limit is None or step < limit):
+        if never_ends and step >= STEPS_LIMIT:
+            raise CompileError(
+                "E-RUN-ENDLESS", f"nothing ends the loop: {STEPS_LIMIT:,} steps were taken"
+            )
         counter = np.array(step, np.int64)
-        flag, *made = _run(body, [counter, np.array(going), *states], outer)
+        flag, *made = run("body", [counter, np.array(going), *states])
         going = _flag(flag)
         states = made[: len(states)]
         for pile, value in zip(piles, made[len(states) :], strict=True):
@@ -102,16 +139,16 @@ def _pile(values: list[Any], axis: int, t: Type) -> Any:
     return np.zeros(shape, t.dtype.numpy)
 
 
-def _scan(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[Any]:
+def _scan(node: Node, values: list[Any], run: Run) -> list[Any]:
     if not is_batched(node):
-        return _scan_once(node, values, outer)
+        return _scan_once(node, values, run)
     lengths, *operands = values
     n_states = len(operands) - n_scanned(node)
     runs: list[list[Any]] = []
     for b in range(operands[0].shape[0]):
         n = operands[n_states].shape[1] if lengths is None else int(lengths[b])
         parts = [v[b] if k < n_states else v[b][:n] for k, v in enumerate(operands)]
-        made = _scan_once(node, parts, outer)
+        made = _scan_once(node, parts, run)
         longest = operands[n_states].shape[1]
         runs.append([*made[:n_states], *(_lengthened(v, longest) for v in made[n_states:])])
     return [np.stack(v) for v in zip(*runs, strict=True)]
@@ -122,7 +159,7 @@ def _lengthened(value: Array, n: int) -> Array:
     return np.pad(value, missing)
 
 
-def _scan_once(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[Any]:
+def _scan_once(node: Node, values: list[Any], run: Run) -> list[Any]:
     body, n = node.regions["body"], n_scanned(node)
     states, scanned = values[:-n], values[-n:]
     directions = "directions" if is_batched(node) else "scan_input_directions"
@@ -134,7 +171,7 @@ def _scan_once(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[
     piles: list[list[Any]] = [[] for _ in body.results[n_states:]]
     require(len({len(r) for r in rows}) == 1, "E-RUN-OPERATOR", "scanned axes differ in length")
     for step in range(len(rows[0])):
-        made = _run(body, [*states, *(r[step] for r in rows)], outer)
+        made = run("body", [*states, *(r[step] for r in rows)])
         states = made[:n_states]
         for pile, value in zip(piles, made[n_states:], strict=True):
             pile.append(value)
@@ -145,12 +182,12 @@ def _scan_once(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[
     return [*states, *outputs]
 
 
-def _sequence_map(node: Node, values: list[Any], outer: Mapping[str, Any]) -> list[Any]:
+def _sequence_map(node: Node, values: list[Any], run: Run) -> list[Any]:
     body, (sequence, *rest) = node.regions["body"], values
     columns: list[list[Any]] = [[] for _ in body.results]
     for i, element in enumerate(sequence):
         others = [v[i] if isinstance(v, list) else v for v in rest]
-        for column, value in zip(columns, _run(body, [element, *others], outer), strict=True):
+        for column, value in zip(columns, run("body", [element, *others]), strict=True):
             column.append(value)
     return columns
 

@@ -15,7 +15,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, TensorType, Type
-from compiler.ops.control import entry, is_batched, n_scanned
+from compiler.ops.control import always_goes_on, entry, is_batched, n_scanned
 
 ENDLESS = 1 << 40
 """More steps than any run can take: a loop of so many that tests nothing never ends."""
@@ -70,16 +70,8 @@ def passes_on(body: Graph, constants: Mapping[str, Constant] = NO_CONSTANTS) -> 
 
     The body hands its condition on, or always says true.
     """
-    value = body.results[0].value
-    while (node := body.producers.get(value)) is not None and node.op in _SAME:
-        value = node.inputs[0]
-    if value == body.inputs[1].name:
-        return True
-    c = body.constants.get(value) or constants.get(value)
-    return c is not None and is_true(c.array())
-
-
-_SAME = ("identity", "onnx.Identity")
+    c = constants.get(body.results[0].value)
+    return always_goes_on(body) or (c is not None and is_true(c.array()))
 
 
 def is_true(value: Array) -> bool:

@@ -14,6 +14,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.ops.carried import evaluate_carried
+from compiler.ops.control import Run, evaluate
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Their references give views of one element, or what they give is counted elsewhere."""
@@ -49,16 +50,20 @@ def evaluate_graph(
 
 
 def evaluate_node(
-    node: Node, operands: Sequence[Any], outer: Mapping[str, Any] | None = None
+    node: Node,
+    operands: Sequence[Any],
+    outer: Mapping[str, Any] | None = None,
+    run: Run | None = None,
 ) -> tuple[Any, ...]:
     """The outputs of one node for these operands (None for one left out).
 
+    `run` says how the regions of control flow run, if not by reference.
     Errors: E-RUN-OPERATOR, E-RUN-MEMORY, with the node as place.
     """
     where = Where(node=node.name)
     _check_memory(node, where)
     try:
-        return _meaning(node, operands, outer or {})
+        return _meaning(node, operands, outer or {}, run)
     except CompileError as e:
         raise e.at(where) from e.__cause__
     except MemoryError as e:
@@ -70,7 +75,11 @@ def evaluate_node(
         raise CompileError("E-RUN-OPERATOR", f"{node.op}: {reason}", where=where) from e
 
 
-def _meaning(node: Node, operands: Sequence[Any], outer: Mapping[str, Any]) -> tuple[Any, ...]:
+def _meaning(
+    node: Node, operands: Sequence[Any], outer: Mapping[str, Any], run: Run | None
+) -> tuple[Any, ...]:
+    if run is not None:
+        return evaluate(node, operands, outer, run)
     if node.op == "fusion":
         body = node.regions["body"]
         inputs = {v.name: value for v, value in zip(body.inputs, operands, strict=True)}

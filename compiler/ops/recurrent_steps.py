@@ -17,6 +17,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Result, Value
 from compiler.ir.infer import Facts
 from compiler.ir.operator import Call, Operand, Out, Regioned, Tensor, as_tensor
+from compiler.ir.regions import without_origins
 from compiler.ir.types import TensorType
 from compiler.ops.compare import clip, less, where
 from compiler.ops.concat import concat, split
@@ -233,7 +234,7 @@ def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorT
     made = [editor.build(v, hint=f"next{k}") for k, v in enumerate(after)]
     editor.results = [Result(f"next{k}", v) for k, v in enumerate(made)]
     editor.results.append(Result("output", editor.build(output, hint="output")))
-    return editor.graph()
+    return without_origins(editor.graph())
 
 
 def all_biases(s: Setting, b: Operand) -> Call:

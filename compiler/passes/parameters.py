@@ -8,14 +8,18 @@ Source: XLA's compile-time constant operands, TensorRT's shape tensors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from compiler.compute.lower import lower_node
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType, TensorType, Type
+from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.loop_form import unfit
 from compiler.passes.declare import declared, is_declarable, with_values
+from compiler.passes.fold_constants import fold_constants
+from compiler.passes.take_branches import take_branches
 
 MAX_PARAMETER_ELEMENTS = 64
 """Inputs with more elements than this are data."""
@@ -29,10 +33,11 @@ def possible_parameters(graph: Graph) -> tuple[str, ...]:
     small = {v.name for v in graph.inputs if _is_small(v.type)}
     if not small:
         return ()
-    behind = _behind(graph, small)
+    behind, computed = _behind(graph, small, _is_shape_math), _behind(graph, small, _is_tiny)
     found: set[str] = set()
     for node in graph.nodes:
-        sources = {s for i in node.inputs if i for s in behind.get(i, ())}
+        of, names = (computed, _deciding(node)) if node.regions else (behind, node.inputs)
+        sources = {s for i in names if i for s in of.get(i, ())}
         if sources - found and not _has_code(node, graph):
             found |= sources
     return tuple(v.name for v in graph.inputs if v.name in found)
@@ -55,20 +60,36 @@ def _is_small(t: Type) -> bool:
     return t.n_elements <= MAX_PARAMETER_ELEMENTS
 
 
-def _behind(graph: Graph, small: set[str]) -> dict[str, frozenset[str]]:
-    """The small inputs from which each value is made by shape arithmetic."""
+def _deciding(node: Node) -> tuple[str, ...]:
+    """The operands that decide which branch is taken, or how often a loop runs."""
+    return node.inputs[:1] if node.op == "onnx.If" else node.inputs[:2]
+
+
+def _behind(
+    graph: Graph, small: set[str], follows: Callable[[Node], bool]
+) -> dict[str, frozenset[str]]:
+    """The small inputs from which each value is made by nodes that can be followed."""
     behind = {name: frozenset({name}) for name in small}
     for node in graph.nodes:
-        operator = OPERATORS.get(node.op)
-        follows = is_declarable(node) or (operator is not None and operator.shape_math)
         sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))
-        if sources and follows:
+        if sources and follows(node):
             behind.update((o, sources) for o in node.outputs if o)
     return behind
 
 
+def _is_shape_math(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return is_declarable(node) or (operator is not None and operator.shape_math)
+
+
+def _is_tiny(node: Node) -> bool:
+    return _is_shape_math(node) or (node.op in OPERATORS and all(map(_is_small, node.types)))
+
+
 def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
     known = declared(with_values(graph, values))
+    if any(n.op in CONTROL_FLOW for n in known.nodes):
+        known = take_branches.run(fold_constants.run(known))
     return sum(not _has_code(node, known) for node in known.nodes)
 
 
@@ -77,8 +98,11 @@ def _has_code(node: Node, graph: Graph) -> bool:
     if is_declarable(node):
         return False
     operator = OPERATORS.get(node.op)
-    if operator is None:
-        return True  # carried for good, whatever is known
+    if node.op in CONTROL_FLOW:
+        types = [*_operand_types(node, graph), *node.types]
+        return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
+    if operator is None or operator.kind == "scan":
+        return True  # carried for good, or a loop, whatever is known
     if not all(isinstance(t, TensorType) and t.is_static for t in node.types):
         return False
     if operator.lower_fn is None and operator.decompose_fn is None:

@@ -1,12 +1,15 @@
-"""Recurrent layers written out as the loops that they are."""
+"""Recurrent layers, and scans over any axis, written out as plain loops."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from compiler.errors import CompileError
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, all_nodes
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, Operand, Tensor
 from compiler.ir.types import TensorType, logical
+from compiler.ops.plain_scan import is_plain_scan, plain_scan
 from compiler.passes.passes import graph_pass
 from compiler.trace import Log
 
@@ -48,7 +51,7 @@ from compiler.trace import Log
 def write_out(graph: Graph, log: Log) -> Graph:
     """Write recurrent layers out as one product for the inputs of all steps, and a loop over these.
 
-    The other passes then see what a step computes: gates become one kernel, weights are cut and
+    Scans over other axes than the first, or over a batch, become plain ones. The other passes then see what a step computes: gates become one kernel, weights are cut and
     packed at compile time, and what does not depend on the state leaves the loop.
     """
     if not any(_is_layer(n) for n in graph.nodes):
@@ -73,20 +76,19 @@ def write_out(graph: Graph, log: Log) -> Graph:
 
 
 def _is_layer(node: Node) -> bool:
+    if node.op == "onnx.Scan":
+        return not is_plain_scan(node)
     operator = OPERATORS.get(node.op)
     return operator is not None and operator.kind == "scan" and operator.decompose_fn is not None
 
 
 def _write(ed: Editor, node: Node) -> str:
     """Put a layer's composition in its place; why not, when sizes are missing."""
-    facet = OPERATORS[node.op].decompose_fn
-    assert facet is not None, f"{node.op} is no composition"
-    operands = [ed.tensor(i) if i else None for i in node.inputs]
     try:
-        made = facet(*operands, **node.attrs)
+        operands = [ed.tensor(i) if i else None for i in node.inputs]
+        parts = _parts(node, operands)
     except CompileError as e:
         return e.message
-    parts = made if isinstance(made, tuple) else (made,)
     for part, old in zip(parts, node.outputs, strict=False):
         if not old:
             continue
@@ -99,3 +101,13 @@ def _write(ed: Editor, node: Node) -> str:
         ed.replace(old, value)
     ed.remove_unused([node.output])
     return ""
+
+
+def _parts(node: Node, operands: Sequence[Tensor | None]) -> tuple[Operand, ...]:
+    """What stands for each output. Errors: those of the composition."""
+    if node.op == "onnx.Scan":
+        return plain_scan(node, operands)
+    facet = OPERATORS[node.op].decompose_fn
+    assert facet is not None, f"{node.op} is no composition"
+    made = facet(*operands, **node.attrs)
+    return made if isinstance(made, tuple) else (made,)

@@ -9,18 +9,23 @@ from dataclasses import replace
 from compiler.codegen.jit import Library
 from compiler.codegen.llvm import FunctionText, function_text
 from compiler.codegen.module import Launch, assemble
-from compiler.ir.graph import Graph
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.ir.regions import close
+from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable
+from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.arrange import arrange
 from compiler.runtime.built import Built
 from compiler.runtime.constants import ConstantPool
 from compiler.runtime.executable import (
+    CompiledBody,
     Executable,
     FallbackSegment,
     NativeSegment,
     Segment,
 )
-from compiler.runtime.kernels import kernel_infos
+from compiler.runtime.kernels import inner_infos, kernel_infos
 from compiler.runtime.native import Functions, Launchable, calls, functions
 from compiler.runtime.partition import grouped
 from compiler.runtime.select import (
@@ -28,6 +33,7 @@ from compiler.runtime.select import (
     Selector,
     ViewWork,
     Work,
+    in_memory,
     inner_works,
 )
 from compiler.targets.target import Target
@@ -76,9 +82,46 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
         library = Library.compile(text, target)
     with stage("pack weights"):
         block = pool.block()
-    parts = list(_segments(launched, groups, library))
+    inside = {
+        number: _bodies(w.node, graph, target, stage)
+        for number, w in enumerate(launched)
+        if isinstance(w, FallbackWork) and w.node.op in CONTROL_FLOW
+    }
+    parts = list(_segments(launched, groups, library, inside))
     executable = Executable(graph, arrangement, parts, block, keep=library)
-    return replace(built, library=library, executable=executable)
+    made_inside = [b for bodies in inside.values() for b, _ in bodies.values()]
+    infos = [
+        info
+        for number, bodies in inside.items()
+        for key, (b, _) in bodies.items()
+        for info in inner_infos(b.kernels, built.kernels[number].name, key)
+    ]
+    return replace(
+        built,
+        library=library,
+        executable=executable,
+        kernels=(*built.kernels, *infos),
+        weight_bytes=pool.nbytes + sum(b.weight_bytes for b in made_inside),
+    )
+
+
+Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
+"""By key what was made of a region, and the names of the inputs that it captures."""
+
+
+def _bodies(node: Node, graph: Graph, target: Target, stage: Stage) -> Bodies:
+    """Programs for the regions of a node that the reference runs, where all sizes are known."""
+    found: dict[str, tuple[Built, tuple[str, ...]]] = {}
+    for key, region in node.regions.items():
+        closed = close(region, graph.types, graph.constants)
+        if not all(in_memory(v.type) for v in closed.graph.inputs):
+            continue
+        try:
+            verify(closed.graph)
+        except CompileError:
+            continue  # it fails when it is run, and it may never be
+        found[key] = build_program(closed.graph, target, stage), closed.captured
+    return found
 
 
 def written_functions(
@@ -143,12 +186,17 @@ def _segments(
     works: Sequence[Launchable],
     groups: Sequence[tuple[int, ...]],
     library: Library,
+    inside: Mapping[int, Bodies],
 ) -> Iterator[Segment]:
     n_native = 0
     for group in groups:
         work = works[group[0]]
         if isinstance(work, FallbackWork):
-            yield FallbackSegment(work.node, group)
+            bodies = inside.get(group[0], {})
+            compiled = {
+                k: CompiledBody(b.executable, c) for k, (b, c) in bodies.items() if b.executable
+            }
+            yield FallbackSegment(work.node, group, compiled)
         else:
             yield NativeSegment(library.function(f"run_{n_native}"), group)
             n_native += 1

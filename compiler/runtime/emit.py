@@ -38,7 +38,7 @@ def _per_function(built: Built, text: Callable[[KernelInfo], str]) -> list[str]:
     """A text for each different kernel, of the first launch that uses it."""
     first: dict[str, KernelInfo] = {}
     for k in built.kernels:
-        if k.computation is not None:
+        if k.computation is not None and k.symbol:
             first.setdefault(k.symbol, k)
     return [text(k) for k in first.values()]
 

@@ -15,6 +15,8 @@ from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.types import TensorType, Type
+from compiler.ops.control import Run as RunRegion
+from compiler.ops.control import by_reference
 from compiler.ops.meaning import evaluate_node
 from compiler.runtime.arrange import Arrangement
 from compiler.runtime.select import in_memory
@@ -40,10 +42,32 @@ class NativeSegment:
 
 @dataclass(frozen=True, slots=True)
 class FallbackSegment:
-    """One node that the reference runs."""
+    """One node that the reference runs; compiled bodies of its regions, if it has such."""
 
     node: Node
     kernels: tuple[int, ...]
+    bodies: Mapping[str, CompiledBody] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledBody:
+    """A region that generated code runs step by step; `captured` are its further inputs."""
+
+    executable: Executable
+    captured: tuple[str, ...]
+
+    def run(self, values: Sequence[Any], outer: Mapping[str, Any]) -> list[Any] | None:
+        """The results for these inputs; None when they are not what the code was made for."""
+        given: dict[str, Any] = {}
+        every = [*values, *(outer[c] for c in self.captured)]
+        for v, value in zip(self.executable.graph.inputs, every, strict=True):
+            t = v.type
+            assert isinstance(t, TensorType), f"{v.name} is {t}"
+            array = np.asarray(value)
+            if array.dtype != t.dtype.numpy or array.shape != t.static_shape:
+                return None
+            given[v.name] = array
+        return list(self.executable.run(given).values())
 
 
 Segment = NativeSegment | FallbackSegment
@@ -217,7 +241,7 @@ class Executable:
         node = segment.node
         values = {name: self.value(run, name) for name in dict.fromkeys(node.reads)}
         operands = [values[i] if i else None for i in node.inputs]
-        made = evaluate_node(node, operands, values)
+        made = evaluate_node(node, operands, values, _runs(segment, values))
         for name, t, value in zip(node.outputs, node.types, made, strict=False):
             if name:
                 self._store(run, Value(name, t), value)
@@ -247,6 +271,20 @@ class Executable:
         return (
             not self.graph.users.get(name) and sum(r.value == name for r in self.graph.results) == 1
         )
+
+
+def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | None:
+    """How a control-flow node runs its regions: compiled where that is possible."""
+    if not segment.bodies:
+        return None
+    otherwise = by_reference(segment.node, outer)
+
+    def run(key: str, values: Sequence[Any]) -> list[Any]:
+        body = segment.bodies.get(key)
+        made = None if body is None else body.run(values, outer)
+        return otherwise(key, values) if made is None else made
+
+    return run
 
 
 def _shaped(value: Any, t: Type) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.compute.computation import Computation
 from compiler.ir.graph import Graph, Node
@@ -83,6 +83,16 @@ def kernel_infos(
             symbol = inside[id(x.work.scheduled.kernel)]
         found.append(_info(x, name, symbol, names, loops))
     return tuple(found)
+
+
+def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
+    """The kernels of a region that a fallback runs, under names of their own.
+
+    They are of a module of their own, so they name no function of the program's.
+    """
+    for k in kernels:
+        inside = f"{around}.{key}.{k.inside}" if k.inside else around
+        yield replace(k, name=f"{around}.{key}.{k.name}", symbol="", inside=inside)
 
 
 def _inside(number: int, around: _Listed, work: RegionWork) -> Iterator[_Listed]:

@@ -146,7 +146,7 @@ class Selector:
 
     def _region(self, node: Node) -> Work:
         """A node with regions: one launch when all inside them is generated code."""
-        obstacle = _obstacle(node, self.graph) or unfit(node, self.graph)
+        obstacle = unfit(node, self.graph) or _obstacle(node, self.graph)
         if obstacle:
             return FallbackWork(node, obstacle)
         bodies: dict[str, Body] = {}

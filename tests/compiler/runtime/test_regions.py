@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pytest
 
 import compiler
+from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.ops import control
 from compiler.runtime.program import Program
 from tests.onnx_models import BOOL, I64, graph, model, node, stored, value
 
@@ -245,6 +248,103 @@ def test_a_product_inside_a_loop_reads_packed_weights() -> None:
     program = agree(made, x=x, v=np.zeros((2, 40), np.float32))
     products = [k for k in program.kernels if k.op in ("matmul", "fusion")]
     assert sum(k.flops for k in products) >= 9 * 2 * 2 * 40 * 40
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+@pytest.mark.parametrize("back", [0, 1])
+def test_a_scan_over_another_axis_has_transposes_around_it(axis: int, back: int) -> None:
+    n = a_scan(
+        TWICE,
+        ["v", "x"],
+        ["t", "t2"],
+        scan_input_axes=[axis],
+        scan_input_directions=[back],
+        scan_output_axes=[axis],
+    )
+    made = model([n], [value("x", (3, 4)), value("v", (3,))], [*ANY, value("z", None)])
+    rng = np.random.default_rng(3)
+    agree(made, x=rng.random((3, 4), np.float32), v=rng.random(3, np.float32))
+
+
+def test_a_body_that_the_reference_drives_is_compiled_all_the_same() -> None:
+    """The number of pieces is known only at the end, what a step computes is not."""
+    body = [
+        node("MatMul", ["s", "w"], ["t"]),
+        node("ReduceMax", ["t"], ["top"], keepdims=0),
+        node("Less", ["top", "end"], ["on"]),
+        node("Identity", ["t"], ["t2"]),
+    ]
+    n = a_loop(body, ["on", "t", "t2"], ("m", ""), ("y", "pieces"))
+    constants = [
+        stored("m", 9, np.int64),
+        stored("end", 500, np.float32),
+        stored("w", np.eye(3) * 3, np.float32),
+    ]
+    made = model([n], [value("x")], [*ANY, value("pieces", None)], constants)
+    g, program = compiled(made, "default")
+    (loop,) = (k for k in program.kernels if not k.inside)
+    assert not loop.native
+    assert "number of steps" in loop.because
+    inside = [k for k in program.kernels if k.inside == loop.name]
+    assert inside
+    assert all(k.native for k in inside)
+    expected, got = compiler.reference(g, {"x": X}), program.run({"x": X})
+    assert got["pieces"].shape == expected["pieces"].shape == (5, 2, 3)
+    np.testing.assert_allclose(got["pieces"], expected["pieces"])
+
+
+def test_code_is_made_for_the_count_that_a_run_gives() -> None:
+    """Pieces make the trip count a parameter: it says how large the result is."""
+    body = [node("Add", ["s", "x"], ["t"]), node("Identity", ["going"], ["on"])]
+    body.append(node("Identity", ["t"], ["t2"]))
+    n = a_loop(body, ["on", "t", "t2"], ("m", ""), ("y", "pieces"))
+    made = model([n], [value("x"), value("m", (), I64)], [*ANY, value("pieces", None)])
+    g, program = compiled(made, "default")
+    for steps in (3, 1):
+        inputs = {"x": X, "m": np.array(steps)}
+        expected, got = compiler.reference(g, inputs), program.run(inputs)
+        np.testing.assert_array_equal(got["pieces"], expected["pieces"])
+        assert all(k.native for k in program.kernels)
+
+
+def test_a_loop_that_nothing_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control, "STEPS_LIMIT", 50)
+    body = [node("Neg", ["s"], ["t"]), node("Identity", ["going"], ["on"])]
+    made = model([a_loop(body, ["on", "t"], ("", ""))], [value("x")])
+    _, program = compiled(made, "default")
+    with pytest.raises(CompileError) as caught:
+        program.run({"x": X})
+    assert caught.value.code == "E-RUN-ENDLESS"
+
+
+def test_depth_of_branches_costs_no_more_than_it_has_nodes() -> None:
+    inner = [node("Neg", ["x"], ["t"])]
+    for depth in range(11):
+        name = f"t{depth}"
+        last = inner[-1].output[0]
+        branches = {
+            key: graph(inner, outputs=[value(last, None)], name=f"{key}{depth}")
+            for key in ("then_branch", "else_branch")
+        }
+        inner = (
+            [node("If", ["c"], [name], **branches)]
+            if depth < 3
+            else [
+                node(
+                    "If",
+                    ["c"],
+                    [name],
+                    then_branch=graph(inner, outputs=[value(last, None)]),
+                    else_branch=graph(
+                        [node("Abs", ["x"], [f"a{depth}"])], outputs=[value(f"a{depth}", None)]
+                    ),
+                )
+            ]
+        )
+    made = model(inner, [value("x"), C], [value(inner[-1].output[0], None)])
+    start = perf_counter()
+    agree(made, x=X, c=np.array(True))
+    assert perf_counter() - start < 60
 
 
 def test_texts_and_times_of_programs_with_regions() -> None:
