@@ -32,12 +32,13 @@ from compiler.ops.attention import (
 from compiler.ops.cast import cast
 from compiler.ops.compare import equal, greater_equal, less, where
 from compiler.ops.concat import concat
-from compiler.ops.elementwise import add, sub
+from compiler.ops.elementwise import add, max_, sub
 from compiler.ops.logic import logical_and
 from compiler.ops.matmul import matmul
-from compiler.ops.pad import pad
 from compiler.ops.reshape import reshape, squeeze, unsqueeze
+from compiler.ops.shape import fill, shape
 from compiler.ops.shifts import tensor_scatter
+from compiler.ops.slice import slice_
 from compiler.ops.standardise import rms_norm
 from compiler.ops.transpose import transpose
 
@@ -242,34 +243,25 @@ def _packed(x: Tensor, index: int) -> Operand:
 @matmul.onnx("com.microsoft:GroupQueryAttention")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     """New keys are written into each sequence's cache behind those it has; then attention."""
-    query, past, lengths, total = n.operand(0), n.operand(3), n.operand(5), n.operand(6)
+    query, lengths, total = n.operand(0), n.operand(5), n.operand(6)
     if query is None or lengths is None or total is None or not _is_plain_group(n, query):
         return None
     heads, few = int(n.attr("num_heads", 1)), int(n.attr("kv_num_heads", 1))
-    width, places = _static(query, 2), _static(query, 1)
-    key = n.operand(1)
-    per_head = heads if key is not None else heads + 2 * few
-    if width is None or places is None or width % per_head or total.value is None:
+    width = _static(query, 2)
+    per_head = heads if n.operand(1) is not None else heads + 2 * few
+    if width is None or width % per_head or total.value is None:
         return None
-    if total.value.dtype == np.object_:
-        return None
-    head, count = width // per_head, int(total.known.reshape(-1)[0])
-    room = _static(past, 2) if past is not None else 0
-    if room is None:
-        return None
+    head = width // per_head
     q, k, v = _heads_of_groups(n, heads, few, head)
-    # How many keys each sequence has before the new ones.
-    before: Operand = sub(widened_index(lengths), np.asarray(places - 1, np.int64))
-    if count == places:
-        before = sub(widened_index(lengths), widened_index(lengths))
-    before = once(before)
+    # How many keys each sequence has before the new ones: none when it is all new, and padded.
+    behind = add(sub(widened_index(lengths), length(q, 2)), np.asarray(1, np.int64))
+    before = once(max_(behind, np.asarray(0, np.int64)))
     if n.attr("do_rotary", 0):
         q, k = (_turned(n, x, before, head) for x in (q, k))
-    keys, values = (
-        _written(n.operand(3 + i), new, before, room, max(count, room))
-        for i, new in enumerate((k, v))
-    )
-    seen = [x if max(count, room) == count else part(x, 2, 0, count) for x in (keys, values)]
+    count = once(reshape(widened_index(total), np.array([1])))
+    keys, values = (_written(n.operand(3 + i), new, before, count) for i, new in enumerate((k, v)))
+    axis = np.array([2])
+    seen = [once(slice_(x, np.array([0]), count, axis)) for x in (keys, values)]
     window = int(n.attr("local_window_size", -1))
     made = attended(
         q,
@@ -333,14 +325,13 @@ def _turned(n: OnnxCall, x: Operand, before: Operand, head: int) -> Operand:
     return once(rotated(x, cosines, sines, head, 2 * half, interleaved=interleaved))
 
 
-def _written(past: Tensor | None, new: Operand, before: Operand, room: int, size: int) -> Operand:
-    """A cache of `size` places with the new rows behind those of the past."""
+def _written(past: Tensor | None, new: Operand, before: Operand, count: Operand) -> Operand:
+    """A cache for `count` keys, or as many as it has room for, with the new ones written in."""
     if past is None:
         return once(new)
-    grown: Operand = past
-    if size > room:
-        wider = np.array([0, 0, 0, 0, 0, 0, size - room, 0])
-        grown = pad(past, wider, np.zeros((), past.dtype.numpy))
+    more = max_(sub(count, length(past, 2)), np.asarray(0, np.int64))
+    sizes = concat(shape(past, start=0, end=2), more, length(past, 3), axis=0)
+    grown = concat(past, fill(sizes, dtype=past.dtype), axis=2)
     return once(tensor_scatter(grown, new, before, axis=2))
 
 

@@ -141,10 +141,13 @@ def _(x: TensorType, *parameters: TensorType | None, out: TensorType) -> Cost:
 def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
     *parameters, out = rest
     assert out is not None
-    values = [None if p is None else known_value(p, "where a slice begins") for p in parameters]
-    starts, ends, axes, steps = [*values, None, None][:4]
-    assert starts is not None, "starts are required"
-    assert ends is not None, "ends are required"
+    start, end, *others = [*parameters, None, None][:4]
+    assert start is not None, "starts are required"
+    starts = known_value(start, "where a slice begins")
+    axes, steps = (None if p is None else known_value(p, "where it begins") for p in others)
+    forward = steps is None or bool((steps > 0).all())
+    # Where a slice that runs forward ends is in the size of the result.
+    ends = np.zeros_like(starts) if forward else known_value(end, "where a slice ends")
     index = k.axes(out.shape)
     source: list[Expr] = list(index)
     for axis, cut in _cuts(x.rank, starts, ends, axes, steps):
