@@ -13,7 +13,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import fix_sizes, specialize
 from compiler.ir.operator import Array
-from compiler.ir.types import TensorType
+from compiler.ir.types import TensorType, Type
 from compiler.passes.declare import declared, specialised, with_values
 from compiler.passes.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline import Line, Pipeline, as_pipeline
@@ -91,18 +91,20 @@ def _program(
     """The program of a graph, with code of its own for the sizes that are wanted."""
     source, opened = graph, None
     notes: tuple[str, ...] = ()
-    if not has_open_inputs(source):
-        built = build(source, options, clock)
+    # For open shapes the passes run now too: what they do is worth seeing, errors come early.
+    optimised, events = _run_passes(source, options, clock)
+    is_open = has_open_inputs(source)
+    if is_open or (_has_sizes_of_data(optimised) and not possible_parameters(source)):
+        opened, why = _open_program(source, optimised, options, clock)
+        notes = (why,) if is_open or opened is not None else ()
+    if opened is not None:
+        built = replace(opened.built, trace=events, stages=tuple(clock.stages))
+    elif is_open:
+        built = Built(optimised, events, options.target, tuple(clock.stages))
+    else:
+        built = _compiled(optimised, events, options, clock)
         if not possible_parameters(source):
             return Program(source, built, None)
-    else:
-        # The passes run now too: what they do to open shapes is worth seeing, errors come early.
-        optimised, events = _run_passes(source, options, clock)
-        opened, why = _open_program(source, optimised, options, clock)
-        built = Built(optimised, events, options.target, tuple(clock.stages))
-        if opened is not None:
-            built = replace(opened.built, trace=events, stages=tuple(clock.stages))
-        notes = (why,)
 
     def specialise(shapes: Shapes, given: Mapping[str, Array]) -> Specialised:
         again = Clock(options.progress)
@@ -110,7 +112,7 @@ def _program(
             known = specialised(source, shapes, {})
             values = {name: given[name] for name in possible_parameters(known) if name in given}
             values = needed_parameters(known, values) if values else {}
-            if not values and not has_open_inputs(source):
+            if not values and not has_open_inputs(source) and opened is None:
                 return Specialised(built, values)  # data after all
             known = declared(with_values(known, values)) if values else known
         return Specialised(build(known, options, again), values)
@@ -156,6 +158,16 @@ def _open_program(
 def has_open_inputs(graph: Graph) -> bool:
     """Whether a tensor among the inputs has dimensions that only a run tells."""
     return any(isinstance(v.type, TensorType) and not v.type.is_static for v in graph.inputs)
+
+
+def _has_sizes_of_data(graph: Graph) -> bool:
+    """Whether some node has a size that only its data tell, and others read what it gives."""
+    sized = {v.name for n in graph.nodes for v in n.values() if _is_open(v.type)}
+    return any(not sized.isdisjoint(n.reads) for n in graph.nodes)
+
+
+def _is_open(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.is_ranked and not t.is_static
 
 
 def _load(source: str | PathLike[str] | bytes) -> Graph:
@@ -237,6 +249,9 @@ def _run_passes(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Tr
 
 def build(source: Graph, options: Options, clock: Clock) -> Built:
     """Everything from the passes to machine code, for a graph whose inputs have fixed shapes."""
-    graph, trace = _run_passes(source, options, clock)
+    return _compiled(*_run_passes(source, options, clock), options, clock)
+
+
+def _compiled(graph: Graph, trace: Trace | None, options: Options, clock: Clock) -> Built:
     built = build_program(graph, options.target, clock.stage)
     return replace(built, trace=trace, stages=tuple(clock.stages))

@@ -10,8 +10,10 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Read, Scalar
 from compiler.errors import require
+from compiler.ir import affine
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import Dim, DType, TensorType
+from compiler.ops.dims import settle
 from compiler.ops.ordering import Sorter, order
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
 from compiler.ops.selections import leading
@@ -47,8 +49,8 @@ def kept_boxes(
     require_size("kept_boxes", "images with scores", scores.shape[0], boxes.shape[0])
     require_size("kept_boxes", "scores", scores.shape[2], boxes.shape[1])
     each: Dim = scores.shape[2]
-    if most.value is not None and most.value.size == 1 and isinstance(each, int):
-        each = min(each, max(int(most.known.reshape(-1)[0]), 0))
+    if most.value is not None and most.value.size == 1:
+        each = settle(affine.minimum(each, max(int(most.known.reshape(-1)[0]), 0)))
     room = scores.shape[0] * scores.shape[1] * each
     return TensorType(DType.i64, (room, 3)), TensorType(DType.i64, ())
 

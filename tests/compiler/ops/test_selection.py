@@ -189,3 +189,26 @@ def test_what_is_selected_may_be_nothing() -> None:
     check_native("Compress", [x, np.zeros(3, np.bool_)], axis=0)
     check_native("Compress", [x, np.array([False, True])], axis=1)
     check_native("NonZero", [np.arange(60).reshape(3, 4, 5) % 3])
+
+
+def test_what_follows_a_size_that_data_tell_is_generated_code_too() -> None:
+    program = compiler.compile(
+        parse_graph("""
+        graph g(x: f32[30,40]) {
+          p: i64[2,1200], n: i64[] = nonzero_places(x)
+          i: i64[2,k] = leading(p, n, axis=1)
+          t: i64[k,2] = transpose(i, perm=[1,0])
+          y: f32[k] = gather_nd(x, t, batch_dims=0)
+          z: f32[k] = neg(y)
+          return z, t
+        }
+        """),
+        trace=False,
+    )
+    rng = np.random.default_rng(0)
+    for most in (3, 1, 9, 3):
+        x = rng.integers(0, most, (30, 40)).astype(np.float32)
+        z, t = program.run({"x": x}).values()
+        assert np.array_equal(z, -x[x != 0])
+        assert np.array_equal(t, np.argwhere(x))
+        assert all(k.native for k in program.kernels)
