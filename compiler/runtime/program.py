@@ -77,6 +77,8 @@ class Program:
         self.notes = notes
         """What was decided about open sizes, and why."""
         self._built = built
+        self._compiled = built
+        """What there was before anything ran."""
         self._opened = opened
         self._buckets = buckets
         self._specialise = specialise
@@ -248,8 +250,9 @@ class Program:
         self._parameters += tuple(name for name in known if name not in self._parameters)
         self._n_parameter_sets += bool(known)
         seconds = perf_counter() - start
-        because = _because(self.source, shapes, known, too_many)
-        self.specializations.append(Specialization(shapes, seconds, because, known))
+        if too_many or made.built is not self._compiled:  # else all of them were data
+            because = _because(self.source, shapes, known, too_many)
+            self.specializations.append(Specialization(shapes, seconds, because, known))
         return made.built, too_many
 
 
