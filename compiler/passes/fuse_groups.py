@@ -21,6 +21,9 @@ DEAR = frozenset(
 )
 """Elementwise operators that are not worth computing twice to save a trip through memory."""
 
+FEW_ROWS = 32
+"""Rows of a product up to which making its weights again costs less than storing them."""
+
 _SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
 
 
@@ -68,6 +71,26 @@ def overlap(node: Node) -> float:
     if not kernel or not strides:
         return 1.0
     return math.prod(kernel) / math.prod(strides)
+
+
+def _is_made_anew(product: Node, weights: Node) -> bool:
+    """Whether making weights again for each tile of rows costs less than storing them.
+
+    It does for few rows, and where packing them puts columns side by side that lie apart.
+    """
+    if weights.tensor.rank != 2 or product.attrs["transpose_b"] or not product.tensor.is_static:
+        return weights.tensor.rank == 2
+    return product.tensor.n_elements // max(weights.tensor.static_shape[1], 1) <= FEW_ROWS
+
+
+def _is_scaled_by_column(product: Node, weights: Node) -> bool:
+    """Whether dequantized weights have one scale, or one per column of the matrix."""
+    columns = _column_axis(product)
+    return not weights.attrs["block_size"] and weights.attrs["axis"] in (columns, columns - 2)
+
+
+def _column_axis(product: Node) -> int:
+    return 0 if product.attrs["transpose_b"] else 1
 
 
 @dataclass(slots=True)
@@ -118,7 +141,9 @@ class Grouping:
         nodes = list(reversed(self.graph.nodes))
         for node in nodes:
             if is_contraction(node):
-                self.grow(self.start("contraction", node), node)
+                group = self.start("contraction", node)
+                self.add_weights(group, node)
+                self.grow(group, node)
         for node in nodes:
             if is_reduction(node):
                 group = self.start("reduction", node)
@@ -148,6 +173,24 @@ class Grouping:
     def keep(self, group: Group) -> None:
         """Let the nodes of a group belong to it."""
         self.group_of.update((name, group) for name in group.nodes)
+
+    def add_weights(self, group: Group, anchor: Node) -> None:
+        """Take in what dequantizes constant weights of a product.
+
+        Each tile of rows makes them again, in vectors, and reads a byte for each instead of four.
+        """
+        made = self.graph.producers.get(anchor.inputs[1]) if len(anchor.inputs) > 1 else None
+        if made is None or anchor.op != "matmul" or made.op != "dequantize":
+            return
+        constant = all(i in self.graph.constants for i in made.inputs if i)
+        alone = self.users(made) == (anchor,) and not self.is_result(made)
+        if (
+            constant
+            and alone
+            and _is_made_anew(anchor, made)
+            and _is_scaled_by_column(anchor, made)
+        ):
+            group.add([made])
 
     def add_epilogue(self, group: Group, anchor: Node) -> bool:
         """Take in the elementwise nodes up to where all that reads the last one comes together."""

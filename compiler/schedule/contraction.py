@@ -28,7 +28,7 @@ UNROLL = 4
 
 
 def is_contraction(nest: Nest) -> bool:
-    """Whether the nest sums products of two reads, each perhaps less a zero point."""
+    """Whether the nest sums products of two reads, each perhaps less a zero point and scaled."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not isinstance(reduce.body, Apply):
         return False
@@ -42,7 +42,7 @@ def _read(s: Scalar, reduced: tuple[str, ...]) -> Read | None:
             return _read(arg, reduced)
         case Inside(_, then, _):
             return _read(then, reduced)
-        case Apply("sub", (left, zero)) if not _depends_on(zero, reduced):
+        case Apply("sub" | "mul", (left, same)) if not _depends_on(same, reduced):
             return _read(left, reduced)
         case _:
             return s if isinstance(s, Read) else None

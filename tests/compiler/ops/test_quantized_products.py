@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import compiler
 from compiler.errors import CompileError
+from compiler.ir.constant import Constant
 from compiler.ir.operator import Tensor
 from compiler.ir.types import DType, tensor
 from compiler.ops.quantized_conv import conv_integer
@@ -132,3 +134,27 @@ def test_other_types_are_left_to_the_reference() -> None:
     f8, s = "f8e4m3fn[]", "f32[]"
     f8s = ("f8e4m3fn[2,3]", s, f8, "f8e4m3fn[3,2]", s, f8, s, f8)
     assert imported("QLinearMatMul", *f8s, opset=21) is None
+
+
+@pytest.mark.parametrize(("n_rows", "transposed"), [(3, False), (50, True)])
+def test_weights_are_dequantized_inside_the_product(n_rows: int, transposed: bool) -> None:
+    shape, axis = ((37, 70), 0) if transposed else ((70, 37), 1)
+    flag = ", transpose_b=true" if transposed else ""
+    w, z = whole(*shape, dtype="i8"), whole(37, dtype="i8", seed=1)
+    s = scales(37, seed=2)
+    graph = compiler.parse(f"""
+    graph g(x: f32[{n_rows},70]) {{
+      const w: i8[{shape[0]},{shape[1]}] = splat(0)
+      const s: f32[37] = splat(0)
+      const z: i8[37] = splat(0)
+      d: f32[{shape[0]},{shape[1]}] = dequantize(w, s, z, to=f32, axis={axis})
+      y: f32[{n_rows},37] = matmul(x, d{flag})
+      return y
+    }}""")
+    constants = {k: Constant.of(v) for k, v in {"w": w, "s": s, "z": z}.items()}
+    graph = replace(graph, constants=constants)
+    (kernel,) = (program := compiler.compile(graph, pipeline="fuse")).kernels
+    assert kernel.native
+    x = np.random.default_rng(3).normal(size=(n_rows, 70)).astype(np.float32)
+    columns = (w.T if transposed else w).astype(np.float64) - z
+    np.testing.assert_allclose(program.run({"x": x})["y"], x @ (columns * s), rtol=2e-5, atol=1e-3)

@@ -440,3 +440,28 @@ def test_nodes_that_nobody_reads_are_fused_like_others() -> None:
     )
     assert kernels == ["deader: relu neg", "twice: matmul exp relu abs"]
     assert {n.output for n in after.nodes} == {"deader", "twice"}
+
+
+def weights_of(rows: int | str, axis: int, attrs: str = "") -> list[str]:
+    """The kernels of a product with constant weights that are dequantized."""
+    shape = "[40,64]" if "transpose" in attrs else "[64,40]"
+    kernels, _, _ = fuse(f"""
+        graph g(x: f32[{rows},64]) {{
+          const q: i8{shape} = splat(3)
+          const s: f32[{[64, 40][(axis + ("transpose" in attrs)) % 2]}] = splat(0.5)
+          w: f32{shape} = dequantize(q, s, to=f32, axis={axis})
+          y: f32[{rows},40] = matmul(x, w{attrs})
+          return y
+        }}
+        """)
+    return kernels
+
+
+def test_weights_are_dequantized_in_the_product_where_that_pays() -> None:
+    together, apart = ["y: dequantize matmul"], ["w: dequantize", "y: matmul"]
+    assert weights_of(8, 1) == together
+    assert weights_of("N", -1) == together
+    assert weights_of(33, 1) == apart
+    assert weights_of(500, 0, ", transpose_b=true") == together
+    assert weights_of(8, 0) == apart  # a scale that changes along the sum
+    assert weights_of(8, 1, ", transpose_b=true") == apart
