@@ -109,18 +109,20 @@ def _shaken_node(
 ) -> tuple[Any, ...]:
     if chance is None:
         return evaluate_node(node, operands)
-    kind = OPERATORS[node.op].kind
+    operator = OPERATORS[node.op]
+    kind = operator.kind
     if kind == "contraction" and not all(map(_is_finite, operands)):
         # Whether a padding of zeros is multiplied with an infinite weight is nobody's promise.
         return tuple(_anything(m, chance) for m in evaluate_node(node, operands))
-    if kind in ("reduction", "contraction"):
+    copies = kind in ("view", "movement") and operator.exact
+    if kind != "elementwise" and not copies:
         # The terms of a sum are shaken too: they may cancel.
         operands = [None if o is None else _shaken(o, chance) for o in operands]
     try:
         made = evaluate_node(node, operands)
     except CompileError:
         raise AssertionError(f"{node.op} fails with noise") from None
-    if kind in ("view", "movement"):
+    if copies:
         return made
     return tuple(_shaken(m, chance) for m in made)
 

@@ -26,6 +26,9 @@ NOT_DRAWN = {"fusion", "relayout"}
 
 DRAWN = sorted(n for n, o in OPERATORS.items() if n not in NOT_DRAWN and o.lower_fn is not None)
 
+TAKES_WHOLE_NUMBERS = {"one_hot"}
+"""Operators that read whole numbers out of floats."""
+
 MAX_ELEMENTS = 2000
 """Steps that would give a larger tensor are left out."""
 
@@ -104,8 +107,9 @@ class _Maker:
     def _apply(self, operator: Operator, sample: Sample) -> None:
         names = [self._operand(o) for o in sample.operands]
         to = sample.attrs.get("to")
-        if isinstance(to, DType) and not to.is_float:
-            names = [self._within(n, -100.0 if to.label[0] == "i" else 0.0) for n in names]
+        if (isinstance(to, DType) and not to.is_float) or operator.name in TAKES_WHOLE_NUMBERS:
+            low = 0.0 if isinstance(to, DType) and to.label[0] == "u" else -100.0
+            names = [self._within(n, low) if n else n for n in names]
         call = operator(*(self.editor.tensor(n) if n else None for n in names), **sample.attrs)
         outputs = [self.editor.fresh(operator.name) for _ in call.types()]
         self.editor.build(call, outputs=outputs)

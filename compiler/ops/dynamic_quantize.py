@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, as_tensor, op
 from compiler.ir.types import DType, TensorType
-from compiler.ops.quantize import saturated
+from compiler.ops.quantize import dequantize, saturated
 from compiler.ops.requirements import n_elements, require_elements, traffic
 
 TOP = 255.0
@@ -73,6 +73,21 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield [np.array([[1], [2.1], [7]], np.float32)], {}
     yield [np.zeros((3, 2), np.float32)], {}
     yield ["f32[]"], {}
+
+
+def through_bytes(x: Operand) -> Operand:
+    """The numbers that quantizing to u8 leaves of a tensor's."""
+    given = as_tensor(x)
+    assert given is not None
+    q = dynamic_quantize(x)
+    return dequantize(q.out(0), q.out(1), q.out(2), to=given.dtype)
+
+
+def in_bytes(x: Array) -> Array:
+    """The same, of an array."""
+    assert dynamic_quantize.reference_fn is not None
+    made, scale, zero = dynamic_quantize.reference_fn(x)
+    return np.asarray((made.astype(x.dtype) - zero.astype(x.dtype)) * scale)
 
 
 @dynamic_quantize.onnx("DynamicQuantizeLinear")

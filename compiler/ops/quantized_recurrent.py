@@ -8,9 +8,8 @@ from __future__ import annotations
 from compiler.ir.operator import OnnxCall, Operand, Tensor
 from compiler.ir.types import DType
 from compiler.ops.cast import cast
-from compiler.ops.dynamic_quantize import dynamic_quantize
+from compiler.ops.dynamic_quantize import through_bytes
 from compiler.ops.elementwise import mul, sub
-from compiler.ops.quantize import dequantize
 from compiler.ops.recurrent import common_operands, lstm
 from compiler.ops.reshape import unsqueeze
 from compiler.ops.transpose import transpose
@@ -18,11 +17,7 @@ from compiler.ops.transpose import transpose
 
 @lstm.onnx("com.microsoft:DynamicQuantizeLSTM")
 def _(n: OnnxCall) -> Operand | None:
-    """The inputs are rounded to 8 bits as one tensor; the states between steps stay as they are.
-
-    ONNX Runtime rounds each state to 8 bits too, before it multiplies it: results may differ by
-    about one step of that.
-    """
+    """The inputs are rounded to 8 bits as one tensor, and so is the state of every step."""
     given, attrs = common_operands(n, 8)
     operands: list[Operand] = list(given)
     x, w, r = operands[:3]
@@ -32,11 +27,11 @@ def _(n: OnnxCall) -> Operand | None:
     w_scale, w_zero, r_scale, r_zero = parameters
     if w_scale is None or r_scale is None:
         return None
-    rounded = dynamic_quantize(x)
-    operands[0] = dequantize(rounded.out(0), rounded.out(1), rounded.out(2), to=DType.f32)
+    operands[0] = through_bytes(x)
     operands[1] = _weights(w, w_scale, w_zero)
     operands[2] = _weights(r, r_scale, r_zero)
-    return lstm(*operands, **attrs, input_forget=bool(n.attr("input_forget", 0)))
+    forget = bool(n.attr("input_forget", 0))
+    return lstm(*operands, **attrs, input_forget=forget, rounded_states=True)
 
 
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:

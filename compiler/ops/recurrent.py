@@ -313,11 +313,13 @@ def lstm(
     direction: str = "forward",
     layout: int = 0,
     input_forget: bool = False,
+    rounded_states: bool = False,
 ) -> tuple[TensorType, ...]:
     """A layer of long short-term memory: a cell kept by a gate, filled by one, shown by another.
 
     i, o, f = f(x w + h r + b + p c), where o looks at the new cell; the cell becomes
-    f c + i g(x w + h r + b), and the state o h(c). With `input_forget`, f is 1 - i.
+    f c + i g(x w + h r + b), and the state o h(c). With `input_forget`, f is 1 - i; with
+    `rounded_states` h is rounded to 8 bits, all of it with one scale, before it is multiplied.
     Gives the states of all steps, the last state and the last cell.
     Shapes: as rnn, with w [D, 4H, I], r [D, 4H, H], b [D, 8H] for the gates i, o, f, c, and
     p [D, 3H] for i, o, f.
@@ -340,9 +342,11 @@ def _(
     p: Array | None = None,
     *,
     input_forget: bool,
+    rounded_states: bool,
     **attrs: Any,
 ) -> tuple[Array, ...]:
-    return run(_cells("lstm", **attrs), lstm_cell(input_forget), x, w, r, b, lengths, (h, c), p)
+    cell = lstm_cell(input_forget, rounded_states)
+    return run(_cells("lstm", **attrs), cell, x, w, r, b, lengths, (h, c), p)
 
 
 @lstm.cost
@@ -362,10 +366,11 @@ def _(
     p: Tensor | None = None,
     *,
     input_forget: bool,
+    rounded_states: bool,
     **attrs: Any,
 ) -> tuple[Operand, ...]:
     setting = _setting("lstm", x, w, r, b, lengths, (h, c), p, **attrs)
-    return decomposed(setting, lstm_step(input_forget), all_biases)
+    return decomposed(setting, lstm_step(input_forget, rounded_states), all_biases)
 
 
 def common_operands(n: OnnxCall, n_operands: int) -> tuple[list[Tensor | None], dict[str, Any]]:
@@ -435,3 +440,4 @@ def _() -> Iterator[tuple[Any, ...]]:
     weights = ["f32[1,16,5]", "f32[1,16,4]", "f32[1,32]"]
     given = {"layout": 1, "direction": "reverse", "clip": 0.5, "input_forget": True}
     yield ["f32[2,3,5]", *weights, None, "f32[2,1,4]", None, "f32[1,12]"], given
+    yield ["f32[5,3,2]", "f32[1,16,2]", "f32[1,16,4]"], {"rounded_states": True}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from compiler.ir.operator import Array
+from compiler.ops.dynamic_quantize import in_bytes
 from compiler.ops.recurrent_activations import Activation
 
 
@@ -108,11 +109,12 @@ def rnn_cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
     return [s.activated(0, s.gate(0, x, states[0]))]
 
 
-def lstm_cell(input_forget: bool) -> Cell:
+def lstm_cell(input_forget: bool, rounded_states: bool) -> Cell:
     """One step of an lstm."""
 
     def cell(s: Weights, x: Array, states: Sequence[Array]) -> list[Array]:
         h, c = states
+        h = in_bytes(h) if rounded_states else h
         i = s.activated(0, s.gate(0, x, h) + s.p[0] * c)
         f = 1 - i if input_forget else s.activated(0, s.gate(2, x, h) + s.p[2] * c)
         new = f * c + i * s.activated(1, s.gate(3, x, h))

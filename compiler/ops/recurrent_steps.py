@@ -21,6 +21,7 @@ from compiler.ir.regions import without_origins
 from compiler.ir.types import TensorType
 from compiler.ops.compare import clip, less, where
 from compiler.ops.concat import concat, split
+from compiler.ops.dynamic_quantize import through_bytes
 from compiler.ops.elementwise import add, mul, sub
 from compiler.ops.matmul import matmul
 from compiler.ops.recurrent_activations import Activation
@@ -248,11 +249,13 @@ def rnn_step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]
     return [cell.activated(0, add(cell.product(states[0], 0, 1), x))]
 
 
-def lstm_step(input_forget: bool) -> Step:
+def lstm_step(input_forget: bool, rounded_states: bool) -> Step:
     """Gates i, o, f, c from X + H R; C = f C + i c, H = o h(C)."""
 
     def step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
         h, c = states
+        if rounded_states:
+            h = through_bytes(h)
         i, o, f, g = cell.gates(add(cell.product(h, 0, 4), x), 4)
         taken = cell.activated(0, _peeped(i, cell.peephole(0), c))
         if input_forget:

@@ -1,4 +1,4 @@
-"""LSTMs with quantized weights: native, and as near to ONNX Runtime as one step of 8 bits."""
+"""LSTMs with quantized weights: native, and what ONNX Runtime gives."""
 
 from __future__ import annotations
 
@@ -53,11 +53,14 @@ def model_of(direction: str, per_column: bool) -> bytes:
 def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> None:
     model = model_of(direction, per_column)
     x = np.random.default_rng(0).normal(size=(STEPS, BATCH, INPUTS)).astype(np.float32)
-    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    # Threads that share the batch would each choose a scale for their part of the state.
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     expected = dict(zip(("y", "yh", "yc"), session.run(None, {"x": x}), strict=True))
     program = compiler.compile(compiler.load(model))
     made = program.run({"x": x})
     for name, value in expected.items():
         assert made[name].shape == value.shape
-        np.testing.assert_allclose(made[name], value, atol=0.02 * np.abs(value).max())
+        np.testing.assert_allclose(made[name], value, atol=1e-5 * np.abs(value).max())
     assert all(k.native for k in program.kernels)
