@@ -11,9 +11,11 @@ from compiler.ir.operator import OnnxCall, Operand, Tensor
 from compiler.ir.types import DType
 from compiler.ops.activations import gelu, swish
 from compiler.ops.elementwise import add, mul
+from compiler.ops.gather import gather_nd
 from compiler.ops.microsoft_products import as_standard
 from compiler.ops.pad import pad
 from compiler.ops.reshape import reshape, unsqueeze
+from compiler.ops.sampling import grid_sample
 from compiler.ops.shape import fill, range_, shape
 from compiler.ops.slice import slice_
 from compiler.ops.softmax import softmax
@@ -93,6 +95,16 @@ def _(n: OnnxCall) -> Operand | None:
 @trilu.onnx("com.microsoft:Trilu")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     return as_standard(n, "Trilu", 14)
+
+
+@gather_nd.onnx("com.microsoft:GatherND")
+def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
+    return as_standard(n, "GatherND", 13)
+
+
+@grid_sample.onnx("com.microsoft:GridSample")
+def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
+    return as_standard(n, "GridSample", 16)
 
 
 @range_.onnx("com.microsoft:Range")

@@ -93,6 +93,8 @@ X = normal(2, 5, 8)
         ),
         ("CDist", [normal(4, 3), normal(6, 3, seed=2)], {"metric": "euclidean"}),
         ("CDist", [normal(4, 3), normal(6, 3, seed=2)], {"metric": "sqeuclidean"}),
+        ("GatherND", [X, np.array([[0, 4], [1, 2]])], {}),
+        ("GridSample", [normal(1, 2, 4, 5), normal(1, 3, 3, 2) / 2], {"padding_mode": "border"}),
         ("Trilu", [X, np.array(1)], {"upper": 0}),
         ("ExpandDims", [X, np.array(-2, np.int32)], {}),
         ("Pad", [X, np.array([0, 1, 0, 0, 0, 2]), np.array([0.5], np.float32)], {}),

@@ -1,0 +1,70 @@
+"""Operators that are compositions, and those lowered to reductions, leave nothing to the reference.
+
+A few of the cases that onnx publishes for each, from file to verdict.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cache
+
+import pytest
+
+from compiler.conformance.cases import Case, collect
+from compiler.conformance.outcome import outcome_of
+
+N_CASES = 4
+"""Cases of one operator that are run here; docs/coverage.md counts them all."""
+
+OPERATORS = (
+    "AffineGrid",
+    "ArgMax",
+    "ArgMin",
+    "Attention",
+    "BatchNormalization",
+    "Bernoulli",
+    "BlackmanWindow",
+    "CausalConvWithState",
+    "CenterCropPad",
+    "Einsum",
+    "GroupNormalization",
+    "HannWindow",
+    "Hardmax",
+    "LayerNormalization",
+    "LinearAttention",
+    "LpNormalization",
+    "MaxPool",
+    "MeanVarianceNormalization",
+    "MelWeightMatrix",
+    "NegativeLogLikelihoodLoss",
+    "RMSNormalization",
+    "ReduceMax",
+    "Resize",
+    "RotaryEmbedding",
+    "STFT",
+    "SoftmaxCrossEntropyLoss",
+    "SwiGLU",
+    "ai.onnx.preview.FlexAttention",
+    "ai.onnx.preview.training.Adagrad",
+    "ai.onnx.preview.training.Adam",
+    "ai.onnx.preview.training.Momentum",
+)
+
+
+@cache
+def by_operator() -> dict[str, list[Case]]:
+    """The cases that consist of one operator."""
+    found: dict[str, list[Case]] = defaultdict(list)
+    for case in collect("node"):
+        if len(case.operators) == 1:
+            found[case.operators[0]].append(case)
+    return found
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_cases_of_an_operator_are_generated_code(operator: str) -> None:
+    cases = by_operator()[operator]
+    assert cases, f"onnx has no case of {operator}"
+    for case in cases[:: -(-len(cases) // N_CASES)]:
+        found = outcome_of(case)
+        assert (found.kind, found.why) == ("native", ""), f"{case.name}: {found.fallbacks}"
