@@ -1,19 +1,14 @@
 // All that is known of the selected node: what it is here, where it came from, what became of it.
 import { clone, closest, el, listen, part } from "../dom.js";
-import { formatBytes, formatFlops, formatSeconds } from "../format.js";
+import { formatBytes } from "../format.js";
 import { asFamily } from "../graph/families.js";
 import { paragraphs, prose } from "../prose.js";
 import { fallbackNodes } from "../running.js";
-import {
-  selectKernel,
-  selectNode,
-  selectedBuffers,
-  selectedIds,
-  selectedKernels,
-} from "../selection.js";
+import { selectKernel, selectNode, selectedIds } from "../selection.js";
 import { ownGraphs } from "../stages.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
+import { madeOf } from "./made_of.js";
 
 /**
  * @typedef {import("../page.js").Page} Page
@@ -310,91 +305,4 @@ function stageNode(stage, id) {
   const button = nodeButton(id);
   button.dataset.stage = String(stage);
   return button;
-}
-
-/**
- * Kernels, buffers and time that came of the selection.
- * @param {Page} page
- * @returns {HTMLElement[]}
- */
-function madeOf({ result, provenance, selection, at }) {
-  const kernels = selectedKernels(result, selection);
-  const chosen = new Set(kernels.map((each) => each.kernel));
-  const inside = (result?.kernels ?? []).filter(
-    (each) =>
-      each.inside !== null && !chosen.has(each.kernel) && (each.node === at || chosen.has(each.inside)),
-  );
-  const buffers = selectedBuffers(provenance, selection);
-  const found = (result?.memory?.buffers ?? []).filter((each) => buffers.has(each.buffer));
-  if (kernels.length === 0 && found.length === 0) return [];
-  return [
-    el(
-      "section",
-      { class: "section" },
-      el("h3", {}, word("node.made-of")),
-      el("ul", { class: "value-list" }, ...kernels.map(kernelItem)),
-      ...(inside.length
-        ? [
-            el("p", { class: "muted" }, word("node.inside", { n: inside.length })),
-            el("ul", { class: "value-list value-list-inside" }, ...inside.map(kernelItem)),
-          ]
-        : []),
-      el("ul", { class: "value-list" }, ...found.map(bufferItem)),
-    ),
-  ];
-}
-
-/** @param {import("../wire.js").Kernel} kernel */
-function kernelItem(kernel) {
-  const button = (/** @type {string} */ pane, /** @type {string} */ text, mono = "") =>
-    el(
-      "button",
-      {
-        class: `link-button${mono}`,
-        type: "button",
-        "data-kernel": String(kernel.kernel),
-        "data-pane": pane,
-      },
-      text,
-    );
-  return el(
-    "li",
-    {},
-    kernel.region ? el("span", { class: "muted" }, kernel.region) : null,
-    button("kernels", kernel.name, " mono"),
-    el(
-      "span",
-      { class: "badge", "data-kind": kernel.native ? "native" : "fallback" },
-      word(kernel.native ? "kernel.native" : "kernel.fallback"),
-    ),
-    el("span", { class: "muted" }, formatFlops(kernel.flops)),
-    kernel.median_s !== null ? el("strong", {}, formatSeconds(kernel.median_s)) : null,
-    ...kernel.parts
-      .filter((each) => each === "loops" || each === "asm")
-      .map((each) => button(each, word(`pane.${each}`))),
-    kernel.native ? null : el("p", { class: "value-because" }, kernel.words),
-  );
-}
-
-/** @param {import("../wire.js").Buffer} buffer */
-function bufferItem(buffer) {
-  return el(
-    "li",
-    {},
-    el(
-      "button",
-      { class: "link-button mono", type: "button", "data-pane": "memory" },
-      buffer.name,
-    ),
-    el(
-      "span",
-      { class: "muted" },
-      word("node.buffer", {
-        size: formatBytes(buffer.size),
-        offset: formatBytes(buffer.offset),
-        start: buffer.start,
-        end: buffer.end,
-      }),
-    ),
-  );
 }

@@ -1,0 +1,94 @@
+// What became of the selection: kernels with what runs inside them, and buffers.
+import { el } from "../dom.js";
+import { formatBytes, formatFlops, formatSeconds } from "../format.js";
+import { selectedBuffers, selectedKernels } from "../selection.js";
+import { word } from "../words.js";
+
+/** @typedef {import("../page.js").Page} Page */
+
+/**
+ * Kernels, buffers and time that came of the selection.
+ * @param {Page} page
+ * @returns {HTMLElement[]}
+ */
+export function madeOf({ result, provenance, selection, at }) {
+  const kernels = selectedKernels(result, selection);
+  const chosen = new Set(kernels.map((each) => each.kernel));
+  const inside = (result?.kernels ?? []).filter(
+    (each) =>
+      each.inside !== null && !chosen.has(each.kernel) && (each.node === at || chosen.has(each.inside)),
+  );
+  const buffers = selectedBuffers(provenance, selection);
+  const found = (result?.memory?.buffers ?? []).filter((each) => buffers.has(each.buffer));
+  if (kernels.length === 0 && found.length === 0) return [];
+  return [
+    el(
+      "section",
+      { class: "section" },
+      el("h3", {}, word("node.made-of")),
+      el("ul", { class: "value-list" }, ...kernels.map(kernelItem)),
+      ...(inside.length
+        ? [
+            el("p", { class: "muted" }, word("node.inside", { n: inside.length })),
+            el("ul", { class: "value-list value-list-inside" }, ...inside.map(kernelItem)),
+          ]
+        : []),
+      el("ul", { class: "value-list" }, ...found.map(bufferItem)),
+    ),
+  ];
+}
+
+/** @param {import("../wire.js").Kernel} kernel */
+function kernelItem(kernel) {
+  const button = (/** @type {string} */ pane, /** @type {string} */ text, mono = "") =>
+    el(
+      "button",
+      {
+        class: `link-button${mono}`,
+        type: "button",
+        "data-kernel": String(kernel.kernel),
+        "data-pane": pane,
+      },
+      text,
+    );
+  return el(
+    "li",
+    {},
+    kernel.region ? el("span", { class: "muted" }, kernel.region) : null,
+    button("kernels", kernel.name, " mono"),
+    el(
+      "span",
+      { class: "badge", "data-kind": kernel.native ? "native" : "fallback" },
+      word(kernel.native ? "kernel.native" : "kernel.fallback"),
+    ),
+    el("span", { class: "muted" }, formatFlops(kernel.flops)),
+    kernel.median_s !== null ? el("strong", {}, formatSeconds(kernel.median_s)) : null,
+    ...kernel.parts
+      .filter((each) => each === "loops" || each === "asm")
+      .map((each) => button(each, word(`pane.${each}`))),
+    kernel.native ? null : el("p", { class: "value-because" }, kernel.words),
+  );
+}
+
+/** @param {import("../wire.js").Buffer} buffer */
+function bufferItem(buffer) {
+  return el(
+    "li",
+    {},
+    el(
+      "button",
+      { class: "link-button mono", type: "button", "data-pane": "memory" },
+      buffer.name,
+    ),
+    el(
+      "span",
+      { class: "muted" },
+      word("node.buffer", {
+        size: formatBytes(buffer.size),
+        offset: formatBytes(buffer.offset),
+        start: buffer.start,
+        end: buffer.end,
+      }),
+    ),
+  );
+}
