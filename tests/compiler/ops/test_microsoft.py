@@ -10,6 +10,7 @@ import pytest
 from onnx import ValueInfoProto, helper
 
 import compiler
+from compiler.compute.numbers import erf
 from tests.onnx_nodes import normal
 
 MS = "com.microsoft"
@@ -188,3 +189,46 @@ def test_embeddings() -> None:
         [operands[0], None, operands[2], operands[3], None, *operands[5:7]],
         n_outputs=2,
     )
+
+
+def compiled(op_type: str, operands: Arrays, n_outputs: int = 1, **attrs: Any) -> list[np.ndarray]:
+    """What our program gives for a node that ONNX Runtime has no code for on processors."""
+    program = compiler.compile(node_model(op_type, operands, n_outputs, 17, MS, **attrs))
+    assert all(k.native for k in program.kernels)
+    feeds = {f"x{i}": o for i, o in enumerate(operands) if o is not None}
+    return list(program.run(feeds).values())
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x / 2 * (1 + erf(x / np.sqrt(2))))
+
+
+def test_sums_with_what_follows_them() -> None:
+    bias, skip = normal(8, seed=1), normal(2, 5, 8, seed=2)
+    np.testing.assert_allclose(compiled("BiasAdd", [X, bias, skip])[0], X + bias + skip, rtol=1e-5)
+    dropped, mask = compiled("BiasDropout", [X, bias, skip], 2)
+    np.testing.assert_allclose(dropped, X + bias + skip, rtol=1e-5)
+    assert mask.all()
+    left, right = np.split(X + bias, 2, axis=2)
+    got = compiled("BiasSplitGelu", [X, bias])[0]
+    np.testing.assert_allclose(got, left * gelu(right), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("channels_last", [0, 1])
+@pytest.mark.parametrize("activation", [0, 1])
+def test_groups_of_channels(channels_last: int, activation: int) -> None:
+    x, skip = normal(2, 6, 3, 4), normal(2, 6, 3, 4, seed=5)
+    gamma, beta = normal(6, seed=1), normal(6, seed=2)
+    total = (x + skip).reshape(2, 3, -1)
+    mean, var = total.mean(axis=2, keepdims=True), total.var(axis=2, keepdims=True)
+    needed = ((total - mean) / np.sqrt(var + 1e-5)).reshape(x.shape)
+    needed = needed * gamma[:, None, None] + beta[:, None, None]
+    if activation:
+        needed = needed / (1 + np.exp(-needed))
+    turned = [np.moveaxis(a, 1, -1) if channels_last else a for a in (x, skip, needed)]
+    attrs = {"groups": 3, "activation": activation, "channels_last": channels_last}
+    got = compiled("SkipGroupNorm", [turned[0], gamma, beta, turned[1]], 2, **attrs)
+    np.testing.assert_allclose(got[0], turned[2], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(got[1], turned[0] + turned[1], rtol=1e-5)
+    alone = compiled("GroupNorm", [turned[0] + turned[1], gamma, beta], **attrs)
+    np.testing.assert_allclose(alone[0], turned[2], rtol=1e-4, atol=1e-5)
