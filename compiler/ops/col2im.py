@@ -11,6 +11,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
+from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
 from compiler.ir.types import Dim, TensorType
@@ -41,11 +42,11 @@ def col2im(
     steps = f"strides {strides}, pads {pads}, dilations {dilations}"
     require(fits and min((*strides, *dilations), default=1) > 0, "E-OP-ATTRIBUTE", steps)
     channels: Dim = open_dim(1, x, block)
-    if block.value is not None and isinstance(x.shape[1], int):
-        taps = math.prod(block.known.tolist())
-        fits = taps > 0 and x.shape[1] % taps == 0
+    if block.value is not None:
+        taps, rows = math.prod(block.known.tolist()), x.shape[1]
+        fits = taps > 0 and (not isinstance(rows, int) or rows % taps == 0)
         require(fits, "E-OP-SHAPE", f"{x.type} is not made of blocks of {taps} elements")
-        channels = x.shape[1] // taps
+        channels = affine.floordiv(rows, taps)
     if image.value is None:
         spatial: list[Dim] = [open_dim(2 + d, image) for d in range(n_axes)]
     else:

@@ -252,37 +252,45 @@ def _all(combine: Callable[[Scalar, Scalar], Scalar], parts: Sequence[Scalar]) -
 def _counted_samples(
     region: _Region, steps: list[Handle], images: Handle, out: Handle, mode: str
 ) -> None:
-    """As many samples as the bins of a region are long: only the data know."""
-    k = region.k
+    """As many samples as the bins of a region are long: only the data know.
+
+    Where a sample lies is worked out once and holds for all channels.
+    """
+    k, channels = region.k, out.shape[1]
+    total = k.temporary((channels,), region.dtype, "total")
     with k.routine() as b:
         cells = [b.cell(DType.i64, "sy"), b.cell(DType.i64, "sx")]
-        total = b.cell(region.dtype, "total")
-        with b.loops(out.shape, "rcyx") as (r, c, *at):
+        sides = [
+            [(b.cell(DType.i64, "at"), b.cell(region.dtype, "share")) for _ in range(2)]
+            for _ in range(2)
+        ]
+        with b.loops((out.shape[0], *out.shape[2:]), "ryx") as (r, *at):
             counts = [k.convert(k.ceil(step[r, 1]), DType.i64) for step in steps]
-            places = [
-                step[r, 0]
-                + k.index(i, region.dtype) * step[r, 1]
-                + (k.convert(s, region.dtype) + 0.5) * step[r, 1] / k.convert(n, region.dtype)
-                for step, i, s, n in zip(steps, at, cells, counts, strict=True)
-            ]
-            rows, columns = (region.neighbours(p, d) for d, p in enumerate(places))
-            corners: list[Scalar] = [
-                k.convert(region.x.at(images[r], c, i, j), region.dtype) * (wy * wx)
-                for i, wy in rows
-                for j, wx in columns
-            ]
-            b.store(total, 0.0)
+            with b.loop(channels, "c", kind="vector") as c:
+                b.store(total[c], 0.0)
             with _count_up(k, b, cells[0], counts[0]), _count_up(k, b, cells[1], counts[1]):
-                if mode == "avg":
-                    b.store(total, _all(k.add, [total, *corners]))
-                else:
-                    largest = _all(k.max, corners)
-                    is_first = k.eq(cells[0] + cells[1], 0)
-                    b.store(total, k.where(is_first, largest, k.max(total, largest)))
-            if mode == "avg":
-                n = k.max(counts[0] * counts[1], 1)
-                b.store(total, total / k.convert(n, region.dtype))
-            b.store(out[r, c, *at], k.convert(total, out.dtype))
+                for d, (step, i, s, n) in enumerate(zip(steps, at, cells, counts, strict=True)):
+                    share = (k.convert(s, region.dtype) + 0.5) / k.convert(n, region.dtype)
+                    place = step[r, 0] + (k.index(i, region.dtype) + share) * step[r, 1]
+                    for kept, found in zip(sides[d], region.neighbours(place, d), strict=True):
+                        for cell, value in zip(kept, found, strict=True):
+                            b.store(cell, value)
+                with b.loop(channels, "c", kind="vector") as c:
+                    corners = [
+                        k.convert(region.x.at(images[r], c, i, j), region.dtype) * (wy * wx)
+                        for i, wy in sides[0]
+                        for j, wx in sides[1]
+                    ]
+                    if mode == "avg":
+                        b.store(total[c], total[c] + _all(k.add, corners))
+                    else:
+                        largest = _all(k.max, corners)
+                        is_first = k.eq(cells[0] + cells[1], 0)
+                        b.store(total[c], k.where(is_first, largest, k.max(total[c], largest)))
+            n = k.convert(k.max(counts[0] * counts[1], 1), region.dtype)
+            with b.loop(channels, "c") as c:
+                value = total[c] / n if mode == "avg" else total[c]
+                b.store(out[r, c, *at], k.convert(value, out.dtype))
 
 
 @contextmanager
