@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from compiler.compute.scalar import Number, Read, Reduce, Scalar, apply, rewrite
+from compiler.compute.scalar import Accumulated, Number, Read, Reduce, Scalar, apply, rewrite
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
@@ -60,7 +60,7 @@ def _loops(
     if not axes:
         return body(at, cut)
     a, rest = axes[0], axes[1:]
-    if a.var in at:
+    if not _stands_here(at, a.var):
         return _loops(nest, rest, at, cut, body)
     split = nest.splits.get(a.var)
     extent, tail = cut.get(a.var, a.extent), 0
@@ -96,19 +96,20 @@ def _open_parts(
     """The loop over whole parts of an open length, then what is left in ever smaller parts.
 
     `part` is the split and the length that it cuts: whole tiles, then whole vectors of the shorter
-    last tile, then single elements, each with code of its own.
+    last tile (or smaller tiles of rows), then single elements, each with code of its own.
     """
     split, length = part
     statements: list[Statement] = []
     n_parts = affine.floordiv(length, split.factor)
     if is_left_over:
         # The loop of the tile stands out here, and its place in registers is the first one.
-        cut = {**cut, split.outer: 1}
-        whole = _loops(nest, rest, {**at, split.outer: affine.symbol(split.outer)}, cut, body)
+        cut, counter = {**cut, split.outer: 1}, _left(split.outer)
+        whole = _loops(nest, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
     else:
+        counter = split.outer
         whole = _loops(nest, rest, at, cut, body)
     if n_parts != 0:
-        statements.append(Loop(split.outer, 0, n_parts, whole))
+        statements.append(Loop(counter, 0, n_parts, whole))
     left = affine.mod(length, split.factor)
     if left == 0:
         return tuple(statements)
@@ -116,9 +117,38 @@ def _open_parts(
     inner = next((s for s in nest.splits.values() if s.var == split.inner), None)
     if inner is not None:
         return (*statements, *_open_parts(nest, rest, behind, cut, body, (inner, left), True))
-    behind[split.inner] = affine.symbol(split.inner)
+    done: Expr = 0
+    for size in _smaller_tiles(nest, split):
+        counter = f"{split.inner}_by{size}"
+        first = done + affine.symbol(counter) * size
+        moved = {**behind, split.inner: affine.symbol(split.inner) + first}
+        tile = _loops(nest, rest, moved, {**cut, split.inner: size}, body)
+        statements.append(Loop(counter, 0, affine.floordiv(left, size), tile))
+        done, left = done + affine.floordiv(left, size) * size, affine.mod(left, size)
+    behind[split.inner] = affine.symbol(_left(split.inner)) + done
     single = _loops(nest, rest, behind, {**cut, split.inner: 1}, body)
-    return (*statements, Loop(split.inner, 0, left, single))
+    return (*statements, Loop(_left(split.inner), 0, left, single))
+
+
+SMALLER_TILES = 2
+"""Tiles of half the rows, and half of that, for what is left of open rows: more is more code."""
+
+
+def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
+    """The row tiles between a whole one and a single row."""
+    a = nest.axis(split.inner)
+    halves = [split.factor // 2, split.factor // 4][:SMALLER_TILES]
+    return [n for n in halves if n > 1] if a.kind == "unroll" and not a.is_reduction else []
+
+
+def _left(var: str) -> str:
+    """The loop over what is left, written further out than the loop whose place it takes."""
+    return f"{var}_left"
+
+
+def _stands_here(at: At, var: str) -> bool:
+    """Whether a loop is still to be written: it is not decided, or its index only begins later."""
+    return var not in at or var in affine.symbols(at[var])
 
 
 def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
@@ -128,6 +158,7 @@ def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
 
 def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
     ranges = {a.var: a.range for a in nest.axes}
+    ranges.update((_left(a.var), a.range) for a in nest.axes)
     ranges.update((v, (0, n - 1)) for v, n in cut.items() if v not in at)
     ranges.update((v, (i, i)) for v, i in at.items() if isinstance(i, int))
     return ranges
@@ -199,7 +230,11 @@ class _Accumulation:
     def _index(self, axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
         """Where a point lies in the tile: single steps behind whole parts take the first place."""
         return tuple(
-            0 if a.var in at and cut.get(a.var) == 1 else at.get(a.var, affine.symbol(a.var))
+            affine.symbol(a.var)
+            if _stands_here(at, a.var)
+            else 0
+            if cut.get(a.var) == 1
+            else at[a.var]
             for a in axes
         )
 
@@ -241,8 +276,16 @@ class _Accumulation:
 
     def _finish(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         done = self._read(self.total or self.acc, self.tile, at, cut)
-        value = rewrite(self.nest.value, lambda s: done if isinstance(s, Reduce) else None)
-        return (_store(self.nest, at, value, cut),)
+        # Indices are settled before the register comes in, whose own index is that of the tile.
+        outline = rewrite(self.nest.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
+        store = _store(self.nest, at, outline, cut)
+        value = rewrite(store.value, lambda s: done if isinstance(s, Accumulated) else None)
+        return (Store(store.buffer, store.index, value),)
+
+
+def _hole(s: Scalar) -> Accumulated:
+    """What stands for a reduction's result until its register is known."""
+    return Accumulated(s.dtype)
 
 
 def _length(a: Axis) -> int:
