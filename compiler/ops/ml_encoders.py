@@ -16,6 +16,7 @@ from compiler.ops.cast import cast
 from compiler.ops.compare import equal
 from compiler.ops.concat import concat
 from compiler.ops.gather import gather
+from compiler.ops.ml_scores import flat
 from compiler.ops.requirements import n_elements, require_rank, require_size, traffic
 from compiler.ops.reshape import unsqueeze
 
@@ -128,17 +129,28 @@ def _side(n: OnnxCall, side: str) -> tuple[Array, str]:
     if stored is not None:
         return stored.array().reshape(-1), "tensor"
     for kind, dtype in _KINDS.items():
-        given = n.attr(f"{side}_{kind}")
-        if given:
-            return np.array(given, dtype), kind
+        if n.attr(f"{side}_{kind}"):
+            name = f"{side}_{kind}"
+            return _words(n, name) if kind == "strings" else np.array(n.attr(name), dtype), kind
     require(False, "E-OP-ATTRIBUTE", f"{n.op_type} has no {side}")
     raise AssertionError
+
+
+def _words(n: OnnxCall, name: str) -> Array:
+    """A list of words; bytes that are none are told apart no further."""
+    given = n.attr(name) or ()
+    return np.array([v if isinstance(v, str) else v.decode(errors="replace") for v in given], "O")
+
+
+def _first(array: Array) -> Array:
+    require(len(array) > 0, "E-OP-ATTRIBUTE", "a default has no element")
+    return array[0:1].reshape(())
 
 
 def _default(n: OnnxCall, values: Array, kind: str) -> Array:
     stored = n.attr("default_tensor")
     if stored is not None:
-        return stored.array().reshape(-1)[0:1].reshape(()).astype(values.dtype)
+        return _first(flat(stored, values.dtype))
     if kind == "tensor":
         word = {"O": "strings", "f": "floats"}.get(values.dtype.kind, "int64s")
         return np.array(_DEFAULTS[word], values.dtype)
@@ -151,7 +163,7 @@ def _(n: OnnxCall) -> Operand | None:
     if x is None:
         return None
     if n.opset == 1:
-        words = np.array(n.attr("classes_strings") or (), np.object_)
+        words = _words(n, "classes_strings")
         return _both_ways(x, np.arange(len(words)), words, n)
     keys, _kind = _side(n, "keys")
     values, kind = _side(n, "values")
@@ -166,7 +178,7 @@ def _(n: OnnxCall) -> Operand | None:
     if x is None:
         return None
     whole = np.array(n.attr("cats_int64s") or (), np.int64)
-    return _both_ways(x, whole, np.array(n.attr("cats_strings") or (), np.object_), n)
+    return _both_ways(x, whole, _words(n, "cats_strings"), n)
 
 
 def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:
@@ -183,7 +195,7 @@ def _(n: OnnxCall) -> Operand | None:
     if x is None or x.type.shape is None:
         return None
     if x.dtype is DType.string:
-        known = np.array(n.attr("cats_strings") or (), np.object_)
+        known = _words(n, "cats_strings")
         categories = np.arange(len(known))
         made = _table(x, known, categories, np.asarray(-1))
     else:

@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
+from compiler.ir.constant import Constant
 from compiler.ir.operator import (
     Array,
     Call,
@@ -238,6 +239,14 @@ def rows_of(x: Tensor, dtype: DType | None = None) -> Operand:
 def has_rows(x: Tensor | None) -> bool:
     """Whether an operand is known to be rows of features, or one row."""
     return x is not None and x.type.shape is not None and x.rank in (1, 2)
+
+
+def flat(c: Constant, dtype: np.dtype[Any]) -> Array:
+    """The elements of a tensor that is an attribute, in order. Errors: E-OP-ATTRIBUTE for words."""
+    words = c.type.dtype is DType.string
+    fits = words == (dtype == np.object_)
+    require(fits, "E-OP-ATTRIBUTE", f"an attribute of {c.type} stands where {dtype} is needed")
+    return c.array().reshape(-1).astype(dtype)
 
 
 def numbers(n: OnnxCall, name: str, dtype: type[np.generic] = np.float32) -> Array:

@@ -13,6 +13,7 @@ from compiler.ir.operator import Array, Call, OnnxCall, Operand
 from compiler.ops.compare import greater
 from compiler.ops.elementwise import div
 from compiler.ops.ml_forest import EQUAL, GREATER, LESS, UNORDERED, forest
+from compiler.ops.ml_scores import flat
 
 MODES = {
     "BRANCH_LEQ": LESS | EQUAL,
@@ -44,7 +45,9 @@ class Tables:
     weights: Array
 
     def scores(self, x: Operand, n_targets: int, aggregate: str = "SUM", absent: float = 0) -> Call:
-        """The weights of the leaves by target."""
+        """The weights of the leaves by target. Errors: E-OP-ATTRIBUTE."""
+        inside = self.targets.max(initial=0) < n_targets
+        require(bool(inside), "E-OP-ATTRIBUTE", f"a leaf has another target than the {n_targets}")
         made = forest(
             x,
             np.stack([self.features, self.yes, self.no], axis=1),
@@ -107,7 +110,7 @@ def _splat_if_equal(table: Array) -> Array:
 def listed(n: OnnxCall, weights: str, dtype: np.dtype[Any]) -> Tables:
     """The tables of a node whose lists of weights begin with this word. Errors: E-OP-ATTRIBUTE."""
     tree, own = _ints(n, "nodes_treeids"), _ints(n, "nodes_nodeids")
-    modes = np.array(n.attr("nodes_modes") or ())
+    modes = np.array(n.attr("nodes_modes") or (), np.object_)
     limits = numbers_of(n, "nodes_values", dtype)
     columns = [_ints(n, f"nodes_{k}") for k in ("featureids", "truenodeids", "falsenodeids")]
     for a in (own, modes, limits, *columns):
@@ -202,13 +205,14 @@ def _by_leaf(leaf: Array, target: Array, value: Array, n_leaves: int) -> tuple[A
 
 
 def _ints(n: OnnxCall, name: str) -> Array:
-    return np.array(n.attr(name) or (), np.int64)
+    """A list of whole numbers; those too large for a table stand for the largest that fits."""
+    return np.clip(np.array(n.attr(name) or (), np.int64), -1, 2**31 - 1)
 
 
 def numbers_of(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
     """A list of numbers, which may be given as a tensor."""
     stored = n.attr(f"{name}_as_tensor")
-    return np.array((n.attr(name) or ()) if stored is None else stored.array(), dtype)
+    return np.array(n.attr(name) or (), dtype) if stored is None else flat(stored, dtype)
 
 
 # Opset 5: inner nodes and leaves apart
@@ -216,9 +220,9 @@ def numbers_of(n: OnnxCall, name: str, dtype: np.dtype[Any]) -> Array:
 
 def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
     """The tables of a TreeEnsemble. Errors: E-OP-ATTRIBUTE."""
-    modes = n.attr("nodes_modes").array()
+    modes = flat(n.attr("nodes_modes"), np.dtype(np.int64))
     count = len(modes)
-    limits = n.attr("nodes_splits").array().astype(dtype)
+    limits = flat(n.attr("nodes_splits"), dtype)
     features, yes, no, yes_leaf, no_leaf = (
         _ints(n, f"nodes_{k}")
         for k in (
@@ -237,7 +241,7 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
         )
     targets, weights = (
         _ints(n, "leaf_targetids"),
-        n.attr("leaf_weights").array().astype(dtype),
+        flat(n.attr("leaf_weights"), dtype),
     )
     roots = _ints(n, "tree_roots")
     require(
@@ -250,12 +254,12 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
         fits = bool(np.all((to >= 0) & (to < sizes)))
         require(fits, "E-OP-ATTRIBUTE", "a tree names a node that it does not have")
     require(
-        int(modes.max(initial=0)) <= MEMBER,
+        bool(np.all((modes >= 0) & (modes <= MEMBER))),
         "E-OP-ATTRIBUTE",
         "a node has no known mode",
     )
     missing = _ints(n, "nodes_missing_value_tracks_true")
-    relations = np.array([*MODES.values(), EQUAL], np.int32)[modes.astype(np.int64)]
+    relations = np.array([*MODES.values(), EQUAL], np.int32)[modes]
     if len(missing):
         require(
             len(missing) == count,
@@ -274,7 +278,7 @@ def split(n: OnnxCall, dtype: np.dtype[Any]) -> Tables:
         weights[:, None],
     )
     members = n.attr("membership_values")
-    values = np.zeros(0, dtype) if members is None else members.array().astype(dtype)
+    values = np.zeros(0, dtype) if members is None else flat(members, dtype)
     return _with_members(tables, np.flatnonzero(modes == MEMBER), values)
 
 

@@ -212,6 +212,15 @@ def test_half_floats_keep_their_type() -> None:
     assert got.tolist() == [[0.5, 0], [2, 0]]
 
 
+def test_words_are_no_thresholds() -> None:
+    x = np.zeros((2, 3), np.float32)
+    model = members(x, [0])
+    splits = next(a for a in model.graph.node[0].attribute if a.name == "nodes_splits")
+    splits.t.CopyFrom(numpy_helper.from_array(np.array(["a", "b", "c"], np.object_)))
+    with pytest.raises(CompileError, match=r"string\[3\]"):
+        compiler.compile(model.SerializeToString()).run({"x": x})
+
+
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
@@ -223,6 +232,8 @@ def test_half_floats_keep_their_type() -> None:
         ({"target_nodeids": [1, 5]}, "does not have"),
         ({"target_weights": [1.0]}, "differ in length"),
         ({"n_targets": 0}, "targets"),
+        ({"target_ids": [0, 1]}, "another target"),
+        ({"nodes_featureids": [2**40, 0, 0], "target_ids": [0, 2**40]}, "another target"),
         ({"post_transform": "CUBIC"}, "CUBIC"),
     ],
 )
