@@ -8,7 +8,7 @@ overflow) both are right. What does not move must come out equal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,24 +100,33 @@ def _results(
     values.update(feeds)
     for node in graph.nodes:
         operands = [values[i] if i else None for i in node.inputs]
-        values.update(zip(node.outputs, _shaken_node(node, operands, chance), strict=True))
+        values.update(
+            zip(node.outputs, _shaken_node(node, operands, graph.constants, chance), strict=True)
+        )
     return {r.name: np.asarray(values[r.value]) for r in graph.results}
 
 
 def _shaken_node(
-    node: Node, operands: list[Any], chance: np.random.Generator | None
+    node: Node,
+    operands: list[Any],
+    constants: Collection[str],
+    chance: np.random.Generator | None,
 ) -> tuple[Any, ...]:
     if chance is None:
         return evaluate_node(node, operands)
     operator = OPERATORS[node.op]
     kind = operator.kind
-    if kind == "contraction" and not all(map(_is_finite, operands)):
-        # Whether a padding of zeros is multiplied with an infinite weight is nobody's promise.
-        return tuple(_anything(m, chance) for m in evaluate_node(node, operands))
     copies = kind in ("view", "movement") and operator.exact
-    if kind != "elementwise" and not copies:
-        # The terms of a sum are shaken too: they may cancel.
-        operands = [None if o is None else _shaken(o, chance) for o in operands]
+    sums = kind not in ("elementwise", "reduction") and not copies
+    if sums and not all(map(_is_finite, operands)):
+        # Whether what counts 0 times is multiplied by 0 or left out is nobody's promise.
+        return tuple(_anything(m, chance) for m in evaluate_node(node, operands))
+    if sums or kind == "reduction":
+        # The terms of a sum are shaken too: they may cancel. Constants may be parameters.
+        operands = [
+            o if o is None or name in constants else _shaken(o, chance)
+            for name, o in zip(node.inputs, operands, strict=True)
+        ]
     try:
         made = evaluate_node(node, operands)
     except CompileError:

@@ -109,7 +109,7 @@ class _Maker:
         to = sample.attrs.get("to")
         if (isinstance(to, DType) and not to.is_float) or operator.name in TAKES_WHOLE_NUMBERS:
             low = 0.0 if isinstance(to, DType) and to.label[0] == "u" else -100.0
-            names = [self._within(n, low) if n else n for n in names]
+            names[0] = self._within(names[0], low)
         call = operator(*(self.editor.tensor(n) if n else None for n in names), **sample.attrs)
         outputs = [self.editor.fresh(operator.name) for _ in call.types()]
         self.editor.build(call, outputs=outputs)

@@ -46,7 +46,7 @@ def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
     reduce = nest.reduce
     assert reduce is not None
     lanes = ctx.lanes(reduce.dtype)
-    n_vectors = min(-(-vector.size // lanes), ACCUMULATORS)
+    n_vectors = max(1, min(-(-vector.size // lanes), ACCUMULATORS))
     if n_vectors > 1 and vector.size % (lanes * n_vectors):
         n_vectors = next(n for n in range(n_vectors, 0, -1) if (vector.size // lanes) % n == 0)
     others = [a for a in nest.space if a is not vector]
