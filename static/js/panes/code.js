@@ -48,9 +48,8 @@ function mountCode(root, state, name) {
     if (!kernel) return say(word("kernel.none"));
     if (!kernel.parts.includes(name))
       return say(
-        !kernel.native
-          ? word("code.fallback", { words: kernel.words })
-          : word(kernel.words === "control" ? "code.control" : "code.absent"),
+        kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }),
+        result.kernels.filter((each) => each.inside === kernel.kernel),
       );
     // Assembly is listed last.
     if (name === "asm" && result.state === "running" && !ready.includes("listing"))
@@ -75,8 +74,30 @@ function mountCode(root, state, name) {
     }
   }
 
-  function say(/** @type {string} */ words) {
-    body.replaceChildren(el("p", { class: "pane-empty" }, words));
+  /** @param {string} words @param {import("../wire.js").Kernel[]} inside kernels that have the text */
+  function say(words, inside = []) {
+    const links = inside.map((each) =>
+      el(
+        "li",
+        {},
+        el("span", { class: "muted" }, each.region),
+        el(
+          "button",
+          { class: "link-button", type: "button", onclick: () => state.set(selectKernel(each)) },
+          each.name,
+        ),
+      ),
+    );
+    body.replaceChildren(
+      inside.length
+        ? el(
+            "div",
+            { class: "code-inside" },
+            el("p", {}, word("code.control")),
+            el("ul", { class: "value-list" }, ...links),
+          )
+        : el("p", { class: "pane-empty" }, words),
+    );
   }
 
   function show(/** @type {number} */ limit) {
