@@ -14,7 +14,7 @@ from compiler.ir import affine
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import settle
-from compiler.ops.ordering import Sorter, order
+from compiler.ops.ordering import Heap, order
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
 from compiler.ops.selections import leading
 
@@ -146,27 +146,23 @@ def _(
     n_most = most[(0,) * most.rank]
     limit = k.number(0.0, DType.f32) if overlap is None else overlap[(0,) * overlap.rank]
     with k.routine() as r:
-        ranked = Sorter.of(k, r, n_boxes, scores.dtype, order(k, scores.dtype, descending=True))
+        ranked = Heap.of(k, r, n_boxes, scores.dtype, order(k, scores.dtype, descending=True))
         kept = k.temporary((n_boxes,), DType.i64, "kept")
-        n_ranked, n_kept = r.cell(DType.i64, "ranked"), r.cell(DType.i64, "n")
-        at, free = r.cell(DType.i64, "at"), r.cell(DType.i64, "free")
+        n_kept, box, free = (r.cell(DType.i64, name) for name in ("n", "box", "free"))
         r.store(total, 0)
         with r.loops(scores.shape[:2], "nc") as (n, c):
             ranked.clear()
-            r.store(n_ranked, 0)
             with r.loop(n_boxes, "b") as b:
                 score = scores[n, c, b]
                 counts: Scalar = k.number(True, DType.bool)
                 if threshold is not None:
                     counts = k.gt(score, threshold[(0,) * threshold.rank])
                 with r.when(counts):
-                    ranked.put(n_ranked, score, k.index(b))
-                    r.store(n_ranked, n_ranked + 1)
-            ranked.sort(n_ranked)
+                    ranked.push(score, k.index(b))
             r.store(n_kept, 0)
-            r.store(at, 0)
-            with r.repeat(k.apply("and", k.lt(at, n_ranked), k.lt(n_kept, n_most))):
-                box = ranked.number(at)
+            with r.repeat(k.apply("and", k.gt(ranked.count, 0), k.lt(n_kept, n_most))):
+                r.store(box, ranked.number)
+                ranked.pop()
                 r.store(free, 1)
                 _compare(k, r, ends, n, box, kept, n_kept, free, limit)
                 with r.when(k.gt(free, 0)):
@@ -175,7 +171,6 @@ def _(
                     for d, part in enumerate((k.index(n), k.index(c), box)):
                         r.store(rows.at(total, d), part)
                     r.store(total, total + 1)
-                r.store(at, at + 1)
 
 
 def _stored_ends(k: Lowering, boxes: Handle, centered: bool) -> Handle:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from compiler.compute.builder import Handle, Lowering, RoutineBuilder
@@ -97,3 +97,124 @@ class Sorter:
             r.store(left, left + 1 - step)
             r.store(right, right + step)
             r.store(place, place + 1)
+
+
+@dataclass
+class Heap:
+    """Keys with numbers of which the first is always known: the best, or the worst when reversed.
+
+    Of equal keys the one with the lower number is better.
+    """
+
+    k: Lowering
+    r: RoutineBuilder
+    keys: Handle
+    numbers: Handle
+    count: Read
+    before: Before
+    is_reversed: bool
+    cells: Mapping[str, Read]
+
+    @staticmethod
+    def of(
+        k: Lowering,
+        r: RoutineBuilder,
+        room: Expr,
+        dtype: DType,
+        before: Before,
+        *,
+        is_reversed: bool = False,
+    ) -> Heap:
+        """A heap for at most so many elements."""
+        keys = k.temporary((room,), dtype, "heap")
+        numbers = k.temporary((room,), DType.i64, "numbers")
+        cells = {name: r.cell(DType.i64, name) for name in ("hole", "child", "goes", "number")}
+        cells["key"] = r.cell(dtype, "key")
+        count = r.cell(DType.i64, "count")
+        return Heap(k, r, keys, numbers, count, before, is_reversed, cells)
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.r.store(self.count, 0)
+
+    @property
+    def key(self) -> Fetch:
+        """The key of the first."""
+        return self.keys.at(0)
+
+    @property
+    def number(self) -> Fetch:
+        """The number of the first."""
+        return self.numbers.at(0)
+
+    def push(self, key: Scalar, number: Scalar) -> None:
+        """Add an element."""
+        k, r, hole = self.k, self.r, self.cells["hole"]
+        self._hold(key, number)
+        r.store(hole, self.count)
+        r.store(self.count, self.count + 1)
+        parent = (hole - 1) / 2
+        with r.repeat(k.apply("and", k.gt(hole, 0), self._held_before(parent))):
+            self._move(parent, hole)
+            r.store(hole, parent)
+        self._put_held(hole)
+
+    def pop(self) -> None:
+        """Take the first away."""
+        r = self.r
+        r.store(self.count, self.count - 1)
+        self._hold(self.keys.at(self.count), self.numbers.at(self.count))
+        self._sink()
+
+    def replace(self, key: Scalar, number: Scalar) -> None:
+        """Take the first away and add an element."""
+        self._hold(key, number)
+        self._sink()
+
+    def _sink(self) -> None:
+        """Move what stands below the first up until the held element has a place."""
+        k, r = self.k, self.r
+        hole, child, goes = (self.cells[n] for n in ("hole", "child", "goes"))
+        r.store(hole, 0)
+        r.store(child, 1)
+        with r.repeat(k.lt(child, self.count)):
+            other = child + 1
+            better = k.apply("and", k.lt(other, self.count), self._before(other, child))
+            r.store(child, child + k.convert(better, DType.i64))
+            r.store(goes, k.convert(self._held_before(child), DType.i64))
+            with r.when(k.gt(goes, 0)):
+                r.store(child, self.count)
+            with r.when(k.eq(goes, 0)):
+                self._move(child, hole)
+                r.store(hole, child)
+                r.store(child, child * 2 + 1)
+        self._put_held(hole)
+
+    def _hold(self, key: Scalar, number: Scalar) -> None:
+        self.r.store(self.cells["key"], key)
+        self.r.store(self.cells["number"], number)
+
+    def _put_held(self, place: Scalar) -> None:
+        self.r.store(self.keys.at(place), self.cells["key"])
+        self.r.store(self.numbers.at(place), self.cells["number"])
+
+    def _move(self, source: Scalar, target: Scalar) -> None:
+        self.r.store(self.keys.at(target), self.keys.at(source))
+        self.r.store(self.numbers.at(target), self.numbers.at(source))
+
+    def _held_before(self, place: Scalar) -> Scalar:
+        there = self.keys.at(place), self.numbers.at(place)
+        return self._first((self.cells["key"], self.cells["number"]), there)
+
+    def _before(self, a: Scalar, b: Scalar) -> Scalar:
+        first = self.keys.at(a), self.numbers.at(a)
+        return self._first(first, (self.keys.at(b), self.numbers.at(b)))
+
+    def _first(self, a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar]) -> Scalar:
+        """Whether a key with its number stands nearer to the top than another."""
+        k = self.k
+        a, b = (b, a) if self.is_reversed else (a, b)
+        (key, number), (other, other_number) = a, b
+        apart = self.before(key, other)
+        tied = k.apply("not", k.apply("or", apart, self.before(other, key)))
+        return k.apply("or", apart, k.apply("and", tied, k.lt(number, other_number)))

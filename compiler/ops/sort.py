@@ -15,7 +15,7 @@ from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Out, Tensor, op
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import known_value, open_dim
-from compiler.ops.ordering import Before, Sorter, order
+from compiler.ops.ordering import Before, Heap, Sorter, order
 from compiler.ops.requirements import normal_axis, require_elements, traffic, widened
 
 INSERTIONS = 8
@@ -23,6 +23,9 @@ INSERTIONS = 8
 
 In the worst case each element is moved behind all others; for more, all are sorted.
 """
+
+HEAPED = 4
+"""Up to this part of an axis goes through a heap; more is sorted as a whole."""
 
 
 @op(kind="opaque")
@@ -87,6 +90,11 @@ def _(
             with r.loops(others) as index:
                 _insert_each(k, r, _Row(index, at), x, values, places, before)
             return
+        if affine.assumed(values.shape[at]) * HEAPED <= affine.assumed(size):
+            heap = Heap.of(k, r, values.shape[at], x.dtype, before, is_reversed=True)
+            with r.loops(others) as index:
+                _through_heap(k, r, _Row(index, at), x, values, places, heap)
+            return
         sorter = Sorter.of(k, r, size, x.dtype, before)
         with r.loops(others) as index:
             row = _Row(index, at)
@@ -142,6 +150,31 @@ def _insert_each(
             r.store(places.at(*row.at(hole)), k.index(t))
 
 
+def _through_heap(
+    k: Lowering,
+    r: RoutineBuilder,
+    row: _Row,
+    x: Handle,
+    values: Handle,
+    places: Handle,
+    heap: Heap,
+) -> None:
+    """Keep the best so far in a heap with the worst of them on top; at the end it leaves first."""
+    n = values.shape[len(row.head)]
+    heap.clear()
+    with r.loop(n, "t") as t:
+        heap.push(x[row.index(t)], k.index(t))
+    with r.loop(x.shape[len(row.head)], "t", start=n) as t:
+        element = x[row.index(t)]
+        with r.when(heap.before(element, heap.key)):
+            heap.replace(element, k.index(t))
+    with r.loop(n, "t") as t:
+        last = row.index(n - 1 - t)
+        r.store(values[last], heap.key)
+        r.store(places[last], heap.number)
+        heap.pop()
+
+
 @top_k.onnx("TopK")
 def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     """The number is an attribute before opset 10; what need not be sorted may be."""
@@ -159,6 +192,7 @@ def _() -> Iterator[tuple[Any, ...]]:
         yield [ties, np.array([4])], {"largest": largest}
         yield [odd, np.array([6])], {"largest": largest}
         yield ["f32[2,70,2]", np.array([61])], {"axis": 1, "largest": largest}
+        yield [np.tile(ties[0], 49), np.array([73])], {"largest": largest}
         yield ["u8[3,41]", np.array([40])], {"largest": largest}
     yield ["i64[5,3]", np.array([2])], {"axis": 0}
     yield ["f16[2,33]", np.array([33], np.int64)], {"axis": -1}
