@@ -34,13 +34,19 @@ def random_arrays(kernel: Kernel, seed: int = 0) -> dict[str, Array]:
     return {b.name: random_array(b, rng) for b in kernel.params}
 
 
-def run_native(kernel: Kernel, arrays: dict[str, Array], target: Target | None = None) -> None:
+def run_native(
+    kernel: Kernel,
+    arrays: dict[str, Array],
+    target: Target | None = None,
+    sizes: dict[str, int] | None = None,
+) -> None:
     """Run the machine code of a kernel on arrays, with pages of canaries around each."""
     target = target or host()
     library = Library.compile(module_ir({"k": kernel}, [], target), target, ObjectStore(None))
     guarded = {name: _with_canaries(a) for name, a in arrays.items()}
     pointers = [inner.ctypes.data for _, inner in (guarded[b.name] for b in kernel.params)]
-    library.function("k", len(pointers))(*pointers)
+    numbers = [(sizes or {})[n] for n in kernel.sizes]
+    library.function("k", len(pointers) + len(numbers))(*pointers, *numbers)
     for name, (outer, inner) in guarded.items():
         n = inner.nbytes
         assert (outer[:64] == 171).all(), f"{name} was written before its beginning"

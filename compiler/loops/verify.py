@@ -33,7 +33,7 @@ from compiler.loops.nodes import (
 )
 from compiler.loops.sizes import sizes_of, with_sizes
 
-SAMPLE_SIZES = (0, 1, 2, 7, 70)
+SAMPLE_SIZES = (1, 2, 7, 70)
 """What the first size of a kernel is taken to be when its rules are checked; others are larger."""
 
 

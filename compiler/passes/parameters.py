@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 from compiler.compute.lower import lower_node
 from compiler.errors import CompileError
+from compiler.ir.affine import Undecided
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Array
-from compiler.ir.types import DType, TensorType, Type
+from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.loop_form import unfit
 from compiler.passes.declare import declared, is_declarable, with_values
@@ -103,21 +104,28 @@ def _has_code(node: Node, graph: Graph) -> bool:
         return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
     if operator is None or operator.kind == "scan":
         return True  # carried for good, or a loop, whatever is known
-    if not all(isinstance(t, TensorType) and t.is_static for t in node.types):
+    operands = tuple(_operand_types(node, graph))
+    if not all(map(_is_ranked, node.types)):
         return False
+    if not open_symbols(node.types) <= open_symbols(operands):
+        return False  # elements decide its sizes
     if operator.lower_fn is None and operator.decompose_fn is None:
         return True
-    if not all(_is_static(t) for t in _operand_types(node, graph)):
+    if not all(map(_is_ranked, operands)):
         return False
     try:
         return lower_node(node, graph) is not None
-    except CompileError:
+    except (CompileError, Undecided):
         return False
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        if open_symbols([*operands, *node.types]):
+            return False  # a facet written for numbers stumbled over symbols
+        raise
 
 
 def _operand_types(node: Node, graph: Graph) -> Iterator[Type]:
     return (graph.types[i] for i in node.inputs if i)
 
 
-def _is_static(t: Type) -> bool:
-    return isinstance(t, TensorType) and t.is_static
+def _is_ranked(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.is_ranked

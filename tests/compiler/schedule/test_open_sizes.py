@@ -1,0 +1,85 @@
+"""Schedules over open sizes: tiles, then what is left of them, right for every size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler.ops
+from compiler.compute.evaluate import evaluate
+from compiler.compute.lower import lower_node
+from compiler.ir.infer import fix_sizes
+from compiler.ir.text import parse_graph
+from compiler.loops.interpret import interpret
+from compiler.loops.nodes import Kernel
+from compiler.loops.sizes import with_sizes
+from compiler.loops.text import parse_kernel
+from compiler.loops.verify import verify_kernel
+from compiler.schedule.policy import schedule
+from compiler.targets.target import host
+from tests.kernel_runs import random_array, run_native
+
+assert compiler.ops.__doc__
+
+NODES = {
+    "rows": ("x: f32[N,5], y: f32[5]", "z: f32[N,5] = add(x, y)"),
+    "columns": ("x: f32[3,N]", "z: f32[3,N] = exp(x)"),
+    "turned": ("x: f32[N,M]", "z: f32[M,N] = transpose(x, perm=[1,0])"),
+    "sum_over_open": ("x: f32[3,N]", "z: f32[3] = reduce_sum(x, axes=[1], keepdims=false)"),
+    "sum_of_open": ("x: f32[N,4,M]", "z: f32[N,M] = reduce_sum(x, axes=[1], keepdims=false)"),
+    "product_rows": ("x: f32[N,9], w: f32[9,21]", "z: f32[N,21] = matmul(x, w)"),
+    "product_all": ("x: f32[N,K], w: f32[K,M]", "z: f32[N,M] = matmul(x, w)"),
+    "softmax": ("x: f32[N,M]", "z: f32[N,M] = softmax(x, axis=1)"),
+    "window": (
+        "x: f32[1,2,N], w: f32[3,2,3]",
+        "z: f32[1,3,(N-1)//2+1] = conv(x, w, strides=[2], pads=[1,1], dilations=[1])",
+    ),
+}
+
+
+def kernel_of(name: str) -> tuple[Kernel, Any]:
+    """The open kernel of a node, and its graph."""
+    signature, line = NODES[name]
+    graph = parse_graph(f"graph g({signature}) {{\n  {line}\n  return z\n}}")
+    lowered = lower_node(graph.nodes[0], graph)
+    assert lowered is not None
+    return schedule(lowered.computation, frozenset(), host()).kernel, graph
+
+
+@pytest.mark.parametrize("name", NODES)
+def test_text_reads_back_and_every_index_lies_inside(name: str) -> None:
+    kernel, _ = kernel_of(name)
+    assert kernel.sizes
+    assert parse_kernel(str(kernel)) == kernel
+    verify_kernel(kernel)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 16, 33, 69])
+@pytest.mark.parametrize("name", NODES)
+def test_machine_code_and_interpreter_agree_with_the_computation_for_known_sizes(
+    name: str, n: int
+) -> None:
+    kernel, graph = kernel_of(name)
+    sizes = {s: n + 2 * i for i, s in enumerate(sorted(kernel.sizes))}
+    known = fix_sizes(graph, sizes)
+    lowered = lower_node(known.nodes[0], known)
+    assert lowered is not None
+    rng = np.random.default_rng(n)
+    arrays = {b.name: random_array(b, rng) for b in with_sizes(kernel, sizes).params}
+    needed = evaluate(lowered.computation, {k: arrays[k] for k in lowered.computation.inputs})
+    native = {k: a.copy() for k, a in arrays.items()}
+    interpret(kernel, arrays, sizes)
+    run_native(kernel, native, sizes=sizes)
+    for y, values in needed.items():
+        np.testing.assert_allclose(arrays[y], values, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(native[y], values, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rows", "turned", "product_rows", "softmax", "sum_of_open"])
+def test_results_without_elements_touch_nothing(name: str) -> None:
+    kernel, _ = kernel_of(name)
+    sizes = {s: 0 if s == "N" else 5 for s in kernel.sizes}
+    arrays = {b.name: np.zeros(b.shape, np.float32) for b in with_sizes(kernel, sizes).params}
+    run_native(kernel, arrays, sizes=sizes)
