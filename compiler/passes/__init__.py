@@ -9,12 +9,14 @@ from compiler.passes import (
     fold_constants,
     fuse,
     fuse_movement,
+    hoist,
     layout,
     measure,
     merge_common,
     remove_dead,
     simplify,
     take_branches,
+    unroll_loops,
     write_out,
 )
 from compiler.passes.passes import PASSES, Pass
@@ -36,6 +38,7 @@ __all__ = [
     "fold_constants",
     "fuse",
     "fuse_movement",
+    "hoist",
     "layout",
     "measure",
     "merge_common",
@@ -45,5 +48,6 @@ __all__ = [
     "run_pipeline",
     "simplify",
     "take_branches",
+    "unroll_loops",
     "write_out",
 ]

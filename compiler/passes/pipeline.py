@@ -188,10 +188,12 @@ def _clean_up() -> list[Line]:
         line("fold_constants", "constants first: the other passes look at their elements"),
         line("adopt", "constants may be the parameters that carried operators waited for"),
         line("take_branches", "sizes that are known now decide conditions"),
+        line("unroll_loops", "a few steps with sizes of their own become nodes with code"),
         line("write_out", "what a step computes is for all the other passes to see"),
         line("remove_dead", "what nobody reads need not be looked at"),
         line("simplify", "fewer, simpler nodes give the later passes more to match"),
         line("merge_common", "after simplifying, since that makes different nodes equal"),
+        line("hoist", "what a loop computes again in every step, now that little else is left"),
     ]
 
 
@@ -230,6 +232,7 @@ def _presets() -> list[Pipeline]:
                 line("fold_constants", "constants first: the other passes look at their elements"),
                 line("adopt", "constants may be the parameters that carried operators waited for"),
                 line("take_branches", "sizes that are known now decide conditions"),
+                line("unroll_loops", "a few steps with sizes of their own become nodes with code"),
                 line("write_out", "what a step computes is for all the other passes to see"),
                 line("remove_dead", "what nobody reads need not be looked at"),
                 line("simplify", "only rules that keep every bit", inexact=False),
@@ -245,12 +248,17 @@ def _presets() -> list[Pipeline]:
                 line("fold_constants", "constants first: the other passes look at their elements"),
                 line("adopt", "constants may be the parameters that carried operators waited for"),
                 line("take_branches", "sizes that are known now decide conditions"),
+                line("unroll_loops", "a few steps with sizes of their own become nodes with code"),
                 line("write_out", "what a step computes is for all the other passes to see"),
                 line("remove_dead", "what nobody reads need not be looked at"),
                 line("remove_noops", "one family of rules at a time, to see each one's effect"),
                 line("algebra", "one family of rules at a time, to see each one's effect"),
                 line("recognise", "one family of rules at a time, to see each one's effect"),
                 line("merge_common", "after simplifying, since that makes different nodes equal"),
+                line(
+                    "hoist",
+                    "what a loop computes again in every step, now that little else is left",
+                ),
                 line("measure", "the work after cleaning up"),
                 *_affine(),
                 line("measure", "the work after folding scales and shifts"),

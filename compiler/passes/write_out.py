@@ -51,8 +51,9 @@ from compiler.trace import Log
 def write_out(graph: Graph, log: Log) -> Graph:
     """Write recurrent layers out as one product for the inputs of all steps, and a loop over these.
 
-    Scans over other axes than the first, or over a batch, become plain ones. The other passes then see what a step computes: gates become one kernel, weights are cut and
-    packed at compile time, and what does not depend on the state leaves the loop.
+    The other passes then see what a step computes: gates become one kernel, weights are cut and
+    packed at compile time, and what does not depend on the state leaves the loop. Scans over other
+    axes than the first, or over a batch, become plain ones.
     """
     if not any(_is_layer(n) for n in graph.nodes):
         return graph
