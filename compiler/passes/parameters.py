@@ -21,6 +21,7 @@ from compiler.ops.loop_form import unfit
 from compiler.passes.declare import declared, is_declarable, with_values
 from compiler.passes.fold_constants import fold_constants
 from compiler.passes.take_branches import take_branches
+from compiler.passes.unroll_loops import unroll_loops
 
 MAX_PARAMETER_ELEMENTS = 64
 """Inputs with more elements than this are data."""
@@ -90,7 +91,7 @@ def _is_tiny(node: Node) -> bool:
 def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
     known = declared(with_values(graph, values))
     if any(n.op in CONTROL_FLOW for n in known.nodes):
-        known = take_branches.run(fold_constants.run(known))
+        known = unroll_loops.run(take_branches.run(fold_constants.run(known)))
     return sum(not _has_code(node, known) for node in known.nodes)
 
 
