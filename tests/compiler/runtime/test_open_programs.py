@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import compiler
 from compiler.errors import CompileError
+from compiler.ir.types import tensor
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
@@ -110,3 +112,19 @@ def test_a_size_on_record_that_is_wrong_gets_code_of_its_own() -> None:
     program = compiler.compile(replace(g, nodes=(wrong,)), verify=False, pipeline="none")
     x = np.arange(20, dtype=np.float32).reshape(5, 4)
     np.testing.assert_array_equal(program.run({"x": x})["y"], x)
+
+
+WINDOWS = graph(
+    "x: f32[1,3,N]",
+    "const w: f32[2,3,100] = splat(0.5)",
+    "a: f32[1,3,N] = relu(x)",
+    "y: f32[1,2,N-99] = conv(a, w)",
+    "z: f32[1,2,N-99] = tanh(y)",
+    "return y, z",
+)
+
+
+def test_the_example_that_is_planned_has_room_for_the_windows() -> None:
+    program = compiler.compile(WINDOWS)
+    agrees(program, random_inputs(WINDOWS, 1, {"x": (1, 3, 130)}))
+    assert all(b.size >= 0 for b in program.memory.buffers)
