@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Launch
 from compiler.errors import CompileError
+from compiler.ir import affine
 from compiler.ir.affine import ASSUMED_SIZE
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import specialize
-from compiler.ir.types import TensorType, Type, open_symbols
+from compiler.ir.types import Dim, TensorType, Type, open_symbols
 from compiler.runtime.build import Stage, module_text, segments, written_functions
 from compiler.runtime.built import Built
 from compiler.runtime.constants import ConstantPool
@@ -54,10 +55,7 @@ def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
     parts = [s for s in steps if isinstance(s, OpenPart)]
     with stage("memory"):
         pool = ConstantPool()
-        sample = dict.fromkeys(_all_symbols(graph), ASSUMED_SIZE)
-        if shapes is not None:
-            sample.update(inferred_sizes(graph, shapes))
-            sample.update(_assumed_inputs(graph, shapes))
+        sample = _sample(graph, shapes)
         calls: dict[int, Launch] = {}
         for part in parts:
             calls.update(part.launches(made.symbols, pool, sample))
@@ -147,6 +145,33 @@ def _all_symbols(graph: Graph) -> frozenset[str]:
     return open_symbols(
         [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
     )
+
+
+LARGEST_SAMPLE = 1 << 14
+"""Sizes beyond this are not tried when looking for some that a model can have."""
+
+
+def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[str, int]:
+    """Sizes to plan an example with: those assumed for the inputs, or one for all symbols.
+
+    Sizes that the model's windows do not fit into are none.
+    """
+    size = ASSUMED_SIZE
+    sample = dict.fromkeys(_all_symbols(graph), size)
+    if shapes is not None:
+        sample.update(inferred_sizes(graph, shapes))
+        sample.update(_assumed_inputs(graph, shapes))
+    types = [t for n in graph.nodes for t in n.types if isinstance(t, TensorType) and t.shape]
+    dims = {d for t in types for d in t.dims if not isinstance(d, int)}
+    while size < LARGEST_SAMPLE and any(_is_negative(d, sample) for d in dims):
+        size *= 2
+        sample = dict.fromkeys(sample, size)
+    return sample
+
+
+def _is_negative(d: Dim, sizes: Mapping[str, int]) -> bool:
+    value = affine.substitute(d, sizes)
+    return isinstance(value, int) and value < 0
 
 
 def _assumed_inputs(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
