@@ -139,9 +139,10 @@ def show_running(console: Console, r: Running) -> None:
 def _lines(r: Running) -> Iterator[str]:
     if r.assumed:
         shapes = ", ".join(f"{k}={'x'.join(map(str, v))}" for k, v in r.assumed.items())
-        yield f"Told for {shapes}, since the model leaves dimensions open."
+        told = "Tried" if r.problem else "Told"
+        yield f"{told} for {shapes}, since the model leaves dimensions open."
     if r.problem:
-        yield f"How it will run cannot be told: {r.problem}"
+        yield f"How it will run cannot be told: {r.problem}. Give shapes that fit with --shape."
     if r.outlook is not None:
         yield " ".join(_summary(r.outlook))
     if r.sizes:

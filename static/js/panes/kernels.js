@@ -130,7 +130,7 @@ function columnsOf(kernels) {
     },
     {
       title: word("kernel.work"),
-      cell: ({ kernel: k }) => formatFlops(k.flops),
+      cell: ({ kernel: k }) => (k.native || k.flops ? formatFlops(k.flops) : "–"),
       order: ({ kernel: k }) => k.flops,
       number: true,
     },

@@ -26,11 +26,11 @@ export function madeOf({ result, provenance, selection, at }) {
       "section",
       { class: "section" },
       el("h3", {}, word("node.made-of")),
-      el("ul", { class: "value-list" }, ...kernels.map(kernelItem)),
+      el("ul", { class: "value-list" }, ...kernels.map((each) => kernelItem(each, at))),
       ...(inside.length
         ? [
             el("p", { class: "muted" }, word("node.inside", { n: inside.length })),
-            el("ul", { class: "value-list value-list-inside" }, ...inside.map(kernelItem)),
+            el("ul", { class: "value-list value-list-inside" }, ...inside.map((each) => kernelItem(each, at))),
           ]
         : []),
       el("ul", { class: "value-list" }, ...found.map(bufferItem)),
@@ -38,8 +38,11 @@ export function madeOf({ result, provenance, selection, at }) {
   ];
 }
 
-/** @param {import("../wire.js").Kernel} kernel */
-function kernelItem(kernel) {
+/**
+ * @param {import("../wire.js").Kernel} kernel
+ * @param {string} at the node in focus, which says itself why it is a fallback
+ */
+function kernelItem(kernel, at) {
   const button = (/** @type {string} */ pane, /** @type {string} */ text, mono = "") =>
     el(
       "button",
@@ -61,12 +64,14 @@ function kernelItem(kernel) {
       { class: "badge", "data-kind": kernel.native ? "native" : "fallback" },
       word(kernel.native ? "kernel.native" : "kernel.fallback"),
     ),
-    el("span", { class: "muted" }, formatFlops(kernel.flops)),
+    kernel.flops ? el("span", { class: "muted" }, formatFlops(kernel.flops)) : null,
     kernel.median_s !== null ? el("strong", {}, formatSeconds(kernel.median_s)) : null,
     ...kernel.parts
       .filter((each) => each === "loops" || each === "asm")
       .map((each) => button(each, word(`pane.${each}`))),
-    kernel.native ? null : el("p", { class: "value-because" }, kernel.words),
+    kernel.native || kernel.node === at
+      ? null
+      : el("p", { class: "value-because" }, kernel.words),
   );
 }
 

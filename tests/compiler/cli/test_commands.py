@@ -121,6 +121,25 @@ def test_inspect_says_how_a_model_will_run(model: Path, mixed: Path) -> None:
     assert "told for axes=" in text
 
 
+def test_inspect_asks_for_shapes_where_those_it_assumes_do_not_fit(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "shape"], ["y"], name="fold")],
+        "rows",
+        [value("x", TensorProto.FLOAT, [1, "T"])],
+        [value("y", TensorProto.FLOAT, [3, 5])],
+        [numpy_helper.from_array(np.array([3, 5]), "shape")],
+    )
+    path = tmp_path / "rows.onnx"
+    onnx.save(helper.make_model(graph, ir_version=9), path)
+    running = told("inspect", path)["running"]
+    assert running["assumed_shapes"] == {"x": [1, 16]}
+    assert "16 elements" in running["problem"]
+    assert "--shape" in invoke("inspect", path).output
+    running = told("inspect", path, "--shape", "x=1,15")["running"]
+    assert (running["problem"], running["n_fallback"]) == ("", 0)
+
+
 def test_commands_say_when_and_why_code_was_made_while_running(mixed: Path, model: Path) -> None:
     for command in (("run", "--random", 1), ("bench", "--seconds", 0), ("check", "--peers", "")):
         (made,) = told(command[0], mixed, *command[1:])["specializations"]
