@@ -102,13 +102,18 @@ class Cell:
         """The recurrent weights, gates one after the other."""
         return shared(self._own(self.setting.r))
 
-    def product(self, h: Operand, first: int, n: int) -> Call:
-        """The state times the recurrent weights of `n` gates from the first."""
-        hidden = self.setting.hidden
-        r = self.recurrent()
-        if n < self.setting.n_gates:
-            r = part(r, 0, first * hidden, (first + n) * hidden)
-        return matmul(h, r, transpose_b=True)
+    def product(self, h: Operand) -> Call:
+        """The state times the recurrent weights of all gates."""
+        return matmul(h, self.recurrent(), transpose_b=True)
+
+    def halves(self, n: int) -> list[Out]:
+        """The recurrent weights of the first `n` gates, and of the others.
+
+        Two parts of one split: constants are then cut without being kept twice.
+        """
+        sizes = (n * self.setting.hidden, (self.setting.n_gates - n) * self.setting.hidden)
+        made = split(self.recurrent(), axis=0, sizes=sizes)
+        return [made.out(0), made.out(1)]
 
     def recurrent_bias(self, gate: int) -> Operand:
         """The bias of one gate's recurrent product; None without biases."""
@@ -246,7 +251,7 @@ def all_biases(s: Setting, b: Operand) -> Call:
 
 def rnn_step(cell: Cell, states: Sequence[Operand], x: Operand) -> list[Operand]:
     """H = f(X + H R)."""
-    return [cell.activated(0, add(cell.product(states[0], 0, 1), x))]
+    return [cell.activated(0, add(cell.product(states[0]), x))]
 
 
 def lstm_step(input_forget: bool, rounded_states: bool) -> Step:
@@ -256,7 +261,7 @@ def lstm_step(input_forget: bool, rounded_states: bool) -> Step:
         h, c = states
         if rounded_states:
             h = through_bytes(h)
-        i, o, f, g = cell.gates(add(cell.product(h, 0, 4), x), 4)
+        i, o, f, g = cell.gates(add(cell.product(h), x), 4)
         taken = cell.activated(0, _peeped(i, cell.peephole(0), c))
         if input_forget:
             kept: Operand = sub(np.array(1, cell.setting.dtype), taken)
@@ -282,16 +287,17 @@ def gru_step(linear_before_reset: bool) -> Step:
         n = cell.setting.hidden
         first = part(x, -1, 0, 2 * n)
         if linear_before_reset:
-            whole = shared(cell.product(h, 0, 3))
+            whole = shared(cell.product(h))
             z, r = cell.gates(add(part(whole, -1, 0, 2 * n), first), 2)
             reset = cell.activated(0, r)
             linear = part(whole, -1, 2 * n, 3 * n)
             bias = cell.recurrent_bias(2)
             through = mul(reset, linear if bias is None else add(linear, bias))
         else:
-            z, r = cell.gates(add(cell.product(h, 0, 2), first), 2)
+            gates, last = cell.halves(2)
+            z, r = cell.gates(add(matmul(h, gates, transpose_b=True), first), 2)
             reset = cell.activated(0, r)
-            through = cell.product(mul(reset, h), 2, 1)
+            through = matmul(mul(reset, h), last, transpose_b=True)
         new = cell.activated(1, add(through, part(x, -1, 2 * n, 3 * n)))
         mix = cell.activated(0, z)
         one = np.array(1, cell.setting.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.regions import rename_values
@@ -105,7 +106,7 @@ def _may_move(node: Node) -> bool:
 
 
 def _without(
-    loop: Node, body: Graph, moved: list[Node], constants: dict[str, object]
+    loop: Node, body: Graph, moved: list[Node], constants: dict[str, Constant]
 ) -> tuple[Node, list[Node]]:
     """The loop without nodes that move, and these; constants that they read move along."""
     gone = {id(n) for n in moved}
