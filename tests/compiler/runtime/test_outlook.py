@@ -84,7 +84,7 @@ def test_what_holds_a_fallback_is_one_with_its_reason_and_all_inside() -> None:
     told = of(g)
     (fallback,) = told.fallbacks
     assert fallback.node.op == "onnx.If"
-    assert "else_branch" in fallback.because
+    assert "branch" in fallback.because
     assert (told.n_native, told.n_crossings) == (1, 1)
     found = fates(g, told)
     assert found["add"] == Counter(native=1)
