@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ from compiler.passes.determinism import is_deterministic
 from compiler.trace import Log
 
 
-class Anew:
+class Anew(ABC):
     """Builds a graph anew; a subclass says what takes the place of nodes with regions.
 
     Types and small elements are followed on the way, and carried nodes are taken up as soon as
@@ -50,9 +51,9 @@ class Anew:
         """What stands for a value that is gone."""
         self.n_replaced = 0
 
+    @abstractmethod
     def rewrite(self, node: Node) -> bool:
         """Put something else in the place of a node with regions; False to keep it."""
-        raise NotImplementedError
 
     def run(self) -> Graph:
         """The new graph."""
