@@ -1,9 +1,6 @@
-"""Integer expressions over named symbols: symbolic dimensions and loop indices are both these.
+"""What is done with integer expressions: substitution, simplification by ranges, reading text.
 
-An expression is a sum of integer multiples of atoms and a constant, kept in one canonical form, so
-that equal sums compare equal. An atom is a symbol, or floor division, remainder, product, minimum
-or maximum of expressions. A result without atoms is a plain `int`, so code for static shapes never
-meets this class.
+Symbolic dimensions and loop indices are both such expressions (`compiler.ir.expressions`).
 """
 
 from __future__ import annotations
@@ -11,305 +8,40 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from compiler.errors import CompileError
-
-
-class Undecided(TypeError):
-    """What is asked of a symbolic value depends on the sizes that it will have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Apply:
-    """A compound atom: `floordiv`, `mod`, `mul`, `min` or `max` of two expressions."""
-
-    fn: str
-    a: Expr
-    b: Expr
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
-
-    def __hash__(self) -> int:
-        # Worked out once: expressions are keys everywhere.
-        if not self._hash:
-            object.__setattr__(self, "_hash", hash((self.fn, self.a, self.b)) or 1)
-        return self._hash
-
-    def __str__(self) -> str:
-        if self.fn in ("min", "max"):
-            return f"{self.fn}({self.a}, {self.b})"
-        sign = {"floordiv": "//", "mod": "%", "mul": "*"}[self.fn]
-        return f"{_factor(self.a)}{sign}{_factor(self.b)}"
-
-
-Atom = str | Apply
-
-
-@dataclass(frozen=True, slots=True)
-class Affine:
-    """A canonical sum `c0 + c1*atom1 + ...` with at least one atom; build it with `symbol`."""
-
-    terms: tuple[tuple[Atom, int], ...]
-    constant: int = 0
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
-
-    def __hash__(self) -> int:
-        if not self._hash:
-            object.__setattr__(self, "_hash", hash((self.terms, self.constant)) or 1)
-        return self._hash
-
-    def __add__(self, other: Expr) -> Expr:
-        return _combine(self, other, 1)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Expr) -> Expr:
-        return _combine(self, other, -1)
-
-    def __rsub__(self, other: Expr) -> Expr:
-        return _combine(self * -1, other, 1)
-
-    def __neg__(self) -> Expr:
-        return self * -1
-
-    def __mul__(self, other: Expr) -> Expr:
-        if isinstance(other, Affine):
-            return _product(self, other)
-        factor = int(other)
-        if factor == 0:
-            return 0
-        return Affine(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: Expr) -> Expr:
-        return floordiv(self, other)
-
-    def __rfloordiv__(self, other: Expr) -> Expr:
-        return floordiv(other, self)
-
-    def __mod__(self, other: Expr) -> Expr:
-        return mod(self, other)
-
-    def __rmod__(self, other: Expr) -> Expr:
-        return mod(other, self)
-
-    def __str__(self) -> str:
-        parts: list[str] = []
-        for atom, c in self.terms:
-            text = str(atom)
-            # A leading minus binds tighter than the operators of an atom.
-            bare = c == 1 or (c == -1 and parts)
-            if isinstance(atom, Apply) and not bare and atom.fn not in ("min", "max"):
-                text = f"({text})"
-            text = text if abs(c) == 1 else f"{abs(c)}*{text}"
-            parts.append(("-" if c < 0 else "+") + text)
-        if self.constant:
-            parts.append(f"{self.constant:+d}")
-        return "".join(parts).removeprefix("+")
-
-    def __int__(self) -> int:
-        raise Undecided(f"the symbolic value {self} has no number")
-
-    __index__ = __int__
-
-    def __lt__(self, other: Expr) -> bool:
-        return _compare(other - self, 1, f"{self} < {other}")
-
-    def __le__(self, other: Expr) -> bool:
-        return _compare(other - self, 0, f"{self} <= {other}")
-
-    def __gt__(self, other: Expr) -> bool:
-        return _compare(self - other, 1, f"{self} > {other}")
-
-    def __ge__(self, other: Expr) -> bool:
-        return _compare(self - other, 0, f"{self} >= {other}")
-
-
-Expr = int | Affine
-
-
-def symbol(name: str) -> Affine:
-    """The expression that is one named symbol."""
-    return Affine(((name, 1),))
-
-
-def _factor(e: Expr) -> str:
-    simple = isinstance(e, int) and e >= 0
-    if isinstance(e, Affine) and not e.constant and len(e.terms) == 1:
-        atom, c = e.terms[0]
-        simple = c == 1 and (isinstance(atom, str) or atom.fn in ("min", "max"))
-    return str(e) if simple else f"({e})"
-
-
-def _atom(a: Atom) -> Affine:
-    return Affine(((a, 1),))
-
-
-@lru_cache(maxsize=65536)
-def _key(atom: Atom) -> tuple[int, str]:
-    return (0 if isinstance(atom, str) else 1, str(atom))
-
-
-def _build(terms: Mapping[Atom, int], constant: int) -> Expr:
-    kept = tuple(sorted(((a, c) for a, c in terms.items() if c), key=lambda t: _key(t[0])))
-    return Affine(kept, constant) if kept else constant
-
-
-def _combine(a: Affine | int, b: Expr, sign: int) -> Expr:
-    terms: dict[Atom, int] = dict(a.terms) if isinstance(a, Affine) else {}
-    constant = a.constant if isinstance(a, Affine) else a
-    if isinstance(b, Affine):
-        for atom, c in b.terms:
-            terms[atom] = terms.get(atom, 0) + sign * c
-        constant += sign * b.constant
-    else:
-        constant += sign * int(b)
-    return _build(terms, constant)
-
-
-PRODUCT_LIMIT = 36
-"""Products of sums with more terms than this are left as they are."""
-
-
-def _product(a: Affine, b: Affine) -> Expr:
-    """The product of two sums, multiplied out, so that equal products compare equal."""
-    if (len(a.terms) + 1) * (len(b.terms) + 1) > PRODUCT_LIMIT:
-        first, second = sorted((a, b), key=str)
-        return _atom(Apply("mul", first, second))
-    total: Expr = a.constant * b.constant
-    for atom, c in a.terms:
-        total = total + Affine(((atom, c),)) * b.constant
-        for other, d in b.terms:
-            total = total + _of_two(atom, other) * (c * d)
-    for other, d in b.terms:
-        total = total + Affine(((other, d),)) * a.constant
-    return total
-
-
-@lru_cache(maxsize=65536)
-def _of_two(a: Atom, b: Atom) -> Expr:
-    """The product of two atoms, which may be products themselves."""
-    return _monomial([*factors(a), *factors(b)])
-
-
-def factors(atom: Atom) -> list[Atom]:
-    """The atoms whose product an atom is: itself alone when it is no product of atoms."""
-    if isinstance(atom, Apply) and atom.fn == "mul":
-        a, b = _sole_atom(atom.a), _sole_atom(atom.b)
-        if a is not None and b is not None:
-            return [*factors(a), *factors(b)]
-    return [atom]
-
-
-def _sole_atom(e: Expr) -> Atom | None:
-    if isinstance(e, Affine) and e.constant == 0 and len(e.terms) == 1 and e.terms[0][1] == 1:
-        return e.terms[0][0]
-    return None
-
-
-def _monomial(atoms: Iterable[Atom]) -> Expr:
-    """The product of atoms in canonical order; 1 for none."""
-    total: Affine | None = None
-    for atom in sorted(atoms, key=_key):
-        total = _atom(atom) if total is None else _atom(Apply("mul", total, _atom(atom)))
-    return 1 if total is None else total
-
-
-def axis_symbol(e: Expr) -> str | None:
-    """The symbol that an expression is, when it is just that."""
-    atom = _sole_atom(e)
-    return atom if isinstance(atom, str) else None
-
-
-def _without(atoms: list[Atom], taken: list[Atom]) -> list[Atom] | None:
-    """The atoms left after some are taken out; None when one of those is not there."""
-    left = list(atoms)
-    for atom in taken:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return left
-
-
-def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
-    """Split a into b*whole + rest for a divisor of one term."""
-    if b.constant or len(b.terms) != 1 or b.terms[0][1] < 1:
-        return 0, a
-    divisor, c = b.terms[0]
-    whole: Expr = 0
-    rest: Expr = a if isinstance(a, int) else a.constant
-    for atom, k in a.terms if isinstance(a, Affine) else ():
-        left = _without(factors(atom), factors(divisor)) if k % c == 0 else None
-        if left is None:
-            rest = rest + Affine(((atom, k),))
-        else:
-            whole = whole + _monomial(left) * (k // c)
-    return whole, rest
-
-
-def floordiv(a: Expr, b: Expr) -> Expr:
-    """Division rounded towards minus infinity; multiples of a constant divisor are taken out."""
-    if b == 0:
-        raise CompileError("E-OP-SHAPE", f"a size would be {a} divided by 0")
-    if isinstance(a, int) and isinstance(b, int):
-        return a // b
-    if isinstance(b, int):
-        if b == 1:
-            return a
-        assert isinstance(a, Affine), f"cannot divide {a} by {b}"
-        whole, rest = _split_multiples(a, b)
-        if isinstance(rest, int):
-            return whole + rest // b
-        return whole + _atom(Apply("floordiv", rest, b))
-    if a == b:
-        return 1
-    whole, rest = _split_by_monomial(a, b)
-    return whole if rest == 0 else whole + _atom(Apply("floordiv", rest, b))
-
-
-def mod(a: Expr, b: Expr) -> Expr:
-    """Remainder of `floordiv`, never negative for a positive divisor."""
-    if b == 0:
-        raise CompileError("E-OP-SHAPE", f"a size would be {a} modulo 0")
-    if isinstance(a, int) and isinstance(b, int):
-        return a % b
-    if isinstance(b, int):
-        if b == 1:
-            return 0
-        assert isinstance(a, Affine), f"cannot take {a} modulo {b}"
-        _, rest = _split_multiples(a, b)
-        return rest % b if isinstance(rest, int) else _atom(Apply("mod", rest, b))
-    rest = 0 if a == b else _split_by_monomial(a, b)[1]
-    return rest if rest == 0 else _atom(Apply("mod", rest, b))
-
-
-def _split_multiples(a: Affine, b: int) -> tuple[Expr, Expr]:
-    """Split a into b*whole + rest, where rest holds only coefficients in [0, b)."""
-    whole: dict[Atom, int] = {}
-    rest: dict[Atom, int] = {}
-    for atom, c in a.terms:
-        whole[atom], rest[atom] = c // b, c % b
-    return _build(whole, a.constant // b), _build(rest, a.constant % b)
-
-
-def minimum(a: Expr, b: Expr) -> Expr:
-    """The smaller of two expressions, decided now when their difference is a number."""
-    return _extreme("min", a, b)
-
-
-def maximum(a: Expr, b: Expr) -> Expr:
-    """The larger of two expressions, decided now when their difference is a number."""
-    return _extreme("max", a, b)
-
-
-def _extreme(fn: str, a: Expr, b: Expr) -> Expr:
-    difference = a - b
-    if isinstance(difference, int):
-        return a if (difference <= 0) == (fn == "min") else b
-    first, second = sorted((a, b), key=str)
-    return _atom(Apply(fn, first, second))
+from compiler.ir.expressions import (
+    PRODUCT_LIMIT,
+    SIZE_RANGE,
+    Affine,
+    Apply,
+    Atom,
+    Expr,
+    Range,
+    Undecided,
+    axis_symbol,
+    bounds,
+    build,
+    factors,
+    floordiv,
+    maximum,
+    may_exceed,
+    minimum,
+    mod,
+    monomial,
+    of_atom,
+    split_multiples,
+    symbol,
+)
+
+__all__ = [
+    "ASSUMED_SIZE", "ATOMS_LIMIT", "NUMBER_LIMIT", "PRODUCT_LIMIT", "SIZE_RANGE", "Affine",
+    "Apply", "Atom", "Expr", "Range", "Undecided", "assumed", "atoms", "axis_symbol", "bounds",
+    "factors", "floordiv", "identifier", "is_simple", "last_of", "maximum", "may_exceed",
+    "minimum", "mod", "parse", "product", "recombine", "replace_atoms", "simplify",
+    "substitute", "symbol", "symbols", "symbols_inside",
+]  # fmt: skip
 
 
 _MEANING: dict[str, Callable[[Expr, Expr], Expr]] = {
@@ -328,7 +60,7 @@ def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
     total: Expr = e.constant
     for atom, c in e.terms:
         if isinstance(atom, str):
-            term: Expr = values[atom] if atom in values else _atom(atom)
+            term: Expr = values[atom] if atom in values else of_atom(atom)
         else:
             term = _MEANING[atom.fn](substitute(atom.a, values), substitute(atom.b, values))
         total = total + term * c
@@ -344,7 +76,7 @@ def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
         if atom in values:
             term = values[atom]
         elif isinstance(atom, str):
-            term = _atom(atom)
+            term = of_atom(atom)
         else:
             term = _MEANING[atom.fn](replace_atoms(atom.a, values), replace_atoms(atom.b, values))
         total = total + term * c
@@ -406,12 +138,6 @@ def identifier(name: str) -> str:
     return f"_{word}" if word[0].isdigit() else word
 
 
-Range = tuple[int, int]
-
-SIZE_RANGE: Range = (0, (1 << 31) - 1)
-"""Where a size lies that only a run tells."""
-
-
 ASSUMED_SIZE = 64
 """What a size is taken for where a choice has to be made before it is known."""
 
@@ -426,81 +152,13 @@ def last_of(extent: Expr) -> int:
     return bounds(extent, {})[1] - 1
 
 
-def may_exceed(a: Expr, b: Expr) -> bool:
-    """Whether a is larger than b, or would be for some sizes."""
-    try:
-        return a > b
-    except Undecided:
-        return True
-
-
-def _through_remainders(e: Expr) -> Expr:
-    """Multiples of quotients in terms of what was divided: `b*(a//b)` is `a - a%b`."""
-    total = e
-    for atom, c in e.terms if isinstance(e, Affine) else ():
-        if isinstance(atom, Apply) and atom.fn == "floordiv" and isinstance(atom.b, int):
-            if c % atom.b == 0:
-                total = total - _atom(atom) * c + (atom.a - mod(atom.a, atom.b)) * (c // atom.b)
-    return total
-
-
-def _compare(difference: Expr, least: int, text: str) -> bool:
-    """Whether a difference is at least a number, for symbols that are sizes. Errors: Undecided."""
-    low, high = bounds(_through_remainders(difference), {})
-    if low >= least:
-        return True
-    if high < least:
-        return False
-    raise Undecided(f"{text} depends on the sizes")
-
-
-def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
-    """Smallest and largest value (both inclusive) when each symbol stays in its range.
-
-    Not tight where a symbol occurs twice. A symbol without a range is a size.
-    """
-    if isinstance(e, int):
-        return e, e
-    low = high = e.constant
-    for atom, c in e.terms:
-        lo, hi = (
-            ranges.get(atom, SIZE_RANGE) if isinstance(atom, str) else _apply_bounds(atom, ranges)
-        )
-        low += c * (lo if c > 0 else hi)
-        high += c * (hi if c > 0 else lo)
-    return low, high
-
-
-def _apply_bounds(atom: Apply, ranges: Mapping[str, Range]) -> Range:
-    (alo, ahi), (blo, bhi) = bounds(atom.a, ranges), bounds(atom.b, ranges)
-    if atom.fn == "min":
-        return min(alo, blo), min(ahi, bhi)
-    if atom.fn == "max":
-        return max(alo, blo), max(ahi, bhi)
-    if atom.fn == "mul":
-        corners = [x * y for x in (alo, ahi) for y in (blo, bhi)]
-        return min(corners), max(corners)
-    if atom.fn == "mod":
-        if blo == bhi > 0 and alo // blo == ahi // blo:
-            return alo % blo, ahi % blo
-        return 0, max(bhi - 1, 0)
-    corners = [x // y for x in (alo, ahi) for y in _divisors(blo, bhi)]
-    return min(corners), max(corners)
-
-
-def _divisors(low: int, high: int) -> list[int]:
-    """The ends of a range and of its parts beside 0: nothing is ever divided by 0."""
-    ends = [low, high, *((-1, 1) if low < 0 < high else (1,) if low == 0 else (-1,))]
-    return [d for d in ends if d and low <= d <= high] or [1]
-
-
 def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
     """The same value with divisions, remainders and extremes that the ranges decide removed."""
     if isinstance(e, int):
         return e
     total: Expr = e.constant
     for atom, c in e.terms:
-        total = total + (_atom(atom) if isinstance(atom, str) else _decide(atom, ranges)) * c
+        total = total + (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges)) * c
     return recombine(total)
 
 
@@ -515,9 +173,9 @@ def recombine(e: Expr) -> Expr:
         for part in parts:
             if isinstance(part, Apply) and part.fn == "mod":
                 others = [p for p in parts if p is not part]
-                k = _monomial(others) * c if others else c
+                k = monomial(others) * c if others else c
                 for quotient in _quotients(part.a, part.b):
-                    rest = e - _atom(atom) * c - quotient * (part.b * k)
+                    rest = e - of_atom(atom) * c - quotient * (part.b * k)
                     n_rest = 0 if isinstance(rest, int) else len(rest.terms)
                     if n_rest < len(e.terms) - 1:
                         return recombine(rest + part.a * k)
@@ -543,7 +201,7 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
             return b if atom.fn == "min" else a
     if atom.fn in ("floordiv", "mod") and isinstance(a, Affine) and isinstance(b, int) and b > 0:
         # Multiples of b may leave; what stays often fits one interval of length b.
-        whole, rest = _split_multiples(a, b)
+        whole, rest = split_multiples(a, b)
         low, high = bounds(rest, ranges)
         if low // b == high // b:
             quotient = low // b
@@ -558,8 +216,8 @@ def _decide(atom: Apply, ranges: Mapping[str, Range]) -> Expr:
 def _by_coarse_part(fn: str, a: Affine, b: int, ranges: Mapping[str, Range]) -> Expr | None:
     """(g*r + s) // (g*m) is r // m when 0 <= s < g: leave the fine part s out of the division."""
     for g in sorted({c for _, c in a.terms if 1 < c < b and b % c == 0}, reverse=True):
-        coarse = _build({t: c // g for t, c in a.terms if c % g == 0}, a.constant // g)
-        fine = _build({t: c for t, c in a.terms if c % g}, a.constant % g)
+        coarse = build({t: c // g for t, c in a.terms if c % g == 0}, a.constant // g)
+        fine = build({t: c for t, c in a.terms if c % g}, a.constant % g)
         low, high = bounds(fine, ranges)
         if low >= 0 and high < g:
             if fn == "floordiv":
