@@ -89,9 +89,10 @@ def _is_tiny(node: Node) -> bool:
 
 
 def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
-    known = declared(with_values(graph, values))
+    # Operands that follow from the values are parameters of lowerings only as constants.
+    known = fold_constants.run(declared(with_values(graph, values)))
     if any(n.op in CONTROL_FLOW for n in known.nodes):
-        known = unroll_loops.run(take_branches.run(fold_constants.run(known)))
+        known = unroll_loops.run(take_branches.run(known))
     return sum(not _has_code(node, known) for node in known.nodes)
 
 
