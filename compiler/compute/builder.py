@@ -39,8 +39,8 @@ from compiler.compute.scalar import (
     Scalar,
     apply,
     convert,
-    number,
     index_symbols,
+    number,
     reduction,
 )
 from compiler.compute.statements import Loop, LoopKind, Put, Statement, Store, When, While

@@ -126,9 +126,10 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @matmul_integer.onnx("MatMulInteger")
 def _(n: OnnxCall) -> Operand | None:
-    if any(n.operand(i) and n.operand(i).dtype not in BYTES for i in range(4)):
+    operands = [n.operand(i) for i in range(4)]
+    if any(o is not None and o.dtype not in BYTES for o in operands):
         return None
-    return matmul_integer(*(n.operand(i) for i in range(4)))
+    return matmul_integer(*operands)
 
 
 @requantize.onnx("QLinearMatMul")

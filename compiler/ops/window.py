@@ -134,7 +134,7 @@ def resolve(
 
 
 def resolve_pads(
-    dims: Sequence[int],
+    dims: Sequence[Any],
     kernel: Sequence[int],
     strides: Sequence[int],
     pads: Sequence[int],
@@ -150,8 +150,8 @@ def resolve_pads(
         return tuple(pads[:n]), tuple(pads[n:])
     if auto_pad == "valid":
         return (0,) * n, (0,) * n
-    begin: list[int] = []
-    end: list[int] = []
+    begin: list[Any] = []  # numbers, or expressions where sizes are open
+    end: list[Any] = []
     for d, size in enumerate(dims):
         places = -(-size // strides[d])
         reach = (places - 1) * strides[d] + extent(kernel[d], dilations[d])
@@ -216,7 +216,7 @@ def tap(
     taps: Sequence[Expr],
     w: Window,
     n_places: Sequence[int],
-    otherwise: float | int,
+    otherwise: Scalar | float | int,
 ) -> Scalar:
     """The element under one tap of the window at one place, `otherwise` outside the image.
 
