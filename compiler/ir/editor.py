@@ -145,6 +145,10 @@ class Editor:
         self._names.add(name)
         return name
 
+    def give_back(self, names: Iterable[str]) -> None:
+        """Let fresh names that nothing was given be taken again."""
+        self._names.difference_update(n for n in names if n and n not in self._facts.types)
+
     def add_constant(
         self, values: Array | Constant, hint: str = "c", origins: tuple[str, ...] = ()
     ) -> str:

@@ -35,16 +35,21 @@ def through_facet(
     """
     facet = ONNX.get(facet_key(op_type, domain))
     if facet is None or any(i and not isinstance(editor.type(i), TensorType) for i in inputs):
+        editor.give_back(outputs)
         return None
     operands = tuple(editor.tensor(i) if i else None for i in inputs)
     n_made = len(editor.made)
     try:
         made = facet(OnnxCall(op_type, domain, opset, operands, attrs, len(outputs)))
-        return None if made is None else _build(editor, made, outputs, op_type, name, origins)
+        if made is None:
+            editor.give_back(outputs)
+            return None
+        return _build(editor, made, outputs, op_type, name, origins)
     except CompileError:
         for n in reversed(editor.made[n_made:]):
             editor.remove(n)
         del editor.made[n_made:]
+        editor.give_back(outputs)
         raise
 
 

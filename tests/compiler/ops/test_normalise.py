@@ -36,7 +36,7 @@ def test_batch_norm_works_on_every_rank(shape: tuple[int, ...], by: str) -> None
     ("opset", "attrs", "n_outputs", "is_ours"),
     [
         (15, {}, 1, True),
-        (15, {"training_mode": 1}, 3, False),
+        (15, {"training_mode": 1}, 3, True),
         (9, {}, 1, True),
         (9, {}, 5, False),
         (7, {"spatial": 0}, 1, False),
@@ -45,7 +45,7 @@ def test_batch_norm_works_on_every_rank(shape: tuple[int, ...], by: str) -> None
         (6, {}, 1, False),
     ],
 )
-def test_only_inference_becomes_batch_norm(
+def test_which_forms_become_operators_of_ours(
     opset: int, attrs: dict[str, Any], n_outputs: int, is_ours: bool
 ) -> None:
     made = imported(
