@@ -45,7 +45,7 @@ class Indices:
                 else:
                     atoms.append((atom, c))
             elif (
-                numbers.keys().isdisjoint(inside := affine.symbols_inside(atom))
+                numbers.keys().isdisjoint(inside := atom.names)
                 and (lane is None or lane.var not in inside)
                 and atom.fn == "mul"
             ):
@@ -66,10 +66,7 @@ class Indices:
         """Put numbers into compound atoms; what then gets simple joins the other terms."""
         ranges, values = self._instance_ranges()
         lane_var = self.env.lane.var if self.env.lane else ""
-        rest: Expr = 0
-        for atom, c in compound:
-            rest = rest + affine.substitute(Affine(((atom, c),)), values)
-        rest = affine.simplify(rest, ranges)
+        rest = affine.simplify(affine.substitute(Affine(tuple(compound)), values), ranges)
         lane_atoms: list[tuple[Apply, int]] = []
         if isinstance(rest, int):
             return Resolved(total + rest, tuple(atoms), step)
@@ -77,11 +74,7 @@ class Indices:
         for atom, c in rest.terms:
             if atom == lane_var:
                 step += c
-            elif (
-                not isinstance(atom, str)
-                and lane_var
-                and lane_var in affine.symbols(Affine(((atom, 1),)))
-            ):
+            elif not isinstance(atom, str) and lane_var in atom.names:
                 lane_atoms.append((atom, c))
             else:
                 atoms.append((atom, c))
@@ -117,8 +110,9 @@ class Indices:
     def uniform(self, r: Resolved, scale: int = 1) -> Value:
         """The part that all lanes share, times scale, as an i64."""
         total: Value | None = None
-        for atom, c in sorted(r.atoms, key=self._depth):
-            term = self._times(self._atom(atom), c * scale)
+        valued = [(self._atom(atom), c) for atom, c in r.atoms]
+        for value, c in sorted(valued, key=lambda t: t[0].level):
+            term = self._times(value, c * scale)
             total = term if total is None else self.add(total, term)
         number = constant(r.constant * scale, DType.i64)
         if total is None:
@@ -134,9 +128,6 @@ class Indices:
             sums[term.level] = term if before is None else self.add(before, term)
         for level in sorted(sums):
             yield sums[level]
-
-    def _depth(self, term: tuple[Atom, int]) -> int:
-        return self._atom(term[0]).level
 
     def scalar(self, e: Expr) -> Value:
         """An expression without the lane variable, as an i64."""
@@ -193,7 +184,7 @@ class Indices:
         for atom, c in e.terms:
             if atom == lane.var:
                 step += c
-            elif not isinstance(atom, str) and lane.var in affine.symbols(Affine(((atom, 1),))):
+            elif not isinstance(atom, str) and lane.var in atom.names:
                 lane_atoms.append((atom, c))
             else:
                 atoms.append((atom, c))

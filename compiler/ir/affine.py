@@ -32,6 +32,7 @@ from compiler.ir.expressions import (
     monomial,
     of_atom,
     split_multiples,
+    sum_of,
     symbol,
 )
 
@@ -40,7 +41,7 @@ __all__ = [
     "Apply", "Atom", "Expr", "Range", "Undecided", "assumed", "atoms", "axis_symbol", "bounds",
     "factors", "floordiv", "identifier", "is_simple", "last_of", "maximum", "may_exceed",
     "minimum", "mod", "parse", "product", "recombine", "replace_atoms", "simplify",
-    "substitute", "symbol", "symbols", "symbols_inside",
+    "substitute", "sum_of", "symbol", "symbols",
 ]  # fmt: skip
 
 
@@ -55,32 +56,37 @@ _MEANING: dict[str, Callable[[Expr, Expr], Expr]] = {
 
 def substitute(e: Expr, values: Mapping[str, Expr]) -> Expr:
     """Replace symbols by expressions; symbols without a value stay."""
-    if isinstance(e, int):
+    if isinstance(e, int) or values.keys().isdisjoint(e.names):
         return e
-    total: Expr = e.constant
-    for atom, c in e.terms:
+    return _substituted(e, tuple(values.get(n) for n in e.names))
+
+
+@lru_cache(maxsize=65536)
+def _substituted(e: Affine, given: tuple[Expr | None, ...]) -> Expr:
+    """An expression with values for its names in order; None leaves a name as it is."""
+    values = {n: v for n, v in zip(e.names, given, strict=True) if v is not None}
+
+    def value(atom: Atom) -> Expr:
         if isinstance(atom, str):
-            term: Expr = values[atom] if atom in values else of_atom(atom)
-        else:
-            term = _MEANING[atom.fn](substitute(atom.a, values), substitute(atom.b, values))
-        total = total + term * c
-    return total
+            return values[atom] if atom in values else of_atom(atom)
+        return _MEANING[atom.fn](substitute(atom.a, values), substitute(atom.b, values))
+
+    return sum_of(((value(atom), c) for atom, c in e.terms), e.constant)
 
 
 def replace_atoms(e: Expr, values: Mapping[Atom, Expr]) -> Expr:
     """Replace atoms, compound ones as a whole, wherever they stand."""
     if isinstance(e, int):
         return e
-    total: Expr = e.constant
-    for atom, c in e.terms:
+
+    def value(atom: Atom) -> Expr:
         if atom in values:
-            term = values[atom]
-        elif isinstance(atom, str):
-            term = of_atom(atom)
-        else:
-            term = _MEANING[atom.fn](replace_atoms(atom.a, values), replace_atoms(atom.b, values))
-        total = total + term * c
-    return total
+            return values[atom]
+        if isinstance(atom, str):
+            return of_atom(atom)
+        return _MEANING[atom.fn](replace_atoms(atom.a, values), replace_atoms(atom.b, values))
+
+    return sum_of(((value(atom), c) for atom, c in e.terms), e.constant)
 
 
 def atoms(e: Expr) -> Iterator[Atom]:
@@ -91,18 +97,7 @@ def atoms(e: Expr) -> Iterator[Atom]:
 
 def symbols(e: Expr) -> frozenset[str]:
     """The names that an expression depends on."""
-    if isinstance(e, int):
-        return frozenset()
-    found: set[str] = set()
-    for atom, _ in e.terms:
-        found |= {atom} if isinstance(atom, str) else symbols_inside(atom)
-    return frozenset(found)
-
-
-@lru_cache(maxsize=65536)
-def symbols_inside(atom: Apply) -> frozenset[str]:
-    """The names that a compound atom depends on."""
-    return symbols(atom.a) | symbols(atom.b)
+    return frozenset() if isinstance(e, int) else frozenset(e.names)
 
 
 ATOMS_LIMIT = 100
@@ -154,17 +149,25 @@ def last_of(extent: Expr) -> int:
 
 def simplify(e: Expr, ranges: Mapping[str, Range]) -> Expr:
     """The same value with divisions, remainders and extremes that the ranges decide removed."""
-    if isinstance(e, int):
+    if isinstance(e, int) or e.is_plain:
         return e
-    total: Expr = e.constant
-    for atom, c in e.terms:
-        total = total + (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges)) * c
-    return recombine(total)
+    return _simplified(e, tuple(ranges.get(n) for n in e.names))
+
+
+@lru_cache(maxsize=65536)
+def _simplified(e: Affine, given: tuple[Range | None, ...]) -> Expr:
+    """An expression simplified by ranges of its names in order; None is that of a size."""
+    ranges = {n: r for n, r in zip(e.names, given, strict=True) if r is not None}
+    decided = (
+        (of_atom(atom) if isinstance(atom, str) else _decide(atom, ranges), c)
+        for atom, c in e.terms
+    )
+    return recombine(sum_of(decided, e.constant))
 
 
 def recombine(e: Expr) -> Expr:
     """Put quotient and remainder of one division together: `(a//b)*b*k + (a%b)*k` is `a*k`."""
-    if isinstance(e, int):
+    if isinstance(e, int) or e.is_plain:
         return e
     for atom, c in e.terms:
         if isinstance(atom, str):

@@ -19,43 +19,97 @@ class Undecided(TypeError):
     """What is asked of a symbolic value depends on the sizes that it will have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Apply:
     """A compound atom: `floordiv`, `mod`, `mul`, `min` or `max` of two expressions."""
 
     fn: str
     a: Expr
     b: Expr
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
+    # Worked out when asked for, and once: expressions are keys everywhere.
+    _hash: int = field(init=False, repr=False)
+    _text: str = field(init=False, repr=False)
+    _names: tuple[str, ...] = field(init=False, repr=False)
 
     def __hash__(self) -> int:
-        # Worked out once: expressions are keys everywhere.
-        if not self._hash:
-            object.__setattr__(self, "_hash", hash((self.fn, self.a, self.b)) or 1)
-        return self._hash
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash((self.fn, self.a, self.b)))
+            return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Apply) or hash(self) != hash(other):
+            return False
+        return self.fn == other.fn and self.a == other.a and self.b == other.b
 
     def __str__(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            object.__setattr__(self, "_text", self._written())
+            return self._text
+
+    def _written(self) -> str:
         if self.fn in ("min", "max"):
             return f"{self.fn}({self.a}, {self.b})"
         sign = {"floordiv": "//", "mod": "%", "mul": "*"}[self.fn]
         return f"{_factor(self.a)}{sign}{_factor(self.b)}"
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The symbols inside, in order."""
+        try:
+            return self._names
+        except AttributeError:
+            inside = {n for e in (self.a, self.b) if isinstance(e, Affine) for n in e.names}
+            object.__setattr__(self, "_names", tuple(sorted(inside)))
+            return self._names
+
 
 Atom = str | Apply
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Affine:
     """A canonical sum `c0 + c1*atom1 + ...` with at least one atom; build it with `symbol`."""
 
     terms: tuple[tuple[Atom, int], ...]
     constant: int = 0
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False)
+    _names: tuple[str, ...] = field(init=False, repr=False)
 
     def __hash__(self) -> int:
-        if not self._hash:
-            object.__setattr__(self, "_hash", hash((self.terms, self.constant)) or 1)
-        return self._hash
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash((self.terms, self.constant)))
+            return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Affine) or self.constant != other.constant:
+            return False
+        return self.terms == other.terms
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The symbols inside, in order."""
+        try:
+            return self._names
+        except AttributeError:
+            inside = [(a,) if isinstance(a, str) else a.names for a, _ in self.terms]
+            found = inside[0] if len(inside) == 1 else tuple(sorted(set().union(*inside)))
+            object.__setattr__(self, "_names", found)
+            return self._names
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all atoms are symbols; compound ones come last."""
+        return isinstance(self.terms[-1][0], str)
 
     def __add__(self, other: Expr) -> Expr:
         return _combine(self, other, 1)
@@ -66,7 +120,7 @@ class Affine:
         return _combine(self, other, -1)
 
     def __rsub__(self, other: Expr) -> Expr:
-        return _combine(self * -1, other, 1)
+        return sum_of([(other, 1), (self, -1)], 0)
 
     def __neg__(self) -> Expr:
         return self * -1
@@ -77,6 +131,8 @@ class Affine:
         factor = int(other)
         if factor == 0:
             return 0
+        if factor == 1:
+            return self
         return Affine(tuple((a, c * factor) for a, c in self.terms), self.constant * factor)
 
     __rmul__ = __mul__
@@ -113,16 +169,16 @@ class Affine:
     __index__ = __int__
 
     def __lt__(self, other: Expr) -> bool:
-        return _compare(other - self, 1, f"{self} < {other}")
+        return _compare(other - self, 1, (self, "<", other))
 
     def __le__(self, other: Expr) -> bool:
-        return _compare(other - self, 0, f"{self} <= {other}")
+        return _compare(other - self, 0, (self, "<=", other))
 
     def __gt__(self, other: Expr) -> bool:
-        return _compare(self - other, 1, f"{self} > {other}")
+        return _compare(self - other, 1, (self, ">", other))
 
     def __ge__(self, other: Expr) -> bool:
-        return _compare(self - other, 0, f"{self} >= {other}")
+        return _compare(self - other, 0, (self, ">=", other))
 
 
 Expr = int | Affine
@@ -146,26 +202,41 @@ def of_atom(a: Atom) -> Affine:
     return Affine(((a, 1),))
 
 
-@lru_cache(maxsize=65536)
 def _key(atom: Atom) -> tuple[int, str]:
-    return (0 if isinstance(atom, str) else 1, str(atom))
+    return (0, atom) if isinstance(atom, str) else (1, str(atom))
+
+
+def _term_key(term: tuple[Atom, int]) -> tuple[int, str]:
+    return _key(term[0])
 
 
 def build(terms: Mapping[Atom, int], constant: int) -> Expr:
     """The canonical sum of these multiples of atoms and a constant."""
-    kept = tuple(sorted(((a, c) for a, c in terms.items() if c), key=lambda t: _key(t[0])))
-    return Affine(kept, constant) if kept else constant
+    kept = [t for t in terms.items() if t[1]]
+    if len(kept) > 1:
+        kept.sort(key=_term_key)
+    return Affine(tuple(kept), constant) if kept else constant
 
 
-def _combine(a: Affine | int, b: Expr, sign: int) -> Expr:
-    terms: dict[Atom, int] = dict(a.terms) if isinstance(a, Affine) else {}
-    constant = a.constant if isinstance(a, Affine) else a
-    if isinstance(b, Affine):
-        for atom, c in b.terms:
-            terms[atom] = terms.get(atom, 0) + sign * c
-        constant += sign * b.constant
-    else:
-        constant += sign * int(b)
+def _combine(a: Affine, b: Expr, sign: int) -> Expr:
+    if not isinstance(b, Affine):
+        return Affine(a.terms, a.constant + sign * int(b)) if b else a
+    terms = dict(a.terms)
+    for atom, c in b.terms:
+        terms[atom] = terms.get(atom, 0) + sign * c
+    return build(terms, a.constant + sign * b.constant)
+
+
+def sum_of(multiples: Iterable[tuple[Expr, int]], constant: int) -> Expr:
+    """The sum of multiples of expressions and a constant, put in order once."""
+    terms: dict[Atom, int] = {}
+    for e, k in multiples:
+        if isinstance(e, Affine):
+            for atom, c in e.terms:
+                terms[atom] = terms.get(atom, 0) + c * k
+            constant += e.constant * k
+        else:
+            constant += int(e) * k
     return build(terms, constant)
 
 
@@ -178,14 +249,11 @@ def _product(a: Affine, b: Affine) -> Expr:
     if (len(a.terms) + 1) * (len(b.terms) + 1) > PRODUCT_LIMIT:
         first, second = sorted((a, b), key=str)
         return of_atom(Apply("mul", first, second))
-    total: Expr = a.constant * b.constant
-    for atom, c in a.terms:
-        total = total + Affine(((atom, c),)) * b.constant
-        for other, d in b.terms:
-            total = total + _of_two(atom, other) * (c * d)
-    for other, d in b.terms:
-        total = total + Affine(((other, d),)) * a.constant
-    return total
+    products: list[tuple[Expr, int]] = [
+        (_of_two(atom, other), c * d) for atom, c in a.terms for other, d in b.terms
+    ]
+    products += [(Affine(a.terms), b.constant), (Affine(b.terms), a.constant)]
+    return sum_of(products, a.constant * b.constant)
 
 
 @lru_cache(maxsize=65536)
@@ -238,15 +306,17 @@ def _split_by_monomial(a: Expr, b: Affine) -> tuple[Expr, Expr]:
     if b.constant or len(b.terms) != 1 or b.terms[0][1] < 1:
         return 0, a
     divisor, c = b.terms[0]
-    whole: Expr = 0
-    rest: Expr = a if isinstance(a, int) else a.constant
-    for atom, k in a.terms if isinstance(a, Affine) else ():
+    if isinstance(a, int):
+        return 0, a
+    whole: list[tuple[Expr, int]] = []
+    rest: dict[Atom, int] = {}
+    for atom, k in a.terms:
         left = _without(factors(atom), factors(divisor)) if k % c == 0 else None
         if left is None:
-            rest = rest + Affine(((atom, k),))
+            rest[atom] = k
         else:
-            whole = whole + monomial(left) * (k // c)
-    return whole, rest
+            whole.append((monomial(left), k // c))
+    return sum_of(whole, 0), build(rest, a.constant)
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:
@@ -336,14 +406,14 @@ def _through_remainders(e: Expr) -> Expr:
     return total
 
 
-def _compare(difference: Expr, least: int, text: str) -> bool:
+def _compare(difference: Expr, least: int, question: tuple[Expr, str, Expr]) -> bool:
     """Whether a difference is at least a number, for symbols that are sizes. Errors: Undecided."""
     low, high = bounds(_through_remainders(difference), {})
     if low >= least:
         return True
     if high < least:
         return False
-    raise Undecided(f"{text} depends on the sizes")
+    raise Undecided(f"{' '.join(map(str, question))} depends on the sizes")
 
 
 def bounds(e: Expr, ranges: Mapping[str, Range]) -> Range:
