@@ -10,7 +10,7 @@ from compiler.codegen.llvm import function_text
 from compiler.loops.nodes import Kernel
 from compiler.targets.target import Target
 
-Space = Literal["arena", "constants", "input", "output", "slot"]
+Space = Literal["arena", "constants", "input", "output", "slot", "table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Arg:
     """A pointer that a kernel gets: bytes into the arena or the constants, or a caller's array.
 
     Units: `offset` in bytes for arena and constants, a position for inputs and outputs. In code for
-    open shapes a `slot` is the position in the run's table of the offset in the arena.
+    open shapes a `slot` is the position in the run's table of the offset in the arena, and `table`
+    that table itself.
     """
 
     space: Space
@@ -95,7 +96,7 @@ def entry_lines(
     for launch in launches:
         numbers = [f"%n{len(lines)}.{i}" for i in range(len(launch.sizes))]
         for number, slot in zip(numbers, launch.sizes, strict=True):
-            lines += _from_table(number, slot)
+            lines += from_table(number, slot)
         args = ", ".join(
             [*(f"ptr {known[a]}" for a in launch.args), *(f"i64 {n}" for n in numbers)]
         )
@@ -104,11 +105,11 @@ def entry_lines(
 
 
 def _pointer(name: str, arg: Arg) -> list[str]:
-    if arg.space in ("arena", "constants"):
+    if arg.space in ("arena", "constants", "table"):
         return [f"  {name} = getelementptr i8, ptr %{arg.space}, i64 {arg.offset}"]
     if arg.space == "slot":
         return [
-            *_from_table(f"{name}.offset", arg.offset),
+            *from_table(f"{name}.offset", arg.offset),
             f"  {name} = getelementptr i8, ptr %arena, i64 {name}.offset",
         ]
     return [
@@ -117,7 +118,8 @@ def _pointer(name: str, arg: Arg) -> list[str]:
     ]
 
 
-def _from_table(name: str, slot: int) -> list[str]:
+def from_table(name: str, slot: int) -> list[str]:
+    """The number at a position of the run's table, under a name."""
     return [
         f"  {name}.at = getelementptr i64, ptr %table, i64 {slot}",
         f"  {name} = load i64, ptr {name}.at",

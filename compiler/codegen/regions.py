@@ -3,7 +3,8 @@
 A region becomes a body function, `void body(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`
 as a program's own entry point is one. The function of the node calls it with tables of pointers:
 once, for one of two branches, or for every step of a loop. Its params are the memory that it may
-use, the packed constants, then operands and results.
+use, the packed constants, then operands and results. In code for open sizes both get one pointer
+more, the table of the run, and numbers that depend on sizes are slots of it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compiler.codegen.module import Arg, Launch, entry_lines
+from compiler.codegen.module import Arg, Launch, entry_lines, from_table
 
 COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 NO_LIMIT = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A number that the table of a run has at this position."""
+
+    position: int
+
+
+Number = int | Slot
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +34,26 @@ class Copied:
 
     position: int
     source: Arg
-    nbytes: int
+    nbytes: Number
 
 
-def body_text(symbol: str, launches: Sequence[Launch], copies: Sequence[Copied]) -> str:
+def body_text(
+    symbol: str, launches: Sequence[Launch], copies: Sequence[Copied], *, is_open: bool = False
+) -> str:
     """The function of a body: its kernels in order, then the results that are copies."""
-    lines, known = entry_lines(symbol, launches, [c.source for c in copies])
+    lines, known = entry_lines(symbol, launches, [c.source for c in copies], is_open=is_open)
     for c in copies:
         target = f"%r{c.position}"
         lines += [
             f"  {target}.at = getelementptr ptr, ptr %outputs, i64 {c.position}",
             f"  {target} = load ptr, ptr {target}.at",
-            _copy(target, known[c.source], c.nbytes),
         ]
+        nbytes: int | str = f"{target}.bytes"
+        if isinstance(c.nbytes, Slot):
+            lines += from_table(f"{target}.bytes", c.nbytes.position)
+        else:
+            nbytes = c.nbytes
+        lines.append(_copy(target, known[c.source], nbytes))
     return "\n".join([*lines, "  ret void", "}"])
 
 
@@ -54,7 +72,7 @@ class Param:
 class Scratch:
     """Memory of the function's own. Units: bytes into its arena."""
 
-    offset: int
+    offset: Number
 
 
 Pointer = Param | Scratch
@@ -69,19 +87,25 @@ class CallText:
     outputs: tuple[Pointer, ...]
 
 
-def call_function(symbol: str, n_params: int, call: CallText) -> str:
+def call_function(symbol: str, n_params: int, call: CallText, *, is_open: bool = False) -> str:
     """The function of a composition: its body once."""
-    w = _Writer(symbol, n_params)
+    w = _Writer(symbol, n_params, is_open)
     w.tables(call, "")
     w.lines += [*w.call(call, ""), "  ret void", "}"]
     return w.text()
 
 
 def branch_function(
-    symbol: str, n_params: int, condition: Param, then: CallText, otherwise: CallText
+    symbol: str,
+    n_params: int,
+    condition: Param,
+    then: CallText,
+    otherwise: CallText,
+    *,
+    is_open: bool = False,
 ) -> str:
     """The function of an If: one body or the other."""
-    w = _Writer(symbol, n_params)
+    w = _Writer(symbol, n_params, is_open)
     for call, name in ((then, "then"), (otherwise, "else")):
         w.tables(call, name)
     w.lines += [
@@ -103,7 +127,7 @@ def branch_function(
 class Counter:
     """The number of the step, as the body reads it: eight bytes in the function's arena."""
 
-    offset: int
+    offset: Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +142,7 @@ class Carried:
     start: Pointer
     final: Pointer
     spare: Pointer
-    nbytes: int
+    nbytes: Number
     stays: bool = False
 
 
@@ -127,7 +151,7 @@ class Moving:
     """A place that moves by `stride` bytes a step, from the first slice or from the last."""
 
     base: Pointer
-    stride: int
+    stride: Number
     is_reversed: bool
 
 
@@ -150,7 +174,7 @@ class LoopText:
     """
 
     body: str
-    trip: int | Param | None
+    trip: Number | Param | None
     going: int | None
     states: tuple[Carried, ...]
     inputs: tuple[Source, ...]
@@ -158,13 +182,13 @@ class LoopText:
     truth: Scratch | None = None
 
 
-def loop_function(symbol: str, n_params: int, loop: LoopText) -> str:
+def loop_function(symbol: str, n_params: int, loop: LoopText, *, is_open: bool = False) -> str:
     """The function of a Loop or Scan.
 
     States have two places and take turns, so nothing is copied from step to step. Where the number
     of steps is known the last one ends in the state's final place; otherwise it may be copied.
     """
-    w = _Writer(symbol, n_params)
+    w = _Writer(symbol, n_params, is_open)
     w.loop(loop)
     return w.text()
 
@@ -172,14 +196,13 @@ def loop_function(symbol: str, n_params: int, loop: LoopText) -> str:
 class _Writer:
     """Writes one function."""
 
-    def __init__(self, symbol: str, n_params: int) -> None:
-        params = ", ".join(f"ptr %p{i}" for i in range(n_params))
-        comma = ", " if params else ""
-        self.lines = [
-            f'define void @"{symbol}"(ptr %arena, ptr %constants{comma}{params}) nounwind {{',
-            "entry:",
-        ]
-        self._scratch: dict[int, str] = {}
+    def __init__(self, symbol: str, n_params: int, is_open: bool) -> None:
+        names = ["arena", "constants", *(f"p{i}" for i in range(n_params))]
+        params = ", ".join(f"ptr %{n}" for n in (*names, *(("table",) if is_open else ())))
+        self.lines = [f'define void @"{symbol}"({params}) nounwind {{', "entry:"]
+        self.is_open = is_open
+        self._scratch: dict[Number, str] = {}
+        self._numbers: dict[Slot, str] = {}
 
     def text(self) -> str:
         return "\n".join(self.lines)
@@ -189,10 +212,20 @@ class _Writer:
         if isinstance(p, Param):
             return f"%p{p.number}"
         if p.offset not in self._scratch:
-            name = f"%m{p.offset}"
+            by = self.number(p.offset)
+            name = f"%m{by.removeprefix('%')}"
             self._scratch[p.offset] = name
-            self.lines.append(f"  {name} = getelementptr i8, ptr %arena, i64 {p.offset}")
+            self.lines.append(f"  {name} = getelementptr i8, ptr %arena, i64 {by}")
         return self._scratch[p.offset]
+
+    def number(self, n: Number) -> str:
+        """A number as a value; one in the table is loaded in the entry block when first asked."""
+        if isinstance(n, int):
+            return str(n)
+        if n not in self._numbers:
+            self._numbers[n] = f"%t{n.position}"
+            self.lines += from_table(self._numbers[n], n.position)
+        return self._numbers[n]
 
     def slots(self, name: str, n: int) -> None:
         """A table of pointers on the stack, and the address of each of its places."""
@@ -208,7 +241,12 @@ class _Writer:
                 self.lines.append(f"  store ptr {self.pointer(p)}, ptr {table}.{i}")
 
     def call(self, call: CallText, name: str) -> list[str]:
-        return [_call(call.symbol, f"%in{name}", f"%out{name}")]
+        return [self._call(call.symbol, f"%in{name}", f"%out{name}")]
+
+    def _call(self, symbol: str, inputs: str, outputs: str) -> str:
+        table = ", ptr %table" if self.is_open else ""
+        args = f"ptr %arena, ptr %constants, ptr {inputs}, ptr {outputs}{table}"
+        return f'  call void @"{symbol}"({args})'
 
     def loop(self, loop: LoopText) -> None:
         lines = self.lines
@@ -219,9 +257,12 @@ class _Writer:
                 self.pointer(Scratch(source.offset))
             elif isinstance(source, Moving):
                 self.pointer(source.base)
+                self.number(source.stride)
             elif not isinstance(source, StateOf):
                 self.pointer(source)
         places = [tuple(map(self.pointer, (s.start, s.final, s.spare))) for s in loop.states]
+        for state in loop.states:
+            self.number(state.nbytes)
         trip = self._trip(loop.trip)
         if loop.truth is not None:
             lines.append(f"  store i8 1, ptr {self.pointer(loop.truth)}")
@@ -235,6 +276,7 @@ class _Writer:
         if known and loop.trip == 0:
             self._finish(loop, places, [start for start, _, _ in places])
             return
+        final_turn = self._final_turn(loop.trip)
         lines += ["  br label %head", "head:", "  %i = phi i64 [0, %entry], [%next, %step]"]
         moving = [k for k, s in enumerate(loop.states) if not s.stays]
         for k in moving:
@@ -247,8 +289,6 @@ class _Writer:
             lines.append(f"  %both = and i1 %inside, {'%go' if asks else '%go0'}")
             inside = "%both"
         lines += [f"  br i1 {inside}, label %step, label %done", "step:"]
-        # The places take turns so that with a known number of steps the last one is final.
-        final_turn = (loop.trip - 1) % 2 if isinstance(loop.trip, int) else 0
         if moving:
             lines += ["  %low = and i64 %i, 1", f"  %turn = icmp eq i64 %low, {final_turn}"]
         for k in moving:
@@ -260,7 +300,7 @@ class _Writer:
         after = [f"%n{k}" if k in moving else places[k][2] for k in range(len(places))]
         self._fill("%in", loop.inputs, current)
         self._fill("%out", loop.outputs, after)
-        lines.append(_call(loop.body, "%in", "%out"))
+        lines.append(self._call(loop.body, "%in", "%out"))
         if asks and loop.going is not None:
             lines += [
                 f"  %said = load i8, ptr {after[loop.going]}",
@@ -269,11 +309,22 @@ class _Writer:
         lines += ["  %next = add i64 %i, 1", "  br label %head", "done:"]
         self._finish(loop, places, current, known=known)
 
-    def _trip(self, trip: int | Param | None) -> str:
+    def _trip(self, trip: Number | Param | None) -> str:
         if isinstance(trip, Param):
             self.lines.append(f"  %trip = load i64, ptr {self.pointer(trip)}")
             return "%trip"
-        return str(NO_LIMIT if trip is None else trip)
+        return self.number(NO_LIMIT if trip is None else trip)
+
+    def _final_turn(self, trip: Number | Param | None) -> str:
+        """Whether the even or the odd steps write the final places.
+
+        Those of the last step, where the number of steps is known before the first.
+        """
+        if isinstance(trip, Slot):
+            n = self.number(trip)
+            self.lines += [f"  %last = sub i64 {n}, 1", "  %final_turn = and i64 %last, 1"]
+            return "%final_turn"
+        return str((trip - 1) % 2) if isinstance(trip, int) else "0"
 
     def _fill(self, table: str, sources: Sequence[Source], states: Sequence[str]) -> None:
         """The places of one table for this step."""
@@ -287,7 +338,7 @@ class _Writer:
                 value, base = f"{table}.{i}.at", self.pointer(source.base)
                 step = "%back" if source.is_reversed else "%i"
                 self.lines += [
-                    f"  {value}.by = mul i64 {step}, {source.stride}",
+                    f"  {value}.by = mul i64 {step}, {self.number(source.stride)}",
                     f"  {value} = getelementptr i8, ptr {base}, i64 {value}.by",
                 ]
             else:
@@ -303,17 +354,12 @@ class _Writer:
     ) -> None:
         """Bring the states that ended elsewhere to their final places."""
         for k, (s, (_, final, _), now) in enumerate(zip(loop.states, places, current, strict=True)):
-            if not s.nbytes or (known and not s.stays):
+            if s.nbytes == 0 or (known and not s.stays):
                 continue
             # Copying a place onto itself is allowed to memmove only.
             self.lines += [
                 f"  %same{k} = icmp eq ptr {now}, {final}",
-                f"  %n.bytes{k} = select i1 %same{k}, i64 0, i64 {s.nbytes}",
+                f"  %n.bytes{k} = select i1 %same{k}, i64 0, i64 {self.number(s.nbytes)}",
                 _copy(final, now, f"%n.bytes{k}"),
             ]
         self.lines += ["  ret void", "}"]
-
-
-def _call(symbol: str, inputs: str, outputs: str) -> str:
-    args = f"ptr %arena, ptr %constants, ptr {inputs}, ptr {outputs}"
-    return f'  call void @"{symbol}"({args})'

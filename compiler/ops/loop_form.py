@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.ir.affine import Expr
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
@@ -46,12 +47,13 @@ class Slices:
 class LoopForm:
     """A loop that generated code can run.
 
-    `trip` is the number of steps, the value that has it, or None for no limit. `condition` is the
+    `trip` is the number of steps, maybe an expression of sizes, or the value that has it, or None
+    for no limit. `condition` is the
     value that lets it start ("" for always); `tests` says whether the body's first result decides
     about going on. `counts` says whether the body gets the step's number and the condition.
     """
 
-    trip: int | str | None
+    trip: Expr | str | None
     condition: str
     tests: bool
     counts: bool
@@ -107,7 +109,7 @@ def _of_loop(node: Node, graph: Graph) -> LoopForm | str:
         return states if isinstance(states, str) else str(pieces)
     constants = [graph.constants.get(i) for i in (trip, condition)]
     limit, start = (None if c is None else c.array() for c in constants)
-    steps: int | str | None = trip or None
+    steps: Expr | str | None = trip or None
     if limit is not None and limit.size == 1:
         steps = max(int(limit.reshape(-1)[0]), 0)
     if start is not None and not is_true(start):
@@ -150,10 +152,10 @@ def _of_scan(node: Node, graph: Graph) -> LoopForm | str:
             return f"the step's part of {name} is {given}"
         assert isinstance(t, TensorType)
         assert isinstance(given, TensorType)
-        if t.static_shape[1:] != given.static_shape:
+        if t.dims[1:] != given.dims:
             return f"a part of {name} is {t} without its first axis, the body takes {given}"
         slices.append(Slices(name, given, bool(entry(node, "scan_input_directions", k))))
-    lengths = {graph.types[s].static_shape[0] for s in scanned}  # type: ignore[union-attr]
+    lengths = {graph.types[s].dims[0] for s in scanned}  # type: ignore[union-attr]
     if len(lengths) != 1:
         return "what is scanned differs in length"
     return LoopForm(lengths.pop(), "", False, False, states, tuple(slices), pieces)
@@ -195,7 +197,7 @@ def _pieces(
 def _is_plain(t: Type | None) -> bool:
     return (
         isinstance(t, TensorType)
-        and t.is_static
+        and t.is_ranked
         and t.layout.is_plain
         and t.dtype is not DType.string
     )

@@ -19,7 +19,7 @@ from compiler.memory.in_place import overwritable
 from compiler.memory.lifetimes import Step, join_lifetimes, root_of
 from compiler.memory.plan import plan_memory
 from compiler.runtime.regions import RegionPlan, plan_region
-from compiler.runtime.select import Body, NativeWork, RegionWork, ViewWork, Work, in_memory
+from compiler.runtime.select import NativeWork, RegionWork, ViewWork, Work, in_memory
 
 Space = Literal["arena", "input", "output"]
 
@@ -71,7 +71,7 @@ def arrange(
     hosted, copied = _results(graph, launches, views)
     outside.update(hosted)
     regions = {
-        number: plan_region(w, graph, _arrange_body)
+        number: plan_region(w, graph, lambda body: arrange(body.graph, body.works, overwritten))
         for number, w in enumerate(launches)
         if isinstance(w, RegionWork)
     }
@@ -98,10 +98,6 @@ def arrange(
     }
     _check(plan, steps, sizes, views, places)
     return Arrangement(places, views, plan, tuple(copied), scratch, tuple(steps), regions)
-
-
-def _arrange_body(body: Body) -> Arrangement:
-    return arrange(body.graph, body.works)
 
 
 def _results(

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
+from compiler.codegen.regions import Number
+from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.loops.nodes import Buffer, Kernel
 from compiler.runtime.arrange import REGION, Arrangement
 from compiler.runtime.canonical import canonical_text, symbol_name
 from compiler.runtime.constants import ConstantPool, PackedConstant
-from compiler.runtime.regions import RegionWriter
+from compiler.runtime.regions import RegionPlan, RegionWriter
 from compiler.runtime.select import (
-    Body,
     FallbackWork,
     NativeWork,
     RegionWork,
@@ -89,11 +90,7 @@ class _Caller:
     def __init__(self, made: Functions, pool: ConstantPool) -> None:
         self.made = made
         self.pool = pool
-        self.writer = RegionWriter({"run", *made.kernels}, pool, [], self.inside)
-
-    def inside(self, body: Body, arrangement: Arrangement) -> list[Launch]:
-        works = [w for w in body.works if isinstance(w, Launchable)]
-        return [launch for _, launch in self.launches(works, body.graph, arrangement)]
+        self.writer = RegionWriter({"run", *made.kernels}, pool, [])
 
     def launches(
         self, works: Sequence[Launchable], graph: Graph, arrangement: Arrangement
@@ -109,7 +106,8 @@ class _Caller:
     def _region(
         self, number: int, work: RegionWork, graph: Graph, arrangement: Arrangement
     ) -> Launch:
-        symbol = self.writer.write(arrangement.regions[number], graph)
+        plan = arrangement.regions[number]
+        symbol = self.writer.write(plan, graph, _Known(self, plan))
         memory = Arg("arena", arrangement.scratch[number, REGION])
         values = [*work.operands, *filter(None, work.node.outputs)]
         places = (self._plain(v, graph, arrangement) for v in values)
@@ -146,3 +144,28 @@ class _Caller:
             f"{work.node.name}: {name} has {parameter.nbytes} bytes, {value} is {t}"
         )
         return Arg(place.space, place.offset)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the functions of one region are told where all sizes are known."""
+
+    caller: _Caller
+    plan: RegionPlan
+    is_open: bool = False
+
+    def launches(self, key: str) -> list[Launch]:
+        body = self.plan.work.bodies[key]
+        made = self.caller.launches(body.launches(), body.graph, self.plan.bodies[key])
+        return [launch for _, launch in made]
+
+    def place(self, key: str, value: str) -> Arg:
+        place = self.plan.bodies[key].places[value]
+        return Arg(place.space, place.offset)
+
+    def memory(self, name: str) -> Number:
+        return self.plan.offsets[name]
+
+    def number(self, e: Expr) -> Number:
+        assert isinstance(e, int), f"{e} depends on sizes"
+        return e

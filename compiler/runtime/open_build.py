@@ -10,7 +10,7 @@ from compiler.codegen.module import Launch
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import ASSUMED_SIZE
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, TensorType, Type, open_symbols
 from compiler.runtime.build import Stage, module_text, segments, written_functions
@@ -22,7 +22,8 @@ from compiler.runtime.open_part import OpenPart
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.open_select import OpenSelector
 from compiler.runtime.parts import HostNode, cut
-from compiler.runtime.select import FallbackWork, NativeWork, Selector, Work
+from compiler.runtime.regions import RegionWriter
+from compiler.runtime.select import FallbackWork, Selector, Work
 from compiler.runtime.sizes import inferred_sizes, input_symbols
 from compiler.targets.target import Target
 
@@ -55,21 +56,22 @@ def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
     parts = [s for s in steps if isinstance(s, OpenPart)]
     with stage("memory"):
         pool = ConstantPool()
+        writer = RegionWriter({"run", *made.kernels}, pool, [])
         sample = _sample(graph, shapes)
         calls: dict[int, Launch] = {}
         for part in parts:
-            calls.update(part.launches(made.symbols, pool, sample))
+            calls.update(part.launches(made, pool, writer, sample))
     groups = [segments(p.launched) for p in parts]
     numbered = [
         tuple(p.first + i for i in g) for p, gs in zip(parts, groups, strict=True) for g in gs
     ]
-    text = module_text(texts, calls, numbered, target, is_open=True)
+    text = module_text([*texts, *writer.texts], calls, numbered, target, is_open=True)
     samples = [p.arranged(sample) for p in parts]
     found = iter(samples)
     infos = joined_infos(
         host_info(s.node)
         if isinstance(s, HostNode)
-        else part_infos(s, *next(found)[:2], sample, made.symbols, made.kernels)
+        else part_infos(s, *next(found)[:2], sample, calls, made)
         for s in steps
     )
     built = Built(
@@ -84,7 +86,7 @@ def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
         weight_bytes=pool.nbytes,
         is_compiled=True,
     )
-    program = OpenProgram(graph, steps, built, symbols=made.symbols, inferred=inferred)
+    program = OpenProgram(graph, steps, built, functions=made, inferred=inferred)
     if target.name != "host":
         return program
     with stage("machine code"):
@@ -134,7 +136,7 @@ def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator
         for group in segments(step.launched) if isinstance(step, OpenPart) else ():
             assert isinstance(step, OpenPart), "only parts have launches"
             entry = None
-            if isinstance(step.launched[group[0]], NativeWork):
+            if not isinstance(step.launched[group[0]], FallbackWork):
                 entry = library.function(f"run_{n_native}", 5)
                 n_native += 1
             found.append((entry, group))
@@ -161,7 +163,7 @@ def _sample(graph: Graph, shapes: Mapping[str, Sequence[int]] | None) -> dict[st
     if shapes is not None:
         sample.update(inferred_sizes(graph, shapes))
         sample.update(_assumed_inputs(graph, shapes))
-    types = [t for n in graph.nodes for t in n.types if isinstance(t, TensorType) and t.shape]
+    types = [t for n in all_nodes(graph) for t in n.types if isinstance(t, TensorType) and t.shape]
     dims = {d for t in types for d in t.dims if not isinstance(d, int)}
     while size < LARGEST_SAMPLE and any(_is_negative(d, sample) for d in dims):
         size *= 2

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from compiler.codegen.module import Launch
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import with_sizes
-from compiler.loops.nodes import Kernel
 from compiler.memory.buffer import Buffer, Plan
 from compiler.runtime.kernels import KernelInfo, kernel_infos
+from compiler.runtime.native import Functions
 from compiler.runtime.open_part import OpenPart
-from compiler.runtime.select import ViewWork, Work, is_handed_out
+from compiler.runtime.select import RegionWork, ViewWork, Work, is_handed_out
 
 Infos = tuple[KernelInfo, ...]
 
@@ -21,14 +22,27 @@ def part_infos(
     graph: Graph,
     works: Sequence[Work],
     sizes: Mapping[str, int],
-    symbols: Mapping[int, str],
-    functions: Mapping[str, Kernel],
+    calls: Mapping[int, Launch],
+    functions: Functions,
 ) -> Infos:
     """Each launch of a part, whose graph and works have these numbers for all sizes."""
-    inside = [replace(w, node=with_sizes(w.node, sizes)) for w in works]
-    launched = [w for w in inside if not isinstance(w, ViewWork)]
-    own = {i: s for i in range(len(launched)) if (s := symbols.get(part.first + i))}
-    return kernel_infos(launched, graph, own, functions)
+    launched = [w for w in _all_sized(works, sizes) if not isinstance(w, ViewWork)]
+    own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
+    return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
+
+
+def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work]:
+    """The works with numbers inside fusions and bodies as well."""
+    for work in works:
+        node = with_sizes(work.node, sizes)
+        if isinstance(work, RegionWork):
+            bodies = {
+                key: replace(b, works=tuple(_all_sized(b.works, sizes)))
+                for key, b in work.bodies.items()
+            }
+            yield RegionWork(node, bodies)
+        else:
+            yield replace(work, node=node)
 
 
 def host_info(node: Node) -> Infos:

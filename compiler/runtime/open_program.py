@@ -26,6 +26,7 @@ from compiler.ops.meaning import evaluate_node
 from compiler.runtime.built import Built
 from compiler.runtime.executable import Executable, own
 from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.native import Functions
 from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, part_infos
 from compiler.runtime.open_part import OpenEntry, OpenPart
 from compiler.runtime.parts import HostNode, outer_name
@@ -35,7 +36,6 @@ from compiler.runtime.select import Work
 from compiler.runtime.sizes import (
     NotDetermined,
     inferred_sizes,
-    require_consistent,
     sizes_of_inputs,
     sizes_of_value,
 )
@@ -86,7 +86,7 @@ class OpenProgram:
     library: Library | None = None
     entries: Sequence[Sequence[tuple[OpenEntry | None, tuple[int, ...]]]] = ()
     constants: Any = None
-    symbols: Mapping[int, str] = field(default_factory=dict)
+    functions: Functions = field(default_factory=lambda: Functions({}, {}, {}))
     inferred: frozenset[str] = frozenset()
     last: list[Bound] = field(default_factory=list)
     _plans: OrderedDict[tuple[object, ...], Bound] = field(default_factory=OrderedDict)
@@ -117,7 +117,7 @@ class OpenProgram:
         )
 
     def _infos(self, b: Bound) -> tuple[KernelInfo, ...]:
-        return part_infos(b.part, b.graph, b.works, b.sizes, self.symbols, self.built.functions)
+        return part_infos(b.part, b.graph, b.works, b.sizes, self.built.launches, self.functions)
 
     def is_rowwise(self, symbol: str) -> bool:
         """Whether the results' rows along a size depend on the same rows of inputs alone."""
@@ -213,8 +213,8 @@ class OpenProgram:
 
     def _bind(self, part: OpenPart, number: int, sizes: Mapping[str, int]) -> Bound:
         assert self.library is not None, "the code is for another machine"
+        part.require_fit(sizes)
         graph, works, arrangement = part.arranged(sizes)
-        require_consistent(graph)
         table = part.table(arrangement, sizes)
         calls = part.numbered(self.built.launches, table)
         executable = part.executable(

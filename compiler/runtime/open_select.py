@@ -8,13 +8,15 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.loops.limits import NotLowerable
+from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.select import (
+    Body,
     FallbackWork,
     NativeWork,
-    RegionWork,
     Selector,
     ViewWork,
     Work,
+    is_composition,
     without_lowering,
 )
 
@@ -25,14 +27,13 @@ class OpenSelector(Selector):
     def work(self, node: Node) -> Work:
         """How one node will run."""
         if not open_symbols(_types(node, self.graph)):
-            work = super().work(node)
-            if isinstance(work, RegionWork):
-                return FallbackWork(node, "regions have code for known sizes only")
-            return work
+            return super().work(node)
         source = open_view_source(node, self.graph)
         if source is not None:
             return ViewWork(node, source)
-        obstacle = without_lowering(node) or _obstacle(node, self.graph)
+        if node.op in CONTROL_FLOW:
+            return self._region(node)
+        obstacle = without_lowering(node) or self._obstacle(node)
         if obstacle:
             return FallbackWork(node, obstacle)
         try:
@@ -42,11 +43,30 @@ class OpenSelector(Selector):
         except Exception as e:  # a facet written for numbers may stumble over symbols in any way
             return FallbackWork(node, f"{node.op} needs numbers for its sizes: {e}")
 
-    def _region(self, node: Node) -> Work:
-        return FallbackWork(node, f"{node.op} has code only where all sizes are known")
+    def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
+        strays = _symbols(graph) - _symbols(self.graph)
+        if strays:
+            return f"{', '.join(sorted(strays))}: known only when it runs"
+        return super()._body(graph, captured)
+
+    def _obstacle(self, node: Node) -> str:
+        types = self.graph.types
+        for name, t in [
+            *((i, types[i]) for i in node.reads),
+            *((v.name, v.type) for v in node.values()),
+        ]:
+            if not isinstance(t, TensorType):
+                return f"{name} is {t}, which is no tensor"
+            if not t.is_ranked:
+                return f"the rank of {name} is known only when the program runs"
+            if t.dtype is DType.string:
+                return f"{name} holds strings"
+        return ""
 
     def _native(self, node: Node) -> Work:
         lowered = lower_node(node, self.graph)
+        if lowered is None and is_composition(node):
+            return self._composition(node)
         if lowered is None:
             return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
         scheduled = self._schedule(lowered)
@@ -76,17 +96,12 @@ def is_sized(t: Type | None) -> bool:
     return isinstance(t, TensorType) and t.is_ranked and t.dtype is not DType.string
 
 
+def _symbols(graph: Graph) -> frozenset[str]:
+    """All sizes in a graph, but those in its nodes' regions."""
+    return open_symbols(
+        [*(v.type for v in graph.inputs), *(t for n in graph.nodes for t in n.types)]
+    )
+
+
 def _types(node: Node, graph: Graph) -> list[Type]:
     return [*(graph.types[i] for i in node.reads), *node.types]
-
-
-def _obstacle(node: Node, graph: Graph) -> str:
-    named = [(i, graph.types[i]) for i in node.inputs if i]
-    for name, t in [*named, *((v.name, v.type) for v in node.values())]:
-        if not isinstance(t, TensorType):
-            return f"{name} is {t}, which is no tensor"
-        if not t.is_ranked:
-            return f"the rank of {name} is known only when the program runs"
-        if t.dtype is DType.string:
-            return f"{name} holds strings"
-    return ""

@@ -67,7 +67,7 @@ def _launcher(function: Callable[..., None], launch: Launch) -> Callable[[Run, i
 
     def call(run: Run, constants: int) -> None:
         space = run.space
-        bases = {"arena": space.arena_address, "constants": constants}
+        bases = {"arena": space.arena_address, "constants": constants, "table": 0}
         pointers = [
             bases[where] + offset
             if where in bases

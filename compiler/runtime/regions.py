@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
@@ -16,6 +16,7 @@ from compiler.codegen.regions import (
     Counter,
     LoopText,
     Moving,
+    Number,
     Param,
     Pointer,
     Scratch,
@@ -26,10 +27,12 @@ from compiler.codegen.regions import (
     call_function,
     loop_function,
 )
+from compiler.ir import affine
+from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import ALIGNMENT_BYTES
-from compiler.ops.loop_form import LoopForm, State, loop_form
+from compiler.ops.loop_form import LoopForm, Slices, State, loop_form
 from compiler.runtime.canonical import symbol_name
 from compiler.runtime.constants import ConstantPool, PackedConstant
 from compiler.runtime.select import Body, RegionWork
@@ -115,74 +118,103 @@ def _spare(k: int) -> str:
     return f"%spare{k}"
 
 
+class Numbers(Protocol):
+    """What the functions of one region are told by the program around: calls, places, numbers.
+
+    In code for open sizes places and numbers are slots of a run's table.
+    """
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the functions get the table of a run."""
+        ...
+
+    def launches(self, key: str) -> list[Launch]:
+        """The calls inside a body, in order."""
+        ...
+
+    def place(self, key: str, value: str) -> Arg:
+        """Where a value of a body lies that is no constant."""
+        ...
+
+    def memory(self, name: str) -> Number:
+        """Where something behind the bodies' arenas begins. Units: bytes."""
+        ...
+
+    def number(self, e: Expr) -> Number:
+        """A number of bytes or steps."""
+        ...
+
+
 @dataclass
 class RegionWriter:
-    """Writes the functions of regions; `texts` collects them, inner before outer.
-
-    `launch` gives the call of a work inside a body.
-    """
+    """Writes the functions of regions; `texts` collects them, inner before outer."""
 
     taken: set[str]
     pool: ConstantPool
     texts: list[FunctionText]
-    launches: Callable[[Body, Arrangement], list[Launch]]
 
-    def write(self, plan: RegionPlan, graph: Graph) -> str:
+    def write(self, plan: RegionPlan, graph: Graph, numbers: Numbers) -> str:
         """The functions of one node with regions; the name of the one to call."""
         work = plan.work
         label = work.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(label, self.taken)
         self.taken.add(symbol)
-        one = _Function(plan, graph, work.operands)
-        names = {
-            key: self._body(plan, key, one.stays if plan.form else set()) for key in work.bodies
-        }
+        one = _Function(plan, graph, work.operands, numbers)
+        names = {key: self._body(plan, key, one.stays, numbers) for key in work.bodies}
+        is_open = numbers.is_open
         n = len(work.operands) + sum(map(bool, work.node.outputs))
         if plan.form is not None:
-            text = loop_function(symbol, n, one.loop(names["body"]))
+            text = loop_function(symbol, n, one.loop(names["body"]), is_open=is_open)
         elif work.node.op == "onnx.If":
             condition = one.operand(work.node.inputs[0])
             then = one.call("then_branch", names["then_branch"])
             otherwise = one.call("else_branch", names["else_branch"])
             assert isinstance(condition, Param)
-            text = branch_function(symbol, n, condition, then, otherwise)
+            text = branch_function(symbol, n, condition, then, otherwise, is_open=is_open)
         else:
             (key,) = work.bodies
-            text = call_function(symbol, n, one.call(key, names[key]))
+            text = call_function(symbol, n, one.call(key, names[key]), is_open=is_open)
         self.texts.append(FunctionText(text, (COPY,)))
         return symbol
 
-    def _body(self, plan: RegionPlan, key: str, stays: set[int]) -> str:
+    def _body(self, plan: RegionPlan, key: str, stays: set[int], numbers: Numbers) -> str:
         """The function of one body; results at `stays` are not made."""
         body, arrangement = plan.work.bodies[key], plan.bodies[key]
         label = plan.work.node.op.rpartition(".")[2].lower()
         symbol = symbol_name(f"{label}_{key}", self.taken)
         self.taken.add(symbol)
         copies = [
-            Copied(position, self._place(body, arrangement, result.value), t.nbytes)
+            Copied(position, self._place(body, key, result.value, numbers), made)
             for position, result in arrangement.copied
             if position not in stays
             and isinstance(t := body.graph.types[result.value], TensorType)
-            and t.nbytes
+            and (made := numbers.number(_bytes(t)))
         ]
-        text = body_text(symbol, self.launches(body, arrangement), copies)
+        text = body_text(symbol, numbers.launches(key), copies, is_open=numbers.is_open)
         self.texts.append(FunctionText(text, (COPY,)))
         return symbol
 
-    def _place(self, body: Body, arrangement: Arrangement, value: str) -> Arg:
+    def _place(self, body: Body, key: str, value: str, numbers: Numbers) -> Arg:
         constant = body.graph.constants.get(value)
         if constant is not None:
             wanted = PackedConstant(constant, None, constant.type.nbytes)
             return Arg("constants", self.pool.offset_of(wanted))
-        place = arrangement.places[value]
-        return Arg(place.space, place.offset)
+        return numbers.place(key, value)
+
+
+def _bytes(t: TensorType) -> Expr:
+    return t.dtype.nbytes * affine.product(t.layout.physical_shape(t.dims))
 
 
 class _Function:
     """What stands where in the calls of one node's bodies."""
 
-    def __init__(self, plan: RegionPlan, graph: Graph, operands: Sequence[str]) -> None:
+    def __init__(
+        self, plan: RegionPlan, graph: Graph, operands: Sequence[str], numbers: Numbers
+    ) -> None:
         self.plan = plan
+        self.numbers = numbers
         self.graph = graph
         self.node = plan.work.node
         self.params = {name: Param(i) for i, name in enumerate(operands)}
@@ -196,7 +228,7 @@ class _Function:
 
     def output(self, k: int) -> Pointer:
         name = self.node.outputs[k] if k < len(self.node.outputs) else ""
-        return self.outputs[name] if name else Scratch(self.plan.offsets[_unread(k)])
+        return self.outputs[name] if name else self._scratch(_unread(k))
 
     def call(self, key: str, symbol: str) -> CallText:
         body = self.plan.work.bodies[key]
@@ -236,16 +268,18 @@ class _Function:
             condition = self._condition(form)
             going = len(states) if form.tests or form.condition else None
             states.append(condition)
-            inputs = [Counter(self.plan.offsets[COUNTER]), StateOf(len(states) - 1), *inputs]
+            inputs = [Counter(self.numbers.memory(COUNTER)), StateOf(len(states) - 1), *inputs]
             outputs = [StateOf(len(states) - 1), *outputs]
-        inputs += [Moving(self.operand(s.value), s.type.nbytes, s.is_reversed) for s in form.slices]
+        inputs += [self._moving(self.operand(s.value), s) for s in form.slices]
         inputs += [self.operand(c) for c in body.captured]
         outputs += [
-            Moving(self.output(len(form.states) + k), p.type.nbytes, p.is_reversed)
-            for k, p in enumerate(form.pieces)
+            self._moving(self.output(len(form.states) + k), p) for k, p in enumerate(form.pieces)
         ]
-        trip = form.trip
-        steps = Param(self.params[trip].number) if isinstance(trip, str) else trip
+        steps: Param | Number | None = None
+        if isinstance(form.trip, str):
+            steps = self.params[form.trip]
+        elif form.trip is not None:
+            steps = self.numbers.number(form.trip)
         truth = self._true() if form.counts and not form.condition else None
         return LoopText(symbol, steps, going, tuple(states), tuple(inputs), tuple(outputs), truth)
 
@@ -253,16 +287,22 @@ class _Function:
         return Carried(
             self.operand(state.start),
             self.output(k),
-            Scratch(self.plan.offsets[_spare(k)]),
-            state.type.nbytes,
+            self._scratch(_spare(k)),
+            self.numbers.number(_bytes(state.type)),
             k + form.counts in self.stays,
         )
 
     def _condition(self, form: LoopForm) -> Carried:
         """The condition as a state; where nothing tests it, the body reads what it was at first."""
-        a, b = (Scratch(self.plan.offsets[n]) for n in (CONDITION, f"{CONDITION}2"))
+        a, b = (self._scratch(n) for n in (CONDITION, f"{CONDITION}2"))
         start = self.operand(form.condition) if form.condition else self._true()
         return Carried(start, a, b, 0, not form.tests)
 
     def _true(self) -> Scratch:
-        return Scratch(self.plan.offsets[TRUE])
+        return self._scratch(TRUE)
+
+    def _scratch(self, name: str) -> Scratch:
+        return Scratch(self.numbers.memory(name))
+
+    def _moving(self, base: Pointer, slices: Slices) -> Moving:
+        return Moving(base, self.numbers.number(_bytes(slices.type)), slices.is_reversed)

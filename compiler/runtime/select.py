@@ -104,6 +104,15 @@ def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:
                 yield from inner_works(body.works)
 
 
+def bodies(works: Iterable[Work]) -> Iterator[Body]:
+    """The bodies inside works, those inside bodies included."""
+    for work in works:
+        if isinstance(work, RegionWork):
+            for body in work.bodies.values():
+                yield body
+                yield from bodies(body.works)
+
+
 class Selector:
     """Decides for one graph and target; equal computations are scheduled once."""
 
@@ -126,11 +135,11 @@ class Selector:
             return ViewWork(node, source)
         if node.op in CONTROL_FLOW:
             return self._region(node)
-        obstacle = without_lowering(node) or _obstacle(node, self.graph)
+        obstacle = without_lowering(node) or self._obstacle(node)
         if obstacle:
             return FallbackWork(node, obstacle)
         lowered = lower_node(node, self.graph)
-        if lowered is None and _is_composition(node):
+        if lowered is None and is_composition(node):
             return self._composition(node)
         if lowered is None:
             return FallbackWork(node, f"{node.op} has no lowering to loops for these operands")
@@ -144,9 +153,21 @@ class Selector:
             return FallbackWork(node, f"no schedule fits: {e.message}")
         return NativeWork(node, lowered, scheduled)
 
+    def _obstacle(self, node: Node) -> str:
+        """Why a node cannot become a kernel, as far as types tell; "" when they allow it."""
+        types: Mapping[str, Type] = self.graph.types
+        for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
+            if not isinstance(t, TensorType):
+                return f"{name} is {t}, which is no tensor"
+            if not t.is_static:
+                return f"the shape of {name}, {t}, is known only when the program runs"
+            if t.dtype is DType.string:
+                return f"{name} holds strings"
+        return ""
+
     def _region(self, node: Node) -> Work:
         """A node with regions: one launch when all inside them is generated code."""
-        obstacle = unfit(node, self.graph) or _obstacle(node, self.graph)
+        obstacle = unfit(node, self.graph) or self._obstacle(node)
         if obstacle:
             return FallbackWork(node, obstacle)
         bodies: dict[str, Body] = {}
@@ -179,7 +200,7 @@ class Selector:
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
         """How a closed graph runs inside a launch; a text that says what in it cannot."""
         works: list[Work] = []
-        for work in Selector(graph, self.target, self).works():
+        for work in type(self)(graph, self.target, self).works():
             if isinstance(work, FallbackWork):
                 return f"{work.node.output}: {work.because}"
             works.append(work)
@@ -198,7 +219,8 @@ class Selector:
         return self._scheduled[key]
 
 
-def _is_composition(node: Node) -> bool:
+def is_composition(node: Node) -> bool:
+    """Whether a node can be written as several others."""
     operator = OPERATORS.get(node.op)
     return operator is not None and operator.decompose_fn is not None
 
@@ -232,19 +254,6 @@ def view_source(node: Node, graph: Graph) -> str | None:
 def in_memory(t: Type | None) -> bool:
     """Whether values of a type are bytes of a size known now: what may lie in an arena."""
     return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
-
-
-def _obstacle(node: Node, graph: Graph) -> str:
-    """Why a node cannot become a kernel, as far as types tell; "" when they allow it."""
-    types: Mapping[str, Type] = graph.types
-    for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
-        if not isinstance(t, TensorType):
-            return f"{name} is {t}, which is no tensor"
-        if not t.is_static:
-            return f"the shape of {name}, {t}, is known only when the program runs"
-        if t.dtype is DType.string:
-            return f"{name} holds strings"
-    return ""
 
 
 def _outputs(node: Node) -> Iterator[tuple[str, Type]]:

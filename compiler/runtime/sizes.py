@@ -89,6 +89,17 @@ def require_consistent(graph: Graph) -> None:
                 raise NotDetermined(f"{before.output}: {before.tensor} is no view of {source}")
 
 
+def require_fitting(body: Graph) -> None:
+    """As `require_consistent` for what is inside a node, which may never be reached.
+
+    Errors: NotDetermined for whatever is wrong; code for these sizes alone fails where it has to.
+    """
+    try:
+        require_consistent(body)
+    except CompileError as e:
+        raise NotDetermined(f"inside a node: {e.message}") from e
+
+
 def _note(d: Expr, n: Expr, sizes: dict[str, int]) -> None:
     s = axis_symbol(d)
     if isinstance(d, Affine) and isinstance(n, int) and s is not None:

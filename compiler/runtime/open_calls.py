@@ -1,0 +1,184 @@
+"""Calls in code for open sizes: places, sizes and bytes are slots of the table that a run fills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from compiler.codegen.module import Arg, Launch
+from compiler.codegen.regions import Number, Slot
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.graph import Graph
+from compiler.loops.nodes import Buffer
+from compiler.memory.lifetimes import root_of
+from compiler.ops.loop_form import loop_form
+from compiler.runtime.arrange import REGION, Arrangement
+from compiler.runtime.constants import ConstantPool, PackedConstant
+from compiler.runtime.native import Functions, Launchable
+from compiler.runtime.regions import RegionPlan, RegionWriter
+from compiler.runtime.select import NativeWork, RegionWork
+
+Path = tuple[tuple[int, str], ...]
+"""The way to a body from outside: the number of a launch and the key of its region, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An offset in an arena: of a value, of a launch's temporary, or behind a region's bodies."""
+
+    inside: Path
+    kind: str
+    number: int
+    name: str
+
+    def offset(self, whole: Arrangement) -> int:
+        """What it is in an arrangement of the part. Units: bytes."""
+        here = whole
+        for number, key in self.inside:
+            here = here.regions[number].bodies[key]
+        if self.kind == "scratch":
+            return here.scratch[self.number, self.name]
+        if self.kind == "memory":
+            return here.regions[self.number].offsets[self.name]
+        return here.places[self.name].offset
+
+
+@dataclass
+class Slots:
+    """What a run's table has at each position: the offset of a place, or a number."""
+
+    entries: dict[Place | Expr, int] = field(default_factory=dict)
+
+    def of(self, entry: Place | Expr) -> int:
+        """The position of an entry, the next one if it is new."""
+        return self.entries.setdefault(entry, len(self.entries))
+
+    def table(self, arrangement: Arrangement, sizes: Mapping[str, int]) -> list[int]:
+        """What the code reads in a run: a number for every slot."""
+        found = [
+            e.offset(arrangement) if isinstance(e, Place) else int(affine.substitute(e, sizes))
+            for e in self.entries
+        ]
+        return found or [0]
+
+
+def kernel_sizes(work: NativeWork) -> tuple[str, ...]:
+    """The sizes that the work's kernel gets, in order."""
+    return work.scheduled.kernel.sizes
+
+
+@dataclass
+class OpenCaller:
+    """Makes calls of the works of one part, those inside regions included.
+
+    Which space a value lies in is the same for all sizes, so any arrangement tells it.
+    """
+
+    made: Functions
+    pool: ConstantPool
+    writer: RegionWriter
+    slots: Slots
+
+    def launches(
+        self,
+        works: Sequence[Launchable],
+        graph: Graph,
+        arrangement: Arrangement,
+        inside: Path = (),
+    ) -> Iterator[tuple[int, Launch]]:
+        """The call of each native work by its number. The works are those for all sizes."""
+        for number, work in enumerate(works):
+            one = _Call(self, number, graph, arrangement, inside)
+            if isinstance(work, NativeWork):
+                yield number, one.kernel(work)
+            elif isinstance(work, RegionWork):
+                yield number, one.region(work)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The call of one work, with where it stands."""
+
+    caller: OpenCaller
+    number: int
+    graph: Graph
+    arrangement: Arrangement
+    inside: Path
+
+    def kernel(self, work: NativeWork) -> Launch:
+        kernel, slots = work.scheduled.kernel, self.caller.slots
+        sizes = tuple(slots.of(work.lowered.sizes[n]) for n in kernel_sizes(work))
+        args = tuple(self._arg(work, p) for p in kernel.params)
+        return Launch(self.caller.made.symbol_of(kernel), args, sizes)
+
+    def _arg(self, work: NativeWork, parameter: Buffer) -> Arg:
+        name = parameter.name
+        if parameter.role == "temporary":
+            return self._slot("scratch", name)
+        value = {**work.lowered.operands, **work.lowered.results}[name]
+        if parameter.role != "constant":
+            return self.place(value)
+        packing = work.scheduled.packings.get(name)
+        nbytes = int(work.scheduled.kernel.buffers[name].nbytes)
+        wanted = PackedConstant(self.graph.constants[value], packing, nbytes)
+        return Arg("constants", self.caller.pool.offset_of(wanted))
+
+    def region(self, work: RegionWork) -> Launch:
+        plan = self.arrangement.regions[self.number]
+        form = loop_form(work.node, self.graph) if plan.form is not None else None
+        assert not isinstance(form, str), form
+        symbol = self.caller.writer.write(
+            replace(plan, work=work, form=form), self.graph, _Open(self, work, plan)
+        )
+        values = [*work.operands, *filter(None, work.node.outputs)]
+        places = (self._plain(v) for v in values)
+        table = Arg("table", 0)
+        memory = self._slot("scratch", REGION)
+        return Launch(symbol, (memory, Arg("constants", 0), *places, table))
+
+    def _plain(self, value: str) -> Arg:
+        constant = self.graph.constants.get(value)
+        if constant is None:
+            return self.place(value)
+        wanted = PackedConstant(constant, None, constant.type.nbytes)
+        return Arg("constants", self.caller.pool.offset_of(wanted))
+
+    def place(self, value: str) -> Arg:
+        """Where a value lies that is no constant."""
+        place = self.arrangement.places[value]
+        if place.space != "arena":
+            return Arg(place.space, place.offset)
+        root = root_of(value, self.arrangement.views)
+        return Arg("slot", self.caller.slots.of(Place(self.inside, "value", 0, root)))
+
+    def _slot(self, kind: str, name: str) -> Arg:
+        return Arg("slot", self.caller.slots.of(Place(self.inside, kind, self.number, name)))
+
+
+@dataclass(frozen=True)
+class _Open:
+    """What the functions of one region are told; its launch is `call`."""
+
+    call: _Call
+    work: RegionWork
+    plan: RegionPlan
+    is_open: bool = True
+
+    def launches(self, key: str) -> list[Launch]:
+        body, inside = self.work.bodies[key], (*self.call.inside, (self.call.number, key))
+        found = self.call.caller.launches(
+            body.launches(), body.graph, self.plan.bodies[key], inside
+        )
+        return [launch for _, launch in found]
+
+    def place(self, key: str, value: str) -> Arg:
+        body, inside = self.work.bodies[key], (*self.call.inside, (self.call.number, key))
+        return _Call(self.call.caller, 0, body.graph, self.plan.bodies[key], inside).place(value)
+
+    def memory(self, name: str) -> Number:
+        place = Place(self.call.inside, "memory", self.call.number, name)
+        return Slot(self.call.caller.slots.of(place))
+
+    def number(self, e: Expr) -> Number:
+        return e if isinstance(e, int) else Slot(self.call.caller.slots.of(e))
