@@ -56,6 +56,19 @@ class Indices:
             return Resolved(total, tuple(atoms), step)
         return self._resolve_compound(total, atoms, step, compound)
 
+    def number(self, e: Expr) -> int | None:
+        """The value of an expression where all its loops are written out; None elsewhere."""
+        if isinstance(e, int):
+            return e
+        total, numbers = e.constant, self.env.numbers
+        for atom, c in e.terms:
+            n = numbers.get(atom) if isinstance(atom, str) else None
+            if n is None:
+                r = self.resolve(e)  # compound, or no number
+                return r.constant if r.is_uniform and not r.atoms else None
+            total += c * n
+        return total
+
     def _resolve_compound(
         self,
         total: int,

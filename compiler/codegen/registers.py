@@ -186,9 +186,9 @@ class Registers:
     def _position(self, cut: Cut, index: tuple[Expr, ...]) -> tuple[int, Resolved]:
         row = 0
         for e, n in zip(index[:-1], cut.buffer.shape[:-1], strict=True):
-            r = self.indices.resolve(e)
-            assert r == Resolved(r.constant), f"{cut.buffer.name}[{e}] is not a number here"
-            row = row * int(n) + r.constant
+            at = self.indices.number(e)
+            assert at is not None, f"{cut.buffer.name}[{e}] is not a number here"
+            row = row * int(n) + at
         last = self.indices.resolve(index[-1]) if index else Resolved(0)
         assert not last.atoms, f"{cut.buffer.name}[{index[-1]}] is not a number here"
         return row, last

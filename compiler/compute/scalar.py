@@ -242,13 +242,17 @@ def children(s: Scalar) -> tuple[Scalar, ...]:
             return ()
 
 
+_LEAVES = (Read, Number, IndexValue, Accumulated)
+
+
 def walk(s: Scalar) -> Iterator[Scalar]:
     """The scalar and everything inside."""
     pending = [s]
     while pending:
         top = pending.pop()
         yield top
-        pending.extend(children(top))
+        if not isinstance(top, _LEAVES):
+            pending.extend(top.args if isinstance(top, Apply) else children(top))
 
 
 def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:

@@ -112,12 +112,17 @@ def _block(head: str, body: tuple[Statement, ...]) -> Iterator[str]:
     yield "}"
 
 
+_WITH_BODY = (Loop, When, While)
+
+
 def walk_statements(body: Iterable[Statement]) -> Iterator[Statement]:
     """Every statement, outer before inner, in order."""
-    for s in body:
+    pending = [*body][::-1]
+    while pending:
+        s = pending.pop()
         yield s
-        if isinstance(s, Loop | When | While):
-            yield from walk_statements(s.body)
+        if isinstance(s, _WITH_BODY):
+            pending.extend(reversed(s.body))
 
 
 def values_of(s: Statement) -> tuple[Scalar, ...]:

@@ -40,8 +40,8 @@ __all__ = [
     "ASSUMED_SIZE", "ATOMS_LIMIT", "NUMBER_LIMIT", "PRODUCT_LIMIT", "SIZE_RANGE", "Affine",
     "Apply", "Atom", "Expr", "Range", "Undecided", "assumed", "atoms", "axis_symbol", "bounds",
     "factors", "floordiv", "identifier", "is_simple", "last_of", "maximum", "may_exceed",
-    "minimum", "mod", "parse", "product", "recombine", "replace_atoms", "simplify",
-    "substitute", "sum_of", "symbol", "symbols",
+    "minimum", "mod", "parse", "product", "recombine", "replace_atoms", "row_major",
+    "simplify", "substitute", "sum_of", "symbol", "symbols",
 ]  # fmt: skip
 
 
@@ -235,6 +235,12 @@ def product(values: Iterable[Expr]) -> Expr:
     for v in values:
         total = total * v
     return total
+
+
+@lru_cache(maxsize=4096)
+def row_major(shape: tuple[Expr, ...]) -> tuple[Expr, ...]:
+    """Elements between neighbours along each axis of an array that lies there row by row."""
+    return tuple(product(shape[d + 1 :]) for d in range(len(shape)))
 
 
 def parse(text: str) -> Expr:

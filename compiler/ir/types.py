@@ -59,26 +59,14 @@ class DType(enum.Enum):
         self.bits = bits
         self.numpy = np.dtype(numpy)
         self.onnx = onnx
-
-    @property
-    def nbytes(self) -> int:
+        self.nbytes = max(bits // 8, 1)
         """Bytes of one element in memory here; sub-byte types take a whole byte."""
-        return max(self.bits // 8, 1)
-
-    @property
-    def is_float(self) -> bool:
+        self.is_float = label.startswith(("f", "bf"))
         """Whether values are real numbers with rounding."""
-        return self.label.startswith(("f", "bf"))
-
-    @property
-    def is_integer(self) -> bool:
+        self.is_integer = label[0] in "iu"
         """Whether values are whole numbers (bool excluded)."""
-        return self.label[0] in "iu"
-
-    @property
-    def is_storage(self) -> bool:
+        self.is_storage = (self.is_float and bits <= 8) or (self.is_integer and bits < 8)
         """Whether numbers are only kept in this type, and computed with in `wide`."""
-        return (self.is_float and self.bits <= 8) or (self.is_integer and self.bits < 8)
 
     @property
     def wide(self) -> DType:

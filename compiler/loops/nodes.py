@@ -78,7 +78,7 @@ class Buffer:
     @property
     def strides(self) -> tuple[Expr, ...]:
         """Elements between neighbours along each axis."""
-        return tuple(affine.product(self.shape[d + 1 :]) for d in range(len(self.shape)))
+        return affine.row_major(self.shape)
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}[{','.join(map(str, self.shape))}]"

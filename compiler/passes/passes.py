@@ -201,8 +201,10 @@ def rules_pass(
     ) -> Graph:
         return apply_rules(graph, rules, log, until=until, inexact=inexact, at_most=at_most)
 
-    caller = inspect.stack(0)[1]
-    source = f"{caller.filename.rpartition('compiler/')[2]}:{caller.lineno}"
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    assert caller is not None, "passes are declared by modules"
+    source = f"{caller.f_code.co_filename.rpartition('compiler/')[2]}:{caller.f_lineno}"
     text = textwrap.dedent(example) if example else rules[0].example
     return _register(
         Pass(

@@ -66,15 +66,28 @@ def divided(nest: Nest) -> dict[str, int]:
 def fuse_all(nest: Nest) -> Nest:
     """Fuse neighbouring loops wherever every address stays a plain sum."""
     names = _fresh(nest)
-    done = False
-    while not done:
-        done = True
-        for a, b in zip(nest.axes, nest.axes[1:], strict=False):
-            fused = _try_fuse(nest, a, b, names)
-            if fused is not None:
-                nest, done = fused, False
-                break
+    held = divisions(nest)
+    fused = _fuse_once(nest, held, names)
+    while fused is not None:
+        nest, held = fused
+        fused = _fuse_once(nest, held, names)
     return nest
+
+
+def _fuse_once(nest: Nest, held: int, name: Callable[[str], str]) -> tuple[Nest, int] | None:
+    """The first two loops that fuse, fused, and the divisions that then are held."""
+    kept = tested(nest)
+    for a, b in zip(nest.axes, nest.axes[1:], strict=False):
+        if a.is_reduction != b.is_reduction or a.var in kept or b.var in kept:
+            continue
+        try:
+            fused = nest.fuse(a.var, b.var, name(a.var + b.var))
+        except CompileError:
+            continue
+        after = divisions(fused)
+        if after <= held:
+            return fused, after
+    return None
 
 
 def _fresh(nest: Nest) -> Callable[[str], str]:
@@ -85,18 +98,6 @@ def _fresh(nest: Nest) -> Callable[[str], str]:
         return hint
 
     return name
-
-
-def _try_fuse(nest: Nest, a: Axis, b: Axis, name: Callable[[str], str]) -> Nest | None:
-    if a.is_reduction != b.is_reduction or {a.var, b.var} & tested(nest):
-        return None
-    var = name(a.var + b.var)
-    try:
-        fused = nest.fuse(a.var, b.var, var)
-    except CompileError:
-        return None
-    before, after = divisions(nest), divisions(fused)
-    return fused if after <= before else None
 
 
 def divisions(nest: Nest) -> int:

@@ -128,8 +128,7 @@ class Nest:
 
     def strides(self, tensor: str) -> tuple[Expr, ...]:
         """Elements between neighbours along each physical axis of a buffer."""
-        shape = self.shapes[tensor]
-        return tuple(affine.product(shape[d + 1 :]) for d in range(len(shape)))
+        return affine.row_major(self.shapes[tensor])
 
     def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
         """The offset of an element in its buffer, in elements."""
