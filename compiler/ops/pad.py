@@ -12,7 +12,7 @@ from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import (
     axes_in_order,
     known_value,
@@ -40,7 +40,8 @@ def pad(
     `constant` adds `value` (zero when left out), `edge` repeats the outermost element, `reflect`
     mirrors without repeating it, `wrap` continues from the other side.
     Shapes: `pads` has all begins, then all ends, for `axes` (all axes when left out).
-    Errors: E-OP-SHAPE, E-OP-ATTRIBUTE for an unknown mode, E-OP-DTYPE, E-OP-AXIS.
+    Errors: E-OP-SHAPE, also where an empty axis would have to be repeated, E-OP-ATTRIBUTE for an
+    unknown mode, E-OP-DTYPE, E-OP-AXIS.
     Source: ONNX Pad-19.
     """
     require(
@@ -69,7 +70,14 @@ def pad(
         size = shape[axis]
         fits = not isinstance(size, int) or size >= 0
         require(fits, "E-OP-SHAPE", f"pads {list(map(str, sizes))} cut more than {x.type} has")
+        _require_source(x.shape[axis], size, axis, mode)
     return TensorType(x.dtype, tuple(shape))
+
+
+def _require_source(n: Dim, size: Dim, axis: int, mode: str) -> None:
+    """Check that there are elements to repeat on an axis of `n` that becomes one of `size`."""
+    is_there = mode == "constant" or n != 0 or not isinstance(size, int) or size == 0
+    require(is_there, "E-OP-SHAPE", f"axis {axis} is empty: {mode} has nothing to continue it with")
 
 
 def _padded_axes(rank: int, axes: Array | None) -> tuple[int, ...]:
@@ -114,6 +122,7 @@ def _(
         if begin == end == 0:
             continue
         places = _source_places(x.shape[axis], begin, end, mode)
+        _require_source(x.shape[axis], len(places), axis, mode)
         if x.shape[axis] == 0:
             shape = (*out.shape[:axis], len(places), *out.shape[axis + 1 :])
             out = np.full(shape, filler, x.dtype)

@@ -101,6 +101,22 @@ def test_sizes_that_symbols_allowed_and_numbers_do_not_are_an_error() -> None:
     assert caught.value.code == "E-OP-SHAPE"
 
 
+@pytest.mark.parametrize("mode", ["reflect", "edge", "wrap"])
+def test_an_empty_axis_is_not_continued(mode: str) -> None:
+    pad = f'p: f32[N+3,4] = pad(a, pads, mode="{mode}")'
+    lines = ("const pads: i64[4] = literal(1,0,2,0)", "a: f32[N,4] = relu(x)", pad)
+    g = graph("x: f32[N,4]", *lines, "y: f32[N+3,4] = exp(p)", "return y")
+    program = compiler.compile(g)
+    agrees(program, random_inputs(g, 1, {"x": (3, 4)}))
+    for run in (program.run, lambda inputs: compiler.reference(g, inputs)):
+        with pytest.raises(CompileError) as caught:
+            run({"x": np.ones((0, 4), np.float32)})
+        assert caught.value.code in ("E-OP-SHAPE", "E-RUN-OPERATOR")
+    with pytest.raises(CompileError) as caught:
+        compiler.compile(g, inputs={"x": (0, 4)})
+    assert caught.value.code == "E-OP-SHAPE"
+
+
 def test_a_size_on_record_that_is_wrong_gets_code_of_its_own() -> None:
     g = compiler.parse("graph g(x: f32[N,4]) {\n  y: f32[N,4] = relu(x)\n  return y\n}")
     node = g.nodes[0]
