@@ -16,6 +16,9 @@ from compiler.ir.operator import Operator, Sample
 from compiler.ir.types import TensorType, parse_type
 from tests.operator_samples import operands_of, random_array, tensors_of
 
+WEIGHTS: Mapping[str, tuple[int, ...]] = {"rnn": (1, 2), "gru": (1, 2), "lstm": (1, 2)}
+"""Operands whose sizes stay known: those of a recurrent layer's weights, which give its state's."""
+
 
 def size_symbol(n: int) -> str:
     """The symbol that stands for axes of this size."""
@@ -44,7 +47,10 @@ def with_sizes(t: object, values: Mapping[str, int]) -> TensorType:
 
 
 def open_samples(operator: Operator) -> Iterator[OpenSample]:
-    """The operator's samples with all sizes of their inputs open, where type rules take that."""
+    """The operator's samples with all sizes of their inputs open, where type rules take that.
+
+    But for the sizes of weights.
+    """
     for number, sample in enumerate(operator.all_samples()):
         made = _opened(operator, sample, f"{operator.name}{number}")
         if made is not None:
@@ -64,6 +70,8 @@ def _opened(operator: Operator, sample: Sample, prefix: str) -> OpenSample | Non
         elif array is not None:
             constants[name] = Constant.of(array)
     sizes = {d for v in inputs for d in with_sizes(v.type, {}).static_shape}
+    weights = [arrays[i] for i in WEIGHTS.get(operator.name, ())]
+    sizes -= {d for w in weights if w is not None for d in w.shape}
     symbols = {n: symbol(size_symbol(n)) for n in sizes}
     inputs = [Value(v.name, _symbolic(v.type, symbols)) for v in inputs]
     attrs = operator.bind(sample.attrs)

@@ -18,7 +18,8 @@ from compiler.ir.graph import Graph, Result, Value
 from compiler.ir.infer import Facts
 from compiler.ir.operator import Call, Operand, Out, Regioned, Tensor, as_tensor
 from compiler.ir.regions import without_origins
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
+from compiler.ops.cast import cast
 from compiler.ops.compare import clip, less, where
 from compiler.ops.concat import concat, split
 from compiler.ops.dynamic_quantize import through_bytes
@@ -26,6 +27,7 @@ from compiler.ops.elementwise import add, mul, sub
 from compiler.ops.matmul import matmul
 from compiler.ops.recurrent_activations import Activation
 from compiler.ops.reshape import reshape, squeeze, unsqueeze
+from compiler.ops.shape import fill, range_, shape
 from compiler.ops.slice import slice_
 from compiler.ops.transpose import transpose
 
@@ -174,22 +176,20 @@ def _direction(
     product = _inputs_product(x, of_direction(s.w, d, n))
     if s.b is not None:
         product = add(product, bias(s, shared(of_direction(s.b, d, n))))
-    inputs = _as_tensor(product)
-    n_steps, batch, _ = inputs.dims
-    state = TensorType(inputs.dtype, (batch, s.hidden))
+    dtype, (n_steps, batch, _) = s.x.dtype, _as_tensor(x).dims
+    state = TensorType(dtype, (batch, s.hidden))
     scanned: list[Operand] = [product]
     if s.lengths is not None:
-        steps = np.arange(_number(n_steps, "the number of steps"))
-        scanned.append(steps.astype(s.lengths.dtype.numpy))
-    body = _body(s, cell, step, state, TensorType(inputs.dtype, inputs.dims[1:]))
+        scanned.append(_numbered_steps(x, s.lengths.dtype))
+    body = _body(s, cell, step, state, TensorType(dtype, (batch, s.n_gates * s.hidden)))
     attrs = {
         "num_scan_inputs": len(scanned),
         "scan_input_directions": (int(s.reverses[d]),) * len(scanned),
         "scan_output_directions": (int(s.reverses[d]),),
         "opset": SCAN_OPSET,
     }
-    every = TensorType(inputs.dtype, (n_steps, *state.dims))
-    starts = [_start(s, k, d, state) for k in range(len(s.starts))]
+    every = TensorType(dtype, (n_steps, *state.dims))
+    starts = [_start(s, k, d, x, state) for k in range(len(s.starts))]
     results = (*(state for _ in starts), every)
     return Regioned("onnx.Scan", (*starts, *scanned), attrs, {"body": body}, results)
 
@@ -201,22 +201,38 @@ def _as_tensor(operand: Operand) -> TensorType:
 
 
 def _inputs_product(x: Operand, w: Operand) -> Call:
-    """All steps' inputs times the weights: as one matrix of rows where the sizes are known."""
+    """All steps' inputs times the weights, as one matrix of rows where their size is known."""
     t = _as_tensor(x)
-    if not t.is_static:
+    n_outputs, n_inputs = _as_tensor(w).dims
+    if not (isinstance(n_inputs, int) and isinstance(n_outputs, int)):
         return matmul(x, w, transpose_b=True)
-    n_steps, batch, n_inputs = t.static_shape
-    rows = reshape(x, np.array([n_steps * batch, n_inputs], np.int64))
-    product = matmul(rows, w, transpose_b=True)
-    n_outputs = product.type.dims[1]
-    return reshape(product, np.array([n_steps, batch, n_outputs], np.int64))
+    if t.is_static:
+        n_steps, batch, _ = t.static_shape
+        rows = reshape(x, np.array([n_steps * batch, n_inputs], np.int64), allowzero=True)
+        product = matmul(rows, w, transpose_b=True)
+        return reshape(product, np.array([n_steps, batch, n_outputs], np.int64), allowzero=True)
+    rows = reshape(x, np.array([-1, n_inputs], np.int64))
+    sizes = concat(shape(x, start=0, end=2), np.array([n_outputs], np.int64), axis=0)
+    return reshape(matmul(rows, w, transpose_b=True), sizes, allowzero=True)
 
 
-def _start(s: Setting, k: int, d: int, state: TensorType) -> Operand:
+def _numbered_steps(x: Operand, dtype: DType) -> Operand:
+    """The numbers of the steps, of one element type."""
+    n_steps = _as_tensor(x).dims[0]
+    if isinstance(n_steps, int):
+        return np.arange(n_steps).astype(dtype.numpy)
+    end = squeeze(shape(x, start=0, end=1), axes=(0,))
+    return cast(range_(np.array(0, np.int64), end, np.array(1, np.int64)), to=dtype)
+
+
+def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand:
     """The state before the first step."""
     given = s.starts[k]
-    if given is None:
+    if given is None and state.is_static:
         return np.zeros(state.static_shape, s.dtype)
+    if given is None:
+        sizes = concat(shape(x, start=1, end=2), np.array([s.hidden], np.int64), axis=0)
+        return fill(sizes, dtype=state.dtype)
     first = given if s.layout == 0 else transpose(given, perm=(1, 0, 2))
     return of_direction(first, d, len(s.reverses))
 

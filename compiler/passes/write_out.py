@@ -26,10 +26,10 @@ from compiler.trace import Log
       const y.x: f32[2,4] = literal(0.0,0.0,0.0,0.0,0.0,0.0,0.0,0.0)
       const y.x.x.a.shape: i64[2] = literal(12,3)
       const y.x.shape: i64[3] = literal(6,2,4)
-      y.x.x.a: f32[12,3] = reshape(x, y.x.x.a.shape)
+      y.x.x.a: f32[12,3] = reshape(x, y.x.x.a.shape, allowzero=true)
       y.x.x.b: f32[4,3] = squeeze(w, axes=[0])
       y.x.x: f32[12,4] = matmul(y.x.x.a, y.x.x.b, transpose_b=true)
-      y.x_2: f32[6,2,4] = reshape(y.x.x, y.x.shape)
+      y.x_2: f32[6,2,4] = reshape(y.x.x, y.x.shape, allowzero=true)
       y.x_3: f32[2,4], y.x_4: f32[6,2,4] =
         onnx.Scan(
           y.x, y.x_2, num_scan_inputs=1, scan_input_directions=[0],

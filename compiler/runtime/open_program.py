@@ -132,7 +132,7 @@ class OpenProgram:
             seconds: list[float] = []
             self._run_steps(inputs, dict(self.sizes(inputs)), seconds)
             runs.append(seconds)
-        return Profile(tuple(k.name for k in self.kernels), runs)
+        return Profile(tuple(k.name for k in self.kernels if not k.inside), runs)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, in graph order. Errors: as `Program.run`."""
@@ -178,7 +178,8 @@ class OpenProgram:
                 given = {v.name: values[outer_name(v.name)] for v in step.graph.inputs}
                 if seconds is not None:
                     seconds += bound.timed(given)
-                values.update(bound.executable.run(given))
+                made = bound.executable.run(given)
+                values.update((r.value, made[r.name]) for r in step.graph.results)
                 continue
             node = step.node
             read = {n: constants[n].array() if n in constants else values[n] for n in node.reads}

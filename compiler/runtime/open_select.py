@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.compute.lower import lower_node
 from compiler.errors import CompileError
+from compiler.ir.affine import Undecided
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type, open_symbols
@@ -64,7 +65,12 @@ class OpenSelector(Selector):
         return ""
 
     def _native(self, node: Node) -> Work:
-        lowered = lower_node(node, self.graph)
+        try:
+            lowered = lower_node(node, self.graph)
+        except Undecided:
+            if not is_composition(node):
+                raise
+            lowered = None
         if lowered is None and is_composition(node):
             return self._composition(node)
         if lowered is None:
