@@ -109,7 +109,8 @@ def _scan_types(given: Operands) -> list[Type]:
     old = is_batched(node)
     operands = list(types[1:] if old else types)
     n_states = len(operands) - n_scanned(node)
-    require(0 <= n_states <= len(made), "E-GRAPH-TYPE", "the body does not fit the operands")
+    fits = 0 <= n_states <= len(made) and len(node.regions["body"].inputs) == len(operands)
+    require(fits, "E-GRAPH-TYPE", "the body does not fit the operands")
     outside = open_symbols(t for t in types if t is not None)
     result: list[Type] = []
     for k, t in enumerate(made):
@@ -138,6 +139,8 @@ def _batched(
 
 
 def _map_types(given: Operands) -> list[Type]:
+    fits = len(given.node.regions["body"].inputs) == len(given.types)
+    require(fits, "E-GRAPH-TYPE", "the body does not fit the operands")
     outside = open_symbols(t for t in given.types if t is not None)
     return [
         SequenceType(_closed(t, outside, _base(given.node, k)))

@@ -63,8 +63,14 @@ def deform_conv(
         require(fits, "E-OP-SHAPE", f"{x.type} with weights {w.type} in {groupings}")
     n_taps = w.shape[2] * w.shape[3] * offset_groups
     require_size("deform_conv", "offsets", offset.shape[1], n_taps * 2)
+    require_size("deform_conv", "offsets of a batch", offset.shape[0], x.shape[0])
+    if bias is not None:
+        require_rank("deform_conv", bias, [1], "bias")
+        require_size("deform_conv", "biases", bias.shape[0], w.shape[0])
     if mask is not None:
         require_rank("deform_conv", mask, [4], "mask")
+        for d in (0, 2, 3):
+            require_size("deform_conv", f"axis {d} of the mask", mask.shape[d], offset.shape[d])
         require_size("deform_conv", "masks", mask.shape[1], n_taps)
     return TensorType(x.dtype, (x.shape[0], w.shape[0], *offset.shape[2:]))
 
