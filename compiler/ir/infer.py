@@ -18,7 +18,7 @@ from compiler.ir.affine import Affine, Expr, identifier, is_simple, symbol
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
-from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
+from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type, logical
 
 KNOWN_LIMIT = 256
 """Values of at most this many elements are followed through shape arithmetic."""
@@ -293,11 +293,19 @@ def infer(
         node = typed_regions(before, facts)
         inferred = tuple(
             keep_layout(stated(t, old), old)
-            for t, old in zip(facts.visit(node), node.types, strict=True)
+            for t, old in zip(_types_of_typed(node, facts), node.types, strict=True)
         )
         facts.types.update((o, t) for o, t in zip(node.outputs, inferred, strict=True) if o)
         nodes.append(node if inferred == node.types else replace(node, types=inferred))
     return replace(graph, nodes=tuple(nodes)), facts
+
+
+def _types_of_typed(node: Node, facts: Facts) -> tuple[Type, ...]:
+    """The types of a node whose regions were typed just now: a fusion's are those of its body."""
+    body = node.regions.get("body") if node.op == "fusion" else None
+    if body is None or len(body.results) != len(node.outputs):
+        return facts.visit(node)
+    return tuple(logical(body.types[r.value]) for r in body.results)
 
 
 def typed_regions(node: Node, facts: Facts) -> Node:
@@ -329,7 +337,7 @@ def stated(inferred: Type, recorded: Type) -> Type:
         return SequenceType(stated(inferred.element, recorded.element))
     if not (isinstance(inferred, TensorType) and isinstance(recorded, TensorType)):
         return inferred
-    if inferred.dtype is not recorded.dtype or recorded.shape is None:
+    if inferred.is_static or inferred.dtype is not recorded.dtype or recorded.shape is None:
         return inferred
     if inferred.shape is None:
         return replace(inferred, shape=recorded.shape)

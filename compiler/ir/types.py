@@ -82,6 +82,9 @@ class DType(enum.Enum):
 
     __repr__ = __str__
 
+    def __format__(self, spec: str) -> str:
+        return format(self.label, spec)
+
     @staticmethod
     def from_onnx(number: int) -> DType:
         """The type with this TensorProto.DataType number. Errors: E-MODEL-TYPE."""
@@ -233,7 +236,7 @@ class TensorType:
 
     def with_layout(self, layout: Layout) -> TensorType:
         """The same tensor laid out differently."""
-        return replace(self, layout=layout)
+        return self if layout is self.layout else replace(self, layout=layout)
 
     @property
     def logical(self) -> TensorType:

@@ -39,8 +39,10 @@ def fusion_types(
     require(fits, "E-GRAPH-TYPE", f"{len(types)} operands for the body's {len(body.inputs)} inputs")
     facts = Facts.of_graph(body)
     for v, t, value in zip(body.inputs, types, known, strict=True):
-        same = t is not None and logical(v.type) == logical(t)
-        require(same, "E-GRAPH-TYPE", f"{v.name!r} is {v.type} inside the fusion, {t} outside")
+        if t is None or logical(v.type) != logical(t):
+            raise CompileError(
+                "E-GRAPH-TYPE", f"{v.name!r} is {v.type} inside the fusion, {t} outside"
+            )
         if value is not None:
             facts.known[v.name] = value
     for inner in body.nodes:

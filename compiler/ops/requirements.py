@@ -48,16 +48,16 @@ def require_elements(op_name: str, elements: Elements, *operands: Tensor | None)
     """The one element type of the operands that are there. Errors: E-OP-DTYPE."""
     given = [o for o in operands if o is not None]
     first = given[0].dtype
-    for o in given:
+    for dtype in dict.fromkeys(o.dtype for o in given):
         require(
-            is_one_of(o.dtype, elements),
+            is_one_of(dtype, elements),
             "E-OP-DTYPE",
-            f"{op_name} takes {_WORDS[elements]}, got {o.dtype}",
+            f"{op_name} takes {_WORDS[elements]}, got {dtype}",
         )
         require(
-            o.dtype is first,
+            dtype is first,
             "E-OP-DTYPE",
-            f"{op_name} takes operands of one element type, got {first} and {o.dtype}",
+            f"{op_name} takes operands of one element type, got {first} and {dtype}",
         )
     return first
 
