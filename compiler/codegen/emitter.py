@@ -24,6 +24,8 @@ class Scope:
     numbered: dict[str, Value] = field(default_factory=dict)
     pointers: dict[object, Value] = field(default_factory=dict)
     """Addresses asked for in this scope, so that their parts need not be numbered again."""
+    atoms: dict[object, Value] = field(default_factory=dict)
+    """In the same way, quotients, products and the like of sizes and counters."""
 
 
 @dataclass(slots=True)

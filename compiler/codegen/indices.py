@@ -158,9 +158,13 @@ class Indices:
     def _atom(self, atom: Atom) -> Value:
         if isinstance(atom, str):
             return self.env.values[atom]
-        a, b = self.scalar(atom.a), self.scalar(atom.b)
-        low = self.bounds(self.resolve(atom.a))[0]
-        return self._binary(atom.fn, a, b, low >= 0)
+        known = self.out.scopes[-1].atoms
+        found = known.get(atom)
+        if found is None:
+            a, b = self.scalar(atom.a), self.scalar(atom.b)
+            low = self.bounds(self.resolve(atom.a))[0]
+            found = known[atom] = self._binary(atom.fn, a, b, low >= 0)
+        return found
 
     # Lanes
 
