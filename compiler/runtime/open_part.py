@@ -87,8 +87,8 @@ class OpenPart:
         graph, works = _numbered(self.graph, self.works, sizes)
         return graph, works, arrange(graph, works, self.overwritten)
 
-    def require_fit(self, sizes: Mapping[str, int]) -> None:
-        """Check that the part can be run with these sizes.
+    def fitted(self, sizes: Mapping[str, int]) -> tuple[Graph, list[Work], Arrangement]:
+        """As `arranged`, for sizes that are checked.
 
         Errors: those of type rules where the sizes do not fit each other; NotDetermined where they
         do not fit what is inside a node, or what is on record is wrong.
@@ -97,6 +97,7 @@ class OpenPart:
         require_consistent(graph)
         for body in bodies(works):
             require_fitting(body.graph)
+        return graph, works, arrange(graph, works, self.overwritten)
 
     def numbered(self, launches: Mapping[int, Launch], table: Table) -> dict[int, Launch]:
         """The part's launches counted from 0, with what the slots of their calls say.

@@ -214,8 +214,7 @@ class OpenProgram:
 
     def _bind(self, part: OpenPart, number: int, sizes: Mapping[str, int]) -> Bound:
         assert self.library is not None, "the code is for another machine"
-        part.require_fit(sizes)
-        graph, works, arrangement = part.arranged(sizes)
+        graph, works, arrangement = part.fitted(sizes)
         table = part.table(arrangement, sizes)
         calls = part.numbered(self.built.launches, table)
         executable = part.executable(
