@@ -108,7 +108,7 @@ def _(x: TensorType, *, out: TensorType | tuple[TensorType, ...], **_attrs: Any)
 @split.lower
 def _(k: Lowering, x: Handle, *pieces: Handle, axis: int, sizes: tuple[int, ...]) -> None:
     at, begin = axis % x.rank, 0
-    for piece, size in zip(pieces, sizes, strict=True):
+    for piece, size in zip(pieces, sizes, strict=False):
         if 0 not in piece.shape:
             index = k.axes(piece.shape)
             k.assign(piece[index], x[[e + begin if i == at else e for i, e in enumerate(index)]])
