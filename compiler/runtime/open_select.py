@@ -6,7 +6,6 @@ from compiler.compute.lower import lower_node
 from compiler.errors import CompileError
 from compiler.ir.affine import Undecided
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.loops.limits import NotLowerable
 from compiler.ops.control import CONTROL_FLOW
@@ -18,6 +17,7 @@ from compiler.runtime.select import (
     ViewWork,
     Work,
     is_composition,
+    plain_view,
     without_lowering,
 )
 
@@ -84,17 +84,7 @@ class OpenSelector(Selector):
 
 def open_view_source(node: Node, graph: Graph) -> str | None:
     """As `view_source`; that both have the same number of elements is checked once it is known."""
-    operator = OPERATORS.get(node.op)
-    if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
-        return None
-    source = node.inputs[0]
-    before, after = graph.types.get(source), node.types[0]
-    if source in graph.constants or not (is_sized(before) and is_sized(after)):
-        return None
-    assert isinstance(before, TensorType), f"{source} is {before}"
-    assert isinstance(after, TensorType), f"{node.output} is {after}"
-    plain = before.layout.is_plain and after.layout.is_plain
-    return source if plain and before.dtype is after.dtype else None
+    return plain_view(node, graph, is_sized)
 
 
 def is_sized(t: Type | None) -> bool:

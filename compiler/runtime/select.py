@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -237,18 +237,28 @@ def is_handed_out(node: Node) -> bool:
 
 def view_source(node: Node, graph: Graph) -> str | None:
     """The value whose memory a node's result may share: same bytes, same order, plain layouts."""
+    source = plain_view(node, graph, in_memory)
+    if source is None:
+        return None
+    before, after = graph.types[source], node.types[0]
+    assert isinstance(before, TensorType), f"{source} is {before}"
+    assert isinstance(after, TensorType), f"{node.output} is {after}"
+    return source if before.nbytes == after.nbytes else None
+
+
+def plain_view(node: Node, graph: Graph, has_place: Callable[[Type | None], bool]) -> str | None:
+    """The operand of a view with the same element type, if both have a place and plain layouts."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.kind != "view" or len(node.outputs) != 1 or not node.inputs:
         return None
     source = node.inputs[0]
     before, after = graph.types.get(source), node.types[0]
-    if source in graph.constants or not (in_memory(before) and in_memory(after)):
+    if source in graph.constants or not (has_place(before) and has_place(after)):
         return None
     assert isinstance(before, TensorType), f"{source} is {before}"
     assert isinstance(after, TensorType), f"{node.output} is {after}"
-    same = before.dtype is after.dtype and before.nbytes == after.nbytes
     plain = before.layout.is_plain and after.layout.is_plain
-    return source if same and plain else None
+    return source if plain and before.dtype is after.dtype else None
 
 
 def in_memory(t: Type | None) -> bool:
