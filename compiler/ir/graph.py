@@ -53,7 +53,7 @@ class Node:
     @property
     def output(self) -> str:
         """The first output that is there: the node's key in SSA."""
-        return next(o for o in self.outputs if o)
+        return self.outputs[0] or next(o for o in self.outputs if o)
 
     @property
     def type(self) -> Type:

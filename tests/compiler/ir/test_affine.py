@@ -120,3 +120,37 @@ def test_quotient_and_remainder_come_together_also_when_divisions_are_nested() -
     nested = affine.floordiv(x, 15) * 3 + affine.mod(inner, 3)
     assert affine.recombine(nested) == inner
     assert affine.recombine(affine.floordiv(inner, 3) * 3 + affine.mod(inner, 3)) == inner
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(EXPRESSIONS, st.integers(-3, 3)), max_size=4), VALUES)
+def test_a_sum_of_multiples_is_what_adding_them_one_by_one_gives(
+    multiples: list[tuple[Expr, int]], values: dict[str, int]
+) -> None:
+    total = affine.sum_of(multiples, 5)
+    expected: Expr = 5
+    for e, k in multiples:
+        expected = expected + e * k
+    assert total == expected
+    assert value(total, values) == 5 + sum(value(e, values) * k for e, k in multiples)
+
+
+def test_equal_expressions_are_equal_keys_however_they_were_made() -> None:
+    first, second = floordiv(N + 2 * M, 3), floordiv(M + N + M, 3)
+    assert first == second
+    assert hash(first) == hash(second)
+    assert first != floordiv(N + 2 * M, 4)
+    assert affine.symbols(first * symbol("K")) == {"K", "M", "N"}
+
+
+def test_what_is_remembered_goes_by_the_ranges_and_values_given() -> None:
+    e = mod(N, 8) + M
+    assert simplify(e, {"N": (0, 7)}) == N + M
+    assert simplify(e, {"N": (0, 8)}) == e
+    assert affine.substitute(e, {"N": 13}) == M + 5
+    assert affine.substitute(e, {"N": 3}) == M + 3
+
+
+def test_strides_of_an_array_that_lies_row_by_row() -> None:
+    assert affine.row_major((5, N, 3)) == (N * 3, 3, 1)
+    assert affine.row_major(()) == ()
