@@ -64,7 +64,7 @@ def _mish_scalar(k: Any, x: Any) -> Any:
     """tanh(log(1+e)) is (e*e+2*e)/(e*e+2*e+2); both sides are made of exp(-|x|), which is small."""
     e = k.exp(-k.abs(x))
     negative = k.lt(x, 0)
-    above = k.where(negative, e * (e + 2), e * 2 + 1)
+    above = k.where(negative, e * e + e * 2, e * 2 + 1)  # each is rounded once
     below = above + k.where(negative, 2.0, e * e * 2)
     return x * (above / below)
 
