@@ -196,10 +196,19 @@ def sigmoid(a: Arithmetic, x: Value) -> Value:
 
 
 def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
-    """1 / (1 + 1/e) where x is negative, else 1 / (1 + e)."""
+    """1 / (1 + 1/e) where x is negative, else 1 / (1 + e), for e from 0 to 1.
+
+    What the sum and the quotient lose is put back, so that hardly more than the error of e is left.
+    """
     one = number(x, 1.0)
     top = a.out.select(a.test("fcmp olt", x, number(x, 0.0)), e, one)
-    return a.two("fdiv", top, a.two("fadd", one, e))
+    bottom = a.two("fadd", one, e)
+    lost = a.two("fsub", e, a.two("fsub", bottom, one))
+    inverse = a.two("fdiv", one, bottom)
+    quotient = a.two("fmul", top, inverse)
+    rest = a.fma(a.negate(quotient), bottom, top)
+    rest = a.fma(a.negate(quotient), lost, rest)
+    return a.fma(rest, inverse, quotient)
 
 
 def tanh(a: Arithmetic, x: Value) -> Value:
