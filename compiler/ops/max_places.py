@@ -19,8 +19,8 @@ from compiler.ops.window import (
     onnx_window,
     output_dims,
     resolve,
-    spatial_axes,
     tap,
+    window_axes,
     windows,
 )
 
@@ -116,15 +116,10 @@ def _(
 ) -> None:
     window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
     lowest = neutral("max", x.dtype).item()
-
-    def grid() -> tuple[list[Expr], list[Expr], list[Expr]]:
-        outer = [k.axis(n, name) for n, name in zip(values.shape, "nc", strict=False)]
-        return outer, spatial_axes(k, values.shape[2:]), spatial_axes(k, window.kernel, "k")
-
-    outer, at, taps = grid()
+    outer, at, taps = window_axes(k, values.shape, window)
     element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
     k.assign(values[*outer, *at], k.reduce("max", element, over=taps))
-    outer, at, taps = grid()
+    outer, at, taps = window_axes(k, values.shape, window)
     element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
     inside = [_position(window, at, taps, d) for d in range(len(kernel))]
     steps = _steps(x.shape, column_major)

@@ -31,8 +31,8 @@ from compiler.ops.window import (
     onnx_window,
     output_dims,
     resolve,
-    spatial_axes,
     tap,
+    window_axes,
     windows,
 )
 
@@ -68,12 +68,6 @@ def _tap_axes(n_spatial: int) -> Ints:
 
 def _pool_cost(x: TensorType, *, out: TensorType, kernel: Ints, **_: Any) -> Cost:
     return traffic([x], out, int(np.prod(kernel)) * n_elements(out))
-
-
-def _grid(k: Lowering, out: Handle, window: Window) -> tuple[list[Expr], list[Expr], list[Expr]]:
-    """Indices of batch and channel, of the places, and of the taps."""
-    outer = [k.axis(out.shape[0], "n"), k.axis(out.shape[1], "c")]
-    return outer, spatial_axes(k, out.shape[2:]), spatial_axes(k, window.kernel, "k")
 
 
 @op(kind="reduction")
@@ -133,7 +127,7 @@ def _(
     auto_pad: str,
 ) -> None:
     window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
-    outer, places, taps = _grid(k, out, window)
+    outer, places, taps = window_axes(k, out.shape, window)
     lowest = neutral("max", x.dtype).item()
     element = tap(k, x, outer, places, taps, window, out.shape[2:], lowest)
     k.assign(out[*outer, *places], k.reduce("max", element, over=taps))
@@ -214,7 +208,7 @@ def _(
     count_include_pad: bool,
 ) -> None:
     window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
-    outer, places, taps = _grid(k, out, window)
+    outer, places, taps = window_axes(k, out.shape, window)
     element = tap(k, x, outer, places, taps, window, out.shape[2:], 0)
     dtype = wide(x.dtype)
     total: Scalar = k.sum(k.convert(element, dtype), over=taps)
@@ -305,7 +299,7 @@ def _(
     auto_pad: str,
 ) -> None:
     window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
-    outer, places, taps = _grid(k, out, window)
+    outer, places, taps = window_axes(k, out.shape, window)
     dtype = wide(x.dtype)
     element = k.abs(k.convert(tap(k, x, outer, places, taps, window, out.shape[2:], 0), dtype))
     total: Scalar = k.sum(_to_the(k, element, p), over=taps)

@@ -208,6 +208,14 @@ def spatial_axes(k: Lowering, sizes: Sequence[int], prefix: str = "") -> list[Ex
     return [k.axis(n, prefix + name) for n, name in zip(sizes, SPATIAL[len(sizes)], strict=True)]
 
 
+def window_axes(
+    k: Lowering, shape: Sequence[int], window: Window
+) -> tuple[list[Expr], list[Expr], list[Expr]]:
+    """New indices of batch and channel, of the places, and of the taps; `shape` is the result's."""
+    outer = [k.axis(shape[0], "n"), k.axis(shape[1], "c")]
+    return outer, spatial_axes(k, shape[2:]), spatial_axes(k, window.kernel, "k")
+
+
 def tap(
     k: Lowering,
     x: Handle,

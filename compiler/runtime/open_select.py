@@ -50,19 +50,8 @@ class OpenSelector(Selector):
             return f"{', '.join(sorted(strays))}: known only when it runs"
         return super()._body(graph, captured)
 
-    def _obstacle(self, node: Node) -> str:
-        types = self.graph.types
-        for name, t in [
-            *((i, types[i]) for i in node.reads),
-            *((v.name, v.type) for v in node.values()),
-        ]:
-            if not isinstance(t, TensorType):
-                return f"{name} is {t}, which is no tensor"
-            if not t.is_ranked:
-                return f"the rank of {name} is known only when the program runs"
-            if t.dtype is DType.string:
-                return f"{name} holds strings"
-        return ""
+    def _unknown(self, name: str, t: TensorType) -> str:
+        return "" if t.is_ranked else f"the rank of {name} is known only when the program runs"
 
     def _native(self, node: Node) -> Work:
         try:

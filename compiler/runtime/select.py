@@ -159,11 +159,18 @@ class Selector:
         for name, t in [*((i, types[i]) for i in node.reads), *_outputs(node)]:
             if not isinstance(t, TensorType):
                 return f"{name} is {t}, which is no tensor"
-            if not t.is_static:
-                return f"the shape of {name}, {t}, is known only when the program runs"
+            unknown = self._unknown(name, t)
+            if unknown:
+                return unknown
             if t.dtype is DType.string:
                 return f"{name} holds strings"
         return ""
+
+    def _unknown(self, name: str, t: TensorType) -> str:
+        """What is not known of a value and would have to be; "" when enough is."""
+        if t.is_static:
+            return ""
+        return f"the shape of {name}, {t}, is known only when the program runs"
 
     def _region(self, node: Node) -> Work:
         """A node with regions: one launch when all inside them is generated code."""

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime as runtime
 import pytest
 from onnx import helper, numpy_helper
+from onnxruntime import quantization
 
 import compiler
 from tests.kernel_runs import Array
-
-runtime = pytest.importorskip("onnxruntime")
-quantization = pytest.importorskip("onnxruntime.quantization")
 
 FORMS = [
     ("QDQ", "QUInt8", "QInt8", True),

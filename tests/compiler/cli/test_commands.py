@@ -228,7 +228,6 @@ def test_check_takes_our_reference_where_onnx_cannot_run_the_model(
 
 
 def test_bench_times_in_turns(model: Path) -> None:
-    pytest.importorskip("onnxruntime")
     facts = told("bench", model, "--shape", "x=2,3", "--against", "onnxruntime", "--seconds", "0")
     assert set(facts["programs"]) == {"compilarium", "onnxruntime"}
     assert all(p["n_rounds"] >= 10 for p in facts["programs"].values())

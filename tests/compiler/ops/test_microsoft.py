@@ -46,7 +46,8 @@ def assert_agrees(
     **attrs: Any,
 ) -> None:
     """Our program and ONNX Runtime on the same node; outputs in `unread` are not compared."""
-    runtime = pytest.importorskip("onnxruntime")
+    import onnxruntime as runtime
+
     model = node_model(op_type, operands, n_outputs, opset, domain, **attrs)
     feeds = {f"x{i}": o for i, o in enumerate(operands) if o is not None}
     options = runtime.SessionOptions()
