@@ -14,10 +14,11 @@ from compiler.ir.graph import Graph
 from compiler.ir.infer import fix_sizes, specialize
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
-from compiler.passes.declare import declared, specialised, with_values
-from compiler.passes.parameters import needed_parameters, possible_parameters
-from compiler.passes.pipeline import Line, Pipeline, as_pipeline
-from compiler.passes.run import run_pipeline
+from compiler.passes.control_flow.declare import declared, specialised, with_values
+from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
+from compiler.passes.pipeline.pipeline import Line, Pipeline
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.buckets import Buckets, checked_buckets, make_buckets
 from compiler.runtime.build import build_program
 from compiler.runtime.built import Built, Stage

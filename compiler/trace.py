@@ -1,4 +1,4 @@
-"""The trace: what happened during a compilation, in order, with reasons and seconds.
+"""The trace: what happened during a compilation, in order, with reasons, costs and seconds.
 
 The driver makes one `Event` per pass; the pass tells its `Log` about each rewrite it applied and
 each one it considered and declined. Graphs are immutable, so `before` and `after` are references.
@@ -6,11 +6,14 @@ each one it considered and declined. Graphs are immutable, so `before` and `afte
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from time import perf_counter
+from typing import Literal, NamedTuple
 
 from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import Cost
 
 Outcome = Literal["applied", "declined"]
 
@@ -20,7 +23,10 @@ class Step:
     """One rewrite that fired, or that was considered and declined.
 
     `took` names the nodes (or constants) it consumed, `made` those it produced; `at` is the value
-    where it was matched. `exact` is False when results may round differently.
+    where it was matched. `error` is what results may change by, relative to their scale; 0 where
+    every bit stays. `source` is the file and line of the rule. `cost_before` and `cost_after` are
+    those of what it took and made, None where sizes are open. `seconds` passed since the step
+    before it: matching included.
     """
 
     rule: str
@@ -29,15 +35,55 @@ class Step:
     at: str
     took: tuple[str, ...] = ()
     made: tuple[str, ...] = ()
-    exact: bool = True
+    error: float = 0.0
+    source: str = ""
+    cost_before: Cost | None = None
+    cost_after: Cost | None = None
+    seconds: float = 0.0
+
+    @property
+    def exact(self) -> bool:
+        """Whether results keep every bit."""
+        return self.error == 0
+
+
+class Decision(NamedTuple):
+    """A rewrite that is about to be done: the pass, the rule, and the value where it matched."""
+
+    pass_name: str
+    rule: str
+    at: str
+
+
+Gate = Callable[[Decision], bool]
+"""Asked before each rewrite; False keeps it from being done."""
+
+Watch = Callable[[Step, Graph, Graph], None]
+"""Called after each rewrite of a rule with the matched part as a graph, before and after."""
 
 
 @dataclass(slots=True)
 class Log:
-    """What a pass writes its steps to."""
+    """What a pass writes its steps to, and asks before each rewrite."""
 
     steps: list[Step] = field(default_factory=list)
     keep_declined: bool = True
+    pass_name: str = ""
+    gate: Gate | None = None
+    watch: Watch | None = None
+    last: float = field(default_factory=perf_counter)
+    """When the last step was written."""
+
+    def inside(self) -> Log:
+        """A log of its own for a graph inside this one, with the same gate and watch."""
+        return Log([], self.keep_declined, self.pass_name, self.gate, self.watch)
+
+    def may(self, rule: str, at: str) -> bool:
+        """Whether a rewrite may be done; one that may not is recorded as declined."""
+        if self.gate is None or self.gate(Decision(self.pass_name, rule, at)):
+            return True
+        self.declined(rule, at, "it is switched off for this compilation")
+        return False
 
     def applied(
         self,
@@ -46,15 +92,48 @@ class Log:
         because: str,
         took: Iterable[Node | str] = (),
         made: Iterable[Node | str] = (),
-        exact: bool = True,
-    ) -> None:
+        error: float = 0.0,
+        source: str = "",
+        cost_before: Cost | None = None,
+        cost_after: Cost | None = None,
+    ) -> Step:
         """Record a rewrite that was done."""
-        self.steps.append(Step(rule, "applied", because, at, _names(took), _names(made), exact))
+        step = Step(
+            rule,
+            "applied",
+            because,
+            at,
+            _names(took),
+            _names(made),
+            error,
+            source or _caller(),
+            cost_before,
+            cost_after,
+            self._lap(),
+        )
+        self.steps.append(step)
+        return step
 
-    def declined(self, rule: str, at: str, because: str, took: Iterable[Node | str] = ()) -> None:
+    def declined(
+        self, rule: str, at: str, because: str, took: Iterable[Node | str] = (), source: str = ""
+    ) -> None:
         """Record a rewrite that was considered and not done, with the reason."""
         if self.keep_declined:
-            self.steps.append(Step(rule, "declined", because, at, _names(took)))
+            names, place = _names(took), source or _caller()
+            self.steps.append(
+                Step(rule, "declined", because, at, names, source=place, seconds=self._lap())
+            )
+
+    def _lap(self) -> float:
+        now = perf_counter()
+        seconds, self.last = now - self.last, now
+        return seconds
+
+
+def _caller() -> str:
+    """File and line that wrote a step, relative to the package."""
+    frame = sys._getframe(2)
+    return f"{frame.f_code.co_filename.rpartition('compiler/')[2]}:{frame.f_lineno}"
 
 
 def _names(things: Iterable[Node | str]) -> tuple[str, ...]:

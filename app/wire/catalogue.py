@@ -7,7 +7,7 @@ from typing import Any
 from app.wire import VERSION
 from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
-from compiler.passes.passes import Option
+from compiler.passes.engine.declaration import Option
 
 
 def pipelines() -> dict[str, Any]:

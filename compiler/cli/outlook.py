@@ -12,9 +12,9 @@ from compiler.cli.output import count_text, table
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
-from compiler.passes.declare import specialised
-from compiler.passes.parameters import needed_parameters, possible_parameters
-from compiler.passes.run import run_pipeline
+from compiler.passes.control_flow.declare import specialised
+from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
+from compiler.passes.pipeline.run import run_pipeline
 from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 from compiler.runtime.open_build import NotOpen, choose_open
 from compiler.runtime.outlook import FATES, Fate, Outlook, fates, outlook

@@ -166,6 +166,11 @@ class Cost:
             self.bytes_written + other.bytes_written,
         )
 
+    @property
+    def bytes_moved(self) -> int:
+        """Bytes read and written."""
+        return self.bytes_read + self.bytes_written
+
 
 @dataclass(frozen=True, slots=True)
 class Sample:

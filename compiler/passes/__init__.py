@@ -3,26 +3,17 @@
 Importing this package declares every pass.
 """
 
-from compiler.passes import (
-    adopt,
-    fold_affine,
-    fold_constants,
-    fuse,
-    fuse_movement,
-    hoist,
-    layout,
-    measure,
-    merge_common,
-    remove_dead,
-    simplify,
-    take_branches,
-    unroll_loops,
-    write_out,
-)
-from compiler.passes.passes import PASSES, Pass
-from compiler.passes.pipeline import Line, Pipeline, as_pipeline, parse_pipeline, presets
-from compiler.passes.rules import RULES, Rule
-from compiler.passes.run import PassBug, run_pipeline
+from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead
+from compiler.passes.control_flow import adopt, hoist, take_branches, unroll_loops, write_out
+from compiler.passes.engine.declaration import PASSES, Pass
+from compiler.passes.engine.rule import RULES, Rule
+from compiler.passes.fusion import fuse, fuse_movement
+from compiler.passes.layout import assign_layout
+from compiler.passes.pipeline.pipeline import Line, Pipeline
+from compiler.passes.pipeline.presets import presets
+from compiler.passes.pipeline.run import PassBug, run_pipeline
+from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
+from compiler.passes.rules import fold_affine, simplify
 
 __all__ = [
     "PASSES",
@@ -34,12 +25,12 @@ __all__ = [
     "Rule",
     "adopt",
     "as_pipeline",
+    "assign_layout",
     "fold_affine",
     "fold_constants",
     "fuse",
     "fuse_movement",
     "hoist",
-    "layout",
     "measure",
     "merge_common",
     "parse_pipeline",

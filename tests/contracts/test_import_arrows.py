@@ -117,7 +117,11 @@ def test_rooms_import_only_rooms_to_their_left() -> None:
         ("compiler.ir.types", "from compiler.passes import run", ["ir imports passes"]),
         ("compiler.ir.types", "from ..passes import run", ["ir imports passes"]),
         ("compiler.ir.types", "from compiler import errors, ops", ["ir imports ops"]),
-        ("compiler.passes.run", "import compiler.frontend.load", ["passes imports frontend"]),
+        (
+            "compiler.passes.pipeline.run",
+            "import compiler.frontend.load",
+            ["passes imports frontend"],
+        ),
         ("compiler.ops.conv", "def f():\n    import app.paths", ["ops imports app"]),
         ("compiler.frontend.load", "from compiler.trace import Event", ["frontend imports trace"]),
         ("compiler.runtime.arena", "from compiler.memory.plan import Plan", []),

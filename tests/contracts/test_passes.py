@@ -9,7 +9,8 @@ import pytest
 from compiler.ir.graph import Graph
 from compiler.ir.verify import verify
 from compiler.passes import PASSES, Pass, Pipeline, parse_pipeline, presets, run_pipeline
-from compiler.passes.pipeline import line
+from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.pipeline.pipeline import line
 from compiler.trace import Log
 from tests.compiler.passes.networks import NETWORKS
 from tests.compiler.passes.numbers import (
@@ -41,7 +42,7 @@ def test_the_example_holds_in_numbers(declared: Pass) -> None:
     before, _ = declared.example_graphs()
     after = declared.run(before, **(declared.example_options or {}))
     for seed in range(3):
-        assert_same_results(before, after, random_inputs(before, seed), exact=False)
+        assert_same_results(before, after, random_inputs(before, seed), error=ROUNDINGS)
 
 
 @each_pass
@@ -66,7 +67,22 @@ def test_a_second_run_changes_nothing(declared: Pass, network: Graph) -> None:
 def test_a_pass_alone_keeps_the_numbers(declared: Pass, network: Graph) -> None:
     after = declared.run(network)
     verify(after)
-    assert_same_results(network, after, random_inputs(network), exact=False, tolerance=2e-5)
+    assert_same_results(network, after, random_inputs(network), error=2e-5)
+
+
+@each_pass
+@each_network
+def test_a_pass_that_is_refused_everything_changes_nothing(declared: Pass, network: Graph) -> None:
+    log = Log(gate=lambda decision: False)
+    assert declared.run(network, log) is network
+    assert declared.kind == "analysis" or not applied(log.steps)
+
+
+@each_pass
+def test_the_example_is_left_alone_when_it_is_refused(declared: Pass) -> None:
+    before, _ = declared.example_graphs()
+    options = declared.example_options or {}
+    assert declared.run(before, Log(gate=lambda decision: False), **options) is before
 
 
 @each_pass
@@ -84,14 +100,14 @@ def test_any_passes_in_any_order_keep_the_numbers(network: Graph, seed: int) -> 
     names = rng.choices(list(PASSES), k=rng.randint(3, 9))
     after, trace = run_pipeline(network, [line(n) for n in names])
     assert [e.name for e in trace.events] == names
-    assert_same_results(network, after, random_inputs(network, seed), exact=False, tolerance=2e-5)
+    assert_same_results(network, after, random_inputs(network, seed), error=2e-5)
 
 
 @each_network
 @pytest.mark.parametrize("name", list(presets()))
 def test_every_preset_keeps_the_numbers(network: Graph, name: str) -> None:
     after, _ = run_pipeline(network, name)
-    assert_same_results(network, after, random_inputs(network), exact=False, tolerance=2e-5)
+    assert_same_results(network, after, random_inputs(network), error=2e-5)
 
 
 @each_network

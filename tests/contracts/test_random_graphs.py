@@ -16,7 +16,7 @@ import compiler
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.text import parse_graph
-from compiler.passes.run import run_pipeline
+from compiler.passes.pipeline.run import run_pipeline
 from compiler.reference import reference
 from tests.noise import Expected, expectations, objection
 from tests.random_graphs import random_feeds, random_graphs

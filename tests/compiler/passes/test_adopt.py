@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import compiler
-from compiler.passes.adopt import adopt
+from compiler.passes.control_flow.adopt import adopt
 from compiler.trace import Log
 from tests.onnx_models import model, node, stored, value
 

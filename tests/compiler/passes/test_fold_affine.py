@@ -10,6 +10,7 @@ import pytest
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
 from compiler.passes import PASSES, run_pipeline
+from compiler.passes.engine.rule import ROUNDINGS
 from compiler.trace import Log
 from tests.compiler.passes.numbers import (
     applied,
@@ -63,7 +64,7 @@ def test_the_pattern_of_the_light_models_becomes_one_convolution() -> None:
     after, _ = run_pipeline(g, "fold_constants,fold_affine,remove_dead")
     assert [n.op for n in after.nodes] == ["conv", "relu"]
     assert after.nodes[0].origins == ("c", "n", "n1", "n2")
-    assert_same_results(g, after, random_inputs(g), exact=False)
+    assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
 
 def test_splats_stay_splats() -> None:
@@ -72,7 +73,7 @@ def test_splats_stay_splats() -> None:
     assert [n.op for n in after.nodes] == ["conv", "relu"]
     assert all(c.is_splat for c in after.constants.values())
     assert sorted(str(c.type) for c in after.constants.values()) == ["f32[8,3,3,3]", "f32[8]"]
-    assert_same_results(g, after, random_inputs(g), exact=False)
+    assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
 
 def test_a_huge_splat_is_not_written_out_for_a_varying_scale() -> None:
@@ -158,7 +159,7 @@ def test_scale_and_shift_go_into_any_convolution(
     after, _ = fold(g)
     assert len(after.nodes) == 1
     assert after.nodes[0].output == "q"
-    assert_same_results(g, after, random_inputs(g), exact=False)
+    assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
 
 @pytest.mark.parametrize("auto_pad", ["notset", "valid", "same_upper"])
@@ -189,7 +190,7 @@ def test_a_shift_before_a_convolution_is_folded_without_padding_only(
     after, log = fold(g)
     assert [n.op for n in after.nodes] == (["mul", "add", "conv"] if padded else ["conv"])
     assert bool(declined(log.steps, "shift_before_conv")) == bool(padded)
-    assert_same_results(g, after, random_inputs(g), exact=False)
+    assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
 
 DECLINED = {
@@ -325,7 +326,7 @@ def test_a_scale_behind_a_product_and_its_bias_goes_into_both() -> None:
     after, log = fold(g)
     assert [n.op for n in after.nodes] == ["matmul", "add"]
     assert applied(log.steps) == ["scale_before_matmul", "scale_through_bias"]
-    assert_same_results(g, after, random_inputs(g), exact=False)
+    assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
 
 def test_every_fold_is_marked_as_rounding_differently_and_says_how_much_it_saves() -> None:

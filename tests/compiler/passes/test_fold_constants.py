@@ -138,14 +138,14 @@ def test_growth_beyond_the_budget_is_declined_with_the_bytes() -> None:
     assert "max_growth=1.1" in reason
     grown, _ = fold(g, max_growth=1000.0)
     assert [n.op for n in grown.nodes] == ["add"]
-    assert_same_results(g, grown, random_inputs(g), exact=True)
+    assert_same_results(g, grown, random_inputs(g), error=0)
 
 
 def test_a_little_growth_is_always_allowed() -> None:
     g = with_column(graph(WEIGHTS))
     after, _ = fold(g, max_growth=1.0)
     assert [n.op for n in after.nodes] == ["add"]
-    assert_same_results(g, after, random_inputs(g), exact=True)
+    assert_same_results(g, after, random_inputs(g), error=0)
 
 
 def test_one_fold_may_not_store_more_than_it_is_given() -> None:
@@ -171,7 +171,7 @@ def test_operands_that_nobody_needs_any_more_make_room() -> None:
     after, _ = fold(g, max_growth=1.0)
     assert list(after.constants) == ["t"]
     kept = Graph(g.name, g.inputs, (*g.results, *g.results[:0]), g.nodes, g.constants)
-    assert_same_results(kept, after, random_inputs(g), exact=True)
+    assert_same_results(kept, after, random_inputs(g), error=0)
 
 
 def test_signs_of_zero_survive_in_splats() -> None:
@@ -311,4 +311,4 @@ def test_types_that_a_folded_shape_decides_are_closed() -> None:
     assert after.types["f"] == tensor("f32[6]")
     assert after.types["y"] == tensor("f32[6,6]")
     verify(after)
-    assert_same_results(g, after, random_inputs(g), exact=True)
+    assert_same_results(g, after, random_inputs(g), error=0)

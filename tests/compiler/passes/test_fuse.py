@@ -23,7 +23,7 @@ def fuse(text: str, **options: object) -> tuple[list[str], Log, Graph]:
     log = Log()
     after = PASSES["fuse"].run(g, log, **options)
     verify(after)
-    assert_same_results(g, after, random_inputs(g), exact=True)
+    assert_same_results(g, after, random_inputs(g), error=0)
     kernels = []
     for n in after.nodes:
         body = n.regions["body"].nodes if n.op == "fusion" else [n]

@@ -9,8 +9,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.operator import Call, Tensor
 from compiler.ir.types import tensor
-from compiler.passes.calls import o
-from compiler.passes.pattern import (
+from compiler.passes.engine.pattern import (
     Any,
     AnyAttr,
     Const,
@@ -23,6 +22,7 @@ from compiler.passes.pattern import (
     placeholders,
     uniform,
 )
+from compiler.passes.rules.calls import o
 from tests.compiler.passes.numbers import graph
 
 X, Y = Any("x"), Any("y")

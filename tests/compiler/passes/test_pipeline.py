@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from compiler.errors import CompileError
 from compiler.passes import PASSES, Line, Pipeline, as_pipeline, parse_pipeline, presets
-from compiler.passes.pipeline import MAX_LINES, line
+from compiler.passes.pipeline.pipeline import MAX_LINES, line
 
 
 @pytest.mark.parametrize(

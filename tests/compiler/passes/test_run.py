@@ -14,7 +14,7 @@ from compiler.ir.text import parse_graph
 from compiler.ir.types import tensor
 from compiler.ir.verify import Checked, verify
 from compiler.passes import PASSES, PassBug, run_pipeline
-from compiler.passes.passes import graph_pass
+from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Event, Log
 from tests.compiler.passes.networks import NETWORKS
 from tests.compiler.passes.numbers import graph

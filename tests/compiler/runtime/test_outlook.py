@@ -9,7 +9,7 @@ import pytest
 
 import compiler
 from compiler.ir.graph import Graph, all_nodes
-from compiler.passes.run import run_pipeline
+from compiler.passes.pipeline.run import run_pipeline
 from compiler.runtime.outlook import Outlook, fates, outlook
 from compiler.targets.target import by_name
 from tests.models import light_model

@@ -1,0 +1,262 @@
+"""Constant folding with a budget: what is known at compile time is computed at compile time.
+
+Splats stay one number, however large they are; shape arithmetic becomes constants; everything else
+is computed as long as the model does not grow beyond what the options allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.closing import with_closed_types
+from compiler.ir.constant import Constant, Splat
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+from compiler.ops.carried import evaluate_carried
+from compiler.passes.cleanup.splats import splat_results
+from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.determinism import is_deterministic
+from compiler.trace import Log
+
+SLACK_BYTES = 1 << 16
+"""Growth that is always allowed: small parameters of models that have hardly any weights."""
+
+FLOPS_LIMIT = 200_000_000
+"""Work that one fold may cost; the references are clear rather than fast."""
+
+UNIFORM_LIMIT = 1 << 20
+"""Results of at most this many elements are looked through for being a splat."""
+
+
+@graph_pass(
+    gives=["constants"],
+    example="""
+    graph g(x: f32[2,3]) {
+      const rows: i64[1] = literal(3)
+      const two: f32[] = literal(2.0)
+      w: f32[3] = fill(rows, value=0.25)
+      v: f32[3] = mul(w, two)
+      y: f32[2,3] = mul(x, v)
+      s: i64[2] = shape(y)
+      z: f32[2,3] = expand(y, s)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const v: f32[3] = splat(0.5)
+      const s: i64[2] = literal(2,3)
+      y: f32[2,3] = mul(x, v)
+      z: f32[2,3] = expand(y, s)
+      return z
+    }
+    """,
+)
+def fold_constants(
+    graph: Graph, log: Log, *, max_growth: float = 1.1, max_bytes: int = 1 << 25
+) -> Graph:
+    """Compute what depends on constants only, once, now.
+
+    A node that is computed at compile time costs nothing at run time, but its result has to be
+    stored: the stored constants may grow to `max_growth` times their size, and no single fold may
+    store more than `max_bytes`. A splat, all elements the same, stays one number.
+    """
+    folder = _Folder(graph, log, max_growth, max_bytes)
+    for node in graph.nodes:
+        folder.visit(node)
+    return with_closed_types(folder.ed.graph()) if folder.n_folded else graph
+
+
+def held_bytes(c: Constant) -> int:
+    """Bytes that a constant takes in a model: one element for a splat, else all of them."""
+    return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
+
+
+@dataclass(slots=True)
+class _Budget:
+    """Bytes of constants now and at most."""
+
+    now: int
+    limit: int
+
+    def objection(self, more: int, max_growth: float) -> str:
+        if more <= 0 or self.now + more <= self.limit:
+            return ""
+        return (
+            f"would add {more:,} bytes: the constants hold {self.now:,} and may grow to "
+            f"{self.limit:,} (max_growth={max_growth:g})"
+        )
+
+
+class _Folder:
+    """Visits nodes in order; folded ones become constants under their own names."""
+
+    def __init__(self, graph: Graph, log: Log, max_growth: float, max_bytes: int) -> None:
+        self.ed = Editor(graph)
+        self.log = log
+        self.max_growth, self.max_bytes = max_growth, max_bytes
+        held = sum(held_bytes(c) for c in graph.constants.values())
+        self.budget = _Budget(held, max(int(held * max_growth), held + SLACK_BYTES))
+        self.follow_shapes = any(n.op == "shape" for n in graph.nodes)
+        self.n_folded = 0
+
+    def visit(self, node: Node) -> None:
+        if not all(isinstance(t, TensorType) and t.is_static for t in node.types):
+            return
+        if all(not i or i in self.ed.constants for i in node.reads):
+            self.fold(node)
+        elif self.follow_shapes:
+            self.settle_known(node)
+
+    def settle_known(self, node: Node) -> None:
+        """Shape arithmetic: elements that follow from types."""
+        values: list[Constant | None] = []
+        for name, t in zip(node.outputs, node.types, strict=True):
+            known = self.ed.known(name) if name else None
+            if name and (known is None or known.dtype == np.object_):
+                return
+            assert isinstance(t, TensorType)
+            values.append(None if known is None else Constant.of(known, t.dtype, node.origins))
+        if not _fits(node, values):
+            return
+        shown = ", ".join(str(c.array().tolist()) for c in values if c is not None)
+        self.settle("known_shape", node, values, f"the shapes decide it: {shown:.120}")
+
+    def fold(self, node: Node) -> None:
+        """A node all of whose operands are constants."""
+        objection = self.objection(node)
+        if objection:
+            return self.decline(node, objection)
+        operands = [self.ed.constants[i] if i else None for i in node.inputs]
+        splats = splat_results(node, operands)
+        if splats is not None:
+            whole = sum(t.nbytes for t in node.types if isinstance(t, TensorType))
+            stored = sum(held_bytes(c) for c in splats)
+            because = f"all elements are the same: {stored:,} bytes stand for {whole:,}"
+            return self.settle("fold_splat", node, splats, because)
+        new = sum(t.nbytes for t in node.types if isinstance(t, TensorType))
+        objection = self.size_objection(node, new, operands)
+        if objection:
+            return self.decline(node, objection)
+        values = self.compute(node, operands)
+        if isinstance(values, str):
+            return self.decline(node, values)
+        because = f"its {len(node.inputs)} operands are constants; {_held(values):,} bytes stored"
+        self.settle("fold_constants", node, values, because)
+
+    def decline(self, node: Node, because: str) -> None:
+        self.log.declined("fold_constants", node.output, because, [node])
+
+    def objection(self, node: Node) -> str:
+        if node.regions:
+            return f"{node.op} holds a graph of its own, which is not run at compile time"
+        if not is_deterministic(node):
+            return f"{node.op} gives other results each time"
+        if any(t.dtype.label == "string" for t in node.types if isinstance(t, TensorType)):
+            return "strings are not stored as constants"
+        read = (self.ed.constants[i].type for i in node.inputs if i in self.ed.constants)
+        if any(t.dtype.label == "string" for t in read):
+            return "work on strings has no bound that could be told beforehand"
+        return ""
+
+    def size_objection(self, node: Node, new: int, operands: Sequence[Constant | None]) -> str:
+        """Why the result may not be stored or computed; empty when it may."""
+        if new > self.max_bytes:
+            return f"would store {new:,} bytes; one fold may store {self.max_bytes:,}"
+        objection = self.budget.objection(new - self.freed(node), self.max_growth)
+        if objection:
+            return objection
+        flops = _flops(node, operands)
+        if flops > FLOPS_LIMIT:
+            return f"computing it takes {flops:,} operations; one fold may take {FLOPS_LIMIT:,}"
+        return ""
+
+    def freed(self, node: Node) -> int:
+        """Bytes of the operands that nobody needs any more once the node is folded."""
+        return sum(
+            held_bytes(self.ed.constants[i])
+            for i in dict.fromkeys(node.inputs)
+            if i in self.ed.constants and self.ed.n_uses(i) == 1
+        )
+
+    def compute(
+        self, node: Node, operands: Sequence[Constant | None]
+    ) -> list[Constant | None] | str:
+        """The results, by the reference; or why not."""
+        arrays = [None if c is None else c.array() for c in operands]
+        operator = OPERATORS.get(node.op)
+        try:
+            with np.errstate(all="ignore"):
+                if operator is None:
+                    result = evaluate_carried(node, arrays)
+                elif operator.reference_fn is None:
+                    return f"{node.op} has no reference to compute it with"
+                else:
+                    result = operator.reference_fn(*arrays, **node.attrs)
+        except CompileError as e:
+            return f"its reference refused the operands: {e.message}"
+        except Exception as e:  # the operands are the user's; it fails when run
+            return f"its reference refused the operands: {type(e).__name__}: {e}"
+        results = list(result) if isinstance(result, tuple | list) else [result]
+        values: list[Constant | None] = []
+        for name, t, r in zip(node.outputs, node.types, results, strict=False):
+            assert isinstance(t, TensorType)
+            values.append(_constant(np.asarray(r), t) if name else None)
+        if not _fits(node, values):
+            return "its reference gave another type than its type rule"
+        return values
+
+    def settle(
+        self, rule: str, node: Node, values: Sequence[Constant | None], because: str
+    ) -> None:
+        if not self.log.may(rule, node.output):
+            return
+        operands = [i for i in dict.fromkeys(node.inputs) if i in self.ed.constants]
+        origins = merge_origins(*(self.ed.constants[i].origins for i in operands), node.origins)
+        self.budget.now += _held(values) - self.freed(node)
+        placed = [None if c is None else c.with_origins(origins) for c in values]
+        self.ed.settle(node, placed)
+        for i in operands:
+            if not self.ed.n_uses(i):
+                del self.ed.constants[i]
+        self.n_folded += 1
+        self.log.applied(rule, node.output, because, [node, *operands], filter(None, node.outputs))
+
+
+def _held(values: Sequence[Constant | None]) -> int:
+    return sum(held_bytes(c) for c in values if c is not None)
+
+
+def _fits(node: Node, values: Sequence[Constant | None]) -> bool:
+    """Whether the results are all there, of the types that the node records."""
+    return len(values) == len(node.outputs) and all(
+        not name or (c is not None and isinstance(t, TensorType) and c.type == t.logical)
+        for name, t, c in zip(node.outputs, node.types, values, strict=True)
+    )
+
+
+def _constant(result: np.ndarray, t: TensorType) -> Constant:
+    """A result as a constant; one that repeats a single element as a splat."""
+    c = Constant.of(np.ascontiguousarray(result) if any(result.strides) else result, t.dtype)
+    if 1 < result.size <= UNIFORM_LIMIT and not c.is_splat:
+        flat = c.array().reshape(-1)
+        first = flat[:1]
+        if (
+            flat[-1:].tobytes() == first.tobytes()
+        ) and flat.tobytes() == first.tobytes() * flat.size:
+            return Constant(c.type, Splat(first[0]))
+    return c
+
+
+def _flops(node: Node, operands: Sequence[Constant | None]) -> int:
+    operator = OPERATORS.get(node.op)
+    if operator is None or operator.cost_fn is None:
+        return 0
+    out = node.types[0] if len(node.types) == 1 else node.types
+    types = [None if c is None else c.type for c in operands]
+    return operator.cost_fn(*types, out=out, **node.attrs).flops

@@ -1,0 +1,133 @@
+"""Inputs that say what a model computes rather than on what: axes, pads, sizes, counts.
+
+ONNX passes such parameters as tensors, and a model may leave them to its user. Code for one choice
+is much better than code for all, so a program is compiled for the elements it meets, as it is for
+shapes. Only inputs without which some node has no code count; data never do.
+Source: XLA's compile-time constant operands, TensorRT's shape tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from compiler.compute.lower import lower_node
+from compiler.errors import CompileError
+from compiler.ir.affine import Undecided
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.types import DType, TensorType, Type, open_symbols
+from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.loop_form import unfit
+from compiler.passes.cleanup.fold_constants import fold_constants
+from compiler.passes.control_flow.declare import declared, is_declarable, with_values
+from compiler.passes.control_flow.take_branches import take_branches
+from compiler.passes.control_flow.unroll_loops import unroll_loops
+
+MAX_PARAMETER_ELEMENTS = 64
+"""Inputs with more elements than this are data."""
+
+
+def possible_parameters(graph: Graph) -> tuple[str, ...]:
+    """The inputs whose elements some node without code depends on, directly or by shape arithmetic.
+
+    Some may turn out to be data: see `needed_parameters`.
+    """
+    small = {v.name for v in graph.inputs if _is_small(v.type)}
+    if not small:
+        return ()
+    behind, computed = _behind(graph, small, _is_shape_math), _behind(graph, small, _is_tiny)
+    found: set[str] = set()
+    for node in graph.nodes:
+        of, names = (computed, _deciding(node)) if node.regions else (behind, node.inputs)
+        sources = {s for i in names if i for s in of.get(i, ())}
+        if sources - found and not _has_code(node, graph):
+            found |= sources
+    return tuple(v.name for v in graph.inputs if v.name in found)
+
+
+def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Array]:
+    """Those of the given elements without which fewer nodes have code."""
+    kept = dict(values)
+    best = _n_without_code(graph, kept)
+    for name in values:
+        fewer = {k: v for k, v in kept.items() if k != name}
+        if _n_without_code(graph, fewer) <= best:
+            kept = fewer
+    return kept
+
+
+def _is_small(t: Type) -> bool:
+    if not isinstance(t, TensorType) or not t.is_static or t.dtype is DType.string:
+        return False
+    return t.n_elements <= MAX_PARAMETER_ELEMENTS
+
+
+def _deciding(node: Node) -> tuple[str, ...]:
+    """The operands that decide which branch is taken, or how often a loop runs."""
+    return node.inputs[:1] if node.op == "onnx.If" else node.inputs[:2]
+
+
+def _behind(
+    graph: Graph, small: set[str], follows: Callable[[Node], bool]
+) -> dict[str, frozenset[str]]:
+    """The small inputs from which each value is made by nodes that can be followed."""
+    behind = {name: frozenset({name}) for name in small}
+    for node in graph.nodes:
+        sources = frozenset(s for i in node.inputs for s in behind.get(i, ()))
+        if sources and follows(node):
+            behind.update((o, sources) for o in node.outputs if o)
+    return behind
+
+
+def _is_shape_math(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return is_declarable(node) or (operator is not None and operator.shape_math)
+
+
+def _is_tiny(node: Node) -> bool:
+    return _is_shape_math(node) or (node.op in OPERATORS and all(map(_is_small, node.types)))
+
+
+def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
+    # Operands that follow from the values are parameters of lowerings only as constants.
+    known = fold_constants.run(declared(with_values(graph, values)))
+    if any(n.op in CONTROL_FLOW for n in known.nodes):
+        known = unroll_loops.run(take_branches.run(known))
+    return sum(not _has_code(node, known) for node in known.nodes)
+
+
+def _has_code(node: Node, graph: Graph) -> bool:
+    """Whether loops can be made for a node, as far as its parameters go."""
+    if is_declarable(node):
+        return False
+    operator = OPERATORS.get(node.op)
+    if node.op in CONTROL_FLOW:
+        types = [*_operand_types(node, graph), *node.types]
+        return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
+    if operator is None or (operator.kind == "scan" and operator.lower_fn is None):
+        return True  # carried for good, or a loop, whatever is known
+    operands = tuple(_operand_types(node, graph))
+    if not all(map(_is_ranked, node.types)):
+        return False
+    if not open_symbols(node.types) <= open_symbols(operands):
+        return False  # elements decide its sizes
+    if operator.lower_fn is None and operator.decompose_fn is None:
+        return True
+    if not all(map(_is_ranked, operands)):
+        return False
+    try:
+        return lower_node(node, graph) is not None
+    except (CompileError, Undecided):
+        return False
+    except (AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        if open_symbols([*operands, *node.types]):
+            return False  # a facet written for numbers stumbled over symbols
+        raise
+
+
+def _operand_types(node: Node, graph: Graph) -> Iterator[Type]:
+    return (graph.types[i] for i in node.inputs if i)
+
+
+def _is_ranked(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.is_ranked

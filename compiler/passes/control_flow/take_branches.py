@@ -1,0 +1,89 @@
+"""Branches whose condition is known take the place of the node that would have chosen them."""
+
+from __future__ import annotations
+
+from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ops.loop_form import is_true
+from compiler.passes.control_flow.anew import Anew
+from compiler.passes.engine.declaration import graph_pass
+from compiler.trace import Log
+
+
+@graph_pass(
+    gives=["constants"],
+    example="""
+    graph g(x: f32[2,3]) {
+      const two: i64[] = literal(2)
+      const axis: i64[] = literal(0)
+      s: i64[2] = shape(x)
+      n: i64[] = gather(s, axis, axis=0)
+      c: bool[] = equal(n, two)
+      y: f32[2,3] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          a: f32[2,3] = exp(x)
+          b: f32[2,3] = neg(a)
+          return b
+        }
+        else_branch: graph otherwise() {
+          d: f32[2,3] = abs(x)
+          return d
+        }
+      }
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const two: i64[] = literal(2)
+      const axis: i64[] = literal(0)
+      s: i64[2] = shape(x)
+      n: i64[] = gather(s, axis, axis=0)
+      c: bool[] = equal(n, two)
+      a: f32[2,3] = exp(x)
+      y: f32[2,3] = neg(a) @ b
+      return y
+    }
+    """,
+)
+def take_branches(graph: Graph, log: Log) -> Graph:
+    """Where it is known which branch of an If is taken, its nodes stand there instead.
+
+    Models ask for sizes and versions that are known once the shapes of the inputs are. What a
+    branch gives then has the sizes of that branch alone, which may decide the next condition:
+    types and small elements are followed on the way.
+    """
+    if not any(n.op == "onnx.If" for n in all_nodes(graph)):
+        return graph
+    walk = _Branches(graph, None, log)
+    after = walk.run()
+    return after if walk.n_replaced else graph
+
+
+class _Branches(Anew):
+    """Takes the branches whose conditions are known."""
+
+    def rewrite(self, node: Node) -> bool:
+        if node.op != "onnx.If":
+            return False
+        condition = self.ed.known(node.inputs[0])
+        if condition is None or condition.dtype != bool or condition.size != 1:
+            because = f"what {node.inputs[0]} says is known only when the program runs"
+            self.log.declined("take_branches", node.output, because, [node])
+            return False
+        if not self.log.may("take_branches", node.output):
+            return False
+        key = "then_branch" if is_true(condition) else "else_branch"
+        region = node.regions[key]
+        made_inside = {o for n in region.nodes for o in n.outputs if o}
+        wanted: dict[str, str] = {}
+        for output, r in zip(node.outputs, region.results, strict=False):
+            if output and r.value in made_inside:
+                wanted.setdefault(r.value, output)
+        n_made = len(self.ed.made)
+        self.stand_in(node, self.put(region, node.origins, (), wanted))
+        other = next(k for k in node.regions if k != key)
+        because = (
+            f"{node.inputs[0]} is {key == 'then_branch'}: {len(region.nodes)} nodes of {key} stay, "
+            f"{len(node.regions[other].nodes)} of {other} go"
+        )
+        self.log.applied("take_branches", node.output, because, [node], self.ed.made[n_made:])
+        return True

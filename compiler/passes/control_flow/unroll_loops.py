@@ -1,0 +1,131 @@
+"""Short loops whose number of steps is known, written out step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ir.types import TensorType
+from compiler.ops.concat import concat
+from compiler.ops.loop_form import known_steps
+from compiler.ops.reshape import unsqueeze
+from compiler.passes.control_flow.anew import Anew
+from compiler.passes.engine.declaration import graph_pass
+from compiler.trace import Log
+
+SMALL = 24
+"""Nodes that a loop may become when its steps would have code as they are."""
+
+LARGE = 512
+"""Nodes that it may become when its steps have no code of their own, since their sizes differ."""
+
+
+@graph_pass(
+    needs=["constants"],
+    example="""
+    graph g(x: f32[2,3]) {
+      const n: i64[] = literal(2)
+      y: f32[2,3], p: f32[2,2,3] = onnx.Loop(n, _, x, opset=16) {
+        body: graph body(i: i64[], on: bool[], s: f32[2,3]) {
+          t: f32[2,3] = exp(s)
+          u: f32[2,3] = neg(t)
+          return on, u, t
+        }
+      }
+      return y, p
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      t: f32[2,3] = exp(x)
+      u: f32[2,3] = neg(t)
+      t_2: f32[2,3] = exp(u) @ t
+      u_2: f32[2,3] = neg(t_2) @ u
+      y.xs: f32[1,2,3] = unsqueeze(t, axes=[0])
+      y.xs_2: f32[1,2,3] = unsqueeze(t_2, axes=[0])
+      y_2: f32[2,2,3] = concat(y.xs, y.xs_2, axis=0)
+      return y=u_2, p=y_2
+    }
+    """,
+)
+def unroll_loops(graph: Graph, log: Log) -> Graph:
+    """Write a short loop out: its steps one after the other, each for its own number.
+
+    What depends on the step's number is then known: slices that grow get their sizes, and have
+    code. A loop whose steps have code as they are is written out only while that adds few nodes: it
+    saves the calls of steps and lets neighbours share a kernel, and costs code.
+    """
+    if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
+        return graph
+    steps = _Steps(graph, None, log)
+    after = steps.run()
+    return after if steps.n_replaced else graph
+
+
+class _Steps(Anew):
+    """Writes loops out."""
+
+    def rewrite(self, node: Node) -> bool:
+        if node.op != "onnx.Loop":
+            return False
+        known = [self.ed.known(i) if i else None for i in node.inputs]
+        n = known_steps(node, known)
+        objection = _objection(node, n)
+        if objection or n is None:
+            self.log.declined("unroll_loops", node.output, objection, [node])
+            return False
+        if not self.log.may("unroll_loops", node.output):
+            return False
+        n_made = len(self.ed.made)
+        values = self._written(node, n)
+        self.stand_in(node, values)
+        made = self.ed.made[n_made:]
+        because = f"{n} steps of {_size(node)} nodes become {len(made)} nodes"
+        self.log.applied("unroll_loops", node.output, because, [node], made)
+        return True
+
+    def _written(self, node: Node, n: int) -> list[str]:
+        """The values of the outputs after `n` steps."""
+        body, states = node.regions["body"], list(node.inputs[2:])
+        going = self._constant(node, np.array(True))
+        piles: list[list[str]] = [[] for _ in body.results[1 + len(states) :]]
+        for step in range(n):
+            counter = self._constant(node, np.array(step, np.int64))
+            made = self.put(body, node.origins, (counter, going, *states))[1:]
+            for pile, value in zip(piles, made[len(states) :], strict=True):
+                pile.append(value)
+            states = made[: len(states)]
+        return [*states, *(self._pile(node, p) for p in piles)]
+
+    def _constant(self, node: Node, value: np.ndarray) -> str:
+        name = self.ed.add_constant(value, f"{node.output}.step", node.origins)
+        self.used.add(name)
+        return name
+
+    def _pile(self, node: Node, values: list[str]) -> str:
+        """The pieces of all steps along a new first axis."""
+        rows = [unsqueeze(self.ed.tensor(v), axes=(0,)) for v in values]
+        whole = concat(*rows, axis=0) if len(rows) > 1 else rows[0]
+        name = self.ed.build(whole, hint=node.output, origins=node.origins)
+        self.used.add(name)
+        return name
+
+
+def _size(node: Node) -> int:
+    return sum(1 for _ in all_nodes(node.regions["body"]))
+
+
+def _objection(node: Node, n: int | None) -> str:
+    """Why a loop is not written out; empty when it is."""
+    if n is None:
+        return "the number of its steps is known only when the program runs"
+    if n == 0:
+        return "it has no steps"
+    types = [t for m in all_nodes(node.regions["body"]) for t in m.types]
+    if any(not isinstance(t, TensorType) for t in types):
+        return "a step handles what is no tensor"
+    is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
+    limit = LARGE if is_open else SMALL
+    if n * _size(node) > limit:
+        what = "whose sizes differ" if is_open else "that have code as they are"
+        return f"{n} steps of {_size(node)} nodes, {what}: more than {limit} nodes"
+    return ""

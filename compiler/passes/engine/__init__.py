@@ -1,0 +1,1 @@
+"""What passes are made of: patterns, rules, the engine that applies them, declarations, costs."""

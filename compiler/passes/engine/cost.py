@@ -1,0 +1,85 @@
+"""What nodes cost: operations and bytes as their operators declare them, and seconds from these.
+
+The seconds are an estimate by the roofline model of one core (Williams et al. 2009): a kernel takes
+as long as its operations or its bytes need, whichever is more, and a little for being one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS, Cost
+from compiler.ir.types import TensorType, Type
+
+TypeOf = Callable[[str], Type]
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """A core as an estimate sees it: its peaks, and what one more kernel costs."""
+
+    flops_per_second: float = 100e9
+    bytes_per_second: float = 20e9
+    seconds_per_kernel: float = 1e-6
+
+    def seconds(self, cost: Cost, n_kernels: int = 1) -> float:
+        """An estimate of the time that work takes."""
+        busy = max(cost.flops / self.flops_per_second, cost.bytes_moved / self.bytes_per_second)
+        return busy + n_kernels * self.seconds_per_kernel
+
+
+CORE = Roofline()
+"""An ordinary core with vectors of 256 bits: enough to weigh one graph against another."""
+
+
+def cost_of(nodes: Iterable[Node], type_of: TypeOf) -> Cost | None:
+    """The cost of nodes together; None where sizes are open or one has none declared."""
+    total = Cost()
+    for node in nodes:
+        cost = node_cost(node, type_of)
+        if cost is None:
+            return None
+        total += cost
+    return total
+
+
+def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
+    """The cost of one node; None where sizes are open or nothing is declared."""
+    operator = OPERATORS.get(node.op)
+    types = [type_of(i) if i else None for i in node.inputs]
+    for t in (*types, *node.types):
+        if t is not None and not (isinstance(t, TensorType) and t.is_static):
+            return None
+    if node.op == "fusion":
+        return _fusion_cost(node, type_of)
+    if operator is None or operator.cost_fn is None:
+        return None
+    out = node.types[0] if len(node.types) == 1 else node.types
+    return operator.cost_fn(*types, out=out, **node.attrs)
+
+
+def graph_cost(graph: Graph) -> tuple[Cost, int]:
+    """The cost of all nodes that have one, and how many have none."""
+    total, n_open = Cost(), 0
+    for node in graph.nodes:
+        cost = node_cost(node, graph.types.__getitem__)
+        if cost is None:
+            n_open += 1
+        else:
+            total += cost
+    return total, n_open
+
+
+def _fusion_cost(node: Node, type_of: TypeOf) -> Cost | None:
+    """Operations of the nodes inside; bytes only of what goes in and comes out."""
+    flops = 0
+    for region in node.regions.values():
+        inner = cost_of(region.nodes, region.types.__getitem__)
+        if inner is None:
+            return None
+        flops += inner.flops
+    read = sum(t.nbytes for i in node.inputs if i and isinstance(t := type_of(i), TensorType))
+    written = sum(t.nbytes for t in node.types if isinstance(t, TensorType))
+    return Cost(flops, read, written)

@@ -1,0 +1,223 @@
+"""What a pass is: a declaration with words, options and an executed example; and the registry.
+
+Three kinds: a `rules pass` applies declarative rules, a `graph pass` is an algorithm from graph to
+graph, an `analysis` finds facts and changes nothing. A pass that changes nothing gives back the
+very graph it got.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.passes.engine.regions import in_regions
+from compiler.passes.engine.rewrite import apply_rules
+from compiler.passes.engine.rule import Rule, example_graphs
+from compiler.trace import Log
+
+PassKind = Literal["rules", "graph", "analysis"]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a pass: its type, default, and allowed values where they are few."""
+
+    name: str
+    kind: type
+    default: Any
+    choices: tuple[str, ...] = ()
+
+    def check(self, pass_name: str, value: Any) -> Any:
+        """The value, whole numbers as floats where floats are due. Errors: E-PIPELINE-OPTION."""
+        if self.kind is float and type(value) is int:
+            value = float(value)
+        fits = type(value) is self.kind and (not self.choices or value in self.choices)
+        if fits and self.kind in (int, float):
+            fits = value >= 0
+        if not fits:
+            allowed = " or ".join(self.choices) if self.choices else _KINDS[self.kind]
+            raise CompileError(
+                "E-PIPELINE-OPTION", f"{pass_name} needs {self.name} as {allowed}, got {value!r}"
+            )
+        return value
+
+
+_KINDS = {int: "a count", float: "a number, not negative", bool: "true or false", str: "a word"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pass:
+    """A pass: call `run` to apply it.
+
+    `needs` and `gives` name what a pass profits from and provides; any order gives a right program,
+    a wise one a fast program. `idempotent` says that a second run right after changes nothing.
+    """
+
+    name: str
+    kind: PassKind
+    words: str
+    options: Mapping[str, Option]
+    fn: Callable[..., Any]
+    example: str
+    source: str
+    rules: tuple[Rule, ...] = ()
+    needs: tuple[str, ...] = ()
+    gives: tuple[str, ...] = ()
+    idempotent: bool = True
+    example_options: Mapping[str, Any] | None = None
+
+    @property
+    def title(self) -> str:
+        """The first line of the words."""
+        return self.words.split("\n", 1)[0]
+
+    def bind(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """All options with defaults filled in. Errors: E-PIPELINE-OPTION."""
+        for name in options:
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise CompileError(
+                    "E-PIPELINE-OPTION", f"{self.name} has no option {name!r}; options: {known}"
+                )
+        return {
+            name: o.check(self.name, options[name]) if name in options else o.default
+            for name, o in self.options.items()
+        }
+
+    def run(self, graph: Graph, log: Log | None = None, **options: Any) -> Graph:
+        """The graph after the pass, on its regions too; the same object when nothing changed.
+
+        Errors: E-PIPELINE-OPTION.
+        """
+        log, bound = Log() if log is None else log, self.bind(options)
+        result = self.fn(graph, log, **bound)
+        if self.kind == "analysis":
+            return graph
+        return in_regions(lambda g, inner: self.fn(g, inner, **bound), result, log)
+
+    def facts(self, graph: Graph, **options: Any) -> Any:
+        """What an analysis finds."""
+        assert self.kind == "analysis", f"{self.name} is no analysis"
+        return self.fn(graph, Log(), **self.bind(options))
+
+    def example_graphs(self) -> tuple[Graph, Graph]:
+        """The two graphs of the example; an analysis has the same graph twice."""
+        if self.kind == "analysis":
+            return example_graphs(f"{self.example}\n=>\n{self.example}")
+        return example_graphs(self.example)
+
+
+PASSES: dict[str, Pass] = {}
+
+
+def _options(fn: Callable[..., Any]) -> dict[str, Option]:
+    hints = get_type_hints(fn)
+    found: dict[str, Option] = {}
+    for p in inspect.signature(fn).parameters.values():
+        if p.kind is not p.KEYWORD_ONLY:
+            continue
+        kind, choices = hints[p.name], ()
+        if get_origin(kind) is Literal:
+            kind, choices = str, get_args(kind)
+        found[p.name] = Option(p.name, kind, p.default, choices)
+    return found
+
+
+def _register(made: Pass) -> Pass:
+    assert made.name not in PASSES, f"pass {made.name} is declared twice"
+    PASSES[made.name] = made
+    return made
+
+
+def _source(fn: Callable[..., Any]) -> str:
+    code = fn.__code__
+    return f"{code.co_filename.rpartition('compiler/')[2]}:{code.co_firstlineno}"
+
+
+def graph_pass(
+    *,
+    example: str,
+    needs: Sequence[str] = (),
+    gives: Sequence[str] = (),
+    idempotent: bool = True,
+    example_options: Mapping[str, Any] | None = None,
+) -> Callable[[Callable[..., Graph]], Pass]:
+    """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it."""
+
+    def declare(fn: Callable[..., Graph]) -> Pass:
+        return _register(
+            Pass(
+                fn.__name__,
+                "graph",
+                inspect.getdoc(fn) or "",
+                _options(fn),
+                fn,
+                textwrap.dedent(example),
+                _source(fn),
+                (),
+                tuple(needs),
+                tuple(gives),
+                idempotent,
+                example_options,
+            )
+        )
+
+    return declare
+
+
+def analysis(*, example: str) -> Callable[[Callable[..., Any]], Pass]:
+    """Declare a function `(graph, log, *, options) -> facts` as a pass named after it."""
+
+    def declare(fn: Callable[..., Any]) -> Pass:
+        words = inspect.getdoc(fn) or ""
+        text = textwrap.dedent(example)
+        return _register(Pass(fn.__name__, "analysis", words, _options(fn), fn, text, _source(fn)))
+
+    return declare
+
+
+def rules_pass(
+    name: str,
+    rules: Sequence[Rule],
+    words: str,
+    *,
+    example: str = "",
+    needs: Sequence[str] = (),
+    gives: Sequence[str] = (),
+) -> Pass:
+    """Declare a set of rules as a pass; its example is its first rule's unless given."""
+
+    def run(
+        graph: Graph,
+        log: Log,
+        *,
+        until: Literal["fixpoint", "once"] = "fixpoint",
+        inexact: bool = True,
+        at_most: int = 20,
+    ) -> Graph:
+        return apply_rules(graph, rules, log, until=until, inexact=inexact, at_most=at_most)
+
+    frame = inspect.currentframe()
+    caller = frame.f_back if frame is not None else None
+    assert caller is not None, "passes are declared by modules"
+    source = f"{caller.f_code.co_filename.rpartition('compiler/')[2]}:{caller.f_lineno}"
+    text = textwrap.dedent(example) if example else rules[0].example
+    return _register(
+        Pass(
+            name,
+            "rules",
+            inspect.cleandoc(words),
+            _options(run),
+            run,
+            text,
+            source,
+            tuple(rules),
+            tuple(needs),
+            tuple(gives),
+        )
+    )

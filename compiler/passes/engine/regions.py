@@ -1,0 +1,75 @@
+"""Passes inside control flow: every pass also runs on the regions of a graph's nodes.
+
+To a pass a region is a graph like any other: captured values are inputs of known types, captured
+constants are constants. What it does there is put back, and its steps say in which region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
+
+from compiler.errors import CompileError
+from compiler.ir.closing import with_closed_types
+from compiler.ir.graph import Graph, Node, names_inside
+from compiler.ir.regions import close, rename_values, reopen
+from compiler.ir.verify import verify
+from compiler.ops.control import CONTROL_FLOW
+from compiler.trace import Log
+
+Step = Callable[[Graph, Log], Graph]
+"""A pass with its options."""
+
+
+def in_regions(step: Step, graph: Graph, log: Log, taken: Collection[str] = ()) -> Graph:
+    """The graph with a pass applied to the regions of its nodes, and to those inside them.
+
+    `taken` holds the names of the graphs around. The very same graph when nothing changed.
+    """
+    if not any(n.op in CONTROL_FLOW for n in graph.nodes):
+        return graph
+    around = {*taken, *graph.types}
+    nodes = tuple(_visited(step, n, graph, log, around) for n in graph.nodes)
+    if all(a is b for a, b in zip(nodes, graph.nodes, strict=True)):
+        return graph
+    return with_closed_types(replace(graph, nodes=nodes))
+
+
+def _visited(step: Step, node: Node, graph: Graph, log: Log, taken: set[str]) -> Node:
+    if node.op not in CONTROL_FLOW:
+        return node
+    regions = {
+        key: _changed(step, region, graph, log, taken, f"in {key} of {node.output}: ")
+        for key, region in node.regions.items()
+    }
+    same = all(regions[k] is g for k, g in node.regions.items())
+    return node if same else replace(node, regions=regions)
+
+
+def _changed(
+    step: Step, region: Graph, graph: Graph, log: Log, taken: set[str], place: str
+) -> Graph:
+    closed = close(region, graph.types, graph.constants).graph
+    try:
+        verify(closed)
+    except CompileError:
+        return region  # it fails when it is run, and it may never be
+    inner = log.inside()
+    after = in_regions(step, step(closed, inner), inner, taken)
+    log.steps += [replace(s, because=place + s.because) for s in inner.steps]
+    if after is closed:
+        return region
+    opened = reopen(after, region, graph.constants)
+    return rename_values(opened, dict(_clashes(opened, region, taken)))
+
+
+def _clashes(after: Graph, before: Graph, taken: set[str]) -> Iterator[tuple[str, str]]:
+    """Names new in a region that mean something around it, each with one that does not."""
+    used = {*taken, *names_inside(after)}
+    for name in [n for n in after.types if n in taken and n not in before.types]:
+        fresh, n = name, 1
+        while fresh in used:
+            n += 1
+            fresh = f"{name}_{n}"
+        used.add(fresh)
+        yield name, fresh

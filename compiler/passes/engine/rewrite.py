@@ -1,0 +1,260 @@
+"""The engine: applies rules wherever they fit until nothing changes.
+
+Every rewrite, and every match that was declined, becomes a step of the log.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.operator import Call, Cost, Operand, Out, Tensor
+from compiler.ir.types import TensorType, Type, logical
+from compiler.ir.verify import refines
+from compiler.passes.engine.cost import cost_of
+from compiler.passes.engine.excerpt import excerpt
+from compiler.passes.engine.pattern import ConstName, Match, depth, match, operands
+from compiler.passes.engine.rule import Because, Rule, Skip
+from compiler.trace import Log
+
+REQUEUE_LIMIT = 256
+"""Values around one rewrite that are looked at again, at most: keeps the whole near-linear."""
+
+
+def apply_rules(
+    graph: Graph,
+    rules: Sequence[Rule],
+    log: Log,
+    *,
+    until: str = "fixpoint",
+    at_most: int = 20,
+    inexact: bool = True,
+) -> Graph:
+    """Apply rules wherever they fit; `until="once"` leaves what a rewrite makes alone.
+
+    Stops after `at_most` rewrites per node of the graph, and says so in the log.
+    """
+    engine = _Engine(graph, rules, log, inexact)
+    engine.run(until == "fixpoint", at_most * max(len(graph.nodes), 1))
+    return engine.ed.graph() if engine.n_applied else graph
+
+
+class _Engine:
+    """A worklist of nodes over an editor."""
+
+    def __init__(self, graph: Graph, rules: Sequence[Rule], log: Log, inexact: bool) -> None:
+        self.ed = Editor(graph)
+        self.log = log
+        self.inexact = inexact
+        self.by_root: dict[str, list[Rule]] = {}
+        for r in rules:
+            self.by_root.setdefault(r.pattern.op.name, []).append(r)
+        self.reach = max((depth(r.pattern) for r in rules), default=1)
+        self.work: deque[str] = deque()
+        self.queued: set[str] = set()
+        self.declined: set[tuple[str, str, str]] = set()
+        self.n_applied = 0
+        for n in graph.nodes:
+            self.push(n)
+
+    def push(self, node: Node) -> None:
+        if node.op in self.by_root and node.output not in self.queued:
+            self.queued.add(node.output)
+            self.work.append(node.output)
+
+    def run(self, again: bool, budget: int) -> None:
+        while self.work:
+            key = self.work.popleft()
+            self.queued.discard(key)
+            node = self.ed.producer(key)
+            if node is None or not self.ed.n_uses(key):
+                continue
+            if self.n_applied >= budget:
+                self.log.declined(
+                    "budget",
+                    key,
+                    f"{budget:,} rewrites were done; the rest is left as it is",
+                    [node],
+                )
+                return
+            changed = self.visit(node)
+            if again:
+                self.requeue(changed)
+
+    def visit(self, node: Node) -> list[str]:
+        """Try each rule; the values around which something changed."""
+        for r in self.by_root.get(node.op, ()):
+            for m in match(self.ed, r.pattern, node):
+                around = self.attempt(r, node, m)
+                if around:
+                    self.n_applied += 1
+                    return around
+        return []
+
+    def requeue(self, values: Iterable[str]) -> None:
+        """Look again at what was made, and at nodes whose patterns reach up to it."""
+        frontier, seen = dict.fromkeys(values), 0
+        for _ in range(self.reach + 1):
+            following: dict[str, None] = {}
+            for value in frontier:
+                node = self.ed.producer(value)
+                if node is not None:
+                    self.push(node)
+                for user in self.ed.users(value):
+                    following[user.output] = None
+                seen += 1
+                if seen > REQUEUE_LIMIT:
+                    return
+            frontier = following
+
+    def attempt(self, r: Rule, root: Node, m: Match) -> list[str]:
+        """Apply a rule where it matched; nothing when it was declined."""
+        reason = self.objection(r, root, m)
+        if reason:
+            return self.decline(r, root, m, reason)
+        given = operands(self.ed, m)
+        if r.result:
+            given[r.result] = logical(root.type)
+        result = r.body(**given)
+        because = ""
+        if isinstance(result, Because):
+            result, because = result.value, result.because
+        if isinstance(result, Skip):
+            return self.decline(r, root, m, result.because)
+        if not self.log.may(r.name, root.output):
+            return []
+        return self.apply(r, root, m, result, because)
+
+    def objection(self, r: Rule, root: Node, m: Match) -> str:
+        """Why a match may not be rewritten, whatever the rule says; empty when it may."""
+        if not r.exact and not self.inexact:
+            return "results would round differently, and inexact rules are switched off"
+        for node in m.nodes:
+            for extra in filter(None, node.outputs[1:]):
+                if self.ed.n_uses(extra):
+                    return f"the further output {extra} of {node.output} is read"
+        for node in m.nodes[1:] if r.sole else ():
+            if self.ed.is_result(node.output):
+                return f"{node.output} is also a result, so its work would be done twice"
+            if (uses := self.ed.n_uses(node.output)) > 1:
+                return f"{node.output} has {uses} uses, so its work would be done twice"
+        return ""
+
+    def decline(self, r: Rule, root: Node, m: Match, reason: str) -> list[str]:
+        if (r.name, root.output, reason) not in self.declined:
+            self.declined.add((r.name, root.output, reason))
+            self.log.declined(r.name, root.output, reason, _took(m), r.source)
+        return []
+
+    def apply(self, r: Rule, root: Node, m: Match, result: Operand, because: str) -> list[str]:
+        ed = self.ed
+        origins = merge_origins(*(n.origins for n in reversed(m.nodes)))
+        ed.made.clear()
+        ed.made_constants.clear()
+        users = [u.output for u in ed.users(root.output)]
+        before = excerpt(ed, m.nodes, root.output) if self.log.watch else None
+        if isinstance(result, Tensor | Call | Out):
+            value, reason = self.put(root, m, result, origins)
+        else:
+            value, reason = self.put_constant(r, root, result, origins)
+        if reason:
+            return self.decline(r, root, m, reason)
+        after = excerpt(ed, [*m.nodes[1:], *ed.made], value) if before is not None else None
+        self.record(r, root, m, because)
+        if before is not None and after is not None and self.log.watch is not None:
+            self.log.watch(self.log.steps[-1], before, after)
+        # A value that has one reader left may now be taken by a rule that wants it alone.
+        freed = [
+            i
+            for i in dict.fromkeys(i for n in m.nodes for i in n.inputs if i)
+            if ed.producer(i) is not None and ed.n_uses(i) <= 1
+        ]
+        return [root.output, *(n.output for n in ed.made), *users, *freed]
+
+    def record(self, r: Rule, root: Node, m: Match, because: str) -> None:
+        """Take out what nobody reads any more, and write the step with its costs."""
+        ed = self.ed
+        made = [*ed.made, *ed.made_constants]
+        alive = {n.output for n in ed.remove_unused([n.output for n in m.nodes])}
+        gone = [n for n in m.nodes if n is root or n.output in alive]
+        cost_before = cost_of(gone, ed.type)
+        cost_after = cost_of(ed.made, ed.type)
+        self.log.applied(
+            r.name,
+            root.output,
+            because or _default_reason(r, m, len(ed.made), cost_before, cost_after),
+            _took(m),
+            made,
+            r.error,
+            r.source,
+            cost_before,
+            cost_after,
+        )
+
+    def put(
+        self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]
+    ) -> tuple[str, str]:
+        """Put a value or call in the root's place: what stands there now, or why nothing does."""
+        ed = self.ed
+        value = ed.build(result, hint=root.output, origins=origins)
+        node = ed.producer(value)
+        if logical(ed.type(value)) != logical(root.type) and not _closes(root.type, ed.type(value)):
+            reason = f"{root.output} is {root.type}, the replacement would be {ed.type(value)}"
+            ed.remove_unused([n.output for n in reversed(ed.made)])
+            return "", reason
+        if isinstance(result, Call) and node is not None and len(node.outputs) == 1:
+            ed.rename(node, root)
+            return root.output, ""
+        if logical(ed.type(value)) != logical(root.type):
+            reason = f"{root.output} is {root.type}, {value} is only known as {ed.type(value)}"
+            return "", reason
+        if isinstance(root.type, TensorType) and root.type.shape is None:
+            return "", f"the ranks of {root.output} and {value} are open, so they may differ"
+        ed.replace(root.output, value)
+        kept = ed.producer(value)
+        if kept is not None and kept in m.nodes:
+            ed.update(kept, replace(kept, origins=merge_origins(kept.origins, origins)))
+        return value, ""
+
+    def put_constant(
+        self, r: Rule, root: Node, result: Operand, origins: tuple[str, ...]
+    ) -> tuple[str, str]:
+        assert isinstance(result, Constant | np.ndarray | np.generic), (
+            f"rule {r.name} returned {result!r}, which is no replacement"
+        )
+        c = result if isinstance(result, Constant) else Constant.of(result)
+        if c.type != logical(root.type):
+            return "", f"{root.output} is {root.type}, the constant would be {c.type}"
+        self.ed.settle(root, [c.with_origins(origins), *(None for _ in root.outputs[1:])])
+        return root.output, ""
+
+
+def _closes(recorded: Type, inferred: Type) -> bool:
+    """Whether a record states sizes that the replacement's type rule leaves open."""
+    both = isinstance(recorded, TensorType) and isinstance(inferred, TensorType)
+    return both and refines(logical(recorded), logical(inferred))
+
+
+def _took(m: Match) -> list[str]:
+    constants = [str(v) for v in m.bound.values() if isinstance(v, ConstName) and v]
+    return [*(n.output for n in reversed(m.nodes)), *constants]
+
+
+def _default_reason(r: Rule, m: Match, n_made: int, before: Cost | None, after: Cost | None) -> str:
+    text = f"{r.title.rstrip('.')}: {_count(len(m.nodes))} became {n_made or 'none'}"
+    if before is None or after is None:
+        return text
+    moved = before.bytes_moved - after.bytes_moved
+    flops = before.flops - after.flops
+    text += f"; {flops:,} operations less" if flops > 0 else ""
+    return text + (f"; {moved:,} bytes less are moved" if moved > 0 else "")
+
+
+def _count(n: int) -> str:
+    return f"{n} node" if n == 1 else f"{n} nodes"

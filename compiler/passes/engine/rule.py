@@ -1,0 +1,136 @@
+"""Declarative rules: a pattern, what takes its place, words, an example and a near miss.
+
+    @rule(neg(neg(Any("x"))), example="...", near_miss="...")
+    def drop_double_negation(x):
+        ...
+
+The replacement receives exactly the placeholders and returns a value, a call, an array, or `Skip`
+with the reason why the rule does not apply here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from compiler.ir.graph import Graph
+from compiler.ir.operator import Call, Operand
+from compiler.ir.text import parse_graph
+from compiler.ir.verify import verify
+from compiler.passes.engine.pattern import pattern_text, placeholders
+
+ROUNDINGS = 2e-6
+"""Error budget of a rule that rounds differently a few times: f32 rounds by 6e-8 of a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """What a replacement returns when the pattern fits but the rule does not apply, and why."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """A replacement together with a reason that has this place's numbers."""
+
+    value: Operand
+    because: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """A pattern, its replacement, an example, and a near miss: tests execute both, the page shows.
+
+    `near_miss` is a graph that resembles the pattern and must stay as it is. `error` is what
+    results may change by, relative to their scale; 0 where every bit stays. `sole` asks that no
+    other node reads what lies inside the pattern, for replacements that would otherwise repeat dear
+    work. `result` is the name under which the replacement also receives the type it has to give.
+    """
+
+    name: str
+    pattern: Call
+    body: Callable[..., Any]
+    example: str
+    near_miss: str = ""
+    error: float = 0.0
+    sole: bool = False
+    result: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether results keep every bit."""
+        return self.error == 0
+
+    @property
+    def words(self) -> str:
+        """The docstring: what the rule does, and why that helps."""
+        return inspect.getdoc(self.body) or ""
+
+    @property
+    def title(self) -> str:
+        """The first line of the words."""
+        return self.words.split("\n", 1)[0]
+
+    @property
+    def pattern_text(self) -> str:
+        """The pattern as text."""
+        return pattern_text(self.pattern)
+
+    @property
+    def source(self) -> str:
+        """File and line of the declaration, relative to the package."""
+        code = inspect.unwrap(self.body).__code__
+        return f"{code.co_filename.rpartition('compiler/')[2]}:{code.co_firstlineno}"
+
+    def example_graphs(self) -> tuple[Graph, Graph]:
+        """The two graphs of the example, before and after."""
+        return example_graphs(self.example)
+
+    def near_miss_graph(self) -> Graph:
+        """The graph that the rule must leave as it is, verified."""
+        graph = parse_graph(self.near_miss)
+        verify(graph)
+        return graph
+
+
+def example_graphs(example: str) -> tuple[Graph, Graph]:
+    """The graphs of a text `before => after`, verified. Errors: as for parsing and verifying."""
+    first, _, second = textwrap.dedent(example).partition("=>")
+    before, after = parse_graph(first), parse_graph(second)
+    verify(before)
+    verify(after)
+    return before, after
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    pattern: Operand,
+    *,
+    example: str,
+    near_miss: str = "",
+    error: float = 0.0,
+    sole: bool = False,
+    result: str = "",
+) -> Callable[[Callable[..., Any]], Rule]:
+    """Declare a rule; its name is the function's, its words the docstring."""
+
+    def declare(body: Callable[..., Any]) -> Rule:
+        assert isinstance(pattern, Call), "the root of a pattern is an operator"
+        assert body.__name__ not in RULES, f"rule {body.__name__} is declared twice"
+        texts = textwrap.dedent(example), textwrap.dedent(near_miss)
+        made = Rule(body.__name__, pattern, body, *texts, error, sole, result)
+        wanted = {*placeholders(pattern), *filter(None, [result])}
+        parameters = inspect.signature(body).parameters.values()
+        taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
+        fits = taken <= wanted if len(taken) < len(parameters) else taken == wanted
+        assert fits, f"{made.name} takes {taken}, its pattern gives {wanted}"
+        RULES[made.name] = made
+        return made
+
+    return declare

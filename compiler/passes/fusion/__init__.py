@@ -1,0 +1,1 @@
+"""Passes that let neighbouring nodes share a kernel."""

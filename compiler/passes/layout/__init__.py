@@ -1,0 +1,1 @@
+"""Passes that choose how values lie in memory."""

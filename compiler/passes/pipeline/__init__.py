@@ -1,0 +1,1 @@
+"""Pipelines as data: their text, the presets, and running them."""

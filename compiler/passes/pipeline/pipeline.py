@@ -1,0 +1,95 @@
+"""Pipelines as data: an ordered list of passes with options, and a reason per line.
+
+    simplify{until=fixpoint},fold_constants{max_growth=1.1},fuse{policy=anchor}
+
+is the text form; a preset's name stands for its lines, and `-fuse` takes a pass out of what stands
+before it: `default,-fuse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.errors import CompileError
+from compiler.passes.engine.declaration import PASSES, Pass
+
+MAX_LINES = 200
+"""A pipeline of more lines is refused: it would only be a way to keep a server busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One pass of a pipeline, the options that differ from its defaults, and why it stands here."""
+
+    name: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    because: str = ""
+
+    @property
+    def declared(self) -> Pass:
+        """The pass. Errors: E-PIPELINE-PASS."""
+        return find_pass(self.name)
+
+    def __str__(self) -> str:
+        if not self.options:
+            return self.name
+        inside = ",".join(f"{k}={_value_text(v)}" for k, v in self.options.items())
+        return f"{self.name}{{{inside}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Lines in order; `name` is the preset's, or "" for one written by hand."""
+
+    lines: tuple[Line, ...]
+    name: str = ""
+    words: str = ""
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.lines)) or "none"
+
+    def without(self, *names: str) -> Pipeline:
+        """The pipeline with these passes switched off. Errors: E-PIPELINE-PASS."""
+        for name in names:
+            find_pass(name)
+        return Pipeline(tuple(x for x in self.lines if x.name not in names))
+
+    def advice(self) -> list[str]:
+        """Where a pass stands before one that provides what it profits from."""
+        found: list[str] = []
+        for i, line in enumerate(self.lines):
+            given = {g for earlier in self.lines[:i] for g in earlier.declared.gives}
+            for need in line.declared.needs:
+                if need in given:
+                    continue
+                givers = [p.name for p in PASSES.values() if need in p.gives]
+                found.append(
+                    f"{line.name} finds less to do: it profits from {need}, "
+                    f"which {' or '.join(givers)} would give before it"
+                )
+        return found
+
+
+def find_pass(name: str) -> Pass:
+    """The pass with this name. Errors: E-PIPELINE-PASS."""
+    if name not in PASSES:
+        known = ", ".join(sorted(PASSES))
+        raise CompileError("E-PIPELINE-PASS", f"there is no pass {name[:60]!r}; passes: {known}")
+    return PASSES[name]
+
+
+def line(name: str, because: str = "", **options: Any) -> Line:
+    """A line with checked options. Errors: E-PIPELINE-PASS, E-PIPELINE-OPTION."""
+    declared = find_pass(name)
+    bound = declared.bind(options)
+    return Line(
+        name, {k: bound[k] for k in options if bound[k] != declared.options[k].default}, because
+    )
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else repr(value)

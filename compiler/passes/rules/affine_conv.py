@@ -1,0 +1,327 @@
+"""Rules that fold scales and shifts of channels into the weights of convolutions."""
+
+from __future__ import annotations
+
+from typing import Any as Anything
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Operator, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, Const, ConstTensor
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.affine_parts import (
+    Objection,
+    attributes,
+    channels,
+    or_skip,
+    outputs_of,
+    scale_inputs,
+    scale_outputs,
+    shifted,
+    sum_over_inputs,
+    traffic,
+)
+from compiler.passes.rules.arithmetic import combined
+from compiler.passes.rules.calls import o
+
+X, W, C = Any("x"), Const("w"), Const("c")
+BIAS = Const("bias", optional=True)
+CONV = attributes("strides", "pads", "dilations", "groups", "auto_pad")
+DECONV = attributes(
+    "strides", "pads", "output_padding", "dilations", "groups", "output_shape", "auto_pad"
+)
+
+
+@rule(
+    o.mul(o.conv(X, W, BIAS, **CONV), C),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,1,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const b: f32[2] = literal(0.5,1.5)
+      const c: f32[2,1] = literal(2.0,10.0)
+      y: f32[1,2,2] = conv(x, w, b, strides=[1], pads=[0,0], dilations=[1])
+      z: f32[1,2,2] = mul(y, c)
+      return z
+    }
+    =>
+    graph g(x: f32[1,1,3]) {
+      const z.w: f32[2,1,2] = literal(2.0,4.0,30.0,40.0)
+      const z.b: f32[2] = literal(1.0,15.0)
+      z: f32[1,2,2] = conv(x, z.w, z.b, strides=[1], pads=[0,0], dilations=[1])
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def scale_into_conv(
+    x: Tensor,
+    w: ConstTensor,
+    bias: ConstTensor | None,
+    c: ConstTensor,
+    t: TensorType,
+    **attrs: Anything,
+) -> Operand:
+    """A scale of each output channel is folded into the convolution's weights.
+
+    The weights are multiplied once, now, instead of every element of every image.
+    """
+    return _scaled_conv(o.conv, x, w, bias, c, t, attrs, transposed=False)
+
+
+@rule(
+    o.mul(o.conv_transpose(X, W, BIAS, **DECONV), C),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,2,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const c: f32[2,1] = literal(2.0,10.0)
+      y: f32[1,2,4] = conv_transpose(x, w,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
+      z: f32[1,2,4] = mul(y, c)
+      return z
+    }
+    =>
+    graph g(x: f32[1,2,3]) {
+      const z.w: f32[2,1,2] = literal(2.0,4.0,30.0,40.0)
+      z: f32[1,2,4] = conv_transpose(x, z.w,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def scale_into_conv_transpose(
+    x: Tensor,
+    w: ConstTensor,
+    bias: ConstTensor | None,
+    c: ConstTensor,
+    t: TensorType,
+    **attrs: Anything,
+) -> Operand:
+    """A scale of each output channel is folded into the transposed convolution's weights."""
+    return _scaled_conv(o.conv_transpose, x, w, bias, c, t, attrs, transposed=True)
+
+
+def _with_bias(
+    operator: Operator, attrs: dict[str, Anything], x: Tensor, w: Operand, bias: Operand
+) -> Operand:
+    return operator(x, w, **attrs) if bias is None else operator(x, w, bias, **attrs)
+
+
+def _scaled_conv(
+    operator: Operator,
+    x: Tensor,
+    w: ConstTensor,
+    bias: ConstTensor | None,
+    c: ConstTensor,
+    t: TensorType,
+    attrs: dict[str, Anything],
+    *,
+    transposed: bool,
+) -> Operand:
+    n = outputs_of(w, attrs["groups"], transposed=transposed)
+    scale = channels(c, w.rank, 1, n)
+    weights = scale_outputs(w, scale, attrs["groups"], transposed=transposed)
+    made = None if bias is None else combined(np.multiply, bias.stored, scale)
+    return Because(
+        _with_bias(operator, attrs, x, weights, made),
+        f"{n} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
+    )
+
+
+@rule(
+    o.add(o.conv(X, W, BIAS, **CONV), C),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,1,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const c: f32[2,1] = literal(2.0,10.0)
+      y: f32[1,2,2] = conv(x, w, strides=[1], pads=[0,0], dilations=[1])
+      z: f32[1,2,2] = add(y, c)
+      return z
+    }
+    =>
+    graph g(x: f32[1,1,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const z.b: f32[2] = literal(2.0,10.0)
+      z: f32[1,2,2] = conv(x, w, z.b, strides=[1], pads=[0,0], dilations=[1])
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def shift_into_conv(
+    x: Tensor,
+    w: ConstTensor,
+    bias: ConstTensor | None,
+    c: ConstTensor,
+    t: TensorType,
+    **attrs: Anything,
+) -> Operand:
+    """A shift of each output channel is folded into the convolution's bias.
+
+    A convolution without a bias gets one.
+    """
+    return _shifted_conv(o.conv, x, w, bias, c, t, attrs, transposed=False)
+
+
+@rule(
+    o.add(o.conv_transpose(X, W, BIAS, **DECONV), C),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,1,2]) {
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      const b: f32[2] = literal(0.5,1.5)
+      const c: f32[2,1] = literal(2.0,10.0)
+      y: f32[1,2,3] = conv_transpose(x, w, b,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
+      z: f32[1,2,3] = add(y, c)
+      return z
+    }
+    =>
+    graph g(x: f32[1,1,2]) {
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      const z.b: f32[2] = literal(2.5,11.5)
+      z: f32[1,2,3] = conv_transpose(x, w, z.b,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def shift_into_conv_transpose(
+    x: Tensor,
+    w: ConstTensor,
+    bias: ConstTensor | None,
+    c: ConstTensor,
+    t: TensorType,
+    **attrs: Anything,
+) -> Operand:
+    """A shift of each output channel is folded into the transposed convolution's bias."""
+    return _shifted_conv(o.conv_transpose, x, w, bias, c, t, attrs, transposed=True)
+
+
+def _shifted_conv(
+    operator: Operator,
+    x: Tensor,
+    w: ConstTensor,
+    bias: ConstTensor | None,
+    c: ConstTensor,
+    t: TensorType,
+    attrs: dict[str, Anything],
+    *,
+    transposed: bool,
+) -> Operand:
+    n = outputs_of(w, attrs["groups"], transposed=transposed)
+    made = shifted(bias.stored if bias else None, channels(c, w.rank, 1, n))
+    return Because(
+        _with_bias(operator, attrs, x, w, made),
+        f"{n} shifts become {'part of ' if bias else ''}the bias; {traffic(x, t)}",
+    )
+
+
+@rule(
+    o.conv(o.mul(X, C), W, BIAS, **CONV),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,2,3]) {
+      const c: f32[2,1] = literal(2.0,10.0)
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      y: f32[1,2,3] = mul(x, c)
+      z: f32[1,1,4] = conv(y, w, strides=[1], pads=[1,1], dilations=[1])
+      return z
+    }
+    =>
+    graph g(x: f32[1,2,3]) {
+      const z.w: f32[1,2,2] = literal(2.0,4.0,30.0,40.0)
+      z: f32[1,1,4] = conv(x, z.w, strides=[1], pads=[1,1], dilations=[1])
+      return z
+    }
+    """,
+)
+@or_skip
+def scale_before_conv(
+    x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
+) -> Operand:
+    """A scale of each input channel is folded into the weights of the convolution that reads it.
+
+    Padding does not matter: 0 times a scale is 0.
+    """
+    n = w.stored.type.static_shape[1] * attrs["groups"]
+    scale = _input_channels(x, c, w, n)
+    weights = scale_inputs(w, scale, attrs["groups"])
+    return Because(
+        _with_bias(o.conv, attrs, x, weights, bias),
+        f"{n} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, x.type)}",
+    )
+
+
+def _input_channels(x: Tensor, c: ConstTensor, w: ConstTensor, n: int) -> Anything:
+    if x.type.shape is None or x.rank != w.rank or x.shape[1] != n:
+        raise Objection(f"{x.name} is {x.type}; the scaled tensor is larger")
+    return channels(c, w.rank, 1, n)
+
+
+@rule(
+    o.conv(o.add(X, C), W, BIAS, **CONV),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,2,3]) {
+      const c: f32[2,1] = literal(2.0,10.0)
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      y: f32[1,2,3] = add(x, c)
+      z: f32[1,1,2] = conv(y, w, strides=[1], pads=[0,0], dilations=[1])
+      return z
+    }
+    =>
+    graph g(x: f32[1,2,3]) {
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      const z.b: f32[1] = literal(76.0)
+      z: f32[1,1,2] = conv(x, w, z.b, strides=[1], pads=[0,0], dilations=[1])
+      return z
+    }
+    """,
+)
+@or_skip
+def shift_before_conv(
+    x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
+) -> Operand:
+    """A shift of each input channel becomes part of the bias of the convolution that reads it.
+
+    Only without padding: the zeros around the image are not shifted.
+    """
+    padded = any(attrs["pads"]) if attrs["auto_pad"] == "notset" else attrs["auto_pad"] != "valid"
+    if padded:
+        return Skip("the convolution pads with zeros, which the shift does not reach")
+    if w.stored.type.nbytes > 1 << 24 and w.stored.is_splat:
+        return Skip(f"the sum over {w.stored.type.n_elements:,} equal weights is left alone")
+    n = w.stored.type.static_shape[1] * attrs["groups"]
+    extra = sum_over_inputs(w, _input_channels(x, c, w, n), attrs["groups"])
+    made = shifted(bias.stored if bias else None, extra)
+    return Because(
+        _with_bias(o.conv, attrs, x, w, made),
+        f"{n} shifts become part of the bias; {traffic(x, x.type)}",
+    )
+
+
+CONV_RULES: list[Rule] = [
+    scale_into_conv,
+    scale_into_conv_transpose,
+    shift_into_conv,
+    shift_into_conv_transpose,
+    scale_before_conv,
+    shift_before_conv,
+]
+"""Rules of `fold_affine` about convolutions, in the order in which they are tried."""

@@ -1,0 +1,137 @@
+"""Rules about lower and upper bounds: relu, clip, and minima of maxima."""
+
+from __future__ import annotations
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, Number
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import scalar
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+_LO, _HI = Number("lo", optional=True), Number("hi", optional=True)
+
+
+def _clip(x: Tensor, lo: float | None, hi: float | None) -> Operand:
+    bounds = [None if b is None else scalar(b, x.dtype) for b in (lo, hi)]
+    return o.clip(x, *bounds)
+
+
+@rule(
+    o.clip(o.relu(X), _LO, _HI),
+    example="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-1.0)
+      const hi: f32[] = literal(6.0)
+      a: f32[2,3] = relu(x)
+      b: f32[2,3] = clip(a, lo, hi)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.lo: f32[] = literal(0.0)
+      const b.hi: f32[] = literal(6.0)
+      b: f32[2,3] = clip(x, b.lo, b.hi)
+      return b
+    }
+    """,
+)
+def clip_of_relu(x: Tensor, lo: float | None, hi: float | None) -> Operand:
+    """A clip takes over the lower bound 0 of the relu before it."""
+    return _clip(x, max(lo or 0, 0), hi)
+
+
+@rule(
+    o.relu(o.clip(X, _LO, _HI)),
+    example="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-1.0)
+      const hi: f32[] = literal(6.0)
+      a: f32[2,3] = clip(x, lo, hi)
+      b: f32[2,3] = relu(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.lo: f32[] = literal(0.0)
+      const b.hi: f32[] = literal(6.0)
+      b: f32[2,3] = clip(x, b.lo, b.hi)
+      return b
+    }
+    """,
+)
+def relu_of_clip(x: Tensor, lo: float | None, hi: float | None) -> Operand:
+    """A clip takes over the lower bound 0 of the relu behind it."""
+    return _clip(x, max(lo or 0, 0), None if hi is None else max(hi, 0))
+
+
+@rule(
+    o.clip(
+        o.clip(X, Number("a", optional=True), Number("b", optional=True)),
+        Number("c", optional=True),
+        Number("d", optional=True),
+    ),
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[] = literal(-2.0)
+      const b: f32[] = literal(4.0)
+      const c: f32[] = literal(-1.0)
+      const d: f32[] = literal(6.0)
+      y: f32[2,3] = clip(x, a, b)
+      z: f32[2,3] = clip(y, c, d)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const z.lo: f32[] = literal(-1.0)
+      const z.hi: f32[] = literal(4.0)
+      z: f32[2,3] = clip(x, z.lo, z.hi)
+      return z
+    }
+    """,
+)
+def merge_clips(
+    x: Tensor, a: float | None, b: float | None, c: float | None, d: float | None
+) -> Operand:
+    """Two clips in a row are one: the second clips the bounds of the first.
+
+    That holds even where a lower bound lies above the upper one, since a clip never falls.
+    """
+    if any(bound is not None and bound != bound for bound in (a, b, c, d)):
+        return Skip("a bound is NaN, which makes every result NaN")
+    lo = _clamped(a, c, d) if a is not None else c
+    hi = _clamped(b, c, d) if b is not None else d
+    return _clip(x, lo, hi)
+
+
+def _clamped(v: float, lo: float | None, hi: float | None) -> float:
+    v = v if lo is None else max(v, lo)
+    return v if hi is None else min(v, hi)
+
+
+@rule(
+    o.min(o.max(X, Number("lo")), Number("hi")),
+    example="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-1.5)
+      const hi: f32[1] = literal(2.0)
+      a: f32[2,3] = max(x, lo)
+      b: f32[2,3] = min(a, hi)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.lo: f32[] = literal(-1.5)
+      const b.hi: f32[] = literal(2.0)
+      b: f32[2,3] = clip(x, b.lo, b.hi)
+      return b
+    }
+    """,
+)
+def min_of_max(x: Tensor, lo: float, hi: float) -> Operand:
+    """A lower and an upper bound together are a clip."""
+    return _clip(x, lo, hi)
+
+
+BOUNDS: list[Rule] = [clip_of_relu, relu_of_clip, merge_clips, min_of_max]
+"""Rules of `algebra` about bounds, in the order in which they are tried."""

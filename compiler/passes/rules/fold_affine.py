@@ -1,0 +1,135 @@
+"""Folding scales and shifts of channels, batch normalisation above all, into weights."""
+
+from __future__ import annotations
+
+from typing import Any as Anything
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.declaration import rules_pass
+from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.affine_conv import CONV_RULES
+from compiler.passes.rules.affine_matmul import MATMUL_RULES
+from compiler.passes.rules.affine_parts import traffic
+from compiler.passes.rules.algebra import merge_additions, merge_multiplications
+from compiler.passes.rules.arithmetic import combined, objection_to, reshaped
+from compiler.passes.rules.calls import o
+
+X, C = Any("x"), Const("c")
+
+
+@rule(
+    o.batch_norm(X, Const("s"), Const("b"), Const("m"), Const("v"), epsilon=AnyAttr("epsilon")),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3,4]) {
+      const s: f32[3] = literal(1.0,2.0,3.0)
+      const b: f32[3] = literal(0.5,1.0,-1.0)
+      const m: f32[3] = literal(1.0,0.0,2.0)
+      const v: f32[3] = literal(4.0,1.0,0.25)
+      y: f32[2,3,4] = batch_norm(x, s, b, m, v, epsilon=0.0)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,4]) {
+      const y.a.b: f32[3,1] = literal(0.5,2.0,6.0)
+      const y.b: f32[3,1] = literal(0.0,1.0,-13.0)
+      y.a: f32[2,3,4] = mul(x, y.a.b)
+      y: f32[2,3,4] = add(y.a, y.b)
+      return y
+    }
+    """,
+)
+def batch_norm_is_affine(
+    x: Tensor,
+    s: ConstTensor,
+    b: ConstTensor,
+    m: ConstTensor,
+    v: ConstTensor,
+    epsilon: float,
+) -> Operand:
+    """Batch normalisation with known statistics is one scale and one shift per channel.
+
+    scale/sqrt(variance+epsilon) is computed once, now. The two nodes that are left can be folded
+    into a convolution before them.
+    """
+    parts = [p.stored for p in (s, b, m, v)]
+
+    def shift(s: Anything, b: Anything, m: Anything, v: Anything) -> Anything:
+        return b - m * (s / np.sqrt(v + epsilon))
+
+    scales = combined(lambda s, v: s / np.sqrt(v + epsilon), parts[0], parts[3])
+    shifts = combined(shift, *parts)
+    for made in (scales, shifts):
+        if objection := objection_to(made, *parts):
+            return Skip(objection)
+    shape = (s.stored.type.n_elements, *(1,) * (x.rank - 2))
+    return Because(
+        o.add(o.mul(x, reshaped(scales, shape)), reshaped(shifts, shape)),
+        f"{shape[0]} channels: 5 operations per element become 2, and both can be folded further",
+    )
+
+
+@rule(
+    o.mul(o.add(o.mul(X, Const("a")), Const("b")), C),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(1.0,2.0,3.0)
+      const b: f32[3] = literal(0.5,1.0,-1.0)
+      const c: f32[] = literal(2.0)
+      p: f32[2,3] = mul(x, a)
+      q: f32[2,3] = add(p, b)
+      r: f32[2,3] = mul(q, c)
+      return r
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const r.a.b: f32[3] = literal(2.0,4.0,6.0)
+      const r.b: f32[3] = literal(1.0,2.0,-2.0)
+      r.a: f32[2,3] = mul(x, r.a.b)
+      r: f32[2,3] = add(r.a, r.b)
+      return r
+    }
+    """,
+    result="t",
+)
+def scale_through_affine(
+    x: Tensor, a: ConstTensor, b: ConstTensor, c: ConstTensor, t: TensorType
+) -> Operand:
+    """A scale behind a scale and a shift is folded into both: (x*a+b)*c = x*(a*c) + b*c."""
+    if not x.dtype.is_float:
+        return Skip(f"products of {x.dtype} may overflow")
+    scale = combined(np.multiply, a.stored, c.stored)
+    shift = combined(np.multiply, b.stored, c.stored)
+    for made, old in ((scale, a), (shift, b)):
+        if objection := objection_to(made, old.stored, c.stored):
+            return Skip(objection)
+    return Because(o.add(o.mul(x, scale), shift), f"one multiplication less; {traffic(x, t)}")
+
+
+RULES: list[Rule] = [
+    batch_norm_is_affine,
+    *CONV_RULES,
+    *MATMUL_RULES,
+    scale_through_affine,
+    merge_multiplications,
+    merge_additions,
+]
+"""Rules of `fold_affine`, in the order in which they are tried."""
+
+fold_affine = rules_pass(
+    "fold_affine",
+    RULES,
+    """Fold scales and shifts with constant parameters into neighbouring weights.
+
+    Batch normalisation becomes a scale and a shift; these become part of the weights and the bias
+    of a convolution or product before or behind them. Weights are computed in f64 and rounded once;
+    results differ by about one rounding.
+    """,
+    needs=["constants", "single uses"],
+)

@@ -1,0 +1,53 @@
+"""The passes made of rules without weights: no-ops, arithmetic, recognition, all together."""
+
+from __future__ import annotations
+
+from compiler.passes.engine.declaration import rules_pass
+from compiler.passes.rules.algebra import ALGEBRA
+from compiler.passes.rules.bounds import BOUNDS
+from compiler.passes.rules.noops import NOOPS
+from compiler.passes.rules.recognise import RECOGNISE
+from compiler.passes.rules.views import VIEWS
+
+remove_noops = rules_pass(
+    "remove_noops",
+    NOOPS,
+    """Take out nodes that hand on what they were given.
+
+    Exporters leave identities, casts to the same type, reshapes to the same shape and additions of
+    zero behind. Each would be a copy of a tensor.
+    """,
+    needs=["constants"],
+)
+
+algebra = rules_pass(
+    "algebra",
+    [*VIEWS, *BOUNDS, *ALGEBRA],
+    """Replace expressions by cheaper ones that give the same numbers.
+
+    Rules that change the rounding are marked, and can be switched off with `inexact=false`.
+    """,
+    needs=["constants"],
+)
+
+recognise = rules_pass(
+    "recognise",
+    RECOGNISE,
+    """Find activation functions in the operations that exporters write for them.
+
+    A named operator is one loop with one formula, and can be applied while a convolution stores
+    its result.
+    """,
+    needs=["constants"],
+)
+
+simplify = rules_pass(
+    "simplify",
+    [*NOOPS, *RECOGNISE, *VIEWS, *BOUNDS, *ALGEBRA],
+    """Remove no-ops, recognise activations and simplify arithmetic, together.
+
+    One rule's result is often what another looks for, so all of them are tried until nothing
+    changes.
+    """,
+    needs=["constants"],
+)
