@@ -54,6 +54,15 @@ DECONV = attributes(
       return z
     }
     """,
+    near_miss="""
+    graph g(x: f32[1,1,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const along_the_image: f32[2] = literal(2.0,10.0)
+      y: f32[1,2,2] = conv(x, w, strides=[1], pads=[0,0], dilations=[1])
+      z: f32[1,2,2] = mul(y, along_the_image)
+      return z
+    }
+    """,
     result="t",
 )
 @or_skip
@@ -91,6 +100,16 @@ def scale_into_conv(
       z: f32[1,2,4] = conv_transpose(x, z.w,
         strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
       return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,2,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const c: f32[2,1] = literal(2.0,10.0)
+      y: f32[1,2,4] = conv_transpose(x, w,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1], groups=2)
+      z: f32[1,2,4] = mul(y, c)
+      return z, unscaled=y
     }
     """,
     result="t",
@@ -155,6 +174,15 @@ def _scaled_conv(
       return z
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,1,3]) {
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      const for_each_image: f32[2,1,1] = literal(2.0,10.0)
+      y: f32[2,2,2] = conv(x, w, strides=[1], pads=[0,0], dilations=[1])
+      z: f32[2,2,2] = add(y, for_each_image)
+      return z
+    }
+    """,
     result="t",
 )
 @or_skip
@@ -193,6 +221,16 @@ def shift_into_conv(
       const z.b: f32[2] = literal(2.5,11.5)
       z: f32[1,2,3] = conv_transpose(x, w, z.b,
         strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,1,2]) {
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      const along_the_image: f32[3] = literal(2.0,10.0,-1.0)
+      y: f32[1,2,3] = conv_transpose(x, w,
+        strides=[1], pads=[0,0], output_padding=[0], dilations=[1])
+      z: f32[1,2,3] = add(y, along_the_image)
       return z
     }
     """,
@@ -249,6 +287,15 @@ def _shifted_conv(
       return z
     }
     """,
+    near_miss="""
+    graph g(x: f32[1,1,3]) {
+      const makes_two_channels: f32[2,1] = literal(2.0,10.0)
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      y: f32[1,2,3] = mul(x, makes_two_channels)
+      z: f32[1,1,4] = conv(y, w, strides=[1], pads=[1,1], dilations=[1])
+      return z
+    }
+    """,
 )
 @or_skip
 def scale_before_conv(
@@ -291,6 +338,15 @@ def _input_channels(x: Tensor, c: ConstTensor, w: ConstTensor, n: int) -> Anythi
       const z.b: f32[1] = literal(76.0)
       z: f32[1,1,2] = conv(x, w, z.b, strides=[1], pads=[0,0], dilations=[1])
       return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,2,3]) {
+      const c: f32[2,1] = literal(2.0,10.0)
+      const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
+      y: f32[1,2,3] = add(x, c)
+      padded: f32[1,1,3] = conv(y, w, strides=[1], pads=[0,1], dilations=[1])
+      return padded
     }
     """,
 )

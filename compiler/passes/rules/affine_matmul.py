@@ -43,6 +43,15 @@ FLAGS = attributes("transpose_a", "transpose_b")
       return z
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const w: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const for_each_row: f32[2,1] = literal(2.0,10.0)
+      y: f32[2,2] = matmul(x, w, transpose_b=true)
+      z: f32[2,2] = mul(y, for_each_row)
+      return z
+    }
+    """,
     result="t",
 )
 @or_skip
@@ -99,6 +108,17 @@ def _scaled_columns(
       return z
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,1]) {
+      const w: f32[1,2] = literal(1.0,2.0)
+      const b: f32[2] = literal(5.0,7.0)
+      const for_each_row: f32[2,1] = literal(2.0,10.0)
+      y: f32[2,2] = matmul(x, w)
+      s: f32[2,2] = add(y, b)
+      z: f32[2,2] = mul(s, for_each_row)
+      return z
+    }
+    """,
     result="t",
 )
 @or_skip
@@ -139,6 +159,15 @@ def scale_through_bias(
     graph g(x: f32[3,2]) {
       const z.b: f32[2,2] = literal(2.0,4.0,30.0,40.0)
       z: f32[3,2] = matmul(x, z.b)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,2]) {
+      const for_each_row: f32[2,1] = literal(2.0,10.0)
+      const w: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      y: f32[2,2] = mul(x, for_each_row)
+      z: f32[2,3] = matmul(y, w)
       return z
     }
     """,

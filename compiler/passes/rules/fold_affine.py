@@ -42,6 +42,15 @@ X, C = Any("x"), Const("c")
       return y
     }
     """,
+    near_miss="""
+    graph g(x: f32[2,3,4], v: f32[3]) {
+      const s: f32[3] = literal(1.0,2.0,3.0)
+      const b: f32[3] = literal(0.5,1.0,-1.0)
+      const m: f32[3] = literal(1.0,0.0,2.0)
+      y: f32[2,3,4] = batch_norm(x, s, b, m, v, epsilon=0.0)
+      return y
+    }
+    """,
 )
 def batch_norm_is_affine(
     x: Tensor,
@@ -94,6 +103,17 @@ def batch_norm_is_affine(
       r.a: f32[2,3] = mul(x, r.a.b)
       r: f32[2,3] = add(r.a, r.b)
       return r
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(1.0,2.0,3.0)
+      const b: f32[3] = literal(0.5,1.0,-1.0)
+      const c: f32[] = literal(2.0)
+      p: f32[2,3] = mul(x, a)
+      q: f32[2,3] = add(p, b)
+      r: f32[2,3] = mul(q, c)
+      return r, shifted=q
     }
     """,
     result="t",
