@@ -19,7 +19,8 @@ from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.excerpt import excerpt
-from compiler.passes.engine.pattern import ConstName, Match, depth, match, operands
+from compiler.passes.engine.matching import ConstName, Match, match, operands
+from compiler.passes.engine.pattern import depth, roots
 from compiler.passes.engine.rule import Because, Rule, Skip
 from compiler.trace import Log
 
@@ -54,7 +55,8 @@ class _Engine:
         self.inexact = inexact
         self.by_root: dict[str, list[Rule]] = {}
         for r in rules:
-            self.by_root.setdefault(r.pattern.op.name, []).append(r)
+            for name in roots(r.pattern):
+                self.by_root.setdefault(name, []).append(r)
         self.reach = max((depth(r.pattern) for r in rules), default=1)
         self.work: deque[str] = deque()
         self.queued: set[str] = set()
@@ -142,7 +144,9 @@ class _Engine:
         for node in m.nodes[1:] if r.sole else ():
             if self.ed.is_result(node.output):
                 return f"{node.output} is also a result, so its work would be done twice"
-            if (uses := self.ed.n_uses(node.output)) > 1:
+            outside = [u for u in self.ed.users(node.output) if u not in m.nodes]
+            if outside:
+                uses = self.ed.n_uses(node.output)
                 return f"{node.output} has {uses} uses, so its work would be done twice"
         return ""
 
@@ -181,15 +185,18 @@ class _Engine:
         """Take out what nobody reads any more, and write the step with its costs."""
         ed = self.ed
         made = [*ed.made, *ed.made_constants]
-        alive = {n.output for n in ed.remove_unused([n.output for n in m.nodes])}
-        gone = [n for n in m.nodes if n is root or n.output in alive]
+        removed = ed.remove_unused([n.output for n in m.nodes])
+        gone = [root, *(n for n in removed if n is not root)]
         cost_before = cost_of(gone, ed.type)
         cost_after = cost_of(ed.made, ed.type)
+        read = dict.fromkeys(i for n in gone for i in n.reads)
+        took = [*_took(m), *(n.output for n in removed)]
+        took += [c for c in read if c in ed.constants and not ed.n_uses(c)]
         self.log.applied(
             r.name,
             root.output,
             because or _default_reason(r, m, len(ed.made), cost_before, cost_after),
-            _took(m),
+            dict.fromkeys(took),
             made,
             r.error,
             r.source,

@@ -9,17 +9,20 @@ from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.operator import Call, Tensor
 from compiler.ir.types import tensor
+from compiler.passes.engine.matching import match, operands
 from compiler.passes.engine.pattern import (
     Any,
     AnyAttr,
     Const,
     ConstTensor,
+    Near,
     Number,
+    OneOf,
+    Product,
     depth,
-    match,
-    operands,
     pattern_text,
     placeholders,
+    roots,
     uniform,
 )
 from compiler.passes.rules.calls import o
@@ -163,3 +166,97 @@ def test_a_pattern_prints_as_it_is_written() -> None:
     assert pattern_text(o.transpose(X, perm=[1, 0])) == "transpose(x, perm=[1,0])"
     assert placeholders(pattern) == ["x", "w", "t", "y", "hi"]
     assert depth(pattern) == 2
+
+
+HALVES = {
+    "first": "p: f32[3] = mul(half, a) z: f32[3] = mul(p, b)",
+    "last": "p: f32[3] = mul(b, a) z: f32[3] = mul(p, half)",
+    "inside": "p: f32[3] = mul(b, half) z: f32[3] = mul(a, p)",
+    "divided": "p: f32[3] = div(a, two) z: f32[3] = mul(b, p)",
+    "divided last": "p: f32[3] = mul(b, a) z: f32[3] = div(p, two)",
+}
+
+
+@pytest.mark.parametrize("body", HALVES.values(), ids=list(HALVES))
+def test_a_product_fits_in_any_order(body: str) -> None:
+    text = f"""
+    graph g(c: f32[3], b: f32[3]) {{
+      const half: f32[] = literal(0.5)
+      const two: f32[] = literal(2.0)
+      a: f32[3] = exp(c)
+      {body}
+      return z
+    }}
+    """
+    assert [names(m) for m in matches(Product(X, 0.5, o.exp(Y)), text)] == [{"x": "b", "y": "c"}]
+    assert matches(Product(X, 0.25, o.exp(Y)), text) == []
+    assert matches(Product(X, 0.5, o.exp(X)), text) == []
+
+
+def test_a_product_may_have_a_product_as_a_factor() -> None:
+    text = """
+    graph g(a: f32[3], b: f32[3], c: f32[3]) {
+      p: f32[3] = mul(a, b)
+      z: f32[3] = mul(p, c)
+      return z
+    }
+    """
+    found = [names(m) for m in matches(Product(X, Y), text)]
+    assert found == [{"x": "p", "y": "c"}, {"x": "c", "y": "p"}]
+    assert len(matches(Product(X, Y, Any("w")), text)) == 6
+
+
+def test_a_quotient_of_values_is_no_product() -> None:
+    text = "graph g(a: f32[3], b: f32[3]) { z: f32[3] = div(a, b) return z }"
+    assert matches(Product(X, Y), text) == []
+
+
+def test_a_choice_gives_none_for_what_its_other_patterns_name() -> None:
+    pattern = o.relu(OneOf(o.neg(X), o.sub(Y, X)))
+    text = "graph g(a: f32[3], b: f32[3]) { p: f32[3] = %s z: f32[3] = relu(p) return z }"
+    assert names(matches(pattern, text % "sub(a, b)")[0]) == {"x": "b", "y": "a"}
+    (found,) = matches(pattern, text % "neg(a)")
+    assert names(found) == {"x": "a"}
+    assert found["y"] is None
+    assert matches(pattern, text % "add(a, b)") == []
+    assert placeholders(pattern) == ["x", "y"]
+    assert pattern_text(pattern) == "relu(neg(x) | sub(y, x))"
+    assert depth(pattern) == 2
+
+
+def test_a_choice_may_stand_at_the_root() -> None:
+    pattern = OneOf(o.neg(X), o.sub(0, X))
+    assert roots(pattern) == ("neg", "sub")
+    text = "graph g(a: f32[3]) { const c: f32[] = literal(0.0) z: f32[3] = sub(c, a) return z }"
+    assert [names(m) for m in matches(pattern, text)] == [{"x": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number", "fits"),
+    [("f32", "0.70710678", True), ("f32", "0.70711", False), ("f16", "0.7070", True)],
+)
+def test_a_number_may_be_as_near_as_its_type_says(dtype: str, number: str, fits: bool) -> None:
+    text = f"""
+    graph g(a: {dtype}[3]) {{
+      const c: {dtype}[] = literal({number})
+      z: {dtype}[3] = mul(a, c)
+      return z
+    }}
+    """
+    assert bool(matches(o.mul(X, Near(0.5**0.5)), text)) is fits
+    assert pattern_text(Near(0.5**0.5)) == "near 0.7071068"
+
+
+def test_a_node_met_twice_counts_once() -> None:
+    text = """
+    graph g(a: f32[3]) {
+      p: f32[3] = exp(a)
+      z: f32[3] = mul(p, p)
+      return z
+    }
+    """
+    ed = Editor(graph(text))
+    node = ed.producer("z")
+    assert node is not None
+    (m,) = match(ed, o.mul(o.exp(X), o.exp(X)), node)
+    assert [n.output for n in m.nodes] == ["z", "p"]

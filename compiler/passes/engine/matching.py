@@ -1,0 +1,246 @@
+"""Matching: every way in which a pattern fits at a node, and what its placeholders then are."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from inspect import Parameter
+
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Node
+from compiler.ir.operator import Call
+from compiler.passes.engine.pattern import (
+    COMMUTATIVE,
+    Any,
+    AnyAttr,
+    Const,
+    ConstTensor,
+    Near,
+    Number,
+    OneOf,
+    Pattern,
+    Product,
+    Root,
+    placeholders,
+    roots,
+    uniform,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What placeholders stand for, and the nodes matched, root first."""
+
+    bound: Mapping[str, object]
+    nodes: tuple[Node, ...] = ()
+
+    def bind(self, name: str, value: object) -> Match | None:
+        """The match with one more binding; None when the name stands for something else."""
+        if name in self.bound:
+            return self if _same(self.bound[name], value) else None
+        return Match({**self.bound, name: value}, self.nodes)
+
+    def with_nodes(self, *nodes: Node) -> Match:
+        """The match with more nodes; each counts once, however often the pattern meets it."""
+        return Match(self.bound, tuple(dict.fromkeys((*self.nodes, *nodes))))
+
+
+def _same(a: object, b: object) -> bool:
+    return type(a) is type(b) and (a == b or (a != a and b != b))
+
+
+def match(ed: Editor, pattern: Root, root: Node) -> Iterator[Match]:
+    """Every way in which a pattern fits at a node."""
+    if root.op not in roots(pattern):
+        return
+    names = placeholders(pattern)
+    for m in _match_producer(ed, pattern, root, Match({})):
+        absent = dict.fromkeys(name for name in names if name not in m.bound)
+        yield Match({**m.bound, **absent}, m.nodes) if absent else m
+
+
+def _match_producer(ed: Editor, p: Pattern, node: Node, m: Match) -> Iterator[Match]:
+    match p:
+        case Call():
+            if node.op == p.op.name:
+                yield from _match_node(ed, p, node, m)
+        case OneOf():
+            for alternative in p.alternatives:
+                yield from _match_producer(ed, alternative, node, m)
+        case Product():
+            yield from _match_product(ed, p, node, m)
+        case _:
+            pass
+
+
+def _match_node(ed: Editor, p: Call, node: Node, m: Match) -> Iterator[Match]:
+    found = _match_attrs(p, node, m.with_nodes(node))
+    if found is None:
+        return
+    n = max(len(p.args), len(node.inputs))
+    patterns = (*p.args, *(None,) * (n - len(p.args)))
+    values = (*node.inputs, *("",) * (n - len(node.inputs)))
+    yield from _match_all(ed, patterns, values, found)
+    if node.op in COMMUTATIVE and n == 2 and patterns[0] != patterns[1] and values[0] != values[1]:
+        yield from _match_all(ed, patterns, values[::-1], found)
+
+
+def _match_attrs(p: Call, node: Node, m: Match | None) -> Match | None:
+    schema = p.op.schema.attributes
+    for key, value in node.attrs.items():
+        wanted = p.attrs.get(key, schema[key].default if key in schema else Parameter.empty)
+        if isinstance(wanted, AnyAttr):
+            m = m.bind(wanted.name, value) if m else None
+        else:
+            wanted = tuple(wanted) if isinstance(wanted, list) else wanted
+            m = m if m and wanted == value else None
+        if m is None:
+            return None
+    return m
+
+
+def _match_all(
+    ed: Editor, patterns: tuple[Pattern, ...], values: tuple[str, ...], m: Match
+) -> Iterator[Match]:
+    if not patterns:
+        yield m
+        return
+    for found in _match_value(ed, patterns[0], values[0], m):
+        yield from _match_all(ed, patterns[1:], values[1:], found)
+
+
+def _match_value(ed: Editor, p: Pattern, value: str, m: Match) -> Iterator[Match]:
+    found: Match | None = None
+    match p:
+        case None:
+            found = None if value else m
+        case Any(name, optional):
+            found = m.bind(name, ValueName(value)) if value or optional else None
+        case Const(name, optional):
+            if value in ed.constants or (optional and not value):
+                found = m.bind(name, ConstName(value))
+        case OneOf():
+            for alternative in p.alternatives:
+                yield from _match_value(ed, alternative, value, m)
+            return
+        case Call() | Product():
+            node = ed.producer(value) if value else None
+            if node is not None and node.outputs[0] == value:
+                yield from _match_producer(ed, p, node, m)
+            return
+        case _:
+            c = ed.constants.get(value)
+            number = uniform(c) if c is not None else None
+            if number is not None and c is not None:
+                found = _match_number(p, number, c, m)
+            elif isinstance(p, Number) and p.optional and not value:
+                found = m.bind(p.name, None)
+    if found is not None:
+        yield found
+
+
+def _match_number(p: Pattern, number: float, c: Constant, m: Match) -> Match | None:
+    match p:
+        case Number(name):
+            return m.bind(name, number)
+        case Near():
+            return m if p.fits(number, c) else None
+        case builtins.int() | builtins.float():
+            return m if number == p else None
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """A value that a product is made of, or one over it."""
+
+    value: str
+    inverted: bool = False
+
+
+def _match_product(ed: Editor, p: Product, node: Node, m: Match) -> Iterator[Match]:
+    first = _factors(ed, node)
+    for factors, nodes in _cuts(ed, first, (node,), 0, len(p.factors)) if first else ():
+        yield from _match_factors(ed, p.tried, factors, m.with_nodes(*nodes))
+
+
+def _factors(ed: Editor, node: Node) -> tuple[_Factor, ...]:
+    """The two factors of a product, or of a division by a number; none of other nodes."""
+    if node.op == "mul":
+        return tuple(map(_Factor, node.inputs))
+    if node.op == "div" and node.inputs[1] in ed.constants:
+        return _Factor(node.inputs[0]), _Factor(node.inputs[1], inverted=True)
+    return ()
+
+
+def _cuts(
+    ed: Editor, factors: tuple[_Factor, ...], nodes: tuple[Node, ...], start: int, n: int
+) -> Iterator[tuple[tuple[_Factor, ...], tuple[Node, ...]]]:
+    """Every way to take products among the factors apart until there are n of them.
+
+    Those before `start` stay whole, so that each way is found once.
+    """
+    if len(factors) == n:
+        yield factors, nodes
+        return
+    for i in range(start, len(factors)):
+        node = None if factors[i].inverted else ed.producer(factors[i].value)
+        inner = _factors(ed, node) if node is not None else ()
+        if node is not None and inner:
+            apart = (*factors[:i], *inner, *factors[i + 1 :])
+            yield from _cuts(ed, apart, (*nodes, node), i, n)
+
+
+def _match_factors(
+    ed: Editor, patterns: tuple[Pattern, ...], factors: tuple[_Factor, ...], m: Match
+) -> Iterator[Match]:
+    if not patterns:
+        yield m
+        return
+    for factor in dict.fromkeys(factors):
+        rest = list(factors)
+        rest.remove(factor)
+        for found in _match_factor(ed, patterns[0], factor, m):
+            yield from _match_factors(ed, patterns[1:], tuple(rest), found)
+
+
+def _match_factor(ed: Editor, p: Pattern, factor: _Factor, m: Match) -> Iterator[Match]:
+    if not factor.inverted:
+        yield from _match_value(ed, p, factor.value, m)
+        return
+    c = ed.constants[factor.value]
+    number = uniform(c)
+    found = _match_number(p, 1 / number, c, m) if number else None
+    if found is not None:
+        yield found
+
+
+class ValueName(str):
+    """The name of a value that `Any` stands for; "" for one left out."""
+
+    __slots__ = ()
+
+
+class ConstName(ValueName):
+    """The name of a constant that `Const` stands for."""
+
+    __slots__ = ()
+
+
+def operands(ed: Editor, m: Match) -> dict[str, object]:
+    """What a replacement receives for each placeholder."""
+    return {name: _operand(ed, value) for name, value in m.bound.items()}
+
+
+def _operand(ed: Editor, value: object) -> object:
+    if not isinstance(value, ValueName):
+        return value
+    if not value:
+        return None
+    if isinstance(value, ConstName):
+        c = ed.constants[value]
+        return ConstTensor(str(value), c.type, None, c)
+    return ed.tensor(str(value))
