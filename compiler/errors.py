@@ -178,6 +178,9 @@ CODES: dict[str, Code] = {
         "A recorded type differs from what the operator's type rule gives.",
         "leave the types to inference, or correct the operands",
     ),
+    "E-NODE-NAME": Code(
+        "The model has no node of this name.", "ask for one of the names in the model"
+    ),
     "E-GRAPH-CYCLE": Code("The nodes depend on each other in a circle.", "remove the cycle"),
     "E-OP-OPERANDS": Code(
         "An operator got too few or too many operands, or operands of a kind it does not take.",
@@ -236,6 +239,26 @@ CODES: dict[str, Code] = {
     "E-TARGET-RUN": Code(
         "The program was made for another machine than this one.",
         'emit its code, or compile with target="host" to run it here',
+    ),
+    # writing a model
+    "E-EXPORT-OPERATOR": Code(
+        "A node has no counterpart in ONNX with these operands.",
+        "export before the pass that makes the node, or with a pipeline that leaves it out",
+    ),
+    "E-EXPORT-TYPE": Code(
+        "A value has a type that the ONNX node it belongs to cannot have.",
+        "insert a cast, or compile with a pipeline that leaves the value as it was",
+    ),
+    "E-EXPORT-OPSET": Code(
+        "A node follows an old operator set whose meaning cannot be written in the new one.",
+        "convert the model with onnx.version_converter before it is loaded",
+    ),
+    "E-EXPORT-NAME": Code(
+        "An input and a result of the same name are different values.", "rename one of them"
+    ),
+    "E-EXPORT-SIZE": Code(
+        "The model's weights are more than one ONNX file can hold: 2 GB.",
+        "export a model with fewer or shorter weights",
     ),
     "E-OPTION-VALUE": Code("An option has a value that it cannot take.", "see the allowed values"),
     "E-SCHEDULE-MOVE": Code(

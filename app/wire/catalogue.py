@@ -27,7 +27,9 @@ def checked_pipeline(pipeline: Pipeline) -> dict[str, Any]:
     return {
         "version": VERSION,
         "text": str(pipeline),
-        "passes": [{"name": x.name, "options": x.declared.bind(x.options)} for x in pipeline.lines],
+        "passes": [
+            {"name": x.name, "options": x.declared.bind(x.options)} for x in pipeline.passes
+        ],
         "advice": pipeline.advice(),
     }
 

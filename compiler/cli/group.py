@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "run",
     "bench": "bench",
     "check": "check",
+    "why": "why",
     "conformance": "conformance",
     "plan": "plan",
     "doctor": "doctor",

@@ -107,14 +107,19 @@ def pipeline_options() -> Decorator:
             type=click.Choice(["f32", "fast", "bf16", "int8"]),
             help="Accuracy of the arithmetic.",
         )(command)
-        return click.option(
-            "--pipeline",
-            default="default",
-            show_default=True,
-            help="A preset, or passes with options: simplify,fold_constants{max_growth=1.1},fuse.",
-        )(command)
+        return pipeline_option()(command)
 
     return add
+
+
+def pipeline_option() -> Decorator:
+    """`--pipeline`."""
+    return click.option(
+        "--pipeline",
+        default="default",
+        show_default=True,
+        help="A preset, or passes with options: simplify,fold_constants{max_growth=1.1},fuse.",
+    )
 
 
 def random_weights_option() -> Decorator:

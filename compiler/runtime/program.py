@@ -15,6 +15,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
+from compiler.ledger import Ledger
 from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
 from compiler.runtime.buckets import Bucket, Buckets
@@ -96,6 +97,20 @@ class Program:
     def graph(self) -> Graph:
         """The graph after all passes: what the kernels compute."""
         return self._built.graph
+
+    @property
+    def ledger(self) -> Ledger:
+        """Answers what became of a node of the model, and why two of them are not one kernel.
+
+        Errors: E-OPTION-VALUE when the trace was not kept.
+        """
+        if self.trace is None:
+            raise CompileError(
+                "E-OPTION-VALUE",
+                "the program was compiled without its trace",
+                hint="compile with trace=True",
+            )
+        return Ledger(self.trace)
 
     @property
     def trace(self) -> Trace | None:

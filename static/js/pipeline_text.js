@@ -1,15 +1,16 @@
 // The text form of a pipeline, `simplify{until=fixpoint},-fold_constants{max_growth=1.1}`, and the
 // rows that the editor shows. A row switched off keeps its place behind a "-"; the compiler never
-// sees it.
+// sees it. A group, `until_stable(simplify,merge_common)`, is one row.
 
 /**
  * @typedef {object} Row
  * @property {string} name
  * @property {Record<string, string>} options as written; only those that were given
  * @property {boolean} on
+ * @property {string} inside the passes of a group, as written; "" for a pass
  */
 
-const ROW = /^(-?)\s*([A-Za-z_]\w*)\s*(?:\{([^{}]*)\})?$/;
+const ROW = /^(-?)\s*([A-Za-z_]\w*)\s*(?:\{([^{}]*)\})?\s*(?:\(([^()]*)\))?$/;
 
 export class PipelineTextError extends Error {
   /**
@@ -33,7 +34,12 @@ export function parsePipeline(text) {
     .map((piece) => {
       const match = ROW.exec(piece);
       if (!match) throw new PipelineTextError(piece);
-      return { name: match[2], options: parseOptions(match[3] ?? "", piece), on: match[1] === "" };
+      return {
+        name: match[2],
+        options: parseOptions(match[3] ?? "", piece),
+        on: match[1] === "",
+        inside: match[4] ?? "",
+      };
     });
 }
 
@@ -45,8 +51,8 @@ function splitOutsideBraces(text) {
   const pieces = [""];
   let depth = 0;
   for (const c of text) {
-    if (c === "{") depth += 1;
-    if (c === "}") depth -= 1;
+    if (c === "{" || c === "(") depth += 1;
+    if (c === "}" || c === ")") depth -= 1;
     if ((c === "," || c === "\n") && depth <= 0) pieces.push("");
     else pieces[pieces.length - 1] += c;
   }
@@ -95,7 +101,8 @@ export function enabledPipeline(rows) {
 /** @param {Row} row */
 function printRow(row) {
   const options = Object.entries(row.options).map(([name, value]) => `${name}=${value}`);
-  return options.length ? `${row.name}{${options.join(",")}}` : row.name;
+  const head = options.length ? `${row.name}{${options.join(",")}}` : row.name;
+  return row.inside ? `${head}(${row.inside})` : head;
 }
 
 /**

@@ -20,6 +20,7 @@ ORDER = (
     "compute",
     "ops",
     "trace",
+    "ledger",
     "passes",
     "loops",
     "schedule",

@@ -3,13 +3,14 @@
     simplify{until=fixpoint},fold_constants{max_growth=1.1},fuse{policy=anchor}
 
 is the text form; a preset's name stands for its lines, and `-fuse` takes a pass out of what stands
-before it: `default,-fuse`.
+before it: `default,-fuse`. Passes that make work for each other stand in a group that is repeated
+until a round changes nothing: `until_stable{at_most=4}(simplify,merge_common),fuse`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.errors import CompileError
@@ -39,11 +40,31 @@ class Line:
         return f"{self.name}{{{inside}}}"
 
 
+UNTIL_STABLE = "until_stable"
+"""The name of a group in the text form."""
+
+AT_MOST = 4
+"""Rounds of a group unless it says otherwise; two or three are usual."""
+
+
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """Lines in order; `name` is the preset's, or "" for one written by hand."""
+class Repeat:
+    """Passes that run again, in order, until a round changes nothing or `at_most` rounds ran."""
 
     lines: tuple[Line, ...]
+    at_most: int = AT_MOST
+    because: str = ""
+
+    def __str__(self) -> str:
+        limit = "" if self.at_most == AT_MOST else f"{{at_most={self.at_most}}}"
+        return f"{UNTIL_STABLE}{limit}({','.join(map(str, self.lines))})"
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Lines and groups in order; `name` is the preset's, or "" for one written by hand."""
+
+    lines: tuple[Line | Repeat, ...]
     name: str = ""
     words: str = ""
 
@@ -54,13 +75,19 @@ class Pipeline:
         """The pipeline with these passes switched off. Errors: E-PIPELINE-PASS."""
         for name in names:
             find_pass(name)
-        return Pipeline(tuple(x for x in self.lines if x.name not in names))
+        return Pipeline(tuple(kept for x in self.lines if (kept := _without(x, names)) is not None))
+
+    @property
+    def passes(self) -> tuple[Line, ...]:
+        """All lines in order, those of groups once."""
+        groups = (x.lines if isinstance(x, Repeat) else (x,) for x in self.lines)
+        return tuple(line for group in groups for line in group)
 
     def advice(self) -> list[str]:
         """Where a pass stands before one that provides what it profits from."""
         found: list[str] = []
-        for i, line in enumerate(self.lines):
-            given = {g for earlier in self.lines[:i] for g in earlier.declared.gives}
+        for i, line in enumerate(self.passes):
+            given = {g for earlier in self.passes[:i] for g in earlier.declared.gives}
             for need in line.declared.needs:
                 if need in given:
                     continue
@@ -70,6 +97,14 @@ class Pipeline:
                     f"which {' or '.join(givers)} would give before it"
                 )
         return found
+
+
+def _without(x: Line | Repeat, names: Collection[str]) -> Line | Repeat | None:
+    """A line or group without some passes; None when nothing is left of it."""
+    if isinstance(x, Line):
+        return None if x.name in names else x
+    lines = tuple(line for line in x.lines if line.name not in names)
+    return replace(x, lines=lines) if lines else None
 
 
 def find_pass(name: str) -> Pass:

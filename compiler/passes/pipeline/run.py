@@ -8,7 +8,8 @@ from time import perf_counter
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.verify import Checked, verify
-from compiler.passes.pipeline.pipeline import Line, Pipeline
+from compiler.passes.engine.account import complete
+from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.trace import Event, Gate, Log, Trace, Watch
 
@@ -44,33 +45,69 @@ def run_pipeline(
     PassBug for a bug of ours.
     """
     lines = as_pipeline(pipeline).lines
-    trace = Trace()
-    checked = _check(graph, None) if verify else None
+    run = _Run(graph, verify, keep_declined, progress, gate, watch)
     for x in lines:
-        ran = [e.name for e in trace.events]
-        log = Log([], keep_declined, x.name, gate, watch)
+        if isinstance(x, Repeat):
+            run.repeat(x)
+        else:
+            run.line(x)
+    return run.graph, run.trace
+
+
+class _Run:
+    """One run of a pipeline: the graph so far, and the events."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        verify: bool,
+        keep_declined: bool,
+        progress: Progress | None,
+        gate: Gate | None,
+        watch: Watch | None,
+    ) -> None:
+        self.graph, self.trace = graph, Trace()
+        self.keep_declined, self.progress = keep_declined, progress
+        self.gate, self.watch = gate, watch
+        self.verify = verify
+        self.checked = _check(graph, None) if verify else None
+
+    def repeat(self, group: Repeat) -> None:
+        """Run the lines of a group until a round changes nothing.
+
+        A pass that would see the very graph it left, or left alone, is not run again.
+        """
+        left: dict[int, Graph] = {}
+        for _ in range(group.at_most):
+            before = self.graph
+            for i, x in enumerate(group.lines):
+                if left.get(i) is not self.graph:
+                    self.line(x)
+                    if x.declared.idempotent:
+                        left[i] = self.graph
+            if self.graph is before:
+                return
+
+    def line(self, x: Line) -> None:
+        """Run one pass: checked, timed, recorded."""
+        before = self.graph
+        ran = [e.name for e in self.trace.events]
+        log = Log([], self.keep_declined, x.name, self.gate, self.watch)
         start = perf_counter()
-        after = _apply(x, graph, log, ran)
+        after = _apply(x, before, log, ran)
         middle = perf_counter()
-        if verify and after is not graph:
+        if self.verify and after is not before:
             try:
-                checked = _check(after, checked)
+                self.checked = _check(after, self.checked)
             except Exception as e:
                 raise PassBug(f"broke the graph: {e}", x.name, ran) from e
-        event = Event(
-            x.name,
-            graph,
-            after,
-            middle - start,
-            perf_counter() - middle,
-            tuple(log.steps),
-            x.declared.title,
-        )
-        trace.events.append(event)
-        graph = after
-        if progress is not None:
-            progress(event)
-    return graph, trace
+        end = perf_counter()
+        steps = complete(log.steps, before, after, x.name)
+        event = Event(x.name, before, after, middle - start, end - middle, steps, x.declared.title)
+        self.trace.events.append(event)
+        self.graph = after
+        if self.progress is not None:
+            self.progress(event)
 
 
 def _apply(x: Line, graph: Graph, log: Log, ran: Sequence[str]) -> Graph:

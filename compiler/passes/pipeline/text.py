@@ -7,8 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.errors import CompileError
-from compiler.passes.pipeline.pipeline import MAX_LINES, Line, Pipeline, find_pass, line
+from compiler.passes.pipeline.pipeline import (
+    AT_MOST,
+    MAX_LINES,
+    UNTIL_STABLE,
+    Line,
+    Pipeline,
+    Repeat,
+    line,
+)
 from compiler.passes.pipeline.presets import presets
+
+MAX_ROUNDS = 50
+"""A group of more rounds is refused: it would only be a way to keep a server busy."""
+
+_OPENS = "{("
+_CLOSES = {"}": "{", ")": "("}
+_NESTINGS = ("", "{", "(", "({")
+"""Options, a group, and options inside a group; groups inside groups would repeat rounds."""
 
 _WORD = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_]*)\s*")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?|inf)")
@@ -26,34 +42,57 @@ def parse_pipeline(text: str) -> Pipeline:
     items = _split(text)
     if len(items) == 1 and items[0] in presets():
         return presets()[items[0]]
-    lines: list[Line] = []
+    made = Pipeline(())
     for item in items:
         if item.startswith("-"):
-            name = item[1:].strip()
-            find_pass(name)
-            lines = [x for x in lines if x.name != name]
+            made = made.without(item[1:].strip())
         elif item in presets():
-            lines += presets()[item].lines
+            made = Pipeline(made.lines + presets()[item].lines)
+        elif item.endswith(")"):
+            made = Pipeline((*made.lines, _parse_group(item)))
         elif item != "none":
-            lines.append(_parse_line(item))
-    if len(lines) > MAX_LINES:
+            made = Pipeline((*made.lines, _parse_line(item)))
+    if len(made.passes) > MAX_LINES:
         raise CompileError(
-            "E-PIPELINE-SYNTAX", f"a pipeline has at most {MAX_LINES} passes, got {len(lines)}"
+            "E-PIPELINE-SYNTAX",
+            f"a pipeline has at most {MAX_LINES} passes, got {len(made.passes)}",
         )
-    return Pipeline(tuple(lines))
+    return made
+
+
+def _parse_group(item: str) -> Repeat:
+    """`until_stable{at_most=4}(simplify,fold_constants)`; presets may stand inside."""
+    head, _, inside = item[:-1].partition("(")
+    name, options = _parse_head(head)
+    at_most = options.pop("at_most", AT_MOST)
+    if name != UNTIL_STABLE or options or type(at_most) is not int or at_most < 1:
+        raise CompileError(
+            "E-PIPELINE-SYNTAX", f"needed {UNTIL_STABLE}{{at_most=4}}(...), got {item[:60]!r}"
+        )
+    if at_most > MAX_ROUNDS:
+        raise CompileError(
+            "E-PIPELINE-OPTION", f"{UNTIL_STABLE} has at most {MAX_ROUNDS} rounds, got {at_most}"
+        )
+    lines = parse_pipeline(inside).passes
+    if not lines:
+        raise CompileError("E-PIPELINE-SYNTAX", f"a group without passes: {item[:60]!r}")
+    return Repeat(lines, at_most)
 
 
 def _split(text: str) -> list[str]:
-    items, depth, start = [], 0, 0
+    items, start, inside = [], 0, ""
     for i, ch in enumerate(text):
-        depth += (ch == "{") - (ch == "}")
-        if depth not in (0, 1):
-            raise CompileError("E-PIPELINE-SYNTAX", f"braces do not match at {text[i : i + 20]!r}")
-        if ch == "," and depth == 0:
+        if ch in _OPENS:
+            inside += ch
+        elif ch in _CLOSES:
+            inside = inside[:-1] if inside[-1:] == _CLOSES[ch] else "?"
+        elif ch == "," and not inside:
             items.append(text[start:i].strip())
             start = i + 1
+        if inside not in _NESTINGS:
+            raise CompileError("E-PIPELINE-SYNTAX", f"braces do not match at {text[i : i + 20]!r}")
     items.append(text[start:].strip())
-    if depth:
+    if inside:
         raise CompileError("E-PIPELINE-SYNTAX", "a brace is not closed")
     if items == [""]:
         raise CompileError(
@@ -65,6 +104,12 @@ def _split(text: str) -> list[str]:
 
 
 def _parse_line(item: str) -> Line:
+    name, options = _parse_head(item)
+    return line(name, **options)
+
+
+def _parse_head(item: str) -> tuple[str, dict[str, Any]]:
+    """A name with its options."""
     name, brace, rest = item.partition("{")
     found = _WORD.fullmatch(name)
     if found is None or (brace and not rest.endswith("}")):
@@ -78,7 +123,7 @@ def _parse_line(item: str) -> Line:
         if word[1] in options:
             raise CompileError("E-PIPELINE-SYNTAX", f"{found[1]} has {word[1]} twice")
         options[word[1]] = _parse_value(value.strip())
-    return line(found[1], **options)
+    return found[1], options
 
 
 def _parse_value(text: str) -> Any:
@@ -92,7 +137,7 @@ def _parse_value(text: str) -> Any:
     return found[1]
 
 
-def as_pipeline(pipeline: str | Pipeline | Sequence[Line | str]) -> Pipeline:
+def as_pipeline(pipeline: str | Pipeline | Sequence[Line | Repeat | str]) -> Pipeline:
     """A pipeline from text, lines or their texts, or itself. Errors: as parse_pipeline."""
     if isinstance(pipeline, Pipeline):
         return pipeline
@@ -104,8 +149,8 @@ def as_pipeline(pipeline: str | Pipeline | Sequence[Line | str]) -> Pipeline:
     return Pipeline(tuple(line for item in pipeline for line in _lines_of(item)))
 
 
-def _lines_of(item: object) -> tuple[Line, ...]:
-    if isinstance(item, Line):
+def _lines_of(item: object) -> tuple[Line | Repeat, ...]:
+    if isinstance(item, Line | Repeat):
         return (item,)
     if isinstance(item, str):
         return parse_pipeline(item).lines

@@ -136,7 +136,7 @@ export function mountPipeline(root, state) {
     }),
     listen(add, {
       change: () => {
-        put([...rows(), { name: add.value, options: {}, on: true }]);
+        put([...rows(), { name: add.value, options: {}, on: true, inside: "" }]);
         add.value = "";
       },
     }),
@@ -206,7 +206,9 @@ function rowElement(row, i, n, pipelines, opened, because) {
   on.setAttribute("aria-label", word("pipeline.switch", { name: row.name }));
   part(item, "index").textContent = String(i + 1);
   part(item, "name").textContent = row.name;
-  part(item, "words").textContent = info
+  part(item, "words").textContent = row.inside
+    ? word("pipeline.group", { inside: row.inside })
+    : info
     ? firstSentence(info.words)
     : pipelines
       ? word("pipeline.unknown")

@@ -318,3 +318,17 @@ def test_a_negative_seed_is_refused(model: Path) -> None:
     result = invoke("run", model, "--random", "-1")
     assert result.exit_code == 2
     assert "Traceback" not in result.stderr
+
+
+def test_why_tells_the_fate_of_a_node_and_of_a_pair(model: Path) -> None:
+    fate = told("why", model, "dense")
+    assert fate["kind"] == "kept"
+    assert [c["rule"] for c in fate["chapters"]] == ["fuse"]
+    pair = told("why", model, "dense", "act")
+    assert pair["verdict"] == "together"
+    assert told("why", model, "dense", "act", "--pipeline", "O0")["verdict"] == "not neighbours"
+
+
+def test_why_knows_no_such_node(model: Path) -> None:
+    error = told("why", model, "nobody", code=1)["error"]
+    assert error["code"] == "E-NODE-NAME"

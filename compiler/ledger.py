@@ -1,0 +1,254 @@
+"""Questions to the trace: what became of a node of the model, and why two nodes stayed apart.
+
+A node of the model is followed by its name through the origins of nodes and constants, from the
+graph that was imported to the last one; where it vanishes, the steps of that pass say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.trace import Event, Step, Trace
+
+Kind = Literal["kept", "merged", "folded", "removed", "unaccounted"]
+Verdict = Literal["together", "apart", "not neighbours", "gone"]
+
+_TOLD: Mapping[Kind, str] = {
+    "kept": "is still there as",
+    "merged": "is done by",
+    "folded": "was computed at compile time:",
+    "removed": "is gone",
+    "unaccounted": "is gone, and no step says why",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One step, and the pass that took it: the number of its event, and its name."""
+
+    event: int
+    pass_name: str
+    step: Step
+
+    def __str__(self) -> str:
+        mark = "" if self.step.outcome == "applied" else " declined"
+        return f"{self.pass_name}: {self.step.rule}{mark} at {self.step.at}: {self.step.because}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a node of the model.
+
+    `kept`: a node of its own with its operator is there; `merged`: the nodes `now` do its work;
+    `folded`: it was computed at compile time, into the constants `now`; `removed`: nothing of it is
+    left, and the last chapter says why. `unaccounted` would be a hole in the ledger.
+    """
+
+    node: str
+    op: str
+    kind: Kind
+    now: tuple[str, ...]
+    chapters: tuple[Chapter, ...]
+
+    def __str__(self) -> str:
+        told = f"{self.node} ({self.op}) {_TOLD[self.kind]} {_some(self.now)}".rstrip()
+        return "\n".join([told, *(f"  {c}" for c in self.chapters)])
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Why two nodes of the model are one kernel, or are not."""
+
+    nodes: tuple[str, str]
+    verdict: Verdict
+    because: str
+    chapters: tuple[Chapter, ...]
+
+    def __str__(self) -> str:
+        return "\n".join([self.because, *(f"  {c}" for c in self.chapters)])
+
+
+class Ledger:
+    """The trace of one compilation, ready for questions."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._events = [e for e in trace.events if e.changed or e.steps]
+        self._numbers = [i for i, e in enumerate(trace.events) if e.changed or e.steps]
+        self._graphs = [e.before for e in trace.events[:1]] + [e.after for e in self._events]
+        self._holders: list[Mapping[str, tuple[str, ...]]] = []
+        for i, g in enumerate(self._graphs):
+            same = i > 0 and g is self._graphs[i - 1]
+            self._holders.append(self._holders[-1] if same else _holders(g))
+        self._steps = [_by_value(e) for e in self._events]
+
+    def names(self) -> list[str]:
+        """The nodes of the model that can be asked for, in order."""
+        if not self._graphs:
+            return []
+        return list(dict.fromkeys(o for n in all_nodes(self._graphs[0]) for o in n.origins))
+
+    def fate(self, name: str) -> Fate:
+        """What became of a node, by its name or a value it makes. Errors: E-NODE-NAME."""
+        name = self._resolved(name)
+        alive = self._holders[0][name]
+        op = next(n.op for n in all_nodes(self._graphs[0]) if name in n.origins)
+        chapters: list[Chapter] = []
+        for i, event in enumerate(self._events):
+            after = self._holders[i + 1].get(name, ())
+            told = self._told(i, {*alive, *after})
+            if not told and not after:
+                told = self._told(i, _enclosing(self._graphs[i], name))
+            chapters += told
+            if not after:
+                kind: Kind = "removed" if told else "unaccounted"
+                return Fate(name, op, kind, (), tuple(chapters))
+            alive = after if event.changed else alive
+        return Fate(name, op, self._kind(name, op), alive, tuple(chapters))
+
+    def fates(self) -> Iterator[Fate]:
+        """What became of every node of the model, in order."""
+        return map(self.fate, self.names())
+
+    def why(self, first: str, second: str) -> Answer:
+        """Why two nodes are computed by one kernel, or by two. Errors: E-NODE-NAME."""
+        first, second = names = (self._resolved(first), self._resolved(second))
+        for name in names:
+            fate = self.fate(name)
+            if fate.kind in ("folded", "removed", "unaccounted"):
+                return Answer(names, "gone", str(fate).split("\n", 1)[0], fate.chapters)
+        shared = set(self._holders[-1][first]) & set(self._holders[-1][second])
+        if shared:
+            because = f"{first} and {second} are both done by {_some(sorted(shared))}"
+            return Answer(names, "together", because, tuple(self._joined(first, second)))
+        declined = tuple(self._declined(first, second))
+        if declined:
+            because = f"{first} and {second} are apart: {declined[-1].step.because}"
+            return Answer(names, "apart", because, declined)
+        because = f"{first} and {second} are not neighbours: neither reads what the other makes"
+        if self._are_neighbours(first, second):
+            because = f"{first} and {second} are apart: no pass of this pipeline considered them"
+        return Answer(names, "not neighbours", because, ())
+
+    def _resolved(self, name: str) -> str:
+        """The name of a node, from it or from a value that the node makes."""
+        if self._graphs and name in self._holders[0]:
+            return name
+        maker = self._graphs[0].producers.get(name) if self._graphs else None
+        if maker is not None and maker.origins:
+            return maker.origins[0]
+        raise CompileError(
+            "E-NODE-NAME",
+            f"the model has no node {name!r:.60}",
+            hint=f"its nodes are {_some(self.names())}",
+        )
+
+    def _told(self, i: int, values: Iterable[str]) -> list[Chapter]:
+        """The applied steps of an event on these values, in order."""
+        found = {id(s): s for v in values for s in self._steps[i].get(v, ())}
+        steps = [s for s in self._events[i].steps if id(s) in found] if found else []
+        return [self._chapter(i, s) for s in steps]
+
+    def _chapter(self, i: int, step: Step) -> Chapter:
+        return Chapter(self._numbers[i], self._events[i].name, step)
+
+    def _kind(self, name: str, op: str) -> Kind:
+        nodes = [n for n in all_nodes(self._graphs[-1]) if name in n.origins]
+        if not nodes:
+            return "folded"
+        return "kept" if any(n.op == op and n.origins == (name,) for n in nodes) else "merged"
+
+    def _both(self, i: int, first: str, second: str) -> tuple[set[str], set[str]]:
+        """The values that stand for two nodes around an event."""
+        a, b = (
+            {v for g in (i, i + 1) for v in self._holders[g].get(name, ())}
+            for name in (first, second)
+        )
+        return a, b
+
+    def _joined(self, first: str, second: str) -> Iterator[Chapter]:
+        """The first steps that took something of both nodes."""
+        for i, event in enumerate(self._events):
+            a, b = self._both(i, first, second)
+            steps = [s for s in event.steps if s.outcome == "applied" and _spans(s, a, b)]
+            if steps:
+                yield from (self._chapter(i, s) for s in steps)
+                return
+
+    def _declined(self, first: str, second: str) -> Iterator[Chapter]:
+        for i, event in enumerate(self._events):
+            a, b = self._both(i, first, second)
+            for s in event.steps:
+                if s.outcome == "declined" and _spans(s, a - b, b - a):
+                    yield self._chapter(i, s)
+
+    def _are_neighbours(self, first: str, second: str) -> bool:
+        for graph, holders in zip(self._graphs, self._holders, strict=True):
+            a, b = set(holders.get(first, ())), set(holders.get(second, ()))
+            for n in graph.nodes:
+                if (n.output in a and b & {*n.reads}) or (n.output in b and a & {*n.reads}):
+                    return True
+        return False
+
+
+def _spans(step: Step, a: set[str], b: set[str]) -> bool:
+    took = {*step.took, step.at}
+    return bool(took & a) and bool(took & b)
+
+
+def _holders(graph: Graph) -> Mapping[str, tuple[str, ...]]:
+    """By node of the model, the values that do its work or hold what it computed."""
+    found: dict[str, dict[str, None]] = {}
+    for node in _outer_nodes(graph):
+        for origin in node.origins:
+            found.setdefault(origin, {})[node.output] = None
+    for inner in _graphs(graph):
+        for name, c in inner.constants.items():
+            for origin in c.origins:
+                found.setdefault(origin, {})[name] = None
+    return {k: tuple(v) for k, v in found.items()}
+
+
+def _graphs(graph: Graph) -> Iterator[Graph]:
+    """A graph and all regions inside it."""
+    yield graph
+    for node in graph.nodes:
+        for region in node.regions.values():
+            yield from _graphs(region)
+
+
+def _outer_nodes(graph: Graph) -> Iterator[Node]:
+    """Every node, those in control flow included; a fusion is one node."""
+    for node in graph.nodes:
+        yield node
+        if node.op != "fusion":
+            for region in node.regions.values():
+                yield from _outer_nodes(region)
+
+
+def _enclosing(graph: Graph, origin: str) -> set[str]:
+    """The nodes of a graph whose regions hold nodes or constants of this origin."""
+    return {
+        n.output
+        for n in _outer_nodes(graph)
+        if n.op != "fusion"
+        for region in n.regions.values()
+        if origin in _holders(region)
+    }
+
+
+def _by_value(event: Event) -> Mapping[str, list[Step]]:
+    found: dict[str, list[Step]] = {}
+    for s in event.steps:
+        if s.outcome == "applied":
+            for v in dict.fromkeys((s.at, *s.took, *s.made)):
+                found.setdefault(v, []).append(s)
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown

@@ -1,0 +1,50 @@
+"""Books that balance: costs of the steps of a pass, and constants that vanished with its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import Cost
+from compiler.passes.engine.cost import cost_of
+from compiler.trace import Step
+
+
+def complete(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> tuple[Step, ...]:
+    """The steps of a pass with their costs, and one more for each constant nobody reads now."""
+    if before is after:
+        return tuple(steps)
+    priced = [_priced(s, before, after) if s.outcome == "applied" else s for s in steps]
+    return (*priced, *_unread(steps, before, after, name))
+
+
+def _priced(step: Step, before: Graph, after: Graph) -> Step:
+    """A step with costs, where all it took and made are nodes of the graphs around the pass."""
+    if step.cost_before is not None or step.cost_after is not None:
+        return step
+    cost_before = _cost(step.took, before)
+    if cost_before is None:
+        return step
+    return replace(step, cost_before=cost_before, cost_after=_cost(step.made, after))
+
+
+def _cost(names: Sequence[str], graph: Graph) -> Cost | None:
+    nodes: dict[str, Node] = {}
+    for name in names:
+        node = graph.producers.get(name)
+        if node is None and name not in graph.types:
+            return None
+        if node is not None:
+            nodes[node.output] = node
+    return cost_of(nodes.values(), graph.types.__getitem__)
+
+
+def _unread(steps: Sequence[Step], before: Graph, after: Graph, name: str) -> Iterator[Step]:
+    gone = [c for c in before.constants if c not in after.types]
+    if not gone:
+        return
+    told = {v for s in steps if s.outcome == "applied" for v in s.took}
+    for c in gone:
+        if c not in told:
+            yield Step(name, "applied", "nothing reads this constant any more", c, (c,))

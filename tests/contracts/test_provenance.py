@@ -1,0 +1,66 @@
+"""The ledger accounts for every node of every model: there, merged, folded, or removed and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from compiler.conformance.cases import collect
+from compiler.errors import CompileError
+from compiler.frontend import load
+from compiler.ir.graph import Graph
+from compiler.ledger import Ledger
+from compiler.passes import PASSES, presets, run_pipeline
+from tests.compiler.passes.networks import NETWORKS
+from tests.models import OCR_MODELS, light_model, ocr_model
+
+LIGHT = (
+    *("bvlc_alexnet", "densenet121", "inception_v1", "inception_v2", "resnet50"),
+    *("shufflenet", "squeezenet", "vgg19", "zfnet512"),
+)
+SAMPLES = sorted((Path(__file__).resolve().parents[2] / "samples").glob("*.onnx"))
+
+MODELS = {
+    **{name: light_model(name) for name in LIGHT},
+    **{name: ocr_model(name) for name in OCR_MODELS},
+    **{path.stem: path for path in SAMPLES},
+}
+
+
+def lost(graph: Graph, pipeline: str) -> list[str]:
+    ledger = Ledger(run_pipeline(graph, pipeline, verify=False)[1])
+    fates = list(ledger.fates())
+    assert len(fates) == len(ledger.names())
+    return [f.node for f in fates if f.kind == "unaccounted"]
+
+
+@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize("name", MODELS)
+def test_every_node_of_a_model_is_accounted_for(name: str, preset: str) -> None:
+    assert not lost(load(MODELS[name]), preset)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_every_pass_accounts_for_the_nodes_it_meets(name: str) -> None:
+    for graph in NETWORKS.values():
+        assert not lost(graph, name)
+    for model in ("digits_transformer", "shufflenet", OCR_MODELS[2]):
+        graph = load(MODELS[model])
+        assert not lost(graph, name)
+        assert not lost(graph, f"default,-fuse,-assign_layout,-fuse_movement,{name}")
+
+
+@pytest.mark.parametrize("suite", ["node", "simple", "pytorch-converted", "pytorch-operator"])
+def test_every_node_of_the_cases_of_onnx_is_accounted_for(suite: str) -> None:
+    wrong = {name: nodes for name, graph in cases(suite) if (nodes := lost(graph, "default"))}
+    assert not wrong
+
+
+def cases(suite: str) -> Iterator[tuple[str, Graph]]:
+    for case in collect(suite):
+        try:
+            yield case.name, load(case.model.SerializeToString())
+        except CompileError:
+            continue  # models that ONNX's own checker refuses have no ledger
