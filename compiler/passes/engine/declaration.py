@@ -115,13 +115,15 @@ class Pass:
 PASSES: dict[str, Pass] = {}
 
 
-def _options(fn: Callable[..., Any]) -> dict[str, Option]:
+def _options(
+    fn: Callable[..., Any], words: Mapping[str, Sequence[str]] | None = None
+) -> dict[str, Option]:
     hints = get_type_hints(fn)
     found: dict[str, Option] = {}
     for p in inspect.signature(fn).parameters.values():
         if p.kind is not p.KEYWORD_ONLY:
             continue
-        kind, choices = hints[p.name], ()
+        kind, choices = hints[p.name], tuple((words or {}).get(p.name, ()))
         if get_origin(kind) is Literal:
             kind, choices = str, get_args(kind)
         found[p.name] = Option(p.name, kind, p.default, choices)
@@ -146,8 +148,12 @@ def graph_pass(
     gives: Sequence[str] = (),
     idempotent: bool = True,
     example_options: Mapping[str, Any] | None = None,
+    choices: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Callable[..., Graph]], Pass]:
-    """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it."""
+    """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
+
+    `choices` has the words that an option takes where a registry knows them, not the signature.
+    """
 
     def declare(fn: Callable[..., Graph]) -> Pass:
         return _register(
@@ -155,7 +161,7 @@ def graph_pass(
                 fn.__name__,
                 "graph",
                 inspect.getdoc(fn) or "",
-                _options(fn),
+                _options(fn, choices),
                 fn,
                 textwrap.dedent(example),
                 _source(fn),

@@ -1,4 +1,4 @@
-"""Which nodes may share a kernel, and the groups grown from that; `fuse` puts them into the graph.
+"""Groups with one output, grown from anchors and then from elementwise nodes.
 
 Every group has one output, and nothing inside it is read outside. So no path can leave a group and
 come back: groups never close a cycle.
@@ -6,71 +6,20 @@ come back: groups never close a cycle.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
-
-DEAR = frozenset(
-    {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "div", "erf", "exp", "gelu"}
-    | {"log", "mish", "mod", "pow", "reciprocal", "sigmoid", "sin", "sinh", "softplus", "sqrt"}
-    | {"swish", "tan", "tanh", "elu", "selu", "celu", "softsign"}
+from compiler.passes.fusion.kinds import (
+    DEAR,
+    is_contraction,
+    is_elementwise,
+    is_reduction,
+    overlap,
+    share_lanes,
 )
-"""Elementwise operators that are not worth computing twice to save a trip through memory."""
+from compiler.passes.fusion.policy import Group
 
 FEW_ROWS = 32
 """Rows of a product up to which making its weights again costs less than storing them."""
-
-_SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
-
-
-def is_lowerable(node: Node) -> bool:
-    """Whether code is generated for the node: declared, rank known, no regions, no strings."""
-    operator = OPERATORS.get(node.op)
-    return (
-        operator is not None
-        and (operator.lower_fn is not None or operator.decompose_fn is not None)
-        and not node.regions
-        and sum(bool(v) for v in node.outputs) == 1
-        and all(isinstance(t, TensorType) and t.is_ranked for t in node.types)
-        and node.tensor.dtype.label != "string"
-    )
-
-
-def is_elementwise(node: Node) -> bool:
-    """Whether each element of the result comes from one element of each operand."""
-    return is_lowerable(node) and OPERATORS[node.op].kind == "elementwise"
-
-
-def is_contraction(node: Node) -> bool:
-    """Whether the node is a sum of products: a convolution or a matrix product."""
-    return is_lowerable(node) and OPERATORS[node.op].kind == "contraction"
-
-
-def is_reduction(node: Node) -> bool:
-    """Whether the node is a pool or reduction that reads its operand in one go."""
-    named = node.op.startswith("reduce_") or node.op.endswith("_pool")
-    return is_lowerable(node) and named and node.op not in _SEVERAL_STAGES
-
-
-def share_lanes(a: Node, b: Node) -> bool:
-    """Whether a vector that holds as many elements of one as fit holds as many of the other.
-
-    Elements of less than four bytes are computed in four.
-    """
-    bytes_ = [n.tensor.dtype.nbytes for n in (a, b)]
-    return a.tensor.dtype is b.tensor.dtype or max(bytes_) <= 4
-
-
-def overlap(node: Node) -> float:
-    """How often a pool reads an element on average; 1 for other nodes."""
-    kernel, strides = node.attrs.get("kernel"), node.attrs.get("strides")
-    if not kernel or not strides:
-        return 1.0
-    return math.prod(kernel) / math.prod(strides)
 
 
 def _is_made_anew(product: Node, weights: Node) -> bool:
@@ -91,24 +40,6 @@ def _is_scaled_by_column(product: Node, weights: Node) -> bool:
 
 def _column_axis(product: Node) -> int:
     return 0 if product.attrs["transpose_b"] else 1
-
-
-@dataclass(slots=True)
-class Group:
-    """Nodes that become one kernel, in no particular order.
-
-    `first` is the node it was grown from, the anchor of a contraction or reduction; `last` makes
-    the output.
-    """
-
-    kind: str
-    first: Node
-    last: Node
-    nodes: dict[str, Node] = field(default_factory=dict)
-
-    def add(self, nodes: Sequence[Node]) -> None:
-        """Take nodes in."""
-        self.nodes.update((n.output, n) for n in nodes)
 
 
 class Grouping:
@@ -251,56 +182,3 @@ class Grouping:
         """The groups of more than one node, in the order of their outputs."""
         found = {id(g): g for g in self.group_of.values() if len(g.nodes) > 1}
         return sorted(found.values(), key=lambda g: self.position[g.last.output])
-
-    def in_order(self, group: Group) -> list[Node]:
-        """The nodes of a group in topological order."""
-        return sorted(group.nodes.values(), key=lambda n: self.position[n.output])
-
-    def bytes_saved(self, group: Group) -> int:
-        """Bytes that are neither written nor read again because the group keeps them inside."""
-        return sum(
-            n.tensor.assumed.nbytes * (1 + len(self.users(n)))
-            for n in group.nodes.values()
-            if n is not group.last
-        )
-
-
-def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
-    """Cheap elementwise nodes whose readers are all elementwise, in different kernels.
-
-    Computing such a node in each of them saves its trip through memory, when the operands it is
-    computed from are smaller than that trip.
-    """
-    found: list[Node] = []
-    for node in graph.nodes:
-        users = grouping.users(node)
-        group = grouping.group_of.get(node.output)
-        if group is None or group.kind != "elementwise" or len(users) < 2:
-            continue
-        if len(group.nodes) > 1 or node.op in DEAR or grouping.is_result(node):
-            continue
-        if all(_is_elementwise_reader(grouping, u, node) for u in users):
-            if copy_saving(graph, node, len(users)) > 0:
-                found.append(node)
-    return found
-
-
-def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
-    group = grouping.group_of.get(user.output)
-    return (
-        group is not None
-        and group.kind == "elementwise"
-        and user.tensor.shape == node.tensor.shape
-        and len(group.nodes) < grouping.max_nodes
-    )
-
-
-def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
-    """Bytes saved by computing a node once in each of its readers."""
-    read = 0
-    for i in filter(None, node.inputs):
-        t = graph.types[i]
-        constant = graph.constants.get(i)
-        if isinstance(t, TensorType) and t.is_ranked:
-            read += 0 if constant is not None and constant.is_splat else t.assumed.nbytes
-    return node.tensor.assumed.nbytes * (1 + n_users) - read * (n_users - 1)

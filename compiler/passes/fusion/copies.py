@@ -1,0 +1,73 @@
+"""Cheap nodes computed in each of their readers instead of stored once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.types import TensorType
+from compiler.passes.fusion.groups import Grouping
+from compiler.passes.fusion.kinds import DEAR
+from compiler.trace import Log
+
+
+def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
+    """Cheap elementwise nodes whose readers are all elementwise, in different kernels.
+
+    Computing such a node in each of them saves its trip through memory, when the operands it is
+    computed from are smaller than that trip.
+    """
+    found: list[Node] = []
+    for node in graph.nodes:
+        users = grouping.users(node)
+        group = grouping.group_of.get(node.output)
+        if group is None or group.kind != "elementwise" or len(users) < 2:
+            continue
+        if len(group.nodes) > 1 or node.op in DEAR or grouping.is_result(node):
+            continue
+        if all(_is_elementwise_reader(grouping, u, node) for u in users):
+            if copy_saving(graph, node, len(users)) > 0:
+                found.append(node)
+    return found
+
+
+def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
+    group = grouping.group_of.get(user.output)
+    return (
+        group is not None
+        and group.kind == "elementwise"
+        and user.tensor.shape == node.tensor.shape
+        and len(group.nodes) < grouping.max_nodes
+    )
+
+
+def copy_saving(graph: Graph, node: Node, n_users: int) -> int:
+    """Bytes saved by computing a node once in each of its readers."""
+    read = 0
+    for i in filter(None, node.inputs):
+        t = graph.types[i]
+        constant = graph.constants.get(i)
+        if isinstance(t, TensorType) and t.is_ranked:
+            read += 0 if constant is not None and constant.is_splat else t.assumed.nbytes
+    return node.tensor.assumed.nbytes * (1 + n_users) - read * (n_users - 1)
+
+
+def with_copies(graph: Graph, copies: list[Node], log: Log) -> Graph:
+    """A copy of each node for every reader but the first."""
+    ed = Editor(graph)
+    # Readers first: a copied node may itself be read by another one.
+    for old in reversed(copies):
+        node = ed.producer(old.output)
+        if node is None:
+            continue
+        users = ed.users(node.output)
+        saved = copy_saving(graph, old, len(users))
+        made: list[Node] = []
+        for user in users[1:]:
+            name = ed.fresh(node.output)
+            made.append(ed.add(replace(node, outputs=(name,), name=name)))
+            ed.update(user, user.with_inputs({node.output: name}))
+        because = f"computed in each of its {len(users)} readers; {saved:,} bytes of traffic less"
+        log.applied("copy_cheap_producer", node.output, because, [node], [node, *made])
+    return ed.graph()

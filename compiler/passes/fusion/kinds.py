@@ -1,0 +1,81 @@
+"""Which nodes may share a kernel at all, and as what: the questions that every policy asks."""
+
+from __future__ import annotations
+
+import math
+
+from compiler.ir.graph import Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+
+DEAR = frozenset(
+    {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "div", "erf", "exp", "gelu"}
+    | {"log", "mish", "mod", "pow", "reciprocal", "sigmoid", "sin", "sinh", "softplus", "sqrt"}
+    | {"swish", "tan", "tanh", "elu", "selu", "celu", "softsign"}
+)
+"""Elementwise operators that are not worth computing twice to save a trip through memory."""
+
+_SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
+
+
+def is_lowerable(node: Node) -> bool:
+    """Whether code is generated for the node: declared, rank known, no regions, no strings."""
+    operator = OPERATORS.get(node.op)
+    return (
+        operator is not None
+        and (operator.lower_fn is not None or operator.decompose_fn is not None)
+        and not node.regions
+        and sum(bool(v) for v in node.outputs) == 1
+        and all(isinstance(t, TensorType) and t.is_ranked for t in node.types)
+        and node.tensor.dtype.label != "string"
+    )
+
+
+def is_elementwise(node: Node) -> bool:
+    """Whether each element of the result comes from one element of each operand."""
+    return is_lowerable(node) and OPERATORS[node.op].kind == "elementwise"
+
+
+def is_contraction(node: Node) -> bool:
+    """Whether the node is a sum of products: a convolution or a matrix product."""
+    return is_lowerable(node) and OPERATORS[node.op].kind == "contraction"
+
+
+def is_reduction(node: Node) -> bool:
+    """Whether the node is a pool or reduction that reads its operand in one go."""
+    named = node.op.startswith("reduce_") or node.op.endswith("_pool")
+    return is_lowerable(node) and named and node.op not in _SEVERAL_STAGES
+
+
+def share_lanes(a: Node, b: Node) -> bool:
+    """Whether a vector that holds as many elements of one as fit holds as many of the other.
+
+    Elements of less than four bytes are computed in four.
+    """
+    bytes_ = [n.tensor.dtype.nbytes for n in (a, b)]
+    return a.tensor.dtype is b.tensor.dtype or max(bytes_) <= 4
+
+
+def overlap(node: Node) -> float:
+    """How often a pool reads an element on average; 1 for other nodes."""
+    kernel, strides = node.attrs.get("kernel"), node.attrs.get("strides")
+    if not kernel or not strides:
+        return 1.0
+    return math.prod(kernel) / math.prod(strides)
+
+
+def why_alone(n: Node) -> str:
+    """Why no kernel has this node and others; "" where one may."""
+    if n.op == "fusion":
+        return f"{n.output} is a fused group already"
+    if is_lowerable(n):
+        return ""
+    if n.regions:
+        return f"{n.op} has regions, which run on their own"
+    if n.op not in OPERATORS:
+        return f"{n.op} is opaque: no code is generated for it, so it runs on its own"
+    if not all(isinstance(t, TensorType) and t.is_ranked for t in n.types):
+        return f"the rank of {n.output} is open: {n.type}"
+    if len([v for v in n.outputs if v]) > 1:
+        return f"{n.output} is one of {len(n.outputs)} outputs of {n.op}"
+    return f"no code is generated for {n.op}"

@@ -1,0 +1,98 @@
+"""Why two neighbours stay apart in groups that have one output."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from compiler.ir.graph import Node
+from compiler.ir.operator import OPERATORS
+from compiler.passes.fusion.groups import Grouping
+from compiler.passes.fusion.kinds import (
+    DEAR,
+    is_contraction,
+    is_elementwise,
+    is_reduction,
+    overlap,
+    share_lanes,
+    why_alone,
+)
+
+
+def why_apart(grouping: Grouping, node: Node, user: Node, policy: str) -> str:
+    """Why a node and one of its readers are different kernels: the first reason that holds."""
+    value = node.output
+    for n in (node, user):
+        reason = why_alone(n)
+        if reason:
+            return reason
+    if not _go_together(node, user, policy):
+        return _kinds(node, user, policy)
+    if grouping.is_result(node):
+        return f"{value} is also a result of the graph, so it has to be stored"
+    shapes = _shapes_differ(grouping, node, user)
+    if shapes:
+        return shapes
+    n_others = len(grouping.users(node)) - 1
+    if n_others:
+        others = (u.output for u in grouping.users(node) if u is not user)
+        shown = ", ".join(islice(others, 3)) + (", ..." if n_others > 3 else "")
+        return f"{value} has {n_others} other uses ({shown}), so it has to be stored"
+    return _other_group(grouping, node, user)
+
+
+def _kind(n: Node) -> str:
+    return OPERATORS[n.op].kind
+
+
+def _go_together(node: Node, user: Node, policy: str) -> bool:
+    anchors = policy == "anchor"
+    if is_elementwise(user):
+        anchored = anchors and (is_contraction(node) or is_reduction(node))
+        return anchored or is_elementwise(node)
+    return anchors and is_elementwise(node) and is_reduction(user)
+
+
+def _kinds(node: Node, user: Node, policy: str) -> str:
+    if policy == "elementwise" and (is_elementwise(node) or is_elementwise(user)):
+        return f"policy=elementwise leaves {_kind(node)} and {_kind(user)} apart"
+    text = f"{_kind(node)} {node.op} into {_kind(user)} {user.op}"
+    if is_contraction(user) and is_elementwise(node):
+        return f"{text}: it would be computed again for each tile of the product"
+    return f"{text}: these kinds do not share a loop"
+
+
+def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
+    if is_reduction(user) and not is_elementwise(user):
+        if overlap(user) > 1 and node.op in DEAR:
+            return (
+                f"{node.op} is dear, and {user.op} would compute it {overlap(user):.3g} times "
+                "per element"
+            )
+        t = grouping.graph.types[user.inputs[0]]
+        return "" if node.type == t else f"{node.output} is {node.type}, not {t}"
+    if node.tensor.shape != user.tensor.shape:
+        return f"the shapes differ: {node.type} is broadcast to {user.type}"
+    if not share_lanes(node, user) and not is_elementwise(node):
+        return f"the element types differ in size: {node.type} becomes {user.type}"
+    return ""
+
+
+def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
+    """Why two nodes that could share a kernel belong to different ones."""
+    ours, theirs = grouping.group_of[node.output], grouping.group_of[user.output]
+    for group in (theirs, ours):
+        if len(group.nodes) >= grouping.max_nodes:
+            return (
+                f"the group that ends in {group.last.output} has {len(group.nodes)} nodes already"
+            )
+    if theirs.kind == "elementwise":
+        return f"{node.output} is computed in the {ours.kind} that ends in {ours.last.output}"
+    if is_reduction(user):
+        return (
+            f"{node.output} is computed where {ours.first.op} {ours.first.output} stores its "
+            "result, and a kernel has one contraction or reduction"
+        )
+    return (
+        f"{user.output} is computed where {theirs.first.op} {theirs.first.output} stores its "
+        f"result, and reads {node.output} from memory there"
+    )
