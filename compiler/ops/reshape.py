@@ -94,15 +94,20 @@ def new_shape(
     Errors: E-OP-SHAPE, E-SHAPE-OPEN when the shape of x is needed and not known.
     """
     shape: list[Dim] = []
+    kept: list[int] = []
     for i, size in enumerate(sizes):
         if size == 0 and not allowzero:
             size = _kept(old, i)
+            kept.append(i)
         require(not isinstance(size, int) or size >= -1, "E-OP-SHAPE", f"a size cannot be {size}")
         shape.append(size)
     holes = [i for i, size in enumerate(shape) if size == -1]
     require(len(holes) <= 1, "E-OP-SHAPE", f"{list(map(str, sizes))} has more than one -1")
     if holes:
-        shape[holes[0]] = _left_over(old, [s for s in shape if s != -1])
+        others = [s for i, s in enumerate(shape) if s != -1 and i not in kept]
+        # A size that is kept is no part of what is left over, even when it is 0.
+        rest = None if old is None else tuple(d for i, d in enumerate(old) if i not in kept)
+        shape[holes[0]] = _left_over(rest, others)
     if old is not None:
         _check_count(old, shape)
     return tuple(shape)

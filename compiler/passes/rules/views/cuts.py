@@ -1,0 +1,95 @@
+"""What slices take of each axis, as numbers: read from operands, merged, and written again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.operator import Call, Operand, Tensor
+from compiler.ir.types import Dim
+from compiler.passes.rules.calls import o
+from compiler.passes.rules.views.shapes import numbers
+
+FAR = int(np.iinfo(np.int64).max)
+"""An end beyond every axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A start, end (None for the whole rest) and step, as Python slices mean them."""
+
+    start: int
+    end: int | None
+    step: int
+
+    def of(self, size: int) -> range:
+        """The places taken of an axis of this size."""
+        return range(size)[self.start : self.end : self.step]
+
+    @staticmethod
+    def from_range(taken: range, size: int) -> Cut:
+        """The cut that takes these places of an axis of this size."""
+        if taken.step > 0:
+            return Cut(taken.start, max(taken.stop, 0), taken.step)
+        # An end before the first place has no number of its own: it counts from the end.
+        return Cut(taken.start, taken.stop if taken.stop >= 0 else -size - 1, taken.step)
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every place is taken in order, whatever the size."""
+        return self.start == 0 and self.step == 1 and (self.end is None or self.end >= FAR)
+
+
+def cuts(
+    rank: int, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
+) -> dict[int, Cut] | None:
+    """What a slice takes of each axis that it names; None when that is not known as numbers."""
+    lists = [numbers(t) for t in (starts, ends)]
+    first, last = lists
+    if first is None or last is None:
+        return None
+    at = list(range(len(first))) if axes is None else numbers(axes)
+    by = [1] * len(first) if steps is None else numbers(steps)
+    if at is None or by is None or 0 in by:
+        return None
+    return {a % rank: Cut(s, e, t) for a, s, e, t in zip(at, first, last, by, strict=True)}
+
+
+def merged_cut(size: Dim, first: Cut, second: Cut) -> Cut | None:
+    """The cut that takes of an axis what `second` takes of what `first` takes; None if unknown."""
+    if isinstance(size, int):
+        return Cut.from_range(first.of(size)[second.start : second.end : second.step], size)
+    last, beyond = (FAR if c.end is None else c.end for c in (first, second))
+    if min(first.start, second.start, last, beyond) < 0 or min(first.step, second.step) < 1:
+        return None
+    start = first.start + second.start * first.step
+    end = min(last, first.start + beyond * first.step)
+    return Cut(min(start, FAR), end, first.step * second.step)
+
+
+def sliced(x: Operand, taken: Mapping[int, Cut]) -> Operand:
+    """A slice of a tensor; the tensor itself where everything is taken."""
+    kept = {a: c for a, c in sorted(taken.items()) if not c.is_all}
+    if not kept:
+        return x
+    starts = [c.start for c in kept.values()]
+    ends = [FAR if c.end is None else c.end for c in kept.values()]
+    steps = [c.step for c in kept.values()]
+    lists = [starts, ends, list(kept)] + ([steps] if any(s != 1 for s in steps) else [])
+    return _slice(x, lists)
+
+
+def _slice(x: Operand, lists: list[list[int]]) -> Call:
+    return o.slice(x, *(np.array(n, np.int64) for n in lists))
+
+
+def places(rank: int, pads: Tensor, axes: Tensor | None) -> dict[int, tuple[int, int]] | None:
+    """How many places a pad adds before and after each axis that it names; None if not known."""
+    amounts = numbers(pads)
+    at = list(range(rank)) if axes is None else numbers(axes)
+    if amounts is None or at is None:
+        return None
+    n = len(at)
+    return {a % rank: (amounts[i], amounts[i + n]) for i, a in enumerate(at)}

@@ -1,0 +1,105 @@
+"""Rules about axes of size 1 that a reduction could leave out, or keep, by itself: one row each."""
+
+from __future__ import annotations
+
+import sys
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, AnyAttr
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+_NAMES = (
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_max",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_l1",
+    "reduce_l2",
+    "reduce_sum_square",
+    "reduce_log_sum",
+    "reduce_log_sum_exp",
+)
+
+
+def _squeezed(name: str) -> Rule:
+    """The rule that lets a reduction leave out its axes itself."""
+
+    def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
+        gone = sorted(a % x.rank for a in q)
+        if gone != list(axes):
+            return Skip(f"the axes {list(axes)} are reduced, {gone} are left out")
+        return o[name](x, axes=axes, keepdims=False)
+
+    _describe(body, f"squeeze_into_{name}", f"A {name} leaves out its axes itself.")
+    return rule(
+        o.squeeze(o[name](Any("x"), axes=AnyAttr("axes"), keepdims=True), axes=AnyAttr("q")),
+        example=f"""
+        graph g(x: f32[2,3,4]) {{
+          a: f32[2,1,4] = {name}(x, axes=[1], keepdims=true)
+          b: f32[2,4] = squeeze(a, axes=[-2])
+          return b
+        }}
+        =>
+        graph g(x: f32[2,3,4]) {{
+          b: f32[2,4] = {name}(x, axes=[1], keepdims=false)
+          return b
+        }}
+        """,
+        near_miss=f"""
+        graph g(x: f32[2,3,4]) {{
+          a: f32[2,1,1] = {name}(x, axes=[1,2], keepdims=true)
+          b: f32[2,1] = squeeze(a, axes=[2])
+          return b
+        }}
+        """,
+        sole=True,
+    )(body)
+
+
+def _unsqueezed(name: str) -> Rule:
+    """The rule that lets a reduction keep its axes itself."""
+
+    def body(x: Tensor, axes: tuple[int, ...], q: tuple[int, ...]) -> Operand:
+        back = sorted(a % x.rank for a in q)
+        if back != list(axes):
+            return Skip(f"the axes {list(axes)} are reduced, {back} are inserted")
+        return o[name](x, axes=axes, keepdims=True)
+
+    _describe(body, f"unsqueeze_into_{name}", f"A {name} keeps its axes itself.")
+    return rule(
+        o.unsqueeze(o[name](Any("x"), axes=AnyAttr("axes"), keepdims=False), axes=AnyAttr("q")),
+        example=f"""
+        graph g(x: f32[2,3,4]) {{
+          a: f32[3] = {name}(x, axes=[0,2], keepdims=false)
+          b: f32[1,3,1] = unsqueeze(a, axes=[0,2])
+          return b
+        }}
+        =>
+        graph g(x: f32[2,3,4]) {{
+          b: f32[1,3,1] = {name}(x, axes=[0,2], keepdims=true)
+          return b
+        }}
+        """,
+        near_miss=f"""
+        graph g(x: f32[2,3,4]) {{
+          a: f32[3] = {name}(x, axes=[0,2], keepdims=false)
+          b: f32[3,1,1] = unsqueeze(a, axes=[1,2])
+          return b
+        }}
+        """,
+        sole=True,
+    )(body)
+
+
+def _describe(body: object, name: str, words: str) -> None:
+    """Name a row's function, and let its source be the row's."""
+    frame = sys._getframe(1)
+    assert callable(body)
+    body.__name__, body.__doc__ = name, words
+    body.__code__ = body.__code__.replace(co_firstlineno=frame.f_lineno)
+
+
+REDUCTIONS: list[Rule] = [make(name) for name in _NAMES for make in (_squeezed, _unsqueezed)]
+"""Rules about reductions, in the order in which they are tried."""

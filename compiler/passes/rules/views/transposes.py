@@ -1,0 +1,128 @@
+"""Rules about transposes."""
+
+from __future__ import annotations
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, AnyAttr
+from compiler.passes.engine.rule import Because, Rule, Skip, rule
+from compiler.passes.rules.calls import o
+from compiler.passes.rules.views.shapes import expanded_shape, numbers, reshaped
+
+X, P, Q = Any("x"), AnyAttr("p"), AnyAttr("q")
+
+
+@rule(
+    o.transpose(o.transpose(X, perm=P), perm=Q),
+    example="""
+    graph g(x: f32[2,3,4]) {
+      a: f32[3,2,4] = transpose(x, perm=[1,0,2])
+      b: f32[3,4,2] = transpose(a, perm=[0,2,1])
+      return b
+    }
+    =>
+    graph g(x: f32[2,3,4]) {
+      b: f32[3,4,2] = transpose(x, perm=[1,2,0])
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,4]) {
+      const s: i64[3] = literal(2,3,4)
+      a: f32[3,2,4] = transpose(x, perm=[1,0,2])
+      m: f32[2,3,4] = reshape(a, s)
+      b: f32[2,4,3] = transpose(m, perm=[0,2,1])
+      return b
+    }
+    """,
+)
+def merge_transposes(x: Tensor, p: tuple[int, ...], q: tuple[int, ...]) -> Operand:
+    """Two transposes in a row are one transpose.
+
+    Each transpose reads and writes every element once. Composing the two orders first leaves one
+    trip through memory, or none when they cancel.
+    """
+    perm = tuple(p[i] for i in q)
+    return x if list(perm) == sorted(perm) else o.transpose(x, perm=perm)
+
+
+@rule(
+    o.transpose(X, perm=P),
+    example="""
+    graph g(x: f32[2,1,4]) {
+      b: f32[2,4,1] = transpose(x, perm=[0,2,1])
+      return b
+    }
+    =>
+    graph g(x: f32[2,1,4]) {
+      const b.shape: i64[3] = literal(2,4,1)
+      b: f32[2,4,1] = reshape(x, b.shape)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,1,4]) {
+      b: f32[4,1,2] = transpose(x, perm=[2,1,0])
+      return b
+    }
+    """,
+    result="t",
+)
+def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operand:
+    """A transpose that only moves axes of size 1 is a reshape, which moves no element."""
+    moved = [i for i in p if x.shape[i] != 1]
+    if moved != sorted(moved):
+        return Skip(f"axes larger than 1 change places: {moved}")
+    return reshaped(x, t)
+
+
+@rule(
+    o.transpose(o.expand(X, Any("shape")), perm=P),
+    example="""
+    graph g(x: f32[2,1,4]) {
+      const s: i64[3] = literal(2,3,4)
+      a: f32[2,3,4] = expand(x, s)
+      b: f32[4,3,2] = transpose(a, perm=[2,1,0])
+      return b
+    }
+    =>
+    graph g(x: f32[2,1,4]) {
+      const b.shape: i64[3] = literal(4,3,2)
+      b.x: f32[4,1,2] = transpose(x, perm=[2,1,0])
+      b: f32[4,3,2] = expand(b.x, b.shape)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[3,4]) {
+      const s: i64[3] = literal(1,3,4)
+      a: f32[1,3,4] = expand(x, s)
+      b: f32[4,1,3] = transpose(a, perm=[2,0,1])
+      return b
+    }
+    """,
+    sole=True,
+)
+def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Operand:
+    """What is repeated is transposed once, before it is repeated.
+
+    The transpose then moves the elements that there are, and not their copies.
+    """
+    sizes = numbers(shape)
+    if sizes is None or not x.type.is_static:
+        return Skip("the sizes are open, so it is not known whether fewer elements would move")
+    if len(p) != x.rank:
+        return Skip(f"the expand adds {len(p) - x.rank} axes to the {x.rank} of {x.name}")
+    wide = o.expand(x, shape).type
+    few, many = x.type.n_elements, wide.n_elements
+    if few >= many:
+        return Skip(f"{few:,} elements are repeated to {many:,}: nothing is saved")
+    inner = o.transpose(x, perm=p)
+    target = expanded_shape(inner.type.dims, tuple(wide.dims[a] for a in p))
+    if isinstance(target, Skip):
+        return target
+    return Because(o.expand(inner, target), f"{few:,} elements are transposed instead of {many:,}")
+
+
+TRANSPOSES: list[Rule] = [merge_transposes, transpose_is_reshape, transpose_before_expand]
+"""Rules about transposes, in the order in which they are tried."""
