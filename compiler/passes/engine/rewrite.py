@@ -185,7 +185,8 @@ class _Engine:
         """Take out what nobody reads any more, and write the step with its costs."""
         ed = self.ed
         made = [*ed.made, *ed.made_constants]
-        removed = ed.remove_unused([n.output for n in m.nodes])
+        operands = [i for n in m.nodes for i in n.reads]
+        removed = ed.remove_unused([*operands, *(n.output for n in m.nodes)])
         gone = [root, *(n for n in removed if n is not root)]
         cost_before = cost_of(gone, ed.type)
         cost_after = cost_of(ed.made, ed.type)

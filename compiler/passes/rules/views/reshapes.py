@@ -276,17 +276,13 @@ def merge_unsqueeze_flatten(x: Tensor, p: tuple[int, ...], q: int, t: TensorType
       n: i64[1] = shape(x, start=0, end=1)
       s: i64[3] = concat(n, m, c, axis=0)
       b: f32[N,M,12] = reshape(x, s)
-      return b, s
+      return b
     }
     =>
     graph g(x: f32[N,3,M,4]) {
-      const m: i64[1] = literal(-1)
-      const c: i64[1] = literal(12)
       const b.shape: i64[3] = literal(0,-1,12)
-      n: i64[1] = shape(x, start=0, end=1)
-      s: i64[3] = concat(n, m, c, axis=0)
       b: f32[N,M,12] = reshape(x, b.shape)
-      return b, s
+      return b
     }
     """,
     near_miss="""
