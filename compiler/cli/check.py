@@ -1,17 +1,18 @@
-"""`check`: is every pass, and the program, still the model? Compared with onnx.reference."""
+"""`check`: is every pass, every rewrite, and the program, still the model?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import click
 from rich.console import Console
 
-import compiler
+from compiler.check.errors import Error
+from compiler.check.model import Finding, Verdict, Wanted, check_model
+from compiler.check.nodes import NodeErrors
+from compiler.check.rewrites import Judged
 from compiler.cli.options import (
     model_argument,
     model_bytes,
@@ -20,114 +21,10 @@ from compiler.cli.options import (
     random_weights_option,
     shape_option,
 )
-from compiler.cli.output import Progress, progress, report, reporting, seconds_text, table
+from compiler.cli.output import progress, report, reporting, seconds_text, table
 from compiler.cli.peers import installed, load_peer
 from compiler.cli.summary import making_json, making_lines
-from compiler.cli.yardstick import run_reference
-from compiler.runtime.compare import TOLERANCE, Difference, compare, worst
-from compiler.runtime.inputs import random_inputs
-
-YARDSTICK = "onnx.reference"
-OURS = "reference"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One way to compute the model compared with the yardstick.
-
-    `stage` is a graph (`imported`, or the pass after which it was taken) evaluated by our
-    reference, `program` for the compiled one, a peer's name, or `program and` a peer's name for
-    these two compared with each other. What is not `judged` is told and does not fail the check: a
-    peer is not ours, and one that is itself far from the yardstick proves nothing.
-    """
-
-    stage: str
-    differences: tuple[Difference, ...]
-    seconds: float
-    changed: bool = True
-    judged: bool = True
-
-    @property
-    def error(self) -> float:
-        """The worst error of all outputs, relative to their scales."""
-        return worst(self.differences)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """All findings on one model. `yardstick` says what they were compared with, `note` why."""
-
-    yardstick: str
-    note: str
-    findings: tuple[Finding, ...]
-    tolerance: float
-    making: Mapping[str, Any]
-    """When and why code was made, as `making_json` says it."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether every finding is within the tolerance."""
-        return all(f.error <= self.tolerance for f in self.findings if f.judged)
-
-
-def check_model(
-    model: bytes | Path,
-    *,
-    pipeline: str = "default",
-    precision: str = "f32",
-    shapes: Mapping[str, Sequence[int]] | None = None,
-    seed: int = 0,
-    peers: Sequence[str] = (),
-    tolerance: float = TOLERANCE,
-    tell: Progress = lambda step, event: None,
-) -> Verdict:
-    """Compare every pass's graph, the program and the peers with the yardstick, on random inputs.
-
-    Errors: what reading and compiling the model raise.
-    """
-    graph = compiler.load(model)
-    inputs = random_inputs(graph, seed, shapes)
-    given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
-    tell("compiling", None)
-    program = compiler.compile(
-        graph, pipeline=pipeline, precision=precision, inputs=given, progress=tell
-    )
-    tell(YARDSTICK, None)
-    expected, note = run_reference(model, inputs)
-    yardstick = YARDSTICK
-    if expected is None:
-        expected, yardstick = compiler.reference(graph, inputs), OURS
-    compared = _Comparison(expected, tell)
-    findings = [compared.of("imported", lambda: compiler.reference(graph, inputs))]
-    assert program.trace is not None, "the trace is kept"
-    for event in program.trace.events:
-        if event.changed:
-            after = event.after
-            findings.append(compared.of(event.name, lambda g=after: compiler.reference(g, inputs)))
-        else:
-            findings.append(Finding(event.name, findings[-1].differences, 0.0, changed=False))
-    findings.append(compared.of("program", lambda: program.run(inputs)))
-    for name in peers:
-        peer = load_peer(name, model)
-        theirs = compared.of(name, lambda p=peer: p.run(inputs))
-        both = _Comparison(peer.run(inputs), tell).of(
-            f"program and {name}", lambda: program.run(inputs)
-        )
-        findings.append(replace(theirs, judged=False))
-        findings.append(replace(both, judged=theirs.error <= tolerance))
-    return Verdict(yardstick, note, tuple(findings), tolerance, making_json(program))
-
-
-@dataclass(frozen=True, slots=True)
-class _Comparison:
-    expected: Mapping[str, Any]
-    tell: Progress
-
-    def of(self, stage: str, compute: Callable[[], Mapping[str, Any]]) -> Finding:
-        self.tell(stage, None)
-        start = perf_counter()
-        made = compute()
-        return Finding(stage, compare(made, self.expected), perf_counter() - start)
+from compiler.runtime.compare import TOLERANCE
 
 
 @click.command()
@@ -140,6 +37,10 @@ class _Comparison:
               help="Largest error relative to an output's scale.")  # fmt: skip
 @click.option("--peers", default=None, metavar="PEER,...",
               help="Runtimes to compare with; by default those that are installed.")  # fmt: skip
+@click.option("--every-rewrite", is_flag=True,
+              help="Check all rewrites, not only as many as time permits.")  # fmt: skip
+@click.option("--by-node", is_flag=True,
+              help="Compare values by name, and tell the first wrong one.")  # fmt: skip
 @reporting
 @click.pass_context
 def command(
@@ -152,18 +53,19 @@ def command(
     seed: int,
     tolerance: float,
     peers: str | None,
+    every_rewrite: bool,
+    by_node: bool,
 ) -> None:
     """Check MODEL after every pass and as a program against onnx.reference and other runtimes."""
-    chosen = _peers(peers)
+    source = model_bytes(model, weights_seed)
     with progress(f"checking {model.name}") as tell:
         verdict = check_model(
-            model_bytes(model, weights_seed),
+            source,
             pipeline=pipeline,
             precision=precision,
             shapes=named_shapes(shapes),
-            seed=seed,
-            peers=chosen,
-            tolerance=tolerance,
+            peers={name: load_peer(name, source).run for name in _peers(peers)},
+            wanted=Wanted(seed, tolerance, every_rewrite, by_node),
             tell=tell,
         )
     report(_json(model, verdict), lambda c: _show(c, model, verdict))
@@ -177,6 +79,10 @@ def _peers(text: str | None) -> list[str]:
     return [p.strip() for p in text.split(",") if p.strip()]
 
 
+def _making(verdict: Verdict) -> Mapping[str, Any]:
+    return {} if verdict.program is None else making_json(verdict.program)
+
+
 def _json(model: Path, verdict: Verdict) -> dict[str, Any]:
     return {
         "ok": verdict.ok,
@@ -184,42 +90,81 @@ def _json(model: Path, verdict: Verdict) -> dict[str, Any]:
         "yardstick": verdict.yardstick,
         "note": verdict.note,
         "tolerance": verdict.tolerance,
-        **verdict.making,
+        **_making(verdict),
         "worst_relative_error": max((f.error for f in verdict.findings if f.judged), default=0.0),
-        "stages": [
+        "broken": verdict.broken,
+        "narrow": verdict.narrow,
+        "kinds_of_inputs": verdict.kinds,
+        "stages": [_stage_json(f) for f in verdict.findings],
+        "rewrites": {
+            "applied": verdict.n_rewrites,
+            "judged": len(verdict.rewrites),
+            "wrong": [judged_json(j) for j in verdict.rewrites if not j.ok],
+            "without_inputs": [
+                {"rule": j.rewrite.step.rule, "at": j.rewrite.step.at}
+                for j in verdict.rewrites
+                if j.ok and not j.n_inputs
+            ],
+        },
+        "nodes": [_nodes_json(n) for n in verdict.nodes],
+    }
+
+
+def _stage_json(f: Finding) -> dict[str, Any]:
+    return {
+        "stage": f.stage,
+        "changed": f.changed,
+        "judged": f.judged,
+        "seconds": f.seconds,
+        "relative_error": f.error,
+        "objection": f.objection,
+        "outputs": [
             {
-                "stage": f.stage,
-                "changed": f.changed,
-                "judged": f.judged,
-                "seconds": f.seconds,
-                "relative_error": f.error,
-                "outputs": [
-                    {
-                        "name": d.name,
-                        "max_abs_error": d.max_abs_error,
-                        "scale": d.scale,
-                        "relative_error": d.relative_error,
-                        "note": d.note,
-                    }
-                    for d in f.differences
-                ],
+                "name": d.name,
+                "max_abs_error": d.max_abs_error,
+                "scale": d.scale,
+                "relative_error": d.relative_error,
+                "note": d.note,
             }
-            for f in verdict.findings
+            for d in f.differences
         ],
+        "against_f64": [e.to_json() for e in f.wide],
+    }
+
+
+def judged_json(j: Judged) -> dict[str, Any]:
+    """A rewrite that was judged, with the texts of what it took and made."""
+    step = j.rewrite.step
+    return {
+        "pass": j.rewrite.pass_name,
+        "rule": step.rule,
+        "at": step.at,
+        "source": step.source,
+        "budget": step.error,
+        "relative_error": j.error,
+        "inputs": j.kind,
+        "objection": j.objection,
+        "before": str(j.rewrite.before),
+        "after": str(j.rewrite.after),
+    }
+
+
+def _nodes_json(n: NodeErrors) -> dict[str, Any]:
+    first = n.first_wrong
+    return {
+        "stage": n.stage,
+        "first_wrong": None if first is None else first.to_json(),
+        "values": [e.to_json() for e in n.errors],
     }
 
 
 def _show(console: Console, model: Path, verdict: Verdict) -> None:
-    console.print(
-        table(
-            ["stage", ">relative error", "", "worst output", ">time"],
-            _rows(verdict),
-            f"{model.name} against {verdict.yardstick}",
-        )
-    )
-    if verdict.note:
-        console.print(verdict.note)
-    for line in making_lines(verdict.making):
+    columns = ["stage", ">relative error", "", "worst output", ">of f64", ">ULP", ">time"]
+    title = f"{model.name} against {verdict.yardstick}"
+    console.print(table(columns, _rows(verdict), title))
+    for line in _notes(verdict):
+        console.print(line)
+    for line in making_lines(_making(verdict)) if verdict.program is not None else ():
         console.print(line)
     console.print(
         f"{'passed' if verdict.ok else 'FAILED'}: tolerance {verdict.tolerance:.0e} of each "
@@ -227,12 +172,61 @@ def _show(console: Console, model: Path, verdict: Verdict) -> None:
     )
 
 
+def _notes(verdict: Verdict) -> Iterator[str]:
+    if verdict.note:
+        yield verdict.note
+    if verdict.broken:
+        yield f"BROKEN: {verdict.broken}"
+    if verdict.narrow:
+        some = ", ".join(verdict.narrow[:5])
+        yield f"narrow in the f64 form: {len(verdict.narrow)} nodes ({some})"
+    for f in verdict.findings:
+        if f.objection and f.changed:
+            yield f"WRONG after {f.stage}: {f.objection}"
+    for n in verdict.nodes:
+        if (first := n.first_wrong) is not None:
+            yield f"first wrong value after {n.stage}: {_error_text(first)}"
+    if verdict.nodes and all(n.first_wrong is None for n in verdict.nodes):
+        yield f"{len(verdict.nodes[-1].errors)} values that keep their names are right"
+    judged = len(verdict.rewrites)
+    if verdict.n_rewrites:
+        yield f"rewrites: {verdict.n_rewrites} applied, {judged} different ones judged"
+    for j in verdict.rewrites:
+        if not j.ok:
+            yield from judged_lines(j)
+
+
+def judged_lines(j: Judged) -> Iterator[str]:
+    """What is wrong with a rewrite, for people."""
+    step = j.rewrite.step
+    yield f"WRONG: {step.rule} at {step.at} in {j.rewrite.pass_name} ({step.source})"
+    yield f"  on {j.kind} inputs: {j.objection}; budget {step.error:.0e} of the scale"
+    for title, graph in (("before", j.rewrite.before), ("after", j.rewrite.after)):
+        yield f"  {title}:"
+        yield from (f"    {line}" for line in str(graph).splitlines())
+
+
+def _error_text(e: Error) -> str:
+    return f"{e.name}, off by {e.absolute:.2e} ({e.relative:.2e} of the scale, {e.ulps:.3g} ULP)"
+
+
 def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
     for f in verdict.findings:
         if not f.changed:
-            yield (f.stage, "", "changed nothing", "", "")
+            yield (f.stage, "", "changed nothing", "", "", "", "")
             continue
         bad = max(f.differences, key=lambda d: d.relative_error, default=None)
-        mark = "ok" if f.error <= verdict.tolerance else "TOO LARGE" if f.judged else "far off"
+        wrong = f.error > verdict.tolerance or bool(f.objection)
+        mark = "ok" if not wrong else "TOO LARGE" if f.judged else "far off"
         place = "" if bad is None else f"{bad.name} {bad.note}".strip()
-        yield (f.stage, f"{f.error:.2e}", mark, place, seconds_text(f.seconds))
+        off = max((e.relative for e in f.wide), default=None)
+        ulps = max((e.ulps for e in f.wide), default=None)
+        yield (
+            f.stage,
+            f"{f.error:.2e}",
+            mark,
+            place,
+            "" if off is None else f"{off:.2e}",
+            "" if ulps is None else f"{ulps:.3g}",
+            seconds_text(f.seconds),
+        )

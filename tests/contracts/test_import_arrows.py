@@ -28,6 +28,8 @@ ORDER = (
     "codegen",
     "runtime",
     "driver",
+    "check",
+    "bisect",
     "conformance",
     "cli",
     "app",

@@ -1,7 +1,7 @@
 import numpy as np
 from onnx import TensorProto, helper
 
-from compiler.cli.yardstick import run_reference
+from compiler.check.yardstick import run_reference
 
 
 def model(op: str, opset: int, shape: list[int], **attrs: object) -> bytes:

@@ -1,0 +1,1 @@
+"""Which rewrites break a model, and the smallest model that shows it."""

@@ -1,0 +1,76 @@
+"""Absolute, relative and ULP errors of results against their f64 values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.check.judge import scale_of
+from compiler.check.margins import number, tiny, unit
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """How far one value is from its f64 form.
+
+    `relative` is the largest error over the largest magnitude, `ulps` the largest error of an
+    element in units of its own last place. Infinite where NaN and infinities are in other places.
+    """
+
+    name: str
+    absolute: float
+    relative: float
+    ulps: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The error as JSON has it."""
+        return {
+            "name": self.name,
+            "absolute_error": self.absolute,
+            "relative_error": self.relative,
+            "ulps": self.ulps,
+        }
+
+
+def error_of(name: str, made: Any, wide: Any) -> Error | None:
+    """The error of a tensor; None for what has no distance: texts, sequences, nothing."""
+    if not isinstance(made, np.ndarray) or not isinstance(wide, np.ndarray):
+        return None
+    if made.dtype == object or made.shape != wide.shape:
+        return None
+    a, w = number(made), number(wide)
+    finite = np.isfinite(w) & np.isfinite(a)
+    with np.errstate(all="ignore"):
+        same = finite | (a == w) | (np.isnan(a) & np.isnan(w)) | _overflows(w, made.dtype)
+    if not same.all():
+        return Error(name, np.inf, np.inf, np.inf)
+    errors = np.abs(a[finite] - w[finite])
+    worst, scale = float(errors.max(initial=0.0)), scale_of(w)
+    places = errors / _last_place(w[finite], made.dtype)
+    return Error(name, worst, worst / scale if scale else worst, float(places.max(initial=0.0)))
+
+
+def errors_of(made: Mapping[str, Any], wide: Mapping[str, Any]) -> tuple[Error, ...]:
+    """The errors of all values that have one."""
+    found = (error_of(name, value, wide[name]) for name, value in made.items() if name in wide)
+    return tuple(e for e in found if e is not None)
+
+
+def _overflows(wide: Any, dtype: np.dtype[Any]) -> Any:
+    """Where the f64 value is beyond the numbers of a type of floats."""
+    if dtype.kind in "biuc":
+        return np.zeros(wide.shape, bool)
+    with np.errstate(all="ignore"):
+        return ~np.isfinite(number(wide.astype(dtype)))
+
+
+def _last_place(wide: Any, dtype: np.dtype[Any]) -> Any:
+    """The distance of neighbouring numbers of a type around each value."""
+    if dtype.kind in "biu":
+        return np.ones(wide.shape)
+    real = dtype if dtype.kind != "c" else np.dtype(np.float32 if dtype.itemsize == 8 else "f8")
+    magnitude = np.maximum(np.abs(wide), tiny(real))
+    return unit(real) * 2.0 ** np.floor(np.log2(magnitude))

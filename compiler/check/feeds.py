@@ -1,0 +1,145 @@
+"""Seeded inputs of several kinds: ordinary numbers, and those at which formulas part ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.graph import Graph
+from compiler.ir.operator import Array
+from compiler.ir.types import DType, SequenceType, TensorType, Type
+from compiler.runtime.inputs import assumed_shapes, random_array
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, np.nan, np.inf, -np.inf)
+"""Numbers with meanings of their own, and some between them."""
+
+EXTREME = (0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 1e-30, -2e-25, 1e30, -3e30, 2e25, 3e38, -3e38)
+"""Denormal numbers of f32, very small and very large ones; as infinities in shorter types."""
+
+Sizes = Mapping[str, int]
+
+
+def _normal(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
+    """Floats around zero; whole numbers of one digit, of both signs."""
+    if dtype.is_integer:
+        low = 0 if dtype.label[0] == "u" else -9
+        return chance.integers(max(low, _least(dtype)), min(10, _most(dtype) + 1), shape)
+    return 3 * chance.standard_normal(shape)
+
+
+def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
+    """Zeros of both signs, infinities and NaN among ordinary floats; whole numbers at both ends."""
+    if dtype.is_integer:
+        return chance.choice(_ends(dtype), shape)
+    return np.where(
+        chance.random(shape) < 0.6, chance.choice(SPECIAL, shape), chance.standard_normal(shape)
+    )
+
+
+def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
+    """Denormal, tiny and huge floats; whole numbers anywhere."""
+    if dtype.is_integer:
+        return chance.integers(
+            _least(dtype), _most(dtype), shape, dtype=_wide_integer(dtype), endpoint=True
+        )
+    return chance.choice(EXTREME, shape)
+
+
+def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
+    """Floats from 0.1 to 4, where roots and logarithms have answers; small indices."""
+    if dtype.is_integer:
+        return chance.integers(0, 2, shape)
+    return chance.uniform(0.1, 4, shape)
+
+
+def _small(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
+    """Whole numbers and halves: many are equal, and many lie where rounding decides."""
+    if dtype.is_integer:
+        return chance.integers(0, min(4, _most(dtype) + 1), shape)
+    return chance.integers(-6, 7, shape) / 2
+
+
+Draw = Callable[[DType, tuple[int, ...], np.random.Generator], Array]
+
+KINDS: Mapping[str, Draw] = {
+    "normal": _normal,
+    "special": _special,
+    "positive": _positive,
+    "extreme": _extreme,
+    "small": _small,
+}
+"""By name, those that tell most first."""
+
+
+def make_feeds(
+    graph: Graph, kind: str, seed: int = 0, sizes: Sizes | None = None
+) -> dict[str, Any]:
+    """An input of a kind for every name. Errors: E-INPUT-DTYPE for a type nothing is drawn of.
+
+    Open dimensions get `sizes`, and where these are silent the sizes of `assumed_shapes`.
+    """
+    chance = np.random.default_rng([seed, *kind.encode()])
+    shapes = assumed_shapes(graph) if sizes is None else {}
+    return {
+        v.name: _drawn(v.name, v.type, KINDS[kind], chance, sizes, shapes.get(v.name))
+        for v in graph.inputs
+    }
+
+
+def _drawn(
+    name: str,
+    t: Type,
+    draw: Draw,
+    chance: np.random.Generator,
+    sizes: Sizes | None,
+    shape: Sequence[int] | None,
+) -> Any:
+    if isinstance(t, SequenceType):
+        return [_drawn(name, t.element, draw, chance, sizes or {}, None) for _ in range(2)]
+    if not isinstance(t, TensorType):
+        raise CompileError("E-INPUT-DTYPE", f"{name!r} is {t}: nothing is drawn for it")
+    dims = tuple(shape) if shape is not None else sized(t, sizes or {})
+    return draw_array(t.dtype, dims, draw, chance)
+
+
+def draw_array(
+    dtype: DType, shape: tuple[int, ...], draw: Draw, chance: np.random.Generator
+) -> Array:
+    """An array of a kind; of types that have no kinds (words, truth values), a random one."""
+    if not (dtype.is_float or dtype.is_integer):
+        return np.asarray(random_array(dtype, shape, chance))
+    with np.errstate(all="ignore"):
+        return np.asarray(draw(dtype, shape, chance)).astype(dtype.numpy)
+
+
+def sized(t: TensorType, sizes: Sizes) -> tuple[int, ...]:
+    """The shape with numbers for its symbols; 3, 4, 5, ... for those without."""
+    found: list[int] = []
+    for axis, d in enumerate(t.shape or ()):
+        value = affine.substitute(d, sizes)
+        found.append(max(value, 0) if isinstance(value, int) else 3 + axis)
+    return tuple(found)
+
+
+def _least(dtype: DType) -> int:
+    return -(2 ** (dtype.bits - 1)) if dtype.label[0] == "i" else 0
+
+
+def _most(dtype: DType) -> int:
+    return 2 ** (dtype.bits - (dtype.label[0] == "i")) - 1
+
+
+def _wide_integer(dtype: DType) -> Any:
+    return (
+        dtype.numpy if dtype.bits >= 8 else np.dtype(np.int8 if dtype.label[0] == "i" else np.uint8)
+    )
+
+
+def _ends(dtype: DType) -> Array:
+    low, high = _least(dtype), _most(dtype)
+    some = {low, low + 1, -1, 0, 1, 2, high - 1, high}
+    return np.array([v for v in sorted(some) if low <= v <= high], _wide_integer(dtype))

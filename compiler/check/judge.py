@@ -1,0 +1,157 @@
+"""Whether one result may stand for another: to the bit, or within a budget of rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from compiler.check.margins import Expected, number
+from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.operator import OPERATORS, Array
+
+_SUMS = ("contraction", "reduction", "scan", "opaque")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is wrong with a result ("" for nothing), and its error relative to the scale."""
+
+    objection: str = ""
+    error: float = 0.0
+
+
+FINE = Verdict()
+
+
+def keeps_bits(graph: Graph) -> bool:
+    """Whether two right ways to compute this graph give the same bits.
+
+    Sums depend on the order of their terms, and libraries' functions on how elements lie.
+    """
+    for node in all_nodes(graph):
+        operator = OPERATORS.get(node.op)
+        if node.op != "fusion" and (operator is None or not operator.exact):
+            return False
+    return True
+
+
+def adds_up(graph: Graph) -> bool:
+    """Whether sums of products stand in the graph: infinities in them are nobody's promise."""
+    return any(
+        (o := OPERATORS.get(n.op)) is None or (o.kind in _SUMS and not o.exact)
+        for n in all_nodes(graph)
+        if n.op != "fusion"
+    )
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Equal in type, shape and every element; zeros of both signs are, and NaN of any kind."""
+    if isinstance(a, list | tuple) or isinstance(b, list | tuple):
+        both = isinstance(a, list | tuple) and isinstance(b, list | tuple)
+        return both and len(a) == len(b) and all(map(same_bits, a, b))
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return bool(a is b or a == b)
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return bool(_same(a, b).all())
+
+
+def judge(
+    made: Any,
+    own: Any,
+    expected: Callable[[], Expected],
+    *,
+    budget: float = 0.0,
+    bits: bool = False,
+    loose_infinities: bool = False,
+    made_wide: Callable[[], Any] = lambda: None,
+) -> Verdict:
+    """Compare a result with what it was (`own`), and with the f64 answer where they differ.
+
+    `bits` asks for the same bits; `budget` is relative to the result's scale, beyond what noise
+    moves. `made_wide` is the same result in f64: what overflows in a narrower type only is
+    rounding.
+    """
+    if same_bits(made, own):
+        return FINE
+    if not isinstance(made, np.ndarray) or not isinstance(own, np.ndarray) or own.dtype == object:
+        return Verdict("another value", np.inf)
+    if (made.dtype, made.shape) != (own.dtype, own.shape):
+        text = f"{made.dtype}{list(made.shape)} instead of {own.dtype}{list(own.shape)}"
+        return Verdict(text, np.inf)
+    same = _same(made, own)
+    if bits:
+        return _verdict(made, own, ~same, own, 0.0)
+    e = expected()
+    if not e.certain.shape == own.shape:
+        return _verdict(made, own, ~same, own, 0.0)
+    if own.dtype.kind in "biu":
+        return _verdict(made, own, ~same & e.certain, own, 0.0)
+    return _of_floats(made, own, same, e, budget, loose_infinities, made_wide)
+
+
+def _of_floats(
+    made: Array,
+    own: Array,
+    same: Array,
+    e: Expected,
+    budget: float,
+    loose_infinities: bool,
+    made_wide: Callable[[], Any],
+) -> Verdict:
+    a, b, w = number(made), number(own), e.wide
+    scale = scale_of(w)
+    with np.errstate(all="ignore"):
+        allowed = e.margin + budget * scale
+        near = (np.abs(a - w) <= allowed) | (np.abs(a - b) <= allowed)
+        fine = same | near | _same(a, w) | ~e.certain
+    if loose_infinities:
+        fine |= ~np.isfinite(b)
+    if budget and not fine.all() and not np.isfinite(a[~fine]).all():
+        wide = made_wide()
+        if np.shape(wide) == a.shape:
+            with np.errstate(all="ignore"):
+                fine |= ~np.isfinite(a) & (np.abs(number(wide) - w) <= allowed)
+    return _verdict(made, w, ~fine, e.wide, scale)
+
+
+def scale_of(values: Array) -> float:
+    """The largest finite magnitude."""
+    finite = np.abs(values[np.isfinite(values)])
+    return float(finite.max(initial=0.0))
+
+
+def _same(a: Array, b: Array) -> Array:
+    with np.errstate(all="ignore"):
+        return np.asarray((a == b) | ((a != a) & (b != b)))
+
+
+def _verdict(made: Array, wanted: Array, wrong: Array, wide: Array, scale: float) -> Verdict:
+    if not wrong.any():
+        return FINE
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    with np.errstate(all="ignore"):
+        errors = np.abs(number(made)[wrong] - number(wide)[wrong])
+    scale = scale or scale_of(number(wide))
+    worst = float(np.nan_to_num(errors, nan=np.inf, posinf=np.inf).max())
+    return Verdict(
+        f"{int(wrong.sum())} of {wrong.size} elements differ, first at {list(place)}: "
+        f"{made[place]!s} instead of {wanted[place]!s}",
+        worst / scale if scale and np.isfinite(worst) else worst,
+    )
+
+
+def judge_all(
+    made: Mapping[str, Any], own: Mapping[str, Any], one: Callable[[str], Verdict]
+) -> tuple[str, Verdict]:
+    """The first result that is not what it should be, by name, and why; "" when all are."""
+    for name in own:
+        if name not in made:
+            return name, Verdict("missing", np.inf)
+        verdict = one(name)
+        if verdict.objection:
+            return name, verdict
+    return "", FINE

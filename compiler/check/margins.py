@@ -1,0 +1,164 @@
+"""What a result may be: the f64 answer, and how far rounding alone can move it.
+
+The computation is repeated in f64, a few times with a little noise in the last places of whatever
+is read and made. Where the noise moves a result a lot (a sum that cancels, a comparison of equals),
+roundings in another order may move it as much and nothing is wrong; where it moves nothing, results
+must agree. So a budget is never confused with bad conditioning.
+Source: stochastic arithmetic, Vignes 1993 (CESTAC); here the noise is larger than one rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from compiler.check.widen import Wide, wide_feeds, widened
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.types import TensorType
+from compiler.ops.meaning import evaluate_node
+
+N_RUNS = 3
+"""Runs with noise."""
+
+FACTOR = 16.0
+"""How many times the largest movement seen is allowed."""
+
+NOISE = 4.0
+"""Noise in units of the last place of each element type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One result: as computed in its own type, in f64, and how far each element may be off.
+
+    `certain` has the elements that noise does not decide. A margin of 0 asks for the same bits.
+    """
+
+    own: Any
+    wide: Array
+    margin: Array
+    certain: Array
+
+
+def evaluated(graph: Graph, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    """The results by name. Errors: E-RUN-*."""
+    return _run(graph, feeds, graph, None)
+
+
+def expectations(
+    graph: Graph,
+    feeds: Mapping[str, Any],
+    own: Mapping[str, Any],
+    seed: int = 0,
+    n_runs: int = N_RUNS,
+) -> dict[str, Expected]:
+    """What results may be, given what they are in their own types. Errors: E-RUN-*.
+
+    Results that are no tensors of numbers have no f64 form: they have to be equal.
+    """
+    wide = widened(graph)
+    given = wide_feeds(feeds)
+    exact = _run(wide.graph, given, graph, None)
+    shaken: list[dict[str, Any]] = []
+    for k in range(n_runs):
+        chance = np.random.default_rng((seed, k))
+        try:
+            shaken.append(_run(wide.graph, given, graph, chance))
+        except CompileError:
+            continue  # noise made an index or a size that is none
+    return {
+        name: _expected(value, exact[name], [s[name] for s in shaken])
+        for name, value in own.items()
+    }
+
+
+def _expected(own: Any, exact: Any, shaken: list[Any]) -> Expected:
+    if not isinstance(own, np.ndarray) or own.dtype == object or np.shape(exact) != own.shape:
+        return Expected(own, np.zeros(0), np.zeros(0), np.zeros(0))
+    shaken = [s for s in shaken if np.shape(s) == own.shape]
+    if own.dtype.kind in "biu":
+        same = [np.asarray(s == exact) for s in shaken]
+        certain = np.logical_and.reduce([np.asarray(own == exact), *same])
+        return Expected(own, exact, np.zeros(own.shape), np.asarray(certain))
+    with np.errstate(all="ignore"):
+        value = number(exact)
+        others = [number(s) for s in shaken]
+        moved = np.max([np.abs(o - value) for o in others], axis=0, initial=0.0)
+        odd = [np.isfinite(o) == np.isfinite(value) for o in others]
+        margin = FACTOR * np.nan_to_num(moved, posinf=0.0)
+        margin += 2 * unit(own.dtype) * np.nan_to_num(np.abs(value), posinf=0.0) + tiny(own.dtype)
+    certain = np.logical_and.reduce([np.ones(own.shape, bool), *odd])
+    return Expected(own, value, np.asarray(margin), np.asarray(certain))
+
+
+def unit(dtype: np.dtype[Any]) -> float:
+    """The relative distance of neighbouring numbers of a type of floats."""
+    return float(ml_dtypes.finfo(dtype).eps)
+
+
+def tiny(dtype: np.dtype[Any]) -> float:
+    """The smallest normal number of a type of floats: below it, results may be 0."""
+    return float(ml_dtypes.finfo(dtype).smallest_normal)
+
+
+def number(values: Any) -> Array:
+    """Numbers wide enough to be subtracted."""
+    array = np.asarray(values)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _run(
+    graph: Graph, feeds: Mapping[str, Any], own: Graph, chance: np.random.Generator | None
+) -> dict[str, Any]:
+    """The results by name, with noise as large as the roundings of the graph `own`."""
+    units = {} if chance is None else _units(own)
+    values: dict[str, Any] = {k: c.array() for k, c in graph.constants.items()}
+    for name, value in feeds.items():
+        values[name] = _shaken(value, units.get(name, 0.0), chance)
+    wanted = {r.value for r in graph.results}
+    for node, dying in zip(graph.nodes, graph.last_uses, strict=True):
+        operands = [values[i] if i else None for i in node.inputs]
+        made = evaluate_node(node, operands, values)
+        for name, value in zip(node.outputs, made, strict=False):
+            if name:
+                values[name] = (
+                    value if _copies(node) else _shaken(value, units.get(name, 0), chance)
+                )
+        for name in dying:
+            if name not in wanted:
+                values.pop(name, None)
+    return {r.name: values[r.value] for r in graph.results}
+
+
+def _units(graph: Graph) -> dict[str, float]:
+    return {
+        name: NOISE * unit(t.dtype.numpy)
+        for name, t in graph.types.items()
+        if isinstance(t, TensorType) and t.dtype.is_float and name not in graph.constants
+    }
+
+
+def _copies(node: Node) -> bool:
+    operator = OPERATORS.get(node.op)
+    return operator is not None and operator.kind in ("view", "movement") and operator.exact
+
+
+def _shaken(value: Any, size: float, chance: np.random.Generator | None) -> Any:
+    if chance is None or not size or not isinstance(value, np.ndarray):
+        return value
+    if value.dtype != np.float64:
+        return value  # of a node that stayed narrow, or of a type that numbers are stored in
+    with np.errstate(all="ignore"):
+        return np.asarray(value * (1 + size * chance.uniform(-1, 1, value.shape)))
+
+
+def wide_results(graph: Graph, feeds: Mapping[str, Any]) -> tuple[Wide, dict[str, Any]]:
+    """The graph in f64, and its results by name. Errors: E-RUN-*."""
+    wide = widened(graph)
+    return wide, _run(wide.graph, wide_feeds(feeds), graph, None)

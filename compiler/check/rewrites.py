@@ -1,0 +1,266 @@
+"""Every rewrite by itself: the matched part before and after, on values and special numbers.
+
+A rewrite is right when what it put in place computes what stood there, whatever comes in: exact
+ones to the bit but for the sign of zero, others within the error budget of their rule. That finds
+what the inputs of a model hide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import chain
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from compiler.check.feeds import KINDS, make_feeds
+from compiler.check.judge import Verdict, adds_up, judge, keeps_bits
+from compiler.check.margins import evaluated, expectations, wide_results
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType
+from compiler.ir.verify import verify
+from compiler.ops.meaning import evaluate_graph
+from compiler.passes.engine.excerpt import RESULT
+from compiler.trace import Event, Step
+
+SECONDS_EACH = 2.0
+"""One rewrite is not given more inputs after this time."""
+
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """What one application of a rule took and what it made, as two small graphs."""
+
+    number: int
+    pass_name: str
+    step: Step
+    before: Graph
+    after: Graph
+
+
+@dataclass(slots=True)
+class Rewrites:
+    """Collects the rewrites of a run: its `watch` and `progress` are given to `run_pipeline`."""
+
+    found: list[Rewrite] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    open: list[tuple[Step, Graph, Graph]] = field(default_factory=list)
+
+    def watch(self, step: Step, before: Graph, after: Graph) -> None:
+        """A rule was applied."""
+        self.open.append((step, before, after))
+
+    def progress(self, event: Event) -> None:
+        """The pass that applied them has ended."""
+        number = len(self.events)
+        self.events.append(event)
+        self.found += [Rewrite(number, event.name, *x) for x in self.open]
+        self.open.clear()
+
+    def end(self, pass_name: str, graph: Graph) -> None:
+        """A pass broke down, and what it had done by then can still be judged."""
+        before = self.events[-1].after if self.events else graph
+        number = len(self.events)
+        self.found += [Rewrite(number, pass_name, *x) for x in self.open]
+        self.open.clear()
+        self.events.append(Event(pass_name, before, before, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A rewrite and what was found out about it: on how many inputs, and of which kind it failed.
+
+    `error` is relative to the scale of the result. Nothing was found out where `n_inputs` is 0.
+    """
+
+    rewrite: Rewrite
+    n_inputs: int
+    objection: str = ""
+    error: float = 0.0
+    kind: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing speaks against it."""
+        return not self.objection
+
+
+def judge_rewrites(
+    rewrites: Rewrites,
+    feeds: Sequence[Values] = (),
+    *,
+    seed: int = 0,
+    seconds: float = np.inf,
+    seconds_of_model: float = np.inf,
+) -> Iterator[Judged]:
+    """Judge rewrites, on the model's own values and on numbers of every kind.
+
+    Equal ones are judged once, the first of each rule before the rest, as far as time permits.
+    `seconds_of_model` limits what is spent on the values that the model computes.
+    """
+    start = perf_counter()
+    values = _Values(rewrites.events, feeds, seconds_of_model)
+    for rewrite in _in_turn(rewrites.found):
+        if perf_counter() - start > seconds:
+            return
+        yield judge_rewrite(rewrite, values.of(rewrite), seed=seed)
+
+
+def judge_rewrite(rewrite: Rewrite, known: Sequence[Values] = (), *, seed: int = 0) -> Judged:
+    """Judge one rewrite on inputs that are known, then on some of each kind."""
+    try:
+        verify(rewrite.after)
+    except CompileError as e:
+        return Judged(rewrite, 0, f"what it made is no valid graph: {e}", np.inf, "structure")
+    start, n_inputs = perf_counter(), 0
+    drawn = ((k, _drawn(rewrite.before, k, seed)) for k in _kinds(rewrite.before))
+    for kind, given in chain((("model", g) for g in known), drawn):
+        if n_inputs and perf_counter() - start > SECONDS_EACH:
+            break
+        verdict = _on(rewrite, given, seed)
+        if verdict is None:
+            continue
+        n_inputs += 1
+        if verdict.objection:
+            return Judged(rewrite, n_inputs, verdict.objection, verdict.error, kind)
+    return Judged(rewrite, n_inputs)
+
+
+def _on(rewrite: Rewrite, feeds: Values | None, seed: int) -> Verdict | None:
+    """The verdict on some inputs; None where what stood there cannot be computed for them."""
+    if feeds is None:
+        return None
+    before, after, budget = rewrite.before, rewrite.after, rewrite.step.error
+    try:
+        own = evaluated(before, feeds)
+    except CompileError:
+        return None
+    try:
+        made = evaluated(after, {v.name: feeds[v.name] for v in after.inputs})[RESULT]
+    except KeyError as e:
+        return Verdict(f"it reads {e}, which what stood there did not", np.inf)
+    except CompileError as e:
+        return Verdict(f"what it made cannot be computed: {e.message}", np.inf)
+    return judge(
+        made,
+        own[RESULT],
+        cache(lambda: expectations(before, feeds, own, seed)[RESULT]),
+        budget=budget,
+        bits=not budget and keeps_bits(before) and keeps_bits(after),
+        loose_infinities=adds_up(before) or adds_up(after),
+        made_wide=lambda: wide_results(after, feeds)[1][RESULT],
+    )
+
+
+def _kinds(graph: Graph) -> list[str]:
+    """Kinds of inputs worth drawing; of one kind only where nothing comes in."""
+    return list(KINDS) if graph.inputs else ["normal"]
+
+
+def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
+    try:
+        return make_feeds(graph, kind, seed, {})
+    except (CompileError, MemoryError):
+        return None
+
+
+def _in_turn(found: Sequence[Rewrite]) -> Iterator[Rewrite]:
+    """The first of each rule, then the others; equal ones once."""
+    seen: set[Any] = set()
+    first: dict[str, Rewrite] = {}
+    others: list[Rewrite] = []
+    for rewrite in found:
+        key = (rewrite.step.rule, _shape_of(rewrite.before), _shape_of(rewrite.after))
+        if key in seen:
+            continue
+        seen.add(key)
+        if first.setdefault(rewrite.step.rule, rewrite) is not rewrite:
+            others.append(rewrite)
+    yield from first.values()
+    yield from others
+
+
+def _shape_of(graph: Graph) -> Any:
+    """What a graph computes but for its names; equal for equal excerpts of different places."""
+    number = {name: i for i, name in enumerate(graph.types)}
+    return (
+        tuple(str(v.type) for v in graph.inputs),
+        tuple((str(c.type), _content(c.storage)) for c in graph.constants.values()),
+        tuple(
+            (
+                n.op,
+                tuple(number.get(i, -1) for i in n.inputs),
+                tuple(map(str, n.types)),
+                str(n.attrs),
+            )
+            for n in graph.nodes
+        ),
+        tuple(id(g) for n in graph.nodes for g in n.regions.values()),
+        number.get(graph.results[0].value, -1),
+    )
+
+
+def _content(storage: Any) -> Any:
+    values = getattr(storage, "values", getattr(storage, "value", None))
+    small = isinstance(values, np.ndarray | np.generic) and values.size <= 64
+    return repr(np.asarray(values).tolist()) if small else id(storage)
+
+
+class _Values:
+    """What the model computes where rewrites read: each pass's graph is run once for all."""
+
+    def __init__(self, events: Sequence[Event], feeds: Sequence[Values], seconds: float) -> None:
+        self.events, self.feeds = events, feeds
+        self.end = perf_counter() + seconds
+        self.cache: dict[int, list[Values]] = {}
+
+    def of(self, rewrite: Rewrite) -> list[Values]:
+        """Inputs for the excerpt: values of the graph that the pass was given, the rest drawn."""
+        graph = self.events[rewrite.number].before
+        known = [v.name for v in rewrite.before.inputs if v.name in graph.types]
+        if not known:
+            return []
+        if rewrite.number not in self.cache:
+            self.cache[rewrite.number] = list(self._run(graph))
+        drawn = _drawn(rewrite.before, "normal", 1)
+        if drawn is None:
+            return []
+        found: list[Values] = []
+        for values in self.cache[rewrite.number]:
+            given = {**drawn, **{k: values[k] for k in known if k in values}}
+            if all(_fits(given[v.name], v.type) for v in rewrite.before.inputs):
+                found.append(given)
+        return found
+
+    def _run(self, graph: Graph) -> Iterator[Values]:
+        everything = Graph(graph.name, graph.inputs, (), graph.nodes, graph.constants)
+        for feeds in self.feeds:
+            if perf_counter() > self.end:
+                return
+            yield _all_values(everything, feeds)
+
+
+def _all_values(graph: Graph, feeds: Values) -> Values:
+    try:
+        return evaluate_graph(graph, feeds, keep=graph.types)
+    except CompileError:
+        return {}
+
+
+def _fits(value: Any, t: Any) -> bool:
+    if not isinstance(t, TensorType) or not isinstance(value, np.ndarray):
+        return not isinstance(t, TensorType)
+    shape = t.shape
+    return (
+        value.dtype == t.dtype.numpy
+        and (shape is None or len(shape) == value.ndim)
+        and all(
+            d == s for d, s in zip(shape or (), value.shape, strict=False) if isinstance(d, int)
+        )
+    )

@@ -1,0 +1,99 @@
+"""A graph on seeded inputs of every kind: what each pass's graph has to give for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from compiler.check.feeds import KINDS, make_feeds
+from compiler.check.judge import Verdict, adds_up, judge, judge_all, keeps_bits
+from compiler.check.margins import N_RUNS, Expected, evaluated, expectations, wide_results
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.trace import Event
+
+SLOW_SECONDS = 1.0
+"""A model that runs longer is not run with noise: what it may differ by is the tolerance alone."""
+
+
+@dataclass(slots=True)
+class Round:
+    """Inputs, what the model as it was gives for them, and how far that may move."""
+
+    kind: str
+    graph: Graph
+    feeds: Mapping[str, Any]
+    own: Mapping[str, Any]
+    seconds: float
+    seed: int = 0
+    cache: dict[str, Expected] = field(default_factory=dict)
+
+    def expected(self, name: str) -> Expected:
+        """What a result may be."""
+        if not self.cache:
+            n_runs = N_RUNS if self.seconds < SLOW_SECONDS else 0
+            self.cache = expectations(self.graph, self.feeds, self.own, self.seed, n_runs)
+        return self.cache[name]
+
+    def objection(self, graph: Graph, budget: float) -> tuple[str, Verdict]:
+        """The first result of another graph that is wrong, and what is wrong with it."""
+        try:
+            made = evaluated(graph, self.feeds)
+        except CompileError as e:
+            return "", Verdict(f"it cannot be computed: {e}", float("inf"))
+        return self.objection_to(made, graph, budget)
+
+    def objection_to(
+        self, made: Mapping[str, Any], graph: Graph, budget: float
+    ) -> tuple[str, Verdict]:
+        """As `objection`, for results that were computed in any way."""
+        bits = not budget and keeps_bits(self.graph) and keeps_bits(graph)
+        loose = adds_up(self.graph) or adds_up(graph)
+        return judge_all(
+            made,
+            self.own,
+            lambda name: judge(
+                made[name],
+                self.own[name],
+                lambda: self.expected(name),
+                budget=budget,
+                bits=bits,
+                loose_infinities=loose and bool(budget),
+                made_wide=lambda: wide_results(graph, self.feeds)[1][name],
+            ),
+        )
+
+
+def make_round(
+    graph: Graph, kind: str, feeds: Mapping[str, Any] | None = None, seed: int = 0
+) -> Round | None:
+    """A round; None when the model refuses the inputs, or none can be drawn for it."""
+    start = perf_counter()
+    try:
+        given = make_feeds(graph, kind, seed) if feeds is None else feeds
+        own = evaluated(graph, given)
+    except CompileError:
+        return None
+    return Round(kind, graph, given, own, perf_counter() - start, seed)
+
+
+def make_rounds(
+    graph: Graph, seed: int = 0, kinds: Sequence[str] = tuple(KINDS), seconds: float = float("inf")
+) -> list[Round]:
+    """A round of each kind that the model takes, as many as fit into the time."""
+    start, found = perf_counter(), []
+    for kind in kinds:
+        if perf_counter() - start > seconds:
+            break
+        made = make_round(graph, kind, seed=seed)
+        if made is not None:
+            found.append(made)
+    return found
+
+
+def budget_of(events: Sequence[Event], tolerance: float) -> float:
+    """What results may have changed by: nothing but noise while every step was exact."""
+    steps = (s for e in events for s in e.steps if s.outcome == "applied")
+    return tolerance if any(s.error for s in steps) else 0.0

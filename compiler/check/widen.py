@@ -1,0 +1,193 @@
+"""A graph in f64: the same computation with hardly any rounding, to measure errors against.
+
+Constants, inputs, attributes and casts of narrower floats become f64 wherever type rules permit.
+Where they do not (quantised operators, control flow, carried operators), a node stays as narrow as
+it was, between casts, and is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.constant import Constant, Splat
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.infer import Facts
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Type
+
+NARROW = (DType.f32, DType.f16, DType.bf16)
+"""What becomes f64. Shorter floats are what numbers are stored in, on purpose."""
+
+KEEPS_ITS_TYPE = frozenset({"bitcast", "random_uniform", "random_normal", "dynamic_quantize"})
+"""Operators whose results depend on the very bits, or on how many there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wide:
+    """A graph in f64; `narrow` names the nodes that stayed as they were, by what they give."""
+
+    graph: Graph
+    narrow: tuple[str, ...]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether everything became f64."""
+        return not self.narrow
+
+
+def widened(graph: Graph) -> Wide:
+    """The graph in f64; names of values stay. Errors: what type rules raise for the graph."""
+    maker = _Maker.of(graph)
+    for node in graph.nodes:
+        maker.node(node)
+    results = tuple(Result(r.name, r.value) for r in graph.results)
+    made = Graph(graph.name, maker.inputs, results, tuple(maker.nodes), maker.constants)
+    return Wide(made, tuple(maker.narrow))
+
+
+def wide_feeds(feeds: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs for the graph in f64."""
+    return {name: _wide_value(value) for name, value in feeds.items()}
+
+
+def wide_type(t: Type) -> Type:
+    """The type in f64."""
+    match t:
+        case TensorType() if t.dtype in NARROW:
+            return replace(t, dtype=DType.f64)
+        case SequenceType(element):
+            return SequenceType(wide_type(element))
+        case OptionalType(element):
+            return OptionalType(wide_type(element))
+        case _:
+            return t
+
+
+def _wide_value(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_wide_value(v) for v in value]
+    if isinstance(value, np.ndarray) and value.dtype in _NARROW_NUMPY:
+        with np.errstate(all="ignore"):
+            return value.astype(np.float64)
+    return value
+
+
+_NARROW_NUMPY = {d.numpy for d in NARROW}
+
+
+@dataclass
+class _Maker:
+    """The graph as it grows; `facts` are of the wide values."""
+
+    source: Graph
+    inputs: tuple[Value, ...]
+    constants: dict[str, Constant]
+    facts: Facts
+    nodes: list[Node] = field(default_factory=list)
+    narrow: list[str] = field(default_factory=list)
+    n_casts: int = 0
+
+    @staticmethod
+    def of(graph: Graph) -> _Maker:
+        inputs = tuple(Value(v.name, wide_type(v.type)) for v in graph.inputs)
+        constants = {k: _wide_constant(c) for k, c in graph.constants.items()}
+        bare = Graph(graph.name, inputs, (), (), constants)
+        return _Maker(graph, inputs, constants, Facts.of_graph(bare))
+
+    def node(self, node: Node) -> None:
+        wide = self.wide(node)
+        if wide is None:
+            self.between_casts(node)
+        else:
+            self.nodes.append(wide)
+            self.note(wide)
+
+    def wide(self, node: Node) -> Node | None:
+        """The node in f64; None where its operator does not permit it."""
+        types = tuple(map(wide_type, node.types))
+        reads = (self.source.types.get(i) for i in node.reads)
+        if types == node.types and all(t is None or wide_type(t) == t for t in reads):
+            return node  # nothing about it is narrow
+        if node.op in KEEPS_ITS_TYPE or node.op not in (*OPERATORS, "fusion"):
+            return None
+        made = replace(node, types=types, attrs={k: _wide_attr(v) for k, v in node.attrs.items()})
+        if node.regions:
+            inner = {k: widened(region) for k, region in node.regions.items()}
+            if node.op != "fusion" or not all(w.is_wide for w in inner.values()):
+                return None
+            made = replace(made, regions={k: w.graph for k, w in inner.items()})
+        before = dict(self.facts.types)
+        try:
+            inferred = self.facts.visit(made)
+        except CompileError:
+            inferred = ()
+        if len(inferred) == len(types) and all(map(_same_elements, inferred, types)):
+            return made
+        self.facts.types.clear()
+        self.facts.types.update(before)
+        return None
+
+    def between_casts(self, node: Node) -> None:
+        """The node as it was, reading what is cast for it and giving what is cast back."""
+        rename = {i: self.cast_back(i) for i in dict.fromkeys(node.reads)}
+        outputs = tuple(
+            self.fresh(o) if o and wide_type(t) != t else o
+            for o, t in zip(node.outputs, node.types, strict=True)
+        )
+        made = replace(node.with_inputs(rename), outputs=outputs)
+        self.nodes.append(made)
+        self.note(made)
+        self.narrow.append(node.output)
+        for name, inner, t in zip(node.outputs, outputs, node.types, strict=True):
+            if inner != name:
+                self.cast(inner, name, wide_type(t))
+
+    def cast_back(self, name: str) -> str:
+        narrow, wide = self.source.types.get(name), self.facts.types.get(name)
+        if narrow is None or wide is None or narrow == wide or not isinstance(narrow, TensorType):
+            return name
+        return self.cast(name, self.fresh(name), narrow)
+
+    def cast(self, value: str, name: str, t: Type) -> str:
+        assert isinstance(t, TensorType), f"{name} is {t}"
+        node = Node("cast", (value,), (name,), (t,), OPERATORS["cast"].bind({"to": t.dtype}), name)
+        self.nodes.append(node)
+        self.note(node)
+        return name
+
+    def note(self, node: Node) -> None:
+        """Types and known elements of what a node gives: as recorded, which may say more."""
+        try:
+            self.facts.visit(node)
+        except CompileError:
+            pass  # it fails when it is run, as it did
+        self.facts.types.update((v.name, v.type) for v in node.values())
+
+    def fresh(self, hint: str) -> str:
+        self.n_casts += 1
+        return f"{hint}.narrow{self.n_casts}"
+
+
+def _wide_constant(c: Constant) -> Constant:
+    if c.type.dtype not in NARROW:
+        return c
+    if isinstance(c.storage, Splat):
+        t = replace(c.type, dtype=DType.f64)
+        return Constant.splat(c.storage.value, t, c.origins)
+    with np.errstate(all="ignore"):
+        return Constant.of(c.array().astype(np.float64), origins=c.origins)
+
+
+def _wide_attr(value: Any) -> Any:
+    return DType.f64 if value in NARROW and isinstance(value, DType) else value
+
+
+def _same_elements(inferred: Type, wanted: Type) -> bool:
+    if isinstance(inferred, TensorType) and isinstance(wanted, TensorType):
+        return inferred.dtype is wanted.dtype
+    return inferred == wanted
