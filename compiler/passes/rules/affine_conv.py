@@ -11,26 +11,23 @@ from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
-    Objection,
-    attributes,
     channels,
+    check_summable,
     or_skip,
     outputs_of,
     scale_inputs,
     scale_outputs,
+    scaled,
     shifted,
     sum_over_inputs,
     traffic,
 )
 from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
+from compiler.passes.rules.windows import CONV, DECONV
 
 X, W, C = Any("x"), Const("w"), Const("c")
 BIAS = Const("bias", optional=True)
-CONV = attributes("strides", "pads", "dilations", "groups", "auto_pad")
-DECONV = attributes(
-    "strides", "pads", "output_padding", "dilations", "groups", "output_shape", "auto_pad"
-)
 
 
 @rule(
@@ -306,7 +303,7 @@ def scale_before_conv(
     Padding does not matter: 0 times a scale is 0.
     """
     n = w.stored.type.static_shape[1] * attrs["groups"]
-    scale = _input_channels(x, c, w, n)
+    scale = channels(c, w.rank, 1, n, x)
     weights = scale_inputs(w, scale, attrs["groups"])
     return Because(
         _with_bias(o.conv, attrs, x, weights, bias),
@@ -314,10 +311,50 @@ def scale_before_conv(
     )
 
 
-def _input_channels(x: Tensor, c: ConstTensor, w: ConstTensor, n: int) -> Anything:
-    if x.type.shape is None or x.rank != w.rank or x.shape[1] != n:
-        raise Objection(f"{x.name} is {x.type}; the scaled tensor is larger")
-    return channels(c, w.rank, 1, n)
+@rule(
+    o.conv_transpose(o.mul(X, C), W, BIAS, **DECONV),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[1,2,3]) {
+      const c: f32[2,1] = literal(2.0,10.0)
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      y: f32[1,2,3] = mul(x, c)
+      z: f32[1,1,2] = conv_transpose(y, w,
+        strides=[1], pads=[1,1], output_padding=[0], dilations=[1])
+      return z
+    }
+    =>
+    graph g(x: f32[1,2,3]) {
+      const z.w: f32[2,1,2] = literal(2.0,4.0,30.0,40.0)
+      z: f32[1,1,2] = conv_transpose(x, z.w,
+        strides=[1], pads=[1,1], output_padding=[0], dilations=[1])
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,2,3]) {
+      const along_the_image: f32[3] = literal(2.0,10.0,1.0)
+      const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
+      y: f32[1,2,3] = mul(x, along_the_image)
+      z: f32[1,1,2] = conv_transpose(y, w,
+        strides=[1], pads=[1,1], output_padding=[0], dilations=[1])
+      return z
+    }
+    """,
+)
+@or_skip
+def scale_before_conv_transpose(
+    x: Tensor, c: ConstTensor, w: ConstTensor, bias: ConstTensor | None, **attrs: Anything
+) -> Operand:
+    """A scale of each input channel is folded into the weights that spread it."""
+    shape = w.stored.type.static_shape
+    scale = channels(c, w.rank, 1, shape[0], x)
+    weights = scaled(w.stored, scale, (shape[0], *(1 for _ in shape[1:])), shape)
+    return Because(
+        _with_bias(o.conv_transpose, attrs, x, weights, bias),
+        f"{shape[0]} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, x.type)}",
+    )
 
 
 @rule(
@@ -361,10 +398,9 @@ def shift_before_conv(
     padded = any(attrs["pads"]) if attrs["auto_pad"] == "notset" else attrs["auto_pad"] != "valid"
     if padded:
         return Skip("the convolution pads with zeros, which the shift does not reach")
-    if w.stored.type.nbytes > 1 << 24 and w.stored.is_splat:
-        return Skip(f"the sum over {w.stored.type.n_elements:,} equal weights is left alone")
+    check_summable(w)
     n = w.stored.type.static_shape[1] * attrs["groups"]
-    extra = sum_over_inputs(w, _input_channels(x, c, w, n), attrs["groups"])
+    extra = sum_over_inputs(w, channels(c, w.rank, 1, n, x), attrs["groups"])
     made = shifted(bias.stored if bias else None, extra)
     return Because(
         _with_bias(o.conv, attrs, x, w, made),
@@ -378,6 +414,7 @@ CONV_RULES: list[Rule] = [
     shift_into_conv,
     shift_into_conv_transpose,
     scale_before_conv,
+    scale_before_conv_transpose,
     shift_before_conv,
 ]
 """Rules of `fold_affine` about convolutions, in the order in which they are tried."""

@@ -12,9 +12,14 @@ from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_parts import (
     Objection,
     attributes,
+    beside,
     channels,
+    check_summable,
+    counted,
     or_skip,
     scaled,
+    shifted,
+    sum_over_rows,
     traffic,
 )
 from compiler.passes.rules.arithmetic import combined, objection_to
@@ -63,26 +68,92 @@ def scale_into_matmul(
     transpose_b: bool,
     t: TensorType,
 ) -> Operand:
-    """A scale of each column of a product is folded into the matrix of weights."""
-    weights, n = _scaled_columns(w, c, transpose_b, t)
+    """A scale of each column of a product is folded into the weights.
+
+    Weights of several matrices are scaled each by its own. A vector of weights takes one number.
+    """
+    weights = _scaled_right(x, w, c, transpose_b, t)
     return Because(
         o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b),
-        f"{n} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, t)}",
+        _reason(c, w, traffic(x, t)),
     )
 
 
-def _scaled_columns(
-    w: ConstTensor, c: ConstTensor, transpose_b: bool, t: TensorType
-) -> tuple[Constant, int]:
-    if w.rank != 2:
-        raise Objection(f"the weights {w.type} are no matrix")
+def _reason(c: ConstTensor, w: ConstTensor, saved: str) -> str:
+    n, of = c.stored.type.n_elements, w.stored.type.n_elements
+    return f"{counted(n, 'scale')} {'goes' if n == 1 else 'go'} into {of:,} weights; {saved}"
+
+
+def _need_floats(w: ConstTensor) -> None:
     if not w.dtype.is_float:
         raise Objection(f"products of {w.dtype} may overflow")
-    rows, columns = w.stored.type.static_shape
-    n = rows if transpose_b else columns
-    scale = channels(c, t.rank, t.rank - 1, n)
-    shape = (n, 1) if transpose_b else (1, n)
-    return scaled(w.stored, scale, shape, (rows, columns)), n
+
+
+def _need_ranks(x: Tensor, t: TensorType) -> None:
+    if x.type.shape is None or t.shape is None:
+        raise Objection(f"the rank of {x.name} is not known")
+
+
+def _scaled_right(
+    x: Tensor, w: ConstTensor, c: ConstTensor, transpose_b: bool, t: TensorType
+) -> Constant:
+    _need_floats(w)
+    _need_ranks(x, t)
+    inner = -1 if w.rank == 1 or transpose_b else -2
+    lost = 0 if x.rank == 1 else -1 if w.rank == 1 else -2
+    shape = beside(c, t.rank, w, inner=inner, lost=lost)
+    return scaled(w.stored, c.stored, shape, w.stored.type.static_shape)
+
+
+@rule(
+    o.mul(o.matmul(W, X, **FLAGS), C),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[3,4]) {
+      const w: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const c: f32[2,1] = literal(2.0,10.0)
+      y: f32[2,4] = matmul(w, x)
+      z: f32[2,4] = mul(y, c)
+      return z
+    }
+    =>
+    graph g(x: f32[3,4]) {
+      const z.a: f32[2,3] = literal(2.0,4.0,6.0,40.0,50.0,60.0)
+      z: f32[2,4] = matmul(z.a, x)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[3,4]) {
+      const w: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const for_each_column: f32[4] = literal(2.0,10.0,1.0,3.0)
+      y: f32[2,4] = matmul(w, x)
+      z: f32[2,4] = mul(y, for_each_column)
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def scale_into_left_matmul(
+    w: ConstTensor,
+    x: Tensor,
+    c: ConstTensor,
+    transpose_a: bool,
+    transpose_b: bool,
+    t: TensorType,
+) -> Operand:
+    """A scale of each row of a product is folded into weights that stand on its left."""
+    _need_floats(w)
+    _need_ranks(x, t)
+    inner = -2 if transpose_a and w.rank > 1 else -1
+    shape = beside(c, t.rank, w, inner=inner, lost=0 if x.rank == 1 else -1)
+    weights = scaled(w.stored, c.stored, shape, w.stored.type.static_shape)
+    return Because(
+        o.matmul(weights, x, transpose_a=transpose_a, transpose_b=transpose_b),
+        _reason(c, w, traffic(x, t)),
+    )
 
 
 @rule(
@@ -132,14 +203,14 @@ def scale_through_bias(
     t: TensorType,
 ) -> Operand:
     """A scale behind a product and its bias is folded into both."""
-    weights, n = _scaled_columns(w, c, transpose_b, t)
+    weights = _scaled_right(x, w, c, transpose_b, t)
     bias = combined(np.multiply, shift.stored, c.stored)
     if objection := objection_to(bias, shift.stored, c.stored):
         return Skip(objection)
     product = o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b)
     return Because(
         o.add(product, bias),
-        f"{n} scales go into {w.stored.type.n_elements:,} weights and the bias; {traffic(x, t)}",
+        _reason(c, w, f"the bias is scaled too; {traffic(x, t)}"),
     )
 
 
@@ -177,20 +248,196 @@ def scale_before_matmul(
     x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
 ) -> Operand:
     """A scale of each column of the left operand is folded into the rows of the weights."""
-    if w.rank != 2 or x.rank < 2 or not w.dtype.is_float:
-        return Skip(f"{x.type} times {w.type} is no product of floating point matrices")
-    rows, columns = w.stored.type.static_shape
-    n = columns if transpose_b else rows
-    axis = x.rank - 2 if transpose_a else x.rank - 1
-    if x.shape[axis] != n:
-        return Skip(f"{x.name} is {x.type}; the scaled tensor is larger")
-    shape = (1, n) if transpose_b else (n, 1)
-    weights = scaled(w.stored, channels(c, x.rank, axis, n), shape, (rows, columns))
+    scale, rows = _of_columns(x, c, w, transpose_a, transpose_b)
+    shape = tuple(scale.type.n_elements if d == rows else 1 for d in range(w.rank))
+    weights = scaled(w.stored, scale, shape, w.stored.type.static_shape)
     return Because(
         o.matmul(x, weights, transpose_a=transpose_a, transpose_b=transpose_b),
-        f"{n} scales go into {w.stored.type.n_elements:,} weights; {traffic(x, x.type)}",
+        _reason(c, w, traffic(x, x.type)),
     )
 
 
-MATMUL_RULES: list[Rule] = [scale_into_matmul, scale_through_bias, scale_before_matmul]
+def _of_columns(
+    x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
+) -> tuple[Constant, int]:
+    """A constant for each column of a left operand as a vector, and the weights' axis of these."""
+    _need_floats(w)
+    _need_ranks(x, x.type)
+    rows = w.rank - 1 if transpose_b or w.rank == 1 else w.rank - 2
+    axis = x.rank - 2 if transpose_a and x.rank > 1 else x.rank - 1
+    n = w.stored.type.static_shape[rows]
+    return channels(c, x.rank, axis, n, x), rows
+
+
+@rule(
+    o.matmul(W, o.mul(X, C), **FLAGS),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,4]) {
+      const c: f32[2,1] = literal(2.0,10.0)
+      const w: f32[3,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      y: f32[2,4] = mul(x, c)
+      z: f32[3,4] = matmul(w, y)
+      return z
+    }
+    =>
+    graph g(x: f32[2,4]) {
+      const z.a: f32[3,2] = literal(2.0,20.0,6.0,40.0,10.0,60.0)
+      z: f32[3,4] = matmul(z.a, x)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,4]) {
+      const for_each_column: f32[4] = literal(2.0,10.0,1.0,3.0)
+      const w: f32[3,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      y: f32[2,4] = mul(x, for_each_column)
+      z: f32[3,4] = matmul(w, y)
+      return z
+    }
+    """,
+)
+@or_skip
+def scale_before_right_matmul(
+    w: ConstTensor, x: Tensor, c: ConstTensor, transpose_a: bool, transpose_b: bool
+) -> Operand:
+    """A scale of each row of the right operand is folded into the weights on its left."""
+    _need_floats(w)
+    _need_ranks(x, x.type)
+    axis = x.rank - 1 if transpose_b or x.rank == 1 else x.rank - 2
+    columns = w.rank - 2 if transpose_a and w.rank > 1 else w.rank - 1
+    n = w.stored.type.static_shape[columns]
+    scale = channels(c, x.rank, axis, n, x)
+    shape = tuple(n if d == columns else 1 for d in range(w.rank))
+    weights = scaled(w.stored, scale, shape, w.stored.type.static_shape)
+    return Because(
+        o.matmul(weights, x, transpose_a=transpose_a, transpose_b=transpose_b),
+        _reason(c, w, traffic(x, x.type)),
+    )
+
+
+@rule(
+    o.add(o.matmul(o.add(X, C), W, **FLAGS), Const("bias")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[3,2]) {
+      const c: f32[2] = literal(2.0,10.0)
+      const w: f32[2,2] = literal(1.0,2.0,3.0,4.0)
+      const b: f32[2] = literal(0.5,-1.0)
+      s: f32[3,2] = add(x, c)
+      y: f32[3,2] = matmul(s, w)
+      z: f32[3,2] = add(y, b)
+      return z
+    }
+    =>
+    graph g(x: f32[3,2]) {
+      const w: f32[2,2] = literal(1.0,2.0,3.0,4.0)
+      const z.b: f32[2] = literal(32.5,43.0)
+      z.a: f32[3,2] = matmul(x, w)
+      z: f32[3,2] = add(z.a, z.b)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[3,2]) {
+      const for_each_row: f32[3,1] = literal(2.0,10.0,1.0)
+      const w: f32[2,2] = literal(1.0,2.0,3.0,4.0)
+      const b: f32[2] = literal(0.5,-1.0)
+      s: f32[3,2] = add(x, for_each_row)
+      y: f32[3,2] = matmul(s, w)
+      z: f32[3,2] = add(y, b)
+      return z
+    }
+    """,
+)
+@or_skip
+def shift_through_matmul(
+    x: Tensor,
+    c: ConstTensor,
+    w: ConstTensor,
+    bias: ConstTensor,
+    transpose_a: bool,
+    transpose_b: bool,
+) -> Operand:
+    """A shift before a product becomes part of the bias behind it: (x+c)w + b = xw + (cw+b)."""
+    extra = _shift_behind(x, c, w, transpose_a, transpose_b)
+    product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
+    made = shifted(bias.stored, extra)
+    return Because(
+        o.add(product, made),
+        f"{counted(c.stored.type.n_elements, 'shift')} become part of the bias; "
+        f"{traffic(x, x.type)}",
+    )
+
+
+def _shift_behind(
+    x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
+) -> Constant:
+    if w.rank != 2:
+        raise Objection(f"the weights {w.type} are no matrix")
+    check_summable(w)
+    shift, rows = _of_columns(x, c, w, transpose_a, transpose_b)
+    return sum_over_rows(w, shift, rows)
+
+
+@rule(
+    o.matmul(o.add(X, C), W, **FLAGS),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[3,2]) {
+      const c: f32[2] = literal(2.0,10.0)
+      const w: f32[2,1] = literal(1.0,3.0)
+      s: f32[3,2] = add(x, c)
+      y: f32[3,1] = matmul(s, w)
+      return y
+    }
+    =>
+    graph g(x: f32[3,2]) {
+      const w: f32[2,1] = literal(1.0,3.0)
+      const y.b: f32[1] = literal(32.0)
+      y.a: f32[3,1] = matmul(x, w)
+      y: f32[3,1] = add(y.a, y.b)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[3,2]) {
+      const c: f32[2] = literal(2.0,10.0)
+      const makes_more: f32[2,4] = literal(1.0,3.0,2.0,4.0,5.0,7.0,6.0,8.0)
+      s: f32[3,2] = add(x, c)
+      y: f32[3,4] = matmul(s, makes_more)
+      return y
+    }
+    """,
+)
+@or_skip
+def shift_behind_matmul(
+    x: Tensor, c: ConstTensor, w: ConstTensor, transpose_a: bool, transpose_b: bool
+) -> Operand:
+    """A shift before a product that makes fewer columns is added behind it: (x+c)w = xw + cw.
+
+    Behind it there is less to add to, and it can be added while the product is stored.
+    """
+    extra = _shift_behind(x, c, w, transpose_a, transpose_b)
+    rows, columns = w.stored.type.static_shape[:: -1 if transpose_b else 1]
+    if columns >= rows:
+        return Skip(f"behind it there are {columns:,} columns to add to, before it {rows:,}")
+    product = o.matmul(x, w, transpose_a=transpose_a, transpose_b=transpose_b)
+    return Because(
+        o.add(product, extra), f"added to {columns:,} columns behind it instead of {rows:,} before"
+    )
+
+
+MATMUL_RULES: list[Rule] = [
+    scale_into_matmul,
+    scale_into_left_matmul,
+    scale_through_bias,
+    scale_before_matmul,
+    scale_before_right_matmul,
+    shift_through_matmul,
+    shift_behind_matmul,
+]
 """Rules of `fold_affine` about matrix products, in the order in which they are tried."""

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any as Anything
 
+import ml_dtypes
 import numpy as np
 
 from compiler.ir.constant import Constant
-from compiler.ir.operator import Operand, Tensor
-from compiler.ir.types import TensorType
+from compiler.ir.operator import Array, Operand, Tensor
+from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import AnyAttr, ConstTensor, uniform
 from compiler.passes.engine.rule import Skip
-from compiler.passes.rules.arithmetic import combined, objection_to, reshaped
+from compiler.passes.rules.arithmetic import combined, is_finite, objection_to, reshaped
 
 SPLAT_GROWTH_BYTES = 1 << 24
 """A weight that is one number may become as many bytes as this, no more."""
@@ -23,11 +24,14 @@ class Objection(Exception):
     """Why a scale or shift cannot be folded; the rule hands the text on as its reason to skip."""
 
 
-def channels(c: ConstTensor, rank: int, axis: int, n: int) -> Constant:
+def channels(c: ConstTensor, rank: int, axis: int, n: int, x: Tensor | None = None) -> Constant:
     """A constant that varies along one axis of a tensor only, as a vector of its n channels.
 
-    A uniform constant becomes a splat. Raises Objection for one that varies elsewhere.
+    A uniform constant becomes a splat. Raises Objection for one that varies elsewhere, and when
+    the tensor x that it meets has not these channels itself.
     """
+    if x is not None and (x.type.shape is None or x.rank != rank or x.shape[axis] != n):
+        raise Objection(f"{x.name} is {x.type}; the scaled tensor is larger")
     shape = (1,) * (rank - c.rank) + c.stored.type.static_shape
     if len(shape) > rank:
         raise Objection(f"{c.name} has more axes than the result")
@@ -50,10 +54,34 @@ def scaled(w: Constant, scale: Constant, shape: Sequence[int], inner: Sequence[i
     if w.is_splat and uniform(scale) is None and w.type.nbytes > SPLAT_GROWTH_BYTES:
         raise Objection(f"the weights are one number now, and would take {w.type.nbytes:,} bytes")
     product = combined(np.multiply, reshaped(w, inner), reshaped(scale, shape))
-    objection = objection_to(product, w, scale)
+    check_kept(product, w, scale)
+    return reshaped(product, w.type.static_shape)
+
+
+def check_kept(made: Constant, *parts: Constant) -> None:
+    """Raises Objection when a product of constants has lost numbers that its parts have.
+
+    Too large a number becomes infinite; where all are too small, digits are missing, since below
+    the smallest normal number a float has ever fewer of them.
+    """
+    if not all(is_finite(p) for p in parts):
+        raise Objection("infinities and NaN among constants stay where they are")
+    objection = objection_to(made, *parts)
     if objection:
         raise Objection(objection)
-    return reshaped(product, w.type.static_shape)
+    if not made.type.dtype.is_float or not made.type.n_elements:
+        return
+    largest = _largest(made)
+    if largest < float(ml_dtypes.finfo(made.type.dtype.numpy).smallest_normal):
+        if all(_largest(p) for p in parts):
+            raise Objection(f"numbers up to {largest:.3g} would lose digits in {made.type.dtype}")
+
+
+def _largest(c: Constant) -> float:
+    """The largest magnitude of the finite elements."""
+    values = np.asarray(uniform(c)) if c.is_splat else c.array()
+    magnitudes = np.abs(values.astype(np.float64) if c.type.dtype.nbytes < 4 else values)
+    return float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
 
 
 def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = None) -> Constant:
@@ -70,6 +98,45 @@ def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = Non
     if objection:
         raise Objection(objection)
     return made
+
+
+def beside(c: ConstTensor, rank: int, w: ConstTensor, *, inner: int, lost: int) -> tuple[int, ...]:
+    """The shape in which a scale of a product's result broadcasts to an operand of constants.
+
+    The result has `rank` axes, the last two (as many as it has) those of a matrix. `inner` is the
+    operand's axis that is summed over, -1 or -2; the result has the other operand's axis at `lost`,
+    counted from its end, 0 for none. Raises Objection for a scale that varies along that one, or
+    along a batch that the operand is not part of.
+    """
+    if c.rank > rank:
+        raise Objection(f"{c.name} has more axes than the result")
+    sizes = list((1,) * (rank - c.rank) + c.stored.type.static_shape)
+    if lost:
+        other = sizes.pop(lost)
+        if other != 1:
+            raise Objection(f"{c.name} varies along the lines of the other operand")
+    shape = w.stored.type.static_shape
+    n_outer = max(len(sizes) - (len(shape) - 1), 0)
+    if any(n != 1 for n in sizes[:n_outer]):
+        raise Objection(f"{c.name} varies along a batch that {w.name} is not part of")
+    at = len(shape) + inner
+    made = (*sizes[n_outer:][:at], 1, *sizes[n_outer:][at:])
+    for n, size in zip(made, shape, strict=True):
+        if n not in (1, size):
+            raise Objection(f"{c.name} is {c.type}, {w.name} only {w.type}")
+    return made
+
+
+def sum_over_rows(w: ConstTensor, shift: Constant, axis: int) -> Constant:
+    """What a shift of each row (along `axis`) of a matrix of weights adds to each column."""
+    rows = np.moveaxis(w.stored.array().astype(np.float64), axis, 0)
+    return _rounded_sum(np.tensordot(shift.array().astype(np.float64), rows, 1), w.dtype)
+
+
+def check_summable(w: ConstTensor) -> None:
+    """Raises Objection for weights that are one number and too many to write out."""
+    if w.stored.type.nbytes > SPLAT_GROWTH_BYTES and w.stored.is_splat:
+        raise Objection(f"the sum over {w.stored.type.n_elements:,} equal weights is left alone")
 
 
 def outputs_of(w: ConstTensor, groups: int, *, transposed: bool) -> int:
@@ -103,7 +170,20 @@ def sum_over_inputs(w: ConstTensor, shift: Constant, groups: int) -> Constant:
     taps = w.stored.array().reshape(groups, n_out // groups, per_group, -1).astype(np.float64)
     amounts = shift.array().astype(np.float64).reshape(groups, 1, per_group)
     total = (taps.sum(axis=-1) * amounts).sum(axis=-1).reshape(n_out)
-    return Constant.of(total.astype(w.dtype.numpy))
+    return _rounded_sum(total, w.dtype)
+
+
+def _rounded_sum(total: Array, dtype: DType) -> Constant:
+    with np.errstate(over="ignore"):
+        made = Constant.of(total.astype(dtype.numpy))
+    if not is_finite(made):
+        raise Objection(f"a number would be too large for {dtype}")
+    return made
+
+
+def counted(n: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def traffic(x: Tensor, t: TensorType) -> str:

@@ -13,8 +13,17 @@ from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.affine_conv import CONV_RULES
 from compiler.passes.rules.affine_matmul import MATMUL_RULES
+from compiler.passes.rules.affine_pad import PAD_RULES
 from compiler.passes.rules.affine_parts import traffic
-from compiler.passes.rules.algebra import merge_additions, merge_multiplications
+from compiler.passes.rules.affine_signs import SIGN_RULES
+from compiler.passes.rules.affine_table import TABLE_RULES
+from compiler.passes.rules.algebra import (
+    divide_by_constant,
+    divide_by_power_of_two,
+    merge_additions,
+    merge_multiplications,
+    subtract_constant,
+)
 from compiler.passes.rules.arithmetic import combined, objection_to, reshaped
 from compiler.passes.rules.calls import o
 
@@ -134,8 +143,14 @@ def scale_through_affine(
 
 RULES: list[Rule] = [
     batch_norm_is_affine,
+    subtract_constant,
+    divide_by_power_of_two,
+    divide_by_constant,
+    *PAD_RULES,
     *CONV_RULES,
     *MATMUL_RULES,
+    *SIGN_RULES,
+    *TABLE_RULES,
     scale_through_affine,
     merge_multiplications,
     merge_additions,
@@ -148,8 +163,9 @@ fold_affine = rules_pass(
     """Fold scales and shifts with constant parameters into neighbouring weights.
 
     Batch normalisation becomes a scale and a shift; these become part of the weights and the bias
-    of a convolution or product before or behind them. Weights are computed in f64 and rounded once;
-    results differ by about one rounding.
+    of a convolution or product before or behind them, or of a table of embeddings. Zeros around an
+    image become padding of what reads it. Weights are computed in f64 and rounded once; results
+    differ by about one rounding.
     """,
     needs=["constants", "single uses"],
 )

@@ -1,0 +1,135 @@
+"""Rules that fold arithmetic on looked-up rows into the table: embeddings above all."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Operator, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor
+from compiler.passes.engine.rule import Because, Rule, rule
+from compiler.passes.rules.affine_parts import Objection, check_kept, or_skip, traffic
+from compiler.passes.rules.arithmetic import combined, reshaped
+from compiler.passes.rules.calls import o
+
+TABLE, ROWS, C = Const("table"), Any("rows"), Const("c")
+LIMIT_BYTES = 1 << 22
+"""Another reader of the table keeps the old one alive, so larger ones stay as they are."""
+
+
+@rule(
+    o.mul(o.gather(TABLE, ROWS, axis=AnyAttr("axis")), C),
+    sole=True,
+    example="""
+    graph g(second: bool[4]) {
+      const table: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const c: f32[3] = literal(2.0,10.0,-1.0)
+      rows: i64[4] = cast(second, to=i64)
+      y: f32[4,3] = gather(table, rows, axis=0)
+      z: f32[4,3] = mul(y, c)
+      return z
+    }
+    =>
+    graph g(second: bool[4]) {
+      const z.x: f32[2,3] = literal(2.0,20.0,-3.0,8.0,50.0,-6.0)
+      rows: i64[4] = cast(second, to=i64)
+      z: f32[4,3] = gather(z.x, rows, axis=0)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(rows: i64[4]) {
+      const table: f32[3,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const for_each_place: f32[4,1] = literal(2.0,10.0,1.0,3.0)
+      y: f32[4,2] = gather(table, rows, axis=0)
+      z: f32[4,2] = mul(y, for_each_place)
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def scale_of_table(
+    table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
+) -> Operand:
+    """Rows that are looked up and scaled are looked up in the scaled table.
+
+    Each element is multiplied once, now, by the same number.
+    """
+    return _changed(o.mul, table, rows, c, axis, t)
+
+
+@rule(
+    o.add(o.gather(TABLE, ROWS, axis=AnyAttr("axis")), C),
+    sole=True,
+    example="""
+    graph g(second: bool[4]) {
+      const table: f32[3,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const c: f32[3,1] = literal(2.0,10.0,-1.0)
+      columns: i64[4] = cast(second, to=i64)
+      y: f32[3,4] = gather(table, columns, axis=1)
+      z: f32[3,4] = add(y, c)
+      return z
+    }
+    =>
+    graph g(second: bool[4]) {
+      const z.x: f32[3,2] = literal(3.0,4.0,13.0,14.0,4.0,5.0)
+      columns: i64[4] = cast(second, to=i64)
+      z: f32[3,4] = gather(z.x, columns, axis=1)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(rows: i64[1]) {
+      const table: f32[3,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      const positions: f32[5,2] = splat(0.5)
+      y: f32[1,2] = gather(table, rows, axis=0)
+      z: f32[5,2] = add(y, positions)
+      return z
+    }
+    """,
+    result="t",
+)
+@or_skip
+def shift_of_table(
+    table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
+) -> Operand:
+    """Rows that are looked up and shifted are looked up in the shifted table."""
+    return _changed(o.add, table, rows, c, axis, t)
+
+
+def _changed(
+    operator: Operator, table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
+) -> Operand:
+    if t.shape is None or rows.type.shape is None:
+        raise Objection(f"the rank of {rows.name} is not known")
+    held = table.stored.type.nbytes
+    if held > LIMIT_BYTES:
+        raise Objection(f"the table holds {held:,} bytes, and others may read it")
+    fn = np.multiply if operator.name == "mul" else np.add
+    made = combined(fn, table.stored, reshaped(c.stored, _in_table(table, rows, c, axis, t)))
+    check_kept(made, table.stored, c.stored)
+    return Because(
+        o.gather(made, rows, axis=axis),
+        f"{held:,} bytes of table are computed once; {traffic(rows, t)}",
+    )
+
+
+def _in_table(
+    table: ConstTensor, rows: Tensor, c: ConstTensor, axis: int, t: TensorType
+) -> tuple[int, ...]:
+    """The shape of a constant beside the result, beside the table; Objection when it has none."""
+    at = axis % table.rank
+    sizes = (1,) * (t.rank - c.rank) + c.stored.type.static_shape
+    found = sizes[at : at + rows.rank]
+    if any(n != 1 for n in found):
+        raise Objection(f"{c.name} varies with the place at which a row is put")
+    made = (*sizes[:at], 1, *sizes[at + rows.rank :])
+    for n, size in zip(made, table.stored.type.static_shape, strict=True):
+        if n not in (1, size):
+            raise Objection(f"{c.name} is {c.type}, the table {table.type}")
+    return made
+
+
+TABLE_RULES: list[Rule] = [scale_of_table, shift_of_table]
+"""Rules of `fold_affine` about tables, in the order in which they are tried."""
