@@ -83,7 +83,9 @@ def _rule(r: Rule) -> dict[str, Any]:
         "words": r.words,
         "pattern": r.pattern_text,
         "exact": r.exact,
+        "error": r.error,
         "example": {"before": before.strip(), "after": after.strip()},
+        "near_miss": r.near_miss.strip(),
         "source": r.source,
     }
 

@@ -12,6 +12,7 @@ from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
+from compiler.passes.engine.cost import CORE
 from compiler.trace import Step
 
 assert compiler.ops.__doc__, "importing the operators registers them"
@@ -261,6 +262,22 @@ def _step(s: Step) -> dict[str, Any]:
         "took": list(s.took),
         "made": list(s.made),
         "exact": s.exact,
+        "error": s.error,
+        "source": s.source,
+        "seconds": s.seconds,
+        "saves": _saved(s),
+    }
+
+
+def _saved(s: Step) -> dict[str, Any] | None:
+    """What a rewrite saves, by the declared costs of what it took and made; None where unknown."""
+    a, b = s.cost_before, s.cost_after
+    if a is None or b is None:
+        return None
+    return {
+        "flops": a.flops - b.flops,
+        "bytes": a.bytes_moved - b.bytes_moved,
+        "seconds": CORE.seconds(a, 0) - CORE.seconds(b, 0),
     }
 
 

@@ -65,6 +65,7 @@ export interface RuleInfo {
   pattern?: string;
   source?: string;
   example: { before: string; after: string } | null;
+  near_miss: string;
 }
 export interface Pipelines {
   presets: Preset[];
@@ -279,6 +280,10 @@ export interface Step {
   took: string[];
   made: string[];
   exact: boolean;
+  error: number;
+  source: string;
+  seconds: number;
+  saves: { flops: number; bytes: number; seconds: number } | null;
 }
 export interface Steps {
   stage: number;

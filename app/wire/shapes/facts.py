@@ -119,13 +119,19 @@ class RuleExample(TypedDict):
 
 
 class Rule(TypedDict):
-    """A rewrite rule; `exact` is false when results may round differently."""
+    """A rewrite rule; `exact` is false when results may round differently.
+
+    `near_miss` is a graph that looks like the pattern and stays as it is; `error` the budget of a
+    rule that is not exact, relative to the scale of results.
+    """
 
     name: str
     words: str
     pattern: str
     exact: bool
+    error: float
     example: RuleExample
+    near_miss: str
     source: str
 
 

@@ -62,8 +62,19 @@ class StageGraph(TypedDict):
     removed_constants: list[str]
 
 
+class Saved(TypedDict):
+    """What a rewrite saves by the declared costs; `seconds` are estimated by a roofline."""
+
+    flops: int
+    bytes: int
+    seconds: float
+
+
 class Step(TypedDict):
-    """A rewrite that was applied, or considered and declined."""
+    """A rewrite that was applied, or considered and declined.
+
+    `error` is what results may change by, relative to their scale; `seconds` were spent on it.
+    """
 
     rule: str
     outcome: Literal["applied", "declined"]
@@ -72,6 +83,10 @@ class Step(TypedDict):
     took: list[str]
     made: list[str]
     exact: bool
+    error: float
+    source: str
+    seconds: float
+    saves: Saved | None
 
 
 class Steps(TypedDict):

@@ -1,6 +1,6 @@
 // The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
-import { formatCount } from "../format.js";
+import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectValues, selectedIds } from "../selection.js";
 import { together } from "../state.js";
@@ -234,12 +234,15 @@ function row(step, index, selected) {
  * @param {Step} step
  * @param {import("../wire.js").RuleInfo | undefined} rule
  */
-function explain({ took, made }, rule) {
+function explain({ took, made, source, error, seconds, saves }, rule) {
   const facts = /** @type {[string, Node | string][]} */ ([]);
   if (rule?.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
   if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
   if (made.length) facts.push(["steps.made", el("code", {}, made.join(", "))]);
-  if (rule?.source) facts.push(["steps.source", el("code", {}, rule.source)]);
+  if (saves) facts.push(["steps.saves", savings(saves)]);
+  if (error) facts.push(["steps.error", word("steps.error-words", { error: error.toPrecision(1) })]);
+  facts.push(["steps.seconds", formatSeconds(seconds)]);
+  if (source) facts.push(["steps.source", el("code", {}, source)]);
   const example = rule?.example;
   return el(
     "div",
@@ -258,7 +261,24 @@ function explain({ took, made }, rule) {
           el("pre", { class: "code" }, `${example.before.trim()}\n⇒\n${example.after.trim()}`),
         )
       : null,
+    rule?.near_miss
+      ? el(
+          "details",
+          {},
+          el("summary", {}, word("steps.near-miss")),
+          el("pre", { class: "code" }, rule.near_miss.trim()),
+        )
+      : null,
   );
+}
+
+/** @param {NonNullable<Step["saves"]>} saves */
+function savings({ flops, bytes, seconds }) {
+  return word(seconds < 0 ? "steps.costs-words" : "steps.saves-words", {
+    operations: formatCount(Math.abs(flops)),
+    bytes: formatBytes(Math.abs(bytes)),
+    time: formatSeconds(Math.abs(seconds)),
+  });
 }
 
 /** @param {string[]} values */
