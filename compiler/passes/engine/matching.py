@@ -17,6 +17,8 @@ from compiler.passes.engine.pattern import (
     AnyAttr,
     Const,
     ConstTensor,
+    Known,
+    Named,
     Near,
     Number,
     OneOf,
@@ -124,6 +126,14 @@ def _match_value(ed: Editor, p: Pattern, value: str, m: Match) -> Iterator[Match
         case OneOf():
             for alternative in p.alternatives:
                 yield from _match_value(ed, alternative, value, m)
+            return
+        case Known(name, fact):
+            if value and fact.holds(ed, value):
+                found = m.bind(name, ValueName(value))
+        case Named(name, call):
+            named = m.bind(name, ValueName(value)) if value else None
+            if named is not None:
+                yield from _match_value(ed, call, value, named)
             return
         case Call() | Product():
             node = ed.producer(value) if value else None

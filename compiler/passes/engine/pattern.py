@@ -11,17 +11,27 @@ pattern what exporters write in many ways.
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 from ml_dtypes import finfo
 
 from compiler.ir.constant import Bytes, Constant, Literal, Splat
-from compiler.ir.operator import OPERATORS, Call, Operator, Tensor
+from compiler.ir.operator import Call, Tensor
 from compiler.ir.text import attribute
 
-COMMUTATIVE = frozenset({"add", "mul", "max", "min", "equal", "and", "or", "xor"})
+if TYPE_CHECKING:
+    from compiler.ir.editor import Editor
+
+COMMUTATIVE = frozenset(
+    {
+        *("add", "mul", "max", "min", "equal"),
+        *("logical_and", "logical_or", "logical_xor", "bit_and", "bit_or", "bit_xor"),
+    }
+)
 """Operators of two operands whose order does not change the result."""
 
 NEAR = 1e-6
@@ -77,6 +87,30 @@ class AnyAttr:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that can be told of a value from how it is made; `{}` in the text is the value."""
+
+    text: str
+    holds: Callable[[Editor, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Any value of which a fact is known; the replacement receives a `Tensor`."""
+
+    name: str
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A call whose value the replacement receives as well, so that it need not be made again."""
+
+    name: str
+    call: Call
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstTensor(Tensor):
     """An operand together with the constant behind it."""
@@ -98,13 +132,6 @@ class OneOf:
     def __init__(self, *alternatives: Pattern) -> None:
         self.alternatives = alternatives
 
-    @property
-    def op(self) -> Operator:
-        """The operator at the root of the first one."""
-        first = self.alternatives[0]
-        assert isinstance(first, Call | OneOf | Product), "the root of a pattern is an operator"
-        return first.op
-
 
 class Product:
     """A product of several factors: whatever the order and the brackets, divided by numbers too."""
@@ -115,16 +142,11 @@ class Product:
         self.factors = factors
         self.tried = tuple(sorted(factors, key=lambda f: isinstance(f, Any)))
 
-    @property
-    def op(self) -> Operator:
-        """Multiplication."""
-        return OPERATORS["mul"]
-
 
 Root = Call | OneOf | Product
 """What a pattern of a rule may be."""
 
-Pattern = Root | Any | Const | Number | Near | int | float | None
+Pattern = Root | Any | Const | Number | Near | Known | Named | int | float | None
 """A number stands for a constant whose elements all equal it; None for an operand left out."""
 
 
@@ -165,8 +187,10 @@ def placeholders(p: Pattern | object) -> list[str]:
     if isinstance(p, Call | OneOf | Product):
         for part in _parts(p):
             names.update(dict.fromkeys(placeholders(part)))
-    elif isinstance(p, Any | Const | Number | AnyAttr):
+    elif isinstance(p, Any | Const | Number | AnyAttr | Known | Named):
         names[p.name] = None
+        if isinstance(p, Named):
+            names.update(dict.fromkeys(placeholders(p.call)))
     return list(names)
 
 
@@ -189,6 +213,8 @@ def depth(p: Pattern | object) -> int:
             here = len(p.factors) - 1
         case OneOf():
             here = 0
+        case Named(_, call):
+            return depth(call)
         case _:
             return 0
     return here + max(map(depth, _parts(p)), default=0)
@@ -198,7 +224,7 @@ def pattern_text(p: Pattern | object) -> str:
     """A pattern as it is shown: `transpose(transpose(x, perm=p), perm=q)`.
 
     Constants are written `const c`, uniform ones `number n`, optional operands `x?`, a choice
-    `a | b`, and a product in any order as a `mul` of all its factors.
+    `a | b`, a product in any order as a `mul` of all its factors, a named call `y = relu(x)`.
     """
     match p:
         case Call():
@@ -211,6 +237,10 @@ def pattern_text(p: Pattern | object) -> str:
             return f"mul({', '.join(map(pattern_text, p.factors))})"
         case Near(value):
             return f"near {value:.7g}"
+        case Named(name, call):
+            return f"{name} = {pattern_text(call)}"
+        case Known(name, fact):
+            return fact.text.format(name)
         case Any(name, optional):
             return name + "?" * optional
         case Const(name, optional):

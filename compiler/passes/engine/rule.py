@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.ir.graph import Graph
-from compiler.ir.operator import Call, Operand
+from compiler.ir.operator import Operand
 from compiler.ir.text import parse_graph
 from compiler.ir.verify import verify
-from compiler.passes.engine.pattern import OneOf, Product, Root, pattern_text, placeholders
+from compiler.passes.engine.pattern import Root, pattern_text, placeholders, roots
 
 ROUNDINGS = 2e-6
 """Error budget of a rule that rounds differently a few times: f32 rounds by 6e-8 of a number."""
@@ -110,7 +110,7 @@ RULES: dict[str, Rule] = {}
 
 
 def rule(
-    pattern: Operand,
+    pattern: Root,
     *,
     example: str,
     near_miss: str = "",
@@ -121,7 +121,7 @@ def rule(
     """Declare a rule; its name is the function's, its words the docstring."""
 
     def declare(body: Callable[..., Any]) -> Rule:
-        assert isinstance(pattern, Call | OneOf | Product), "the root of a pattern is an operator"
+        assert roots(pattern), "the root of a pattern is an operator"
         assert body.__name__ not in RULES, f"rule {body.__name__} is declared twice"
         texts = textwrap.dedent(example), textwrap.dedent(near_miss)
         made = Rule(body.__name__, pattern, body, *texts, error, sole, result)

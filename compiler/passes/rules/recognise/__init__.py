@@ -1,0 +1,29 @@
+"""Rules that recognise an operator in the operations that an exporter wrote for it.
+
+A file per family. Exporters differ in the order of factors, in how they divide and where they
+cast; each rule's pattern has the forms that are the same numbers, its near miss one that is not.
+"""
+
+from compiler.passes.engine.rule import Rule
+from compiler.passes.rules.recognise.gelu import GELU
+from compiler.passes.rules.recognise.group_norm import GROUP_NORM
+from compiler.passes.rules.recognise.hard import HARD
+from compiler.passes.rules.recognise.layer_norm import LAYER_NORM
+from compiler.passes.rules.recognise.slopes import SLOPES
+from compiler.passes.rules.recognise.smooth import SMOOTH
+from compiler.passes.rules.recognise.softmax import SOFTMAX
+from compiler.passes.rules.recognise.sums import SUMS
+
+RECOGNISE: list[Rule] = [
+    *HARD,
+    *SMOOTH,
+    *SLOPES,
+    *GELU,
+    *SUMS,
+    *LAYER_NORM,
+    *GROUP_NORM,
+    *SOFTMAX,
+]
+"""Rules of `recognise`, in the order in which they are tried."""
+
+__all__ = ["RECOGNISE"]

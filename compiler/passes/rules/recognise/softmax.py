@@ -1,0 +1,113 @@
+"""Rules that recognise softmax and its logarithm."""
+
+from __future__ import annotations
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, AnyAttr, OneOf
+from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+_AXES = AnyAttr("axes")
+_BELOW_TOP = o.sub(X, o.reduce_max(X, axes=_AXES))
+_EXP = o.exp(_BELOW_TOP)
+_TOTAL = o.reduce_sum(_EXP, axes=_AXES)
+
+
+def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
+    """Why this is no softmax along one axis; empty when it is."""
+    if x.type.shape is None or t != x.type.logical:
+        return f"it makes {t} of {x.type}"
+    if len(axes) != 1:
+        return f"the sum runs along {len(axes)} axes, {list(axes)}; softmax has one"
+    return "" if x.dtype.is_float else f"there is no softmax of {x.dtype}"
+
+
+@rule(
+    OneOf(
+        o.div(_EXP, _TOTAL),
+        o.mul(_EXP, OneOf(o.reciprocal(_TOTAL), o.div(1, _TOTAL))),
+    ),
+    result="t",
+    sole=True,
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3,5]) {
+      m: f32[2,1,5] = reduce_max(x, axes=[1])
+      d: f32[2,3,5] = sub(x, m)
+      e: f32[2,3,5] = exp(d)
+      s: f32[2,1,5] = reduce_sum(e, axes=[1])
+      y: f32[2,3,5] = div(e, s)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,5]) {
+      y: f32[2,3,5] = softmax(x, axis=1)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,5]) {
+      e: f32[2,3,5] = exp(x)
+      s: f32[2,3,1] = reduce_sum(e, axes=[2])
+      y: f32[2,3,5] = div(e, s)
+      return y
+    }
+    """,
+)
+def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
+    """exp(x - max) over its sum is softmax.
+
+    Without the largest taken off exp overflows above 88, and the quotient is not a number; softmax
+    is right there, so it is not the same.
+    """
+    reason = _along(x, axes, t)
+    return Skip(reason) if reason else o.softmax(x, axis=axes[0])
+
+
+@rule(
+    OneOf(
+        o.sub(_BELOW_TOP, OneOf(o.log(_TOTAL), o.reduce_log_sum(_EXP, axes=_AXES))),
+        o.sub(_BELOW_TOP, o.reduce_log_sum_exp(_BELOW_TOP, axes=_AXES)),
+        o.sub(X, o.reduce_log_sum_exp(X, axes=_AXES)),
+    ),
+    result="t",
+    sole=True,
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3,5]) {
+      m: f32[2,1,5] = reduce_max(x, axes=[1])
+      d: f32[2,3,5] = sub(x, m)
+      e: f32[2,3,5] = exp(d)
+      s: f32[2,1,5] = reduce_sum(e, axes=[1])
+      l: f32[2,1,5] = log(s)
+      y: f32[2,3,5] = sub(d, l)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,5]) {
+      y: f32[2,3,5] = log_softmax(x, axis=1)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,3]) {
+      m: f32[2,1,3] = reduce_max(x, axes=[1])
+      d: f32[2,3,3] = sub(x, m)
+      e: f32[2,3,3] = exp(d)
+      s: f32[2,3,1] = reduce_sum(e, axes=[2])
+      l: f32[2,3,1] = log(s)
+      y: f32[2,3,3] = sub(d, l)
+      return y
+    }
+    """,
+)
+def log_softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
+    """x - max less the logarithm of its exponentials' sum is the logarithm of softmax."""
+    reason = _along(x, axes, t)
+    return Skip(reason) if reason else o.log_softmax(x, axis=axes[0])
+
+
+SOFTMAX: list[Rule] = [softmax_written_out, log_softmax_written_out]
+"""Rules for softmax and its logarithm, in the order in which they are tried."""

@@ -1,0 +1,148 @@
+"""Rules that recognise reductions written as a pointwise operation and a plain sum."""
+
+from __future__ import annotations
+
+from math import prod
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Product
+from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+_HOW = {"axes": AnyAttr("axes"), "keepdims": AnyAttr("keepdims")}
+
+
+@rule(
+    Product(o.reduce_sum(X, **_HOW), Number("share")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3,4]) {
+      const n: f32[] = literal(4.0)
+      s: f32[2,3,1] = reduce_sum(x, axes=[2])
+      y: f32[2,3,1] = div(s, n)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,4]) {
+      y: f32[2,3,1] = reduce_mean(x, axes=[2])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,4]) {
+      const n: f32[] = literal(3.0)
+      s: f32[2,3,1] = reduce_sum(x, axes=[2])
+      y: f32[2,3,1] = div(s, n)
+      return y
+    }
+    """,
+)
+def mean_of_sum(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
+    """A sum divided by how many there are is the mean.
+
+    Other rules know normalisations by their means.
+    """
+    if not x.dtype.is_float or x.type.shape is None:
+        return Skip(f"the mean of {x.type} rounds, or its size is open")
+    sizes = [x.shape[a] for a in axes]
+    if not all(isinstance(n, int) for n in sizes):
+        return Skip(f"the sizes {sizes} are open")
+    n = prod(n for n in sizes if isinstance(n, int))
+    if abs(share * n - 1) > 1e-6:
+        return Skip(f"{n} numbers are added and the sum is multiplied by {share:g}")
+    return o.reduce_mean(x, axes=axes, keepdims=keepdims)
+
+
+@rule(
+    o.sqrt(OneOf(o.reduce_sum_square(X, **_HOW), o.reduce_sum(o.mul(X, X), **_HOW))),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = mul(x, x)
+      t: f32[2,1] = reduce_sum(s, axes=[1])
+      y: f32[2,1] = sqrt(t)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y: f32[2,1] = reduce_l2(x, axes=[1])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], z: f32[2,3]) {
+      s: f32[2,3] = mul(x, z)
+      t: f32[2,1] = reduce_sum(s, axes=[1])
+      y: f32[2,1] = sqrt(t)
+      return y
+    }
+    """,
+)
+def length_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
+    """The root of a sum of squares is the length of a vector, its L2 norm."""
+    return o.reduce_l2(x, axes=axes, keepdims=keepdims)
+
+
+@rule(
+    o.reduce_sum(o.mul(X, X), **_HOW),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = mul(x, x)
+      y: f32[3] = reduce_sum(s, axes=[0], keepdims=false)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y: f32[3] = reduce_sum_square(x, axes=[0], keepdims=false)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = mul(x, x)
+      y: f32[3] = reduce_sum(s, axes=[0], keepdims=false)
+      return y, s
+    }
+    """,
+)
+def sum_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
+    """A sum of squares is one reduction."""
+    return o.reduce_sum_square(x, axes=axes, keepdims=keepdims)
+
+
+@rule(
+    o.reduce_sum(o.abs(X), **_HOW),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = abs(x)
+      y: f32[2,1] = reduce_sum(s, axes=[1])
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y: f32[2,1] = reduce_l1(x, axes=[1])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = abs(x)
+      y: f32[2,1] = reduce_sum(s, axes=[1])
+      return y, s
+    }
+    """,
+)
+def sum_of_absolutes(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
+    """A sum of absolute values is one reduction, the L1 norm."""
+    return o.reduce_l1(x, axes=axes, keepdims=keepdims)
+
+
+SUMS: list[Rule] = [mean_of_sum, length_of_squares, sum_of_squares, sum_of_absolutes]
+"""Rules for reductions, in the order in which they are tried."""
