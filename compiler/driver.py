@@ -26,7 +26,7 @@ from compiler.runtime.open_build import NotOpen, build_open
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.program import Program, Shapes, Specialised
 from compiler.targets.target import Target, by_name
-from compiler.trace import Event, Trace
+from compiler.trace import Event, Gate, Trace
 
 Progress = Callable[[str, Event | None], None]
 """Called with the name of each step as it starts, and with the event after each pass."""
@@ -41,6 +41,7 @@ class Options:
     keep_trace: bool = True
     verify: bool = True
     progress: Progress | None = None
+    gate: Gate | None = None
 
 
 def compile(
@@ -54,6 +55,7 @@ def compile(
     progress: Progress | None = None,
     verify: bool = True,
     buckets: Mapping[str, Sequence[int]] | None = None,
+    gate: Gate | None = None,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -62,7 +64,7 @@ def compile(
     first run with each set of shapes instead, and `notes` of the program says which node. It is
     also made anew for the elements of inputs that are parameters (axes, pads, counts).
     `buckets` names open sizes for which there shall be code of its own, as in `{"N": [1, 8]}`.
-    `trace=False` does not keep what the passes did.
+    `trace=False` does not keep what the passes did. `gate` is asked before each rewrite.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-OPTION-VALUE for what is not offered.
     """
@@ -72,6 +74,7 @@ def compile(
         trace,
         verify,
         progress,
+        gate,
     )
     _check_offered(threads, precision)
     clock = Clock(options.progress)
@@ -244,6 +247,7 @@ def _run_passes(graph: Graph, options: Options, clock: Clock) -> tuple[Graph, Tr
             verify=options.verify,
             keep_declined=options.keep_trace,
             progress=clock.event,
+            gate=options.gate,
         )
     return optimised, trace if options.keep_trace else None
 
