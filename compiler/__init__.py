@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compiler.driver import compile
     from compiler.errors import CompileError
+    from compiler.export import to_onnx
     from compiler.frontend import load
     from compiler.ir.graph import Graph
     from compiler.reference import reference
@@ -28,11 +29,21 @@ _HOMES = {
     "Program": ("compiler.runtime.program", "Program"),
     "compile": ("compiler.driver", "compile"),
     "load": ("compiler.frontend", "load"),
+    "to_onnx": ("compiler.export", "to_onnx"),
     # The module of the same name can be called: the import system would put it here anyway.
     "reference": ("compiler.reference", ""),
 }
 
-__all__ = ["CompileError", "Graph", "Program", "compile", "load", "parse", "reference"]
+__all__ = [
+    "CompileError",
+    "Graph",
+    "Program",
+    "compile",
+    "load",
+    "parse",
+    "reference",
+    "to_onnx",
+]
 
 
 def parse(text: str, source: str = "text") -> Graph:

@@ -236,6 +236,10 @@ CODES: dict[str, Code] = {
     "E-OUTPUT-FILE": Code(
         "A result could not be written.", "check the path, its permissions and the space left"
     ),
+    "E-REPRO-FOLDER": Code(
+        "A folder to replay is not one that bisect wrote, or a file of it is damaged.",
+        "name the folder that was given to bisect with -o",
+    ),
     "E-TARGET-RUN": Code(
         "The program was made for another machine than this one.",
         'emit its code, or compile with target="host" to run it here',

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
-from compiler.ir.operator import OPERATORS, Array, Tensor
+from compiler.ir.operator import OPERATORS, Array, Operand, Tensor
 from compiler.ir.types import TensorType
 
 
@@ -19,11 +19,20 @@ def decomposition(
     """
     facet = OPERATORS[node.op].decompose_fn
     assert facet is not None, f"{node.op} is no composition"
+    operands = [Tensor(i, types[i].logical, known(i)) if i else None for i in node.inputs]
+    return composition(node, types, facet(*operands, **node.attrs))
+
+
+def composition(
+    node: Node, types: Mapping[str, TensorType], made: Operand | tuple[Operand, ...]
+) -> Graph:
+    """The graph of calls over a node's operands, which give what the node gives.
+
+    Errors: what the type rules raise.
+    """
     reads = dict.fromkeys(filter(None, node.inputs))
     inputs = tuple(Value(i, types[i].logical) for i in reads)
     editor = Editor(Graph(node.op, inputs, (), ()))
-    operands = [Tensor(i, types[i].logical, known(i)) if i else None for i in node.inputs]
-    made = facet(*operands, **node.attrs)
     several = made if isinstance(made, tuple) else (made,)
     for value, part in zip(node.outputs, several, strict=False):
         if value:

@@ -5,7 +5,7 @@
 
 The function's signature is the schema (operands positional, attributes keyword-only), its body the
 type rule, its docstring the words on the page. The facets follow as decorators: `reference`,
-`cost`, `lower` or `decompose`, `onnx`, `samples`. A call, `softmax(x, axis=1)`, describes an
+`cost`, `lower` or `decompose`, `onnx` and its way back `export`, `samples`. A call, `softmax(x, axis=1)`, describes an
 application; importers and rules give such calls to the editor, which makes nodes of them.
 """
 
@@ -124,10 +124,36 @@ class Regioned:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Standard:
+    """A node of the ONNX standard over operands: a description, as `export` facets give it.
+
+    Attributes that are None are left out. Standard nodes may have calls for operands, not the
+    other way round: their types are not known here.
+    """
+
+    op_type: str
+    args: tuple[Operand, ...]
+    attrs: Mapping[str, Any]
+    domain: str = ""
+    n_outputs: int = 1
+
+    def out(self, index: int) -> Out:
+        """One of several outputs."""
+        return Out(self, index)
+
+
+def standard(
+    op_type: str, *args: Operand, domain: str = "", n_outputs: int = 1, **attrs: Any
+) -> Standard:
+    """A node of this type over these operands."""
+    return Standard(op_type, args, attrs, domain, n_outputs)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Out:
     """The output number `index` of a call."""
 
-    call: Call | Regioned
+    call: Call | Regioned | Standard
     index: int
 
 
@@ -140,7 +166,7 @@ def as_tensor(operand: Operand) -> Tensor | None:
             return operand
         case Call():
             return Tensor("", operand.type)
-        case Out(call, index):
+        case Out(Call() | Regioned() as call, index):
             t = call.types()[index]
             assert isinstance(t, TensorType)
             return Tensor("", t)
@@ -221,6 +247,7 @@ class Operator:
     gradient_fn: Callable[..., tuple[Operand, ...]] | None = None
     samples_fn: Callable[[], Iterator[tuple[Any, ...]]] | None = None
     onnx_names: tuple[str, ...] = ()
+    export_fn: ExportFacet | None = None
     schema: Schema = field(init=False)
     """Operands and attributes, from the rule's signature."""
 
@@ -288,6 +315,15 @@ class Operator:
 
         return register
 
+    def export(self, fn: ExportFacet) -> ExportFacet:
+        """How it is written in ONNX: operands in, standard nodes or calls out; None for neither."""
+        self.export_fn = fn
+        return fn
+
+    def exports_as(self, op_type: str, domain: str = "") -> None:
+        """It is written as one node of the standard, with attributes of the same names."""
+        self.export_fn = lambda *operands, **attrs: Standard(op_type, operands, attrs, domain)
+
     # Use.
 
     def __call__(self, *args: Operand, **attrs: Any) -> Call:
@@ -314,6 +350,8 @@ class Operator:
 
 
 OnnxFacet = Callable[[OnnxCall], "Operand | tuple[Operand, ...] | None"]
+
+ExportFacet = Callable[..., "Operand | tuple[Operand, ...] | None"]
 
 OPERATORS: dict[str, Operator] = {}
 ONNX: dict[str, OnnxFacet] = {}

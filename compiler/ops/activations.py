@@ -111,6 +111,7 @@ def activation(
             numpy=numpy, scalar=scalar, flops=flops, exact=False, samples=samples
         )(rule)
         operator.onnx(onnx)(lambda n: operator(n.operand(0), **attributes_of(n, operator)))
+        operator.exports_as(onnx)
         return operator
 
     return declare
@@ -259,6 +260,9 @@ def _(n: OnnxCall) -> Operand | None:
     return shrink(x, **attributes_of(n, shrink)) if x.dtype.is_float else None
 
 
+shrink.exports_as("Shrink")
+
+
 def _prelu_samples() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3,5]", "f32[3,1]"], {}
     yield ["f32[2,3,5]", "f32[]"], {}
@@ -300,3 +304,6 @@ def _(n: OnnxCall) -> Operand | None:
     if n.opset < 7 and slope.rank == 1 and slope.shape != (1,):
         return prelu(x, with_trailing_ones(slope, x.rank - 2))
     return prelu(x, slope)
+
+
+prelu.exports_as("PRelu")

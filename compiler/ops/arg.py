@@ -11,7 +11,7 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.reduce import reduced, reduction_axes
 from compiler.ops.requirements import normal_axis, require_elements, traffic
@@ -76,6 +76,10 @@ def arg(name: str, words: str, *, numpy: Any, combine: str, onnx: str) -> Operat
             keepdims=bool(n.attr("keepdims", 1)),
             last=bool(n.attr("select_last_index", 0)),
         )
+
+    @operator.export
+    def _(x: Tensor, *, axis: int, keepdims: bool, last: bool) -> Operand:
+        return standard(onnx, x, axis=axis, keepdims=keepdims, select_last_index=last)
 
     return operator
 
@@ -165,3 +169,6 @@ def _() -> Iterator[tuple[Any, ...]]:
 @hardmax.onnx("Hardmax")
 def _(n: OnnxCall) -> Operand | None:
     return along_axis(n, hardmax)
+
+
+hardmax.exports_as("Hardmax")

@@ -62,3 +62,6 @@ def _(n: OnnxCall) -> Operand | None:
     if x is None or x.dtype in _NO_NUMBERS or to in _NO_NUMBERS:
         return None
     return bitcast(x, to=to)
+
+
+bitcast.exports_as("BitCast")

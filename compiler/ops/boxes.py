@@ -11,12 +11,12 @@ from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Read, Scalar
 from compiler.errors import require
 from compiler.ir import affine
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import settle
 from compiler.ops.ordering import Heap, order
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
-from compiler.ops.selections import leading
+from compiler.ops.selections import filled_up, leading
 
 
 @op(kind="opaque")
@@ -234,6 +234,30 @@ def _(n: OnnxCall) -> Operand | None:
         centered=bool(n.attr("center_point_box", 0)),
     )
     return leading(found.out(0), found.out(1))
+
+
+@kept_boxes.export
+def _(
+    boxes: Tensor,
+    scores: Tensor,
+    most: Tensor,
+    overlap: Tensor | None = None,
+    threshold: Tensor | None = None,
+    *,
+    centered: bool,
+) -> tuple[Operand, ...]:
+    """The boxes that are kept, and zeros behind them until all that could be have room."""
+    single = [None if t is None else _of_rank_one(t) for t in (most, overlap, threshold)]
+    found = standard("NonMaxSuppression", boxes, scores, *single, center_point_box=centered)
+    count = standard("Shape", found, start=0, end=1)
+    lines = standard("ReduceProd", standard("Shape", scores, start=0, end=2), keepdims=True)
+    each = standard("Min", standard("Shape", scores, start=2, end=3), single[0])
+    room = standard("Mul", lines, standard("Max", each, np.array([0])))
+    return filled_up(found, count, room, 2, 0), standard("Squeeze", count)
+
+
+def _of_rank_one(x: Tensor) -> Operand:
+    return x if x.type.shape == (1,) else standard("Reshape", x, np.array([1]))
 
 
 @kept_boxes.samples

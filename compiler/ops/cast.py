@@ -11,7 +11,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.numbers import convert
 from compiler.errors import require
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.requirements import is_one_of, n_elements, traffic
 
@@ -135,6 +135,11 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f8e8m0[]"], {"to": DType.f8e4m3fnuz}
 
 
+@cast_saturated.export
+def _(x: Tensor, *, to: DType) -> Operand:
+    return standard("Cast", x, to=to)
+
+
 ROUND_MODES = ("up", "down", "nearest")
 _LEAST, _MOST = 2.0**-127, 2.0**127
 
@@ -211,6 +216,11 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield [np.array([2.0**40 + 1, 1 - 2.0**-50, 1e-300, np.nan])], {}
 
 
+@cast_to_power.export
+def _(x: Tensor, *, saturate: bool, round_mode: str) -> Operand:
+    return standard("Cast", x, to=DType.f8e8m0, saturate=saturate, round_mode=round_mode)
+
+
 @cast.onnx("Cast", "CastLike")
 def _(n: OnnxCall) -> Operand | None:
     x, like = n.operand(0), n.operand(1)
@@ -224,3 +234,8 @@ def _(n: OnnxCall) -> Operand | None:
     if to is DType.f8e8m0:
         return cast_to_power(x, saturate=saturate, round_mode=n.attr("round_mode", "up"))
     return (cast_saturated if saturate and to in FLOATS_OF_8_BITS else cast)(x, to=to)
+
+
+@cast.export
+def _(x: Tensor, *, to: DType) -> Operand:
+    return standard("Cast", x, to=to, saturate=False if to in FLOATS_OF_8_BITS else None)

@@ -13,7 +13,7 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import known_value, length, open_dim, parameter, sizes_of
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
@@ -131,6 +131,13 @@ def _(call: OnnxCall) -> Call | None:
         pads=tuple(call.attr("pads") or (0,) * (2 * n)),
         dilations=tuple(call.attr("dilations") or (1,) * n),
     )
+
+
+@col2im.export
+def _(
+    x: Tensor, image: Tensor, block: Tensor, *, strides: Ints, pads: Ints, dilations: Ints
+) -> Operand:
+    return standard("Col2Im", x, image, block, strides=strides, pads=pads, dilations=dilations)
 
 
 @col2im.samples

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor
+from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.elementwise import with_symbols
 from compiler.ops.requirements import broadcast_type, require_elements
@@ -72,6 +72,7 @@ def _comparison(
             return None
         return operator(*old_broadcast(n))
 
+    operator.exports_as(onnx)
     return operator
 
 
@@ -143,6 +144,9 @@ def _(n: OnnxCall) -> Operand:
     return isinf(n.operand(0), **attributes_of(n, isinf))
 
 
+isinf.exports_as("IsInf")
+
+
 def _where_samples() -> Iterator[tuple[Any, ...]]:
     for dtype in ("f32", "i64", "bool", "f16"):
         yield ["bool[2,3,5]", f"{dtype}[2,3,5]", f"{dtype}[2,3,5]"], {}
@@ -170,6 +174,9 @@ def where(condition: Tensor, a: Tensor, b: Tensor) -> TensorType:
 def _(n: OnnxCall) -> Operand | None:
     a = n.operand(1)
     return where(*n.operands) if a is not None and _has_numbers(a.dtype) else None
+
+
+where.exports_as("Where")
 
 
 def _clip(x: Any, lo: Any, hi: Any) -> Any:
@@ -221,3 +228,17 @@ def _(n: OnnxCall) -> Operand:
         return clip(x, n.operand(1), n.operand(2))
     given = (n.attr("min"), n.attr("max"))
     return clip(x, *(None if b is None else np.asarray(b, x.dtype.numpy) for b in given))
+
+
+@clip.export
+def _(x: Tensor, lo: Tensor | None = None, hi: Tensor | None = None) -> Operand:
+    return standard("Clip", x, _single(lo), _single(hi))
+
+
+def _single(bound: Tensor | None) -> Operand:
+    """A bound as ONNX wants it: without axes."""
+    if bound is None or bound.type.shape == ():
+        return bound
+    if bound.value is not None:
+        return bound.known.reshape(())
+    return standard("Reshape", bound, np.array([], np.int64))

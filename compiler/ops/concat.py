@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import CompileError, require
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Out, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Out, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import copied, same_dtype, same_size
 from compiler.ops.requirements import normal_axis
@@ -65,6 +65,9 @@ def _(call: OnnxCall) -> Call | None:
     operands = [o for o in call.operands if o is not None]
     axis = call.attr("axis", 1 if call.opset < 4 else None)
     return None if axis is None else concat(*operands, axis=axis)
+
+
+concat.exports_as("Concat")
 
 
 @concat.samples
@@ -123,6 +126,12 @@ def _(call: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     sizes = _sizes(call, size)
     made = split(x, axis=axis, sizes=sizes)
     return tuple(Out(made, i) for i in range(len(sizes)))
+
+
+@split.export
+def _(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> Operand:
+    pieces = np.array(sizes, np.int64)
+    return standard("Split", x, pieces, axis=axis, n_outputs=len(sizes))
 
 
 def _sizes(call: OnnxCall, size: Dim) -> Sequence[int]:

@@ -11,7 +11,7 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.requirements import (
     n_elements,
@@ -25,6 +25,7 @@ from compiler.ops.requirements import (
 )
 from compiler.ops.window import (
     check_window,
+    exported_window,
     onnx_window,
     output_dims,
     resolve,
@@ -245,3 +246,10 @@ def _(n: OnnxCall) -> Operand | None:
     kernel: tuple[Dim, ...] = w.shape[2:]
     window = onnx_window(n, [int(d) for d in kernel])
     return conv(x, w, n.operand(2), groups=int(n.attr("group", 1)), **window)
+
+
+@conv.export
+def _(
+    x: Tensor, w: Tensor, b: Tensor | None = None, *, groups: int, auto_pad: str, **window: Ints
+) -> Operand:
+    return standard("Conv", x, w, b, group=groups, **exported_window(auto_pad, **window))

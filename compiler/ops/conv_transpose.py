@@ -12,7 +12,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.conv import static_kernel
 from compiler.ops.requirements import (
@@ -24,7 +24,7 @@ from compiler.ops.requirements import (
     wide,
     widened,
 )
-from compiler.ops.window import check_window, extent, onnx_window, spatial_axes
+from compiler.ops.window import check_window, exported_window, extent, onnx_window, spatial_axes
 
 Ints = tuple[int, ...]
 
@@ -309,4 +309,32 @@ def _(n: OnnxCall) -> Operand | None:
         # Some exporters give batch and channels too.
         output_shape=output_shape[-n_spatial:],
         **window,
+    )
+
+
+@conv_transpose.export
+def _(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    groups: int,
+    output_shape: Ints,
+    output_padding: Ints,
+    auto_pad: str,
+    **window: Ints,
+) -> Operand:
+    """With `output_shape` the pads follow from it."""
+    stated = exported_window(auto_pad, **window)
+    if output_shape:
+        stated["pads"] = None
+    return standard(
+        "ConvTranspose",
+        x,
+        w,
+        b,
+        group=groups,
+        output_padding=output_padding,
+        output_shape=output_shape or None,
+        **stated,
     )

@@ -146,8 +146,14 @@ cumsum = _scan(
     "`reverse` ones run from the end.",
     numpy=np.add, combine=lambda total, x: total + x, neutral=0, onnx="CumSum",
 )  # fmt: skip
+
+
+cumsum.exports_as("CumSum")
 cumprod = _scan(
     "cumprod", "Running products along an axis; `exclusive` ones leave out the element itself, "
     "`reverse` ones run from the end.",
     numpy=np.multiply, combine=lambda total, x: total * x, neutral=1, onnx="CumProd",
 )  # fmt: skip
+
+
+cumprod.exports_as("CumProd")

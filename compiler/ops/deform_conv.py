@@ -12,7 +12,7 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.requirements import (
     n_elements,
@@ -227,6 +227,11 @@ def _(n: OnnxCall) -> Operand | None:
         groups=n.attr("group", 1),
         offset_groups=n.attr("offset_group", 1),
     )
+
+
+@deform_conv.export
+def _(*operands: Tensor | None, groups: int, offset_groups: int, **window: Ints) -> Operand:
+    return standard("DeformConv", *operands, group=groups, offset_group=offset_groups, **window)
 
 
 @deform_conv.samples

@@ -89,6 +89,9 @@ def _(call: OnnxCall) -> Call:
     return det(call.operand(0))
 
 
+det.exports_as("Det")
+
+
 @det.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[3,3]"], {}

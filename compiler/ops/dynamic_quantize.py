@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, as_tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, as_tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.quantize import dequantize, saturated
 from compiler.ops.requirements import n_elements, require_elements, traffic
@@ -93,3 +93,8 @@ def in_bytes(x: Array) -> Array:
 @dynamic_quantize.onnx("DynamicQuantizeLinear")
 def _(n: OnnxCall) -> Operand:
     return dynamic_quantize(n.operand(0))
+
+
+@dynamic_quantize.export
+def _(x: Tensor) -> Operand:
+    return standard("DynamicQuantizeLinear", x, n_outputs=3)

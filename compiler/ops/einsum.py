@@ -191,3 +191,6 @@ def _(n: OnnxCall) -> Operand | None:
         step = Equation((labels, letters.operands[i]), kept)
         made, labels = einsum(made, x, equation=str(step)), kept
     return made
+
+
+einsum.exports_as("Einsum")

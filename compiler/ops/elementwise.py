@@ -10,7 +10,7 @@ import numpy as np
 from compiler.compute.numbers import divide, erf, power
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
-from compiler.ir.operator import Call, OnnxCall, Operand, Tensor
+from compiler.ir.operator import Call, OnnxCall, Operand, Tensor, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.cast import cast
 from compiler.ops.requirements import broadcast_type, require_elements
@@ -250,6 +250,17 @@ def _(n: OnnxCall) -> Operand:
     return mod(n.operand(0), n.operand(1), **attributes_of(n, mod))
 
 
+@mod.export
+def _(a: Tensor, b: Tensor, *, fmod: bool) -> Operand:
+    """Floats of ONNX keep the sign of the dividend: the divisor is added where its own is due."""
+    if fmod or not a.dtype.is_float:
+        return standard("Mod", a, b, fmod=fmod)
+    rest, zero = standard("Mod", a, b, fmod=True), np.zeros((), a.dtype.numpy)
+    other_sign = standard("Xor", standard("Less", rest, zero), standard("Less", b, zero))
+    wrong = standard("And", other_sign, standard("Not", standard("Equal", rest, zero)))
+    return standard("Where", wrong, standard("Add", rest, b), rest)
+
+
 @pow_.onnx("Pow")
 def _(n: OnnxCall) -> Operand | None:
     """The result has the base's type; operands of two types meet in the wider one."""
@@ -264,14 +275,23 @@ def _(n: OnnxCall) -> Operand | None:
     return made if common is base.dtype else cast(made, to=base.dtype)
 
 
+pow_.exports_as("Pow")
+
+
 @max_.onnx("Max")
 def _(n: OnnxCall) -> Operand:
     return chain(max_, n.operands)
 
 
+max_.exports_as("Max")
+
+
 @min_.onnx("Min")
 def _(n: OnnxCall) -> Operand:
     return chain(min_, n.operands)
+
+
+min_.exports_as("Min")
 
 
 @add.onnx("Sum")

@@ -69,6 +69,9 @@ def _(call: OnnxCall) -> Call:
     return expand(call.operand(0), call.operand(1))
 
 
+expand.exports_as("Expand")
+
+
 @expand.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[3,1]", np.array([2, 1, 4])], {}
@@ -130,6 +133,9 @@ def _(call: OnnxCall) -> Call | None:
     repeats = np.ones(x.rank, np.int64)
     repeats[int(axis.known.reshape(()))] = int(times.known.reshape(()))
     return tile(x, repeats)
+
+
+tile.exports_as("Tile")
 
 
 @tile.samples

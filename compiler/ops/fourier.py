@@ -16,7 +16,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir import affine
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import TensorType
 from compiler.ops.cast import cast
 from compiler.ops.dims import copied
@@ -171,3 +171,17 @@ def _(n: OnnxCall) -> Operand | None:
     t = TensorType(x.dtype, (batch, places, size, parts))
     onesided = bool(n.attr("onesided", 1))
     return transformed(cut, t, 2, length or size, inverse=False, onesided=onesided)
+
+
+@frames.export
+def _(x: Tensor, *, step: int, length: int) -> Operand:
+    """The places of the frames' elements, gathered."""
+    inside = np.arange(length)
+    size = x.shape[1]
+    if isinstance(size, int):
+        starts = np.arange(0, size - length + 1, step)
+        return standard("Gather", x, starts[:, None] + inside, axis=1)
+    last = standard("Sub", standard("Shape", x, start=1, end=2), np.array([length - 1]))
+    starts = standard("Range", np.array(0), standard("Squeeze", last), np.array(step))
+    places = standard("Add", standard("Unsqueeze", starts, np.array([1])), inside)
+    return standard("Gather", x, places, axis=1)

@@ -4,8 +4,9 @@
       body: graph ...
     }
 
-The body's inputs stand for the node's operands by position. A body captures nothing: constants
-that are one number live inside, as the body's own constants.
+It has an output for each value inside that is read outside. The body's inputs stand for the node's
+operands by position. A body captures nothing: constants that are one number live inside, as the
+body's own constants.
 """
 
 from __future__ import annotations
@@ -87,19 +88,18 @@ class _Around:
 
 
 def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
-    """The fusion node that does the work of a connected group of nodes with one external output.
+    """The fusion node that does the work of a group of nodes.
 
     `nodes` are in topological order and may themselves be fusions, whose bodies are merged. The
-    node is returned, not inserted: name, output, type and layout are those of the output that is
-    read outside (of a group that nobody reads: the last one). It computes the same as the group, so
-    it may take its place.
+    node is returned, not inserted: its outputs are the values that are read outside (of a group
+    that nobody reads: the last one), in order, with their types and layouts; its name is that of
+    the first one's node. It computes the same as the group, so it may take its place, as long as
+    no path leaves the group and comes back: the caller sees to that.
     """
     around, group = _Around(graph), {n.output for n in nodes}
     produced = [v for n in nodes for v in n.values()]
     external = [v for v in produced if around.is_read_outside(v.name, group)]
     external = external or produced[-1:]  # a dead group: nobody reads anything
-    assert len(external) == 1, f"a fusion has one output, this group has {len(external)}"
-    output = external[0]
     inner, constants = _merged(nodes)
     defined = {o for n in inner for o in n.outputs if o} | set(constants)
     operands: dict[str, None] = {}
@@ -118,18 +118,18 @@ def fuse_nodes(graph: Graph | Editor, nodes: Sequence[Node], kind: str) -> Node:
     body = Graph(
         kind,
         inputs,
-        (Result(output.name, output.name),),
+        tuple(Result(v.name, v.name) for v in external),
         tuple(inner),
         {k: c for k, c in constants.items() if k in read},
     )
-    last = next(n for n in nodes if output.name in n.outputs)
+    first = next(n for n in nodes if external[0].name in n.outputs)
     return Node(
         "fusion",
         tuple(operands),
-        (output.name,),
-        (output.type,),
+        tuple(v.name for v in external),
+        tuple(v.type for v in external),
         {"kind": kind},
-        last.name,
+        first.name,
         merge_origins(*(n.origins for n in nodes)),
         {"body": body},
     )
@@ -153,7 +153,7 @@ def _factors(nodes: Sequence[Node]) -> set[str]:
 def body_names(node: Node) -> dict[str, str]:
     """How the names inside a fusion's body read outside: its inputs by the operands' names.
 
-    Other values keep their names, except the output, which has the node's.
+    Other values keep their names, except the outputs, which have the node's.
     """
     body = node.regions["body"]
     names = {v.name: operand for v, operand in zip(body.inputs, node.inputs, strict=True)}

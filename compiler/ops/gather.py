@@ -159,6 +159,9 @@ def _(call: OnnxCall) -> Call:
     return gather_elements(call.operand(0), call.operand(1), axis=call.attr("axis", 0))
 
 
+gather_elements.exports_as("GatherElements")
+
+
 @gather_elements.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[3,2]", np.array([[2, 0], [-1, 1]])], {}
@@ -225,6 +228,9 @@ def _(call: OnnxCall) -> Call:
     return gather_nd(call.operand(0), call.operand(1), batch_dims=call.attr("batch_dims", 0))
 
 
+gather_nd.exports_as("GatherND")
+
+
 @gather_nd.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[3,2]", np.array([[0, 1], [-1, 0], [2, -2]])], {}
@@ -244,3 +250,6 @@ def _(call: OnnxCall) -> Operand | None:
     if x.rank == 1:
         x = to_shape(x, np.array([1, -1]))
     return gather(x, to_shape(columns, np.array([-1])), axis=-1)
+
+
+gather.exports_as("Gather")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from compiler.ir.operator import OnnxCall, Operand
+from compiler.ir.operator import OnnxCall, Operand, Tensor, standard
+from compiler.ir.types import DType
 from compiler.ops.table import binary, unary
 
 logical_and = binary(
@@ -55,7 +56,36 @@ shift_right = binary(
 )  # fmt: skip
 
 
+@shift_right.export
+def _(a: Tensor, b: Tensor) -> Operand:
+    """Below zero the bits are turned over before and after, so that ones move in from above."""
+    if not (plain := _unsigned(a.dtype)):
+        return standard("BitShift", a, b, direction="RIGHT")
+    number = a.dtype.numpy.type
+    turn = standard("Where", standard("Less", a, number(0)), number(-1), number(0))
+    turned = _as(standard("BitwiseXor", a, turn), plain)
+    moved = standard("BitShift", turned, _as(b, plain), direction="RIGHT")
+    return standard("BitwiseXor", _as(moved, a.dtype), turn)
+
+
+def _unsigned(dtype: DType) -> DType | None:
+    """The type of the same bits whose numbers have no sign; None when it is one itself."""
+    return DType[f"u{dtype.bits}"] if dtype.label[0] == "i" else None
+
+
+def _as(x: Operand, dtype: DType) -> Operand:
+    return standard("Cast", x, to=dtype)
+
+
 @shift_left.onnx("BitShift")
 def _(n: OnnxCall) -> Operand:
     operator = shift_left if n.attr("direction") == "LEFT" else shift_right
     return operator(n.operand(0), n.operand(1))
+
+
+@shift_left.export
+def _(a: Tensor, b: Tensor) -> Operand:
+    if not (plain := _unsigned(a.dtype)):
+        return standard("BitShift", a, b, direction="LEFT")
+    moved = standard("BitShift", _as(a, plain), _as(b, plain), direction="LEFT")
+    return _as(moved, a.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.compare import equal, where
 from compiler.ops.elementwise import div, mul, neg
@@ -107,6 +107,17 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     scores = log_softmax(x, axis=1).out(0)
     loss = _loss(n, scores, x, classes)
     return (loss, scores) if n.n_outputs > 1 else loss
+
+
+@take_class.export
+def _(scores: Tensor, classes: Tensor) -> Operand | None:
+    if scores.type.shape is None or not isinstance(scores.shape[1], int):
+        return None
+    rows = np.arange(scores.shape[1]).reshape(-1, *[1] * (scores.rank - 2))
+    wanted = standard("Unsqueeze", standard("Cast", classes, to=DType.i64), np.array([1]))
+    hit = standard("Equal", wanted, rows)
+    taken = standard("Where", hit, scores, np.zeros((), scores.dtype.numpy))
+    return standard("ReduceSum", taken, np.array([1]), keepdims=False)
 
 
 def _loss(n: OnnxCall, scores: Operand, x: Tensor, classes: Tensor) -> Operand:

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import same_size
 from compiler.ops.elementwise import add, mul
@@ -129,6 +129,24 @@ def _(n: OnnxCall) -> Operand:
     if c is None or beta == 0:
         return made
     return add(made, _scaled(c, beta, a))
+
+
+@matmul.export
+def _(a: Tensor, b: Tensor, *, transpose_a: bool, transpose_b: bool) -> Operand | None:
+    """Two matrices with their transposes are a Gemm; others are transposed first."""
+    if not (transpose_a or transpose_b):
+        return standard("MatMul", a, b)
+    if a.type.shape is None or b.type.shape is None:
+        return None
+    if a.rank == b.rank == 2:
+        return standard("Gemm", a, b, transA=transpose_a, transB=transpose_b)
+    return standard("MatMul", _turned(a, transpose_a), _turned(b, transpose_b))
+
+
+def _turned(x: Tensor, transpose: bool) -> Operand:
+    if not transpose or x.rank < 2:
+        return x
+    return standard("Transpose", x, perm=(*range(x.rank - 2), x.rank - 1, x.rank - 2))
 
 
 def _scaled(x: Operand, factor: float, like: Tensor) -> Operand:

@@ -10,12 +10,13 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.numbers import neutral
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.arg import is_same
 from compiler.ops.requirements import n_elements, traffic
 from compiler.ops.window import (
     Window,
+    exported_window,
     onnx_window,
     output_dims,
     resolve,
@@ -146,6 +147,18 @@ def _() -> Iterator[tuple[Any, ...]]:
     holed = np.arange(30, dtype=np.float32).reshape(1, 1, 5, 6)
     holed[0, 0, 2, 3], holed[0, 0, 0, 0] = np.nan, -np.inf
     yield [holed], plain
+
+
+@max_pool_places.export
+def _(x: Tensor, *, auto_pad: str, ceil_mode: bool, column_major: bool, **window: Ints) -> Operand:
+    return standard(
+        "MaxPool",
+        x,
+        ceil_mode=ceil_mode,
+        storage_order=column_major,
+        n_outputs=2,
+        **exported_window(auto_pad, **window),
+    )
 
 
 def import_with_places(n: OnnxCall) -> Operand:

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.cast import cast
 from compiler.ops.compare import equal
@@ -179,6 +179,21 @@ def _(n: OnnxCall) -> Operand | None:
         return None
     whole = np.array(n.attr("cats_int64s") or (), np.int64)
     return _both_ways(x, whole, _words(n, "cats_strings"), n)
+
+
+@look_up.export
+def _(x: Tensor, keys: Tensor, values: Tensor, default: Tensor) -> Operand | None:
+    tables = (keys.value, values.value, default.value)
+    if any(t is None for t in tables):
+        return None
+    return standard(
+        "LabelEncoder",
+        x,
+        domain="ai.onnx.ml",
+        keys_tensor=keys.known,
+        values_tensor=values.known,
+        default_tensor=default.known.reshape(1),
+    )
 
 
 def _both_ways(x: Tensor, whole: Array, words: Array, n: OnnxCall) -> Operand:

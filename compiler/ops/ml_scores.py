@@ -22,9 +22,11 @@ from compiler.ir.operator import (
     Cost,
     OnnxCall,
     Operand,
+    Standard,
     Tensor,
     as_tensor,
     op,
+    standard,
 )
 from compiler.ir.types import DType, TensorType
 from compiler.ops.activations import sigmoid
@@ -75,6 +77,26 @@ probit = unary(
     scalar=_probit_scalar,
     flops=12,
 )
+
+
+@probit.export
+def _(x: Tensor) -> Operand | None:
+    """The formula, in f32 for shorter floats."""
+    if x.dtype.bits < 32:
+        wide = standard("Cast", x, to=DType.f32)
+        return standard("Cast", _quantile(wide, np.float32), to=x.dtype)
+    return _quantile(x, x.dtype.numpy.type)
+
+
+def _quantile(x: Operand, number: Any) -> Standard:
+    y = standard("Sub", standard("Mul", x, number(2)), number(1))
+    inside = standard("Mul", standard("Sub", number(1), y), standard("Add", number(1), y))
+    log = standard("Log", inside)
+    v = standard("Add", standard("Mul", log, number(0.5)), number(_SHIFT))
+    square = standard("Sub", standard("Mul", v, v), standard("Div", log, number(_A)))
+    root = standard("Sqrt", standard("Sub", standard("Sqrt", square), v))
+    return standard("Mul", standard("Mul", standard("Sign", y), root), number(math.sqrt(2)))
+
 
 NEXT_TO_ZERO = 1e-7
 
@@ -190,6 +212,19 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield [ties, labels], {}
     yield ["f64[2,1]", labels[:1]], {}
     yield ["f32[0,4]", labels], {}
+
+
+@class_of.export
+def _(scores: Tensor, labels: Tensor) -> Operand:
+    """A NaN is no score, or one above all when it comes first."""
+    number = scores.dtype.numpy.type
+    least, first = number(-np.inf), np.array([0])
+    nan = standard("IsNaN", scores)
+    plain = standard("Where", nan, least, scores)
+    ahead = standard("Slice", nan, first, np.array([1]), np.array([1]))
+    best = standard("ArgMax", plain, axis=1, keepdims=False)
+    place = standard("Where", standard("Squeeze", ahead, np.array([1])), np.array(0), best)
+    return standard("Gather", labels, place)
 
 
 @dataclass(frozen=True)

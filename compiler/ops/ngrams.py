@@ -12,7 +12,7 @@ from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.positions import from_front, require_positions
 from compiler.ops.requirements import require_elements, require_rank, require_size, traffic
@@ -197,6 +197,37 @@ def _(n: OnnxCall) -> Operand | None:
         lengths=(n.attr("min_gram_length"), n.attr("max_gram_length")),
         most_skipped=n.attr("max_skip_count"),
         criterion=n.attr("mode"),
+    )
+
+
+@count_ngrams.export
+def _(
+    x: Tensor,
+    pool: Tensor,
+    columns: Tensor,
+    weights: Tensor | None = None,
+    *,
+    n_columns: int,
+    starts: tuple[int, ...],
+    lengths: tuple[int, int],
+    most_skipped: int,
+    criterion: str,
+) -> Operand | None:
+    if pool.value is None or columns.value is None or (weights and weights.value is None):
+        return None
+    if n_columns != int(columns.known.max()) + 1:
+        return None
+    return standard(
+        "TfIdfVectorizer",
+        x,
+        min_gram_length=lengths[0],
+        max_gram_length=lengths[1],
+        max_skip_count=most_skipped,
+        mode=criterion,
+        ngram_counts=starts,
+        ngram_indexes=columns.known.tolist(),
+        pool_int64s=pool.known.tolist(),
+        weights=None if weights is None else weights.known.tolist(),
     )
 
 

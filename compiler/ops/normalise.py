@@ -128,6 +128,9 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     return batch_norm(*n.operands[:5], epsilon=float(n.attr("epsilon", 1e-5)))
 
 
+batch_norm.exports_as("BatchNormalization")
+
+
 def _in_training(n: OnnxCall, x: Tensor) -> tuple[Operand, ...]:
     """Normalised by the batch's own mean and variance, which the stored ones move towards."""
     _, scale, bias, mean, var = n.operands[:5]
@@ -229,3 +232,6 @@ def _(n: OnnxCall) -> Operand | None:
         beta=float(n.attr("beta", 0.75)),
         bias=float(n.attr("bias", 1.0)),
     )
+
+
+lrn.exports_as("LRN")

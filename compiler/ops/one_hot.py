@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import open_dim
 from compiler.ops.positions import from_front
@@ -79,6 +79,9 @@ def _(call: OnnxCall) -> Call:
     return one_hot(*operands, axis=call.attr("axis", -1))
 
 
+one_hot.exports_as("OneHot")
+
+
 @one_hot.samples
 def _() -> Iterator[tuple[Any, ...]]:
     off_on = np.array([2.5, -1.0], np.float32)
@@ -128,6 +131,11 @@ def _(call: OnnxCall) -> Call:
     given = call.attr("dtype")
     dtype = None if given is None else DType.from_onnx(int(given))
     return eye_like(call.operand(0), diagonal=call.attr("k", 0), dtype=dtype)
+
+
+@eye_like.export
+def _(x: Tensor, *, diagonal: int, dtype: DType | None) -> Operand:
+    return standard("EyeLike", x, k=diagonal, dtype=dtype)
 
 
 @eye_like.samples

@@ -190,6 +190,9 @@ def _(call: OnnxCall) -> Call | None:
     return pad(x, np.array(given, np.int64), value, mode=mode)
 
 
+pad.exports_as("Pad")
+
+
 @pad.samples
 def _() -> Iterator[tuple[Any, ...]]:
     def numbers(*values: int) -> Array:

@@ -13,7 +13,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.max_places import import_with_places
 from compiler.ops.requirements import (
@@ -28,6 +28,7 @@ from compiler.ops.requirements import (
 from compiler.ops.window import (
     Window,
     check_window,
+    exported_window,
     onnx_window,
     output_dims,
     resolve,
@@ -386,12 +387,27 @@ def _(n: OnnxCall) -> Operand | None:
     return _import(n, max_pool)
 
 
+@max_pool.export
+def _(x: Tensor, *, auto_pad: str, **rest: Any) -> Operand:
+    return standard("MaxPool", x, **exported_window(auto_pad, **rest))
+
+
 @average_pool.onnx("AveragePool")
 def _(n: OnnxCall) -> Operand | None:
     return _import(n, average_pool, count_include_pad=bool(n.attr("count_include_pad", 0)))
+
+
+@average_pool.export
+def _(x: Tensor, *, auto_pad: str, **rest: Any) -> Operand:
+    return standard("AveragePool", x, **exported_window(auto_pad, **rest))
 
 
 @lp_pool.onnx("LpPool")
 def _(n: OnnxCall) -> Operand | None:
     p = n.attr("p", 2)
     return _import(n, lp_pool, p=int(p)) if p == int(p) else None
+
+
+@lp_pool.export
+def _(x: Tensor, *, auto_pad: str, **rest: Any) -> Operand:
+    return standard("LpPool", x, **exported_window(auto_pad, **rest))

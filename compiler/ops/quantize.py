@@ -18,7 +18,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.cast import FLOATS_OF_8_BITS
 from compiler.ops.requirements import is_one_of, n_elements, normal_axis, require_size, traffic
@@ -244,6 +244,31 @@ def _(n: OnnxCall) -> Operand | None:
     )
 
 
+@quantize.export
+def _(
+    x: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    to: DType,
+    precision: DType,
+    axis: int,
+    block_size: int,
+    saturate: bool,
+) -> Operand:
+    return standard(
+        "QuantizeLinear",
+        x,
+        scale,
+        zero,
+        axis=axis,
+        block_size=block_size or None,
+        saturate=None if saturate else False,
+        precision=None if precision is scale.dtype else precision,
+        output_dtype=to if zero is None else None,
+    )
+
+
 def granularity(n: OnnxCall, scale: Tensor) -> dict[str, int]:
     """The attributes that say along which axis scales run; before opset 13 there was one scale."""
     if scale.type.shape is not None and _is_single(scale):
@@ -367,3 +392,24 @@ def _(n: OnnxCall) -> Operand | None:
     if x.dtype not in QUANTIZED and x.dtype is not DType.i32:
         return None
     return dequantize(x, scale, zero, to=to, **granularity(n, scale))
+
+
+@dequantize.export
+def _(
+    x: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    to: DType,
+    axis: int,
+    block_size: int,
+) -> Operand:
+    return standard(
+        "DequantizeLinear",
+        x,
+        scale,
+        zero,
+        axis=axis,
+        block_size=block_size or None,
+        output_dtype=None if to is scale.dtype else to,
+    )

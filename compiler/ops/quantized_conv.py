@@ -11,7 +11,7 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.conv import Ints, convolved, convolved_dims, input_channel
 from compiler.ops.elementwise import add
@@ -19,7 +19,7 @@ from compiler.ops.quantized_matmul import BYTES
 from compiler.ops.requantize import product_scale, requantize
 from compiler.ops.requirements import n_elements, require_size, traffic
 from compiler.ops.reshape import unsqueeze
-from compiler.ops.window import onnx_window, resolve, spatial_axes, tap
+from compiler.ops.window import exported_window, onnx_window, resolve, spatial_axes, tap
 
 
 @op(kind="contraction")
@@ -138,6 +138,11 @@ def _() -> Iterator[tuple[Any, ...]]:
 def _(n: OnnxCall) -> Operand | None:
     x, w, x_zero, w_zero = (n.operand(i) for i in range(4))
     return None if x is None or w is None else _convolution(n, x, w, x_zero, w_zero)
+
+
+@conv_integer.export
+def _(*operands: Tensor | None, groups: int, auto_pad: str, **window: Any) -> Operand:
+    return standard("ConvInteger", *operands, group=groups, **exported_window(auto_pad, **window))
 
 
 def _convolution(

@@ -132,6 +132,9 @@ def _(n: OnnxCall) -> Operand | None:
     return matmul_integer(*operands)
 
 
+matmul_integer.exports_as("MatMulInteger")
+
+
 @requantize.onnx("QLinearMatMul")
 def _(n: OnnxCall) -> Operand | None:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (n.operand(i) for i in range(8))

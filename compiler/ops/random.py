@@ -18,7 +18,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.cast import cast
 from compiler.ops.compare import less_equal
@@ -223,6 +223,12 @@ def _(n: OnnxCall) -> Operand | None:
     return random_normal(shape, mean=mean, scale=scale, dtype=dtype, seed=seed_of(n))
 
 
+@random_normal.export
+def _(shape: Tensor, *, mean: float, scale: float, dtype: DType, seed: int) -> Operand:
+    """The numbers are the runtime's own: ONNX does not say how they are drawn."""
+    return _drawn("RandomNormal", shape, dtype=dtype, mean=mean, scale=scale, seed=seed)
+
+
 @random_uniform.onnx("Multinomial")
 def _(n: OnnxCall) -> Operand | None:
     """Each sample is the number of classes whose probabilities add up to no more than a draw."""
@@ -239,3 +245,17 @@ def _(n: OnnxCall) -> Operand | None:
     behind = less_equal(unsqueeze(sums, axes=(1,)), unsqueeze(drawn, axes=(2,)))
     to = DType.from_onnx(int(n.attr("dtype", DType.i32.onnx)))
     return reduce_sum(cast(behind, to=to), axes=(2,), keepdims=False)
+
+
+@random_uniform.export
+def _(shape: Tensor, *, low: float, high: float, dtype: DType, seed: int) -> Operand:
+    """The numbers are the runtime's own: ONNX does not say how they are drawn."""
+    return _drawn("RandomUniform", shape, dtype=dtype, low=low, high=high, seed=seed)
+
+
+def _drawn(op_type: str, shape: Tensor, *, seed: int, **attrs: Any) -> Operand:
+    """Drawn numbers with as much of the seed as the float of ONNX holds."""
+    attrs["seed"] = float(np.float32(seed % (1 << 20)))
+    if shape.value is not None and shape.value.dtype != np.object_:
+        return standard(op_type, shape=shape.known.tolist(), **attrs)
+    return standard(f"{op_type}Like", standard("ConstantOfShape", shape), **attrs)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import require
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.recurrent_activations import activations_of
 from compiler.ops.recurrent_reference import Cells, gru_cell, lstm_cell, rnn_cell, run
@@ -396,16 +396,59 @@ def _(n: OnnxCall) -> Call:
     return rnn(*operands, **attrs)
 
 
+@rnn.export
+def _(*operands: Tensor | None, **attrs: Any) -> Operand:
+    return exported_layer("RNN", 2, operands, **attrs)
+
+
+def exported_layer(
+    op_type: str,
+    n_outputs: int,
+    operands: Sequence[Tensor | None],
+    *,
+    activations: Names,
+    alphas: Numbers,
+    betas: Numbers,
+    clip: float,
+    **attrs: Any,
+) -> Operand:
+    """A recurrent layer as a node of the standard."""
+    states = operands[2]
+    assert states is not None
+    size = states.shape[-1]
+    return standard(
+        op_type,
+        *operands,
+        n_outputs=n_outputs,
+        hidden_size=size if isinstance(size, int) else None,
+        activations=activations or None,
+        activation_alpha=alphas or None,
+        activation_beta=betas or None,
+        clip=clip or None,
+        **attrs,
+    )
+
+
 @gru.onnx("GRU")
 def _(n: OnnxCall) -> Call:
     operands, attrs = common_operands(n, 6)
     return gru(*operands, **attrs, linear_before_reset=bool(n.attr("linear_before_reset", 0)))
 
 
+@gru.export
+def _(*operands: Tensor | None, **attrs: Any) -> Operand:
+    return exported_layer("GRU", 2, operands, **attrs)
+
+
 @lstm.onnx("LSTM")
 def _(n: OnnxCall) -> Call:
     operands, attrs = common_operands(n, 8)
     return lstm(*operands, **attrs, input_forget=bool(n.attr("input_forget", 0)))
+
+
+@lstm.export
+def _(*operands: Tensor | None, rounded_states: bool, **attrs: Any) -> Operand | None:
+    return None if rounded_states else exported_layer("LSTM", 3, operands, **attrs)
 
 
 LENGTHS = np.array([3, 1], np.int32)

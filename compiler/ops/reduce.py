@@ -13,7 +13,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.cast import cast
 from compiler.ops.requirements import (
@@ -111,6 +111,14 @@ def _finish(operator: Operator, elements: Elements, onnx: str, flops: int) -> No
     @operator.onnx(onnx)
     def _(n: OnnxCall) -> Operand | None:
         return import_reduction(n, operator)
+
+    @operator.export
+    def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
+        """Without axes every element is one of a row of one; for ONNX no axes may mean all."""
+        if axes:
+            return standard(onnx, x, np.array(axes, np.int64), keepdims=keepdims)
+        row = standard("Unsqueeze", x, np.array([-1]))
+        return standard(onnx, row, np.array([-1]), keepdims=False)
 
 
 def reduction_axes(

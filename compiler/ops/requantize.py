@@ -10,7 +10,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.numbers import convert
 from compiler.errors import require
-from compiler.ir.operator import Array, Cost, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.cast import cast
 from compiler.ops.elementwise import div, mul
@@ -76,6 +76,21 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["i32[2,3,5]", "f32[3,1]"], {"to": DType.i8}
     yield ["i32[2,3]", "f32[3]", "i16[]"], {"to": DType.i16}
     yield ["i32[0,3]", "f32[]"], {"to": DType.u16}
+
+
+@requantize.export
+def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Operand:
+    """The product, and a quantization by steps of one; or its parts, with zero points by place."""
+    product = standard("Mul", standard("Cast", x, to=DType.f32), scale)
+    if zero is None:
+        return standard("QuantizeLinear", product, np.float32(1), output_dtype=to)
+    if zero.type.is_static and zero.type.n_elements == 1:
+        single = zero if zero.rank == 0 else standard("Reshape", zero, np.array([], np.int64))
+        return standard("QuantizeLinear", product, np.float32(1), single)
+    moved = standard("Add", standard("Round", product), standard("Cast", zero, to=DType.f32))
+    ends = np.iinfo(to.numpy)
+    inside = standard("Clip", moved, np.float32(ends.min), np.float32(ends.max))
+    return standard("Cast", inside, to=to)
 
 
 def product_scale(a: Operand, b: Operand, y: Operand) -> Operand:

@@ -15,7 +15,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.compare import where
 from compiler.ops.gather import gather
@@ -81,6 +81,23 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,4,3]", places, "f32[3,2]"], {"axis": 1}
     yield ["f16[2,4]", places, "f16[3,2]"], {"axis": -1}
     yield ["f64[0,4]", places[:1], "f64[1,2]"], {"axis": 1}
+
+
+@resample.export
+def _(x: Tensor, places: Tensor, weights: Tensor, *, axis: int) -> Operand:
+    """The places gathered, weighted and summed, in f32 for shorter floats."""
+    at = normal_axis(axis, x.rank)
+    short = wide(x.dtype) is not x.dtype
+    given: Operand = standard("Cast", x, to=wide(x.dtype)) if short else x
+    taken = standard("Gather", given, places, axis=at)
+    factors: Operand = standard("Cast", weights, to=wide(x.dtype))
+    behind = x.rank - at - 1
+    if behind:
+        axes = np.arange(2, 2 + behind)
+        factors = standard("Unsqueeze", factors, axes)
+    parts = standard("Mul", taken, factors)
+    total = standard("ReduceSum", parts, np.array([at + 1]), keepdims=False)
+    return standard("Cast", total, to=x.dtype) if short else total
 
 
 # Weights

@@ -12,7 +12,17 @@ from compiler.compute.computation import axis_of
 from compiler.errors import CompileError, require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import (
+    OPERATORS,
+    Array,
+    Call,
+    Cost,
+    OnnxCall,
+    Operand,
+    Tensor,
+    op,
+    standard,
+)
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import axes_in_order, length, open_dims, parameter, settle, sizes_of
 
@@ -273,6 +283,9 @@ def _(call: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     return identity(x), kept
 
 
+identity.exports_as("Identity")
+
+
 def _one(dtype: DType) -> bool | float:
     return True if dtype is DType.bool else 1.0
 
@@ -283,9 +296,15 @@ def _(call: OnnxCall) -> Call:
     return reshape(call.operand(0), shape, allowzero=bool(call.attr("allowzero", 0)))
 
 
+reshape.exports_as("Reshape")
+
+
 @flatten.onnx("Flatten")
 def _(call: OnnxCall) -> Call:
     return flatten(call.operand(0), axis=call.attr("axis", 1))
+
+
+flatten.exports_as("Flatten")
 
 
 def axes_of(call: OnnxCall) -> tuple[int, ...] | None:
@@ -307,10 +326,20 @@ def _(call: OnnxCall) -> Call | None:
     return squeeze(x, axes=axes)
 
 
+@squeeze.export
+def _(x: Tensor, *, axes: tuple[int, ...]) -> Operand:
+    return standard("Squeeze", x, np.array(axes, np.int64)) if axes else standard("Identity", x)
+
+
 @unsqueeze.onnx("Unsqueeze")
 def _(call: OnnxCall) -> Call | None:
     axes = axes_of(call)
     return None if axes is None else unsqueeze(call.operand(0), axes=axes)
+
+
+@unsqueeze.export
+def _(x: Tensor, *, axes: tuple[int, ...]) -> Operand:
+    return standard("Unsqueeze", x, np.array(axes, np.int64)) if axes else standard("Identity", x)
 
 
 # Samples

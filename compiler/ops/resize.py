@@ -20,7 +20,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import CompileError, require
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.requirements import (
     is_one_of,
@@ -404,6 +404,31 @@ def _(n: OnnxCall) -> Operand | None:
         given = [1.0, 1.0, n.attr("height_scale", 1.0), n.attr("width_scale", 1.0)]
     scales = np.array(given, np.float32)
     return _upsampled(x, Tensor("", TensorType(DType.f32, scales.shape), scales), mode)
+
+
+@resize.export
+def _(
+    x: Tensor,
+    scales: Tensor | None = None,
+    sizes: Tensor | None = None,
+    *,
+    axes: tuple[int, ...],
+    mode: str,
+    coordinates: str,
+    nearest: str,
+) -> Operand:
+    every = x.type.shape is not None and axes == tuple(range(x.rank))
+    return standard(
+        "Resize",
+        x,
+        None,
+        scales,
+        sizes,
+        axes=None if every else axes,
+        mode=mode,
+        coordinate_transformation_mode=coordinates,
+        nearest_mode=nearest,
+    )
 
 
 def _upsampled(x: Tensor, scales: Tensor | None, mode: str) -> Operand | None:

@@ -12,7 +12,7 @@ from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Read, Scalar
 from compiler.errors import require
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.dims import same_size
 from compiler.ops.positions import require_positions
@@ -314,6 +314,32 @@ def _(n: OnnxCall) -> Operand:
         scale=n.attr("spatial_scale", 1.0),
         mode=n.attr("mode", "avg"),
         half_pixel=transformation == "half_pixel",
+    )
+
+
+@roi_align.export
+def _(
+    x: Tensor,
+    rois: Tensor,
+    images: Tensor,
+    *,
+    size: tuple[int, int],
+    samples: int,
+    scale: float,
+    mode: str,
+    half_pixel: bool,
+) -> Operand:
+    return standard(
+        "RoiAlign",
+        x,
+        rois,
+        images,
+        output_height=size[0],
+        output_width=size[1],
+        sampling_ratio=samples,
+        spatial_scale=scale,
+        mode=mode,
+        coordinate_transformation_mode="half_pixel" if half_pixel else "output_half_pixel",
     )
 
 

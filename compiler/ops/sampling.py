@@ -12,7 +12,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.dims import same_size
 from compiler.ops.requirements import (
@@ -266,6 +266,13 @@ def _(n: OnnxCall) -> Operand | None:
         mode=OLD_MODES.get(mode, mode),
         padding=n.attr("padding_mode", "zeros"),
         align_corners=bool(n.attr("align_corners", 0)),
+    )
+
+
+@grid_sample.export
+def _(x: Tensor, grid: Tensor, *, mode: str, padding: str, align_corners: bool) -> Operand:
+    return standard(
+        "GridSample", x, grid, mode=mode, padding_mode=padding, align_corners=align_corners
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Fetch, Scalar
 from compiler.errors import require
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.dims import known_value, length, open_dims, parameter, same_dtype, sizes_of
 from compiler.ops.positions import along, from_front, require_positions
@@ -125,6 +125,9 @@ def _(call: OnnxCall) -> Call:
     return scatter_elements(*operands, axis=call.attr("axis", 0), reduction=reduction)
 
 
+scatter_elements.exports_as("ScatterElements")
+
+
 @scatter_elements.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[4,3]", np.array([[1, 0, -1], [3, 1, 0]]), "f32[2,3]"], {}
@@ -189,6 +192,9 @@ def _(
 def _(call: OnnxCall) -> Call:
     operands = (call.operand(i) for i in range(3))
     return scatter_nd(*operands, reduction=call.attr("reduction", "none"))
+
+
+scatter_nd.exports_as("ScatterND")
 
 
 @scatter_nd.samples
@@ -299,6 +305,19 @@ def _(call: OnnxCall) -> Call:
     pads = tuple(call.attr("pads") or (0,) * (2 * len(kernel)))
     operands = (call.operand(i) for i in range(3))
     return max_unpool(*operands, kernel=kernel, strides=strides, pads=pads)
+
+
+@max_unpool.export
+def _(
+    x: Tensor,
+    places: Tensor,
+    shape: Tensor | None = None,
+    *,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+) -> Operand:
+    return standard("MaxUnpool", x, places, shape, kernel_shape=kernel, strides=strides, pads=pads)
 
 
 @max_unpool.samples

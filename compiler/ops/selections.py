@@ -10,7 +10,18 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir import affine
-from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import (
+    OPERATORS,
+    Array,
+    Call,
+    Cost,
+    OnnxCall,
+    Operand,
+    Standard,
+    Tensor,
+    op,
+    standard,
+)
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import copied, known_value, open_dim
 from compiler.ops.gather import gather
@@ -115,6 +126,24 @@ def _(call: OnnxCall) -> Operand | None:
     return leading(found.out(0), found.out(1), axis=1)
 
 
+@nonzero_places.export
+def _(x: Tensor) -> tuple[Operand, ...]:
+    """The places that there are, filled up with zeros to the room for all."""
+    found = standard("NonZero", x if x.rank else standard("Reshape", x, np.array([1])))
+    places: Operand = found if x.rank else standard("Slice", found, np.array([1]), np.array([1]))
+    count = standard("Shape", found, start=1, end=2)
+    room = standard("Reshape", standard("Size", x), np.array([1]))
+    return filled_up(places, count, room, 2, 1), standard("Squeeze", count)
+
+
+def filled_up(x: Operand, count: Operand, room: Operand, rank: int, axis: int) -> Standard:
+    """A standard operand with zeros behind it along an axis, until it is `room` long."""
+    none = np.zeros(rank + axis, np.int64)
+    after = np.zeros(rank - axis - 1, np.int64)
+    pads = standard("Concat", none, standard("Sub", room, count), after, axis=0)
+    return standard("Pad", x, pads)
+
+
 @leading.onnx("Compress")
 def _(call: OnnxCall) -> Call | None:
     """The rows where a condition holds: gathered into room for as many as it has elements."""
@@ -126,6 +155,12 @@ def _(call: OnnxCall) -> Call | None:
     found = nonzero_places(condition)
     rows = to_shape(found.out(0), np.array([-1]))
     return leading(gather(flat, rows, axis=axis or 0), found.out(1), axis=axis or 0)
+
+
+@leading.export
+def _(x: Tensor, count: Tensor, *, axis: int) -> Operand:
+    end = standard("Reshape", count, np.array([1]))
+    return standard("Slice", x, np.array([0]), end, np.array([axis]))
 
 
 @nonzero_places.samples

@@ -12,7 +12,7 @@ from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Affine
 from compiler.ir.constant import Constant
-from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import length, open_dim, open_dims, parameter, same_dtype, settle, sizes_of
 
@@ -37,6 +37,9 @@ def _(call: OnnxCall) -> Call:
     return shape(call.operand(0), start=call.attr("start", 0), end=call.attr("end"))
 
 
+shape.exports_as("Shape")
+
+
 @op(kind="opaque")
 def size(x: Tensor) -> TensorType:
     """The number of elements of a tensor.
@@ -55,6 +58,9 @@ def _(x: Array) -> Array:
 @size.onnx("Size")
 def _(call: OnnxCall) -> Call:
     return size(call.operand(0))
+
+
+size.exports_as("Size")
 
 
 def _numbers_only(x: TensorType, *, out: TensorType, **_attrs: Any) -> Cost:
@@ -140,6 +146,11 @@ def _(call: OnnxCall) -> Call | None:
     return fill(call.operand(0), value=plain, dtype=value.type.dtype)
 
 
+@fill.export
+def _(shape: Tensor, *, value: float | int | bool, dtype: DType) -> Operand:
+    return standard("ConstantOfShape", shape, value=np.array([value]).astype(dtype.numpy))
+
+
 @fill.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield [np.array([2, 3])], {}
@@ -218,6 +229,9 @@ def _(k: Lowering, start: Handle, limit: Handle, delta: Handle, out: Handle) -> 
 @range_.onnx("Range")
 def _(call: OnnxCall) -> Call:
     return range_(*call.operands)
+
+
+range_.exports_as("Range")
 
 
 @range_.samples

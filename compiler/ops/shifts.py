@@ -69,6 +69,9 @@ def _(call: OnnxCall) -> Call:
     return reverse_sequence(call.operand(0), call.operand(1), batch_axis=batch, time_axis=time)
 
 
+reverse_sequence.exports_as("ReverseSequence")
+
+
 @reverse_sequence.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[5,3]", np.array([5, 1, 3])], {}
@@ -162,6 +165,9 @@ def _(call: OnnxCall) -> Call:
     operands = (call.operand(i) for i in range(3))
     axis, mode = call.attr("axis", -2), call.attr("mode", "linear")
     return tensor_scatter(*operands, axis=axis, mode=mode)
+
+
+tensor_scatter.exports_as("TensorScatter")
 
 
 @tensor_scatter.samples

@@ -168,6 +168,9 @@ def _(call: OnnxCall) -> Call:
     )
 
 
+slice_.exports_as("Slice")
+
+
 @slice_.samples
 def _() -> Iterator[tuple[Any, ...]]:
     def numbers(*values: int) -> Array:

@@ -196,6 +196,12 @@ def _(n: OnnxCall) -> Operand | None:
     return along_axis(n, softmax)
 
 
+softmax.exports_as("Softmax")
+
+
 @log_softmax.onnx("LogSoftmax")
 def _(n: OnnxCall) -> Operand | None:
     return along_axis(n, log_softmax)
+
+
+log_softmax.exports_as("LogSoftmax")

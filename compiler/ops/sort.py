@@ -12,7 +12,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Out, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Out, Tensor, op, standard
 from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import known_value, open_dim
 from compiler.ops.ordering import Before, Heap, Sorter, order
@@ -182,6 +182,12 @@ def _(n: OnnxCall) -> Operand | tuple[Operand, ...] | None:
     count: Operand = np.array(n.attr("k"), np.int64) if given is None else given
     made = top_k(n.operand(0), count, axis=n.attr("axis", -1), largest=bool(n.attr("largest", 1)))
     return tuple(Out(made, i) for i in range(n.n_outputs))
+
+
+@top_k.export
+def _(x: Tensor, n: Tensor, *, axis: int, largest: bool) -> Operand:
+    count: Operand = n if n.type.shape == (1,) else standard("Reshape", n, np.array([1]))
+    return standard("TopK", x, count, axis=axis, largest=largest, n_outputs=2)
 
 
 @top_k.samples

@@ -12,7 +12,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.normalise import column, require_per_channel
 from compiler.ops.requirements import (
@@ -154,6 +154,9 @@ def _(n: OnnxCall) -> Operand | None:
     return layer_norm(*n.operands, axis=axis, epsilon=float(n.attr("epsilon", 1e-5)))
 
 
+layer_norm.exports_as("LayerNormalization")
+
+
 @op(kind="reduction", exact=False)
 def rms_norm(x: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5) -> TensorType:
     """Divide by the root of the mean square over the axes from `axis` on, then scale.
@@ -211,6 +214,9 @@ def _(n: OnnxCall) -> Operand | None:
     return rms_norm(x, scale, axis=axis, epsilon=float(n.attr("epsilon", 1e-5)))
 
 
+rms_norm.exports_as("RMSNormalization")
+
+
 @op(kind="reduction", exact=False)
 def instance_norm(x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> TensorType:
     """Give each channel of each image mean 0 and variance 1, then scale and shift.
@@ -263,6 +269,9 @@ def _(n: OnnxCall) -> Operand | None:
     if x.type.shape is None or x.rank < 3:
         return None
     return instance_norm(*n.operands, epsilon=float(n.attr("epsilon", 1e-5)))
+
+
+instance_norm.exports_as("InstanceNormalization")
 
 
 @op(kind="reduction", exact=False)
@@ -355,3 +364,8 @@ def _(n: OnnxCall) -> Operand | None:
         return None
     groups = int(n.attr("num_groups"))
     return group_norm(*n.operands, groups=groups, epsilon=float(n.attr("epsilon", 1e-5)))
+
+
+@group_norm.export
+def _(x: Tensor, scale: Tensor, bias: Tensor, *, groups: int, epsilon: float) -> Operand:
+    return standard("GroupNormalization", x, scale, bias, num_groups=groups, epsilon=epsilon)

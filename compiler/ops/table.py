@@ -119,6 +119,7 @@ def unary(
     )(rule)
     if onnx:
         operator.onnx(onnx)(lambda n: operator(n.operand(0)))
+        operator.exports_as(onnx)
     return operator
 
 
@@ -161,6 +162,7 @@ def binary(
     )(rule)
     if onnx:
         operator.onnx(onnx)(lambda n: operator(*old_broadcast(n)))
+        operator.exports_as(onnx)
     return operator
 
 

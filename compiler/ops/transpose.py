@@ -54,6 +54,9 @@ def _(call: OnnxCall) -> Call:
     return transpose(x, perm=call.attr("perm") or tuple(reversed(range(x.rank))))
 
 
+transpose.exports_as("Transpose")
+
+
 @transpose.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3,5]"], {"perm": (2, 0, 1)}
@@ -157,11 +160,17 @@ def _(call: OnnxCall) -> Call:
     )
 
 
+depth_to_space.exports_as("DepthToSpace")
+
+
 @space_to_depth.onnx("SpaceToDepth")
 def _(call: OnnxCall) -> Call | None:
     if call.attr("mode", "DCR") != "DCR":
         return None
     return space_to_depth(call.operand(0), blocksize=call.attr("blocksize"))
+
+
+space_to_depth.exports_as("SpaceToDepth")
 
 
 @depth_to_space.samples

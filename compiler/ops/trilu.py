@@ -67,6 +67,9 @@ def _(call: OnnxCall) -> Call:
     return trilu(*call.operands, upper=bool(call.attr("upper", 1)))
 
 
+trilu.exports_as("Trilu")
+
+
 @trilu.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[3,4]"], {}

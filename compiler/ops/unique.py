@@ -11,7 +11,7 @@ import numpy as np
 from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Read, Scalar
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.ordering import Sorter, order
 from compiler.ops.requirements import (
@@ -21,7 +21,7 @@ from compiler.ops.requirements import (
     traffic,
     widened,
 )
-from compiler.ops.selections import leading
+from compiler.ops.selections import filled_up, leading
 
 Types = tuple[TensorType, TensorType, TensorType, TensorType, TensorType]
 
@@ -186,6 +186,22 @@ def _(n: OnnxCall) -> tuple[Operand, ...] | None:
         leading(found.out(3), count),
     )
     return made[: n.n_outputs]
+
+
+@unique_rows.export
+def _(x: Tensor, *, axis: int, rising: bool) -> tuple[Operand, ...]:
+    """The rows that differ, and zeros behind them until all rows of x would have room."""
+    at = normal_axis(axis, x.rank)
+    found = standard("Unique", x, axis=axis, sorted=rising, n_outputs=4)
+    count = standard("Shape", found.out(3))
+    room = standard("Shape", x, start=at, end=at + 1)
+    return (
+        filled_up(found.out(0), count, room, x.rank, at),
+        filled_up(found.out(1), count, room, 1, 0),
+        found.out(2),
+        filled_up(found.out(3), count, room, 1, 0),
+        standard("Squeeze", count),
+    )
 
 
 @unique_rows.samples

@@ -173,6 +173,15 @@ def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
     }
 
 
+def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str, Any]:
+    """The attributes of a window as ONNX calls them: pads, or the way in which they are found."""
+    if "kernel" in rest:
+        rest["kernel_shape"] = rest.pop("kernel")
+    if auto_pad == "notset":
+        return {**rest, "pads": pads}
+    return {**rest, "auto_pad": auto_pad.upper()}
+
+
 # The windows of an array, for references
 
 

@@ -37,6 +37,7 @@ ORDER = (
 # These stand beside `passes`: what they may import, and from which room on they may be imported.
 BESIDE = {
     "frontend": {"errors", "targets", "ir", "compute", "ops"},
+    "export": {"errors", "targets", "ir", "compute", "ops"},
     "reference": {"errors", "targets", "ir", "compute", "ops"},
 }
 BESIDE_ARE_SEEN_FROM = "loops"

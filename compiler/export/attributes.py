@@ -1,0 +1,60 @@
+"""Attributes of the nodes that `export` facets describe, as messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.types import DType
+from compiler.ops import protos
+
+
+def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> list[Any]:
+    """The AttributeProtos of a standard node, in the kinds that its schema states."""
+    made: list[Any] = []
+    for name, value in attrs.items():
+        if value is not None:
+            stated = schema.attributes.get(name) if schema is not None else None
+            assert schema is None or stated is not None, f"{op_type} has no attribute {name!r}"
+            made.append(_proto(name, value, None if stated is None else int(stated.type)))
+    return made
+
+
+def _proto(name: str, value: Any, kind: int | None) -> Any:
+    import onnx
+
+    kinds = onnx.AttributeProto
+    if isinstance(value, np.ndarray):
+        return kinds(name=name, type=kinds.TENSOR, t=protos.to_tensor_proto(value))
+    if isinstance(value, DType):
+        value = value.onnx
+    kind = kind or _kind_of(value)
+    proto = kinds(name=name, type=kinds.AttributeType.Name(kind))
+    if kind == kinds.INT:
+        proto.i = int(value)
+    elif kind == kinds.FLOAT:
+        proto.f = float(value)
+    elif kind == kinds.STRING:
+        proto.s = value.encode()
+    elif kind == kinds.INTS:
+        proto.ints.extend(map(int, value))
+    elif kind == kinds.FLOATS:
+        proto.floats.extend(map(float, value))
+    elif kind == kinds.STRINGS:
+        proto.strings.extend(v.encode() for v in value)
+    else:
+        raise AssertionError(f"{name}: attributes of kind {kind} are not written")
+    return proto
+
+
+def _kind_of(value: Any) -> int:
+    import onnx
+
+    kinds = onnx.AttributeProto
+    plain = {bool: kinds.INT, int: kinds.INT, float: kinds.FLOAT, str: kinds.STRING}
+    if type(value) in plain:
+        return plain[type(value)]
+    first = value[0] if value else 0
+    return {float: kinds.FLOATS, str: kinds.STRINGS}.get(type(first), kinds.INTS)

@@ -1,0 +1,135 @@
+"""Carried nodes, back as they came; those of old operator sets by the package's converter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from compiler.errors import CompileError
+from compiler.export.scope import Model, Scope
+from compiler.ir.graph import Graph, Node
+from compiler.ops import protos
+from compiler.ops.control import CONTROL_FLOW, is_batched
+
+WriteGraph = Callable[[Model, Graph, Scope], Any]
+
+
+def write_carried(
+    scope: Scope, node: Node, outputs: Sequence[str], write_graph: WriteGraph
+) -> None:
+    """Write a carried node with its regions as subgraphs.
+
+    Errors: E-EXPORT-OPSET when its operator means something else in the version that is written.
+    """
+    import onnx
+
+    inputs = [scope.value(i) for i in node.inputs]
+    if not _means_the_same(scope.model, node):
+        _converted(scope, node, inputs, outputs)
+        return
+    proto = protos.to_node_proto(replace(node, regions={}))
+    for key, region in node.regions.items():
+        attribute = onnx.AttributeProto(name=key, type=onnx.AttributeProto.GRAPH)
+        attribute.g.CopyFrom(write_graph(scope.model, region, scope))
+        proto.attribute.append(attribute)
+    scope.node(
+        proto.op_type,
+        inputs,
+        outputs,
+        domain=proto.domain,
+        name=node.name,
+        origins=node.origins,
+        attributes=proto.attribute,
+    )
+
+
+def _means_the_same(model: Model, node: Node) -> bool:
+    """Whether the operator has not changed between the node's version and the written one."""
+    domain, op_type = protos.split_name(node.op)
+    opset = int(node.attrs.get("opset", 1))
+    if domain:
+        return _one_version(model, domain, op_type, opset)
+    if node.op in CONTROL_FLOW:
+        # Newer versions take more types; only Scan had another form, with a batch of its own.
+        return node.op != "onnx.Scan" or not is_batched(node)
+    return _since(op_type, "", opset) == _since(op_type, "", model.opset)
+
+
+def _one_version(model: Model, domain: str, op_type: str, opset: int) -> bool:
+    """Errors: E-EXPORT-OPSET when other nodes of the domain are of another version."""
+    found = model.domains.setdefault(domain, opset)
+    if found != opset and _since(op_type, domain, found) != _since(op_type, domain, opset):
+        raise CompileError(
+            "E-EXPORT-OPSET", f"{op_type} of {domain} {opset} beside nodes of version {found}"
+        )
+    return True
+
+
+def _since(op_type: str, domain: str, opset: int) -> int:
+    schema = protos.schema_of(op_type, domain, opset)
+    return 0 if schema is None or schema.deprecated else int(schema.since_version)
+
+
+def _converted(scope: Scope, node: Node, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Nodes of the written version in the place of one of an older one."""
+    model = _alone(scope, node)
+    target = scope.model.opset
+    try:
+        from onnx import version_converter
+
+        made = version_converter.convert_version(model, target)
+    except RuntimeError as e:
+        raise CompileError(
+            "E-EXPORT-OPSET",
+            f"{node.op} of opset {node.attrs.get('opset')} cannot be written in opset {target}",
+            notes=[str(e)[:200]],
+        ) from e
+    names = {f"i{k}": i for k, i in enumerate(inputs)}
+    names |= {f"o{k}": o for k, o in enumerate(outputs)}
+    for stored in made.graph.initializer:
+        if stored.name not in names:
+            names[stored.name] = scope.model.names.fresh(f"{node.name}/{stored.name}")
+            stored.name = names[stored.name]
+            scope.stored.append(stored)
+    for n in made.graph.node:
+        for o in n.output:
+            if o and o not in names:
+                names[o] = scope.model.names.fresh(f"{node.name}/{o}")
+        scope.node(
+            n.op_type,
+            [names.get(i, i) for i in n.input],
+            [names.get(o, o) for o in n.output],
+            domain=n.domain,
+            name=node.name,
+            origins=node.origins,
+            attributes=n.attribute,
+        )
+
+
+def _alone(scope: Scope, node: Node) -> Any:
+    """A model of this node alone, with the elements of constants that adapters may look at."""
+    import onnx
+
+    opset = int(node.attrs.get("opset", 1))
+    proto = protos.to_node_proto(replace(node, regions={}))
+    graph = onnx.GraphProto(name="node", node=[proto])
+    for k, i in enumerate(node.inputs):
+        if not i:
+            continue
+        t = scope.type_of(scope.value(i))
+        assert t is not None, f"{i!r} has no type"
+        graph.input.add(name=f"i{k}", type=protos.to_type_proto(t))
+        c = scope.constant(i)
+        if c is not None and c.type.n_elements <= SMALL:
+            graph.initializer.append(protos.to_tensor_proto(c.array(), f"i{k}"))
+    for k, (o, t) in enumerate(zip(node.outputs, node.types, strict=True)):
+        if o:
+            graph.output.add(name=f"o{k}", type=protos.to_type_proto(t))
+    model = onnx.ModelProto(ir_version=onnx.IR_VERSION, graph=graph)
+    model.opset_import.add(domain="", version=opset)
+    return model
+
+
+SMALL = 1024
+"""Elements of a constant that may be a parameter, such as axes or scales."""

@@ -1,0 +1,75 @@
+"""A graph as an ONNX model that the checker accepts and any runtime reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compiler.errors import CompileError
+from compiler.export.names import Names
+from compiler.export.opsets import OPSET, opset_for
+from compiler.export.scope import Model
+from compiler.export.write import write_graph
+from compiler.ir.graph import Graph, all_nodes
+
+__all__ = ["LARGEST_BYTES", "OPSET", "to_onnx"]
+
+LARGEST_BYTES = (1 << 31) - (1 << 20)
+"""Bytes of weights that fit into one protobuf message, with a little room for the nodes."""
+
+
+def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:
+    """The graph as an ONNX model in the standard's own operators.
+
+    Fusions are written as the operators in them, or with `fused` each as one call of a function of
+    the model. Memory layouts vanish; names of nodes, values, inputs and results stay.
+    Errors: E-EXPORT-*, naming the node that has no counterpart and why.
+    """
+    import onnx
+
+    _check_size(graph)
+    opset = opset_for(graph)
+    taken = {*(v.name for v in graph.inputs), *(r.name for r in graph.results)}
+    model = Model(Names(taken), opset, fused)
+    proto = onnx.ModelProto(producer_name="compilarium")
+    proto.graph.CopyFrom(write_graph(model, graph))
+    domains = {"": opset, **model.domains}
+    for domain, version in sorted(domains.items()):
+        proto.opset_import.add(domain=domain, version=version)
+    proto.functions.extend(model.functions.values())
+    proto.ir_version = _ir_version(opset)
+    _tell_result_types(proto)
+    return bytes(proto.SerializeToString(deterministic=True))
+
+
+def _check_size(graph: Graph) -> None:
+    """Errors: E-EXPORT-SIZE."""
+    graphs = [graph, *(g for n in all_nodes(graph) for g in n.regions.values())]
+    constants = [c for g in graphs for c in g.constants.values()]
+    total = sum(c.type.nbytes for c in constants if not c.is_splat)
+    if total > LARGEST_BYTES:
+        raise CompileError("E-EXPORT-SIZE", f"the weights are {total:,} bytes")
+
+
+def _ir_version(opset: int) -> int:
+    """The format's version that came with a version of the operator set."""
+    from onnx import helper
+
+    return int(helper.find_min_ir_version_for([helper.make_opsetid("", opset)]))
+
+
+def _tell_result_types(proto: Any) -> None:
+    """Take from onnx's inference the types of results that are known only to the file's readers.
+
+    Errors: E-EXPORT-TYPE when it knows them no better.
+    """
+    import onnx
+
+    silent = [k for k, o in enumerate(proto.graph.output) if not o.type.WhichOneof("value")]
+    if not silent:
+        return
+    inferred = onnx.shape_inference.infer_shapes(proto)
+    for k in silent:
+        found = inferred.graph.output[k]
+        if not found.type.WhichOneof("value"):
+            raise CompileError("E-EXPORT-TYPE", f"nothing is known of the result {found.name!r}")
+        proto.graph.output[k].CopyFrom(found)

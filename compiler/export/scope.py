@@ -1,0 +1,172 @@
+"""A graph or function that is being written: nodes, stored tensors, and what values are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.export.names import Names
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Array
+from compiler.ir.types import TensorType, Type
+from compiler.ops import protos
+
+LARGE_SPLAT_BYTES = 1 << 20
+"""A tensor of one number repeated is made at run time when it would fill as much of the file."""
+
+
+@dataclass
+class Model:
+    """What all graphs of one written model share."""
+
+    names: Names
+    opset: int
+    fused: bool = False
+    domains: dict[str, int] = field(default_factory=dict)
+    """Versions of the operator sets that are used besides the standard's own."""
+    functions: dict[bytes, Any] = field(default_factory=dict)
+    """The FunctionProtos of fusions by their content: equal fusions share one."""
+    stored_bytes: int = 0
+
+
+@dataclass
+class Scope:
+    """One graph that is being written; subgraphs look values up in the graphs around them.
+
+    Constants are stored where they are first read, so that those that nobody reads are not there.
+    """
+
+    model: Model
+    around: Scope | None = None
+    in_function: bool = False
+    nodes: list[Any] = field(default_factory=list)
+    stored: list[Any] = field(default_factory=list)
+    types: dict[str, Type] = field(default_factory=dict)
+    """Types of values by their written names."""
+    _written: dict[str, str] = field(default_factory=dict)
+    _constants: dict[str, Constant] = field(default_factory=dict)
+    _literals: dict[tuple[Any, ...], str] = field(default_factory=dict)
+
+    def define(self, value: str, written: str, t: Type, constant: Constant | None = None) -> None:
+        """Say what a value of the graph is called in the model, and what its elements are."""
+        self._written[value] = written
+        self.types[written] = t
+        if constant is not None:
+            self._constants[value] = constant
+
+    def constants(self, constants: Mapping[str, Constant]) -> None:
+        """Constants that may be read."""
+        self._constants.update(constants)
+
+    def value(self, name: str) -> str:
+        """The written name of a value; "" for one left out."""
+        if not name:
+            return ""
+        found = self._written.get(name)
+        if found is not None:
+            return found
+        c = self._constants.get(name)
+        if c is not None:
+            self.define(name, self.store(c, name), c.type)
+            return self._written[name]
+        assert self.around is not None, f"{name!r} is no value of the graph"
+        return self.around.value(name)
+
+    def constant(self, name: str) -> Constant | None:
+        """The constant of this name here or around."""
+        if name in self._constants:
+            return self._constants[name]
+        if name in self._written or self.around is None:
+            return None
+        return self.around.constant(name)
+
+    def type_of(self, written: str) -> Type | None:
+        """The type of a value by its written name; None where it is not known."""
+        found = self.types.get(written)
+        if found is None and self.around is not None:
+            return self.around.type_of(written)
+        return found
+
+    def known(self, name: str) -> Array | None:
+        """The elements of a constant."""
+        c = self.constant(name)
+        return None if c is None else c.array()
+
+    def literal(self, values: Array, hint: str) -> str:
+        """A small array of a node's own; equal ones are stored once."""
+        array = np.asarray(values)
+        key = (
+            array.dtype.str,
+            array.shape,
+            array.tobytes() if array.dtype != object else id(array),
+        )
+        if key not in self._literals:
+            self._literals[key] = self.store(Constant.of(array), hint)
+        return self._literals[key]
+
+    def store(self, c: Constant, hint: str) -> str:
+        """Keep a constant in the model; its written name."""
+        name = self.model.names.fresh(hint)
+        self.types[name] = c.type
+        if c.is_splat and c.type.nbytes >= LARGE_SPLAT_BYTES and not self.in_function:
+            self._made_at_run_time(c, name)
+            return name
+        self.model.stored_bytes += c.type.nbytes
+        proto = protos.to_tensor_proto(c.array(), name)
+        if self.in_function:
+            self.node("Constant", (), (name,), attributes=[_tensor_attribute(proto)])
+        else:
+            self.stored.append(proto)
+        return name
+
+    def _made_at_run_time(self, c: Constant, name: str) -> None:
+        shape = self.literal(np.array(c.type.static_shape, np.int64), f"{name}/shape")
+        one = np.asarray(c.array().reshape(-1)[:1])
+        proto = protos.to_tensor_proto(one, "value")
+        self.node("ConstantOfShape", (shape,), (name,), attributes=[_tensor_attribute(proto)])
+
+    def node(
+        self,
+        op_type: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        domain: str = "",
+        name: str = "",
+        origins: Sequence[str] = (),
+        attributes: Sequence[Any] = (),
+    ) -> None:
+        """Write a node."""
+        import onnx
+
+        proto = onnx.NodeProto(op_type=op_type, domain=domain, name=name)
+        proto.input.extend(inputs)
+        proto.output.extend(outputs)
+        proto.attribute.extend(attributes)
+        if origins:
+            proto.metadata_props.add(key=ORIGINS, value=_joined(origins))
+        self.nodes.append(proto)
+
+    def tensor_type(self, written: str) -> TensorType | None:
+        """The type of a value when it is known to be a tensor."""
+        t = self.type_of(written)
+        return t if isinstance(t, TensorType) else None
+
+
+ORIGINS = "origins"
+"""The metadata key of a node under which the names of the nodes it comes from are kept."""
+
+
+def _joined(origins: Sequence[str]) -> str:
+    import json
+
+    return json.dumps(list(origins), ensure_ascii=False)
+
+
+def _tensor_attribute(proto: Any) -> Any:
+    import onnx
+
+    return onnx.AttributeProto(name="value", type=onnx.AttributeProto.TENSOR, t=proto)

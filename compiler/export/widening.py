@@ -1,0 +1,118 @@
+"""Element types that the standard does not take: computed in a wider type, and narrowed again.
+
+Our operators compute on short floats in f32 and round once, so that a cast before and one after
+give the same numbers; whole numbers wrap alike in every width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from compiler.errors import CompileError
+from compiler.export.scope import Scope
+from compiler.ir.operator import Standard
+from compiler.ir.types import DType
+
+
+@dataclass(frozen=True)
+class Wide:
+    """The types to cast operands to, and those to cast outputs back to; None for neither."""
+
+    inputs: Sequence[DType | None]
+    outputs: Sequence[DType | None]
+
+
+def widened(scope: Scope, s: Standard, schema: Any, inputs: Sequence[str]) -> Wide | None:
+    """The casts that a node needs; None where it takes its operands as they are.
+
+    Errors: E-EXPORT-TYPE when no wider type is taken either.
+    """
+    types = [scope.tensor_type(i) if i else None for i in inputs]
+    formals = [_formal(schema.inputs, k) for k in range(len(inputs))]
+    to: dict[str, tuple[DType, DType]] = {}
+    for t, formal in zip(types, formals, strict=True):
+        if t is not None and t.dtype not in _accepted(schema, formal.type_str):
+            to[formal.type_str] = (
+                t.dtype,
+                _wider(s.op_type, t.dtype, _accepted(schema, formal.type_str)),
+            )
+    if not to:
+        return None
+    outputs = [_formal(schema.outputs, k).type_str for k in range(s.n_outputs)]
+    return Wide(
+        [to[f.type_str][1] if f.type_str in to else None for f in formals],
+        [to[o][0] if o in to else None for o in outputs],
+    )
+
+
+def _formal(formals: Any, position: int) -> Any:
+    return formals[min(position, len(formals) - 1)]
+
+
+def _accepted(schema: Any, type_str: str) -> frozenset[DType]:
+    for constraint in schema.type_constraints:
+        if constraint.type_param_str == type_str:
+            return _dtypes(tuple(constraint.allowed_type_strs))
+    return _dtypes((type_str,))
+
+
+@lru_cache(maxsize=1024)
+def _dtypes(allowed: tuple[str, ...]) -> frozenset[DType]:
+    return frozenset(d for d in DType if f"tensor({ONNX_NAMES[d]})" in allowed)
+
+
+def _wider(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType:
+    for candidate in WIDER[_family(dtype)]:
+        if candidate in accepted and (candidate.bits > dtype.bits or dtype is DType.bool):
+            return candidate
+    raise CompileError("E-EXPORT-TYPE", f"{op_type} of ONNX takes no {dtype}")
+
+
+def _family(dtype: DType) -> str:
+    if dtype.is_float:
+        return "float"
+    if dtype.is_integer:
+        return "signed" if dtype.label[0] == "i" else "unsigned"
+    return dtype.label
+
+
+WIDER: Mapping[str, tuple[DType, ...]] = {
+    "float": (DType.f32, DType.f64),
+    "signed": (DType.i8, DType.i32, DType.i64),
+    "unsigned": (DType.u8, DType.u32, DType.u64, DType.i32, DType.i64),
+    "bool": (DType.u8, DType.i32),
+    "string": (),
+    "c64": (),
+    "c128": (),
+}
+
+
+def _names() -> dict[DType, str]:
+    words = {
+        "bf16": "bfloat16",
+        "f8e4m3fn": "float8e4m3fn",
+        "f8e4m3fnuz": "float8e4m3fnuz",
+        "f8e5m2": "float8e5m2",
+        "f8e5m2fnuz": "float8e5m2fnuz",
+        "f8e8m0": "float8e8m0",
+        "f4e2m1": "float4e2m1",
+        "f6e2m3": "float6e2m3",
+        "f6e3m2": "float6e3m2",
+        "f32": "float",
+        "f64": "double",
+        "c64": "complex64",
+        "c128": "complex128",
+    }
+    letters = {"f": "float", "i": "int", "u": "uint"}
+    return {
+        d: words.get(d.label)
+        or (d.label if d.label in ("bool", "string") else letters[d.label[0]] + d.label[1:])
+        for d in DType
+    }
+
+
+ONNX_NAMES = _names()
+"""What the standard's signatures call our element types."""
