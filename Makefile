@@ -63,6 +63,10 @@ sweep: .venv/.dev bundle ## the slow tests that `make test` leaves out
 sweep-graphs: .venv/.dev ## thousands of random graphs through passes and programs (SEED=)
 	$(BIN)/python -m pytest -m slow tests/contracts/test_random_graphs.py --hypothesis-seed=$(SEED)
 
+.PHONY: sweep-pipelines
+sweep-pipelines: .venv/.dev ## 10,000 random graphs through O3 and through passes in random orders
+	$(BIN)/python -m pytest -m slow tests/contracts/test_random_pipelines.py -n auto
+
 .PHONY: sweep-accuracy
 sweep-accuracy: .venv/.dev ## all f32 numbers through the main functions; takes hours (STEP=, FUNCTIONS=)
 	$(BIN)/python -m tests.accuracy --step $(STEP) --only $(FUNCTIONS)

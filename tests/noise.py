@@ -31,6 +31,10 @@ FACTOR = 16.0
 """How many times the largest movement seen is allowed."""
 
 
+class Unsteady(Exception):
+    """A little noise decides whether the graph computes anything at all."""
+
+
 @dataclass(frozen=True)
 class Expected:
     """A result, how far each element may be off, and which elements are certain at all."""
@@ -41,7 +45,7 @@ class Expected:
 
 
 def expectations(graph: Graph, feeds: Mapping[str, Array], seed: int = 0) -> dict[str, Expected]:
-    """What every result should be, by name. Errors: what a reference raises."""
+    """What every result should be, by name. Errors: what a reference raises; Unsteady."""
     exact = _results(graph, feeds, None)
     shaken = [_results(graph, feeds, np.random.default_rng((seed, k))) for k in range(N_RUNS)]
     return {r.name: _expected(exact[r.name], [s[r.name] for s in shaken]) for r in graph.results}
@@ -103,9 +107,8 @@ def _results(
     values.update(feeds)
     for node in graph.nodes:
         operands = [values[i] if i else None for i in node.inputs]
-        values.update(
-            zip(node.outputs, _shaken_node(node, operands, graph.constants, chance), strict=True)
-        )
+        made = _shaken_node(node, operands, graph.constants, values, chance)
+        values.update(zip(node.outputs, made, strict=False))
     return {r.name: np.asarray(values[r.value]) for r in graph.results}
 
 
@@ -113,17 +116,18 @@ def _shaken_node(
     node: Node,
     operands: list[Any],
     constants: Collection[str],
+    outer: Mapping[str, Any],
     chance: np.random.Generator | None,
 ) -> tuple[Any, ...]:
     if chance is None:
-        return evaluate_node(node, operands)
-    operator = OPERATORS[node.op]
-    kind = operator.kind
-    copies = kind in ("view", "movement") and operator.exact
+        return evaluate_node(node, operands, outer)
+    operator = OPERATORS.get(node.op)
+    kind = "carried" if operator is None else operator.kind
+    copies = kind in ("view", "movement") and operator is not None and operator.exact
     sums = (kind not in ("elementwise", "reduction") and not copies) or node.op in READS_PLACES
     if sums and not all(map(_is_finite, operands)):
         # Whether what counts 0 times is multiplied by 0 or left out is nobody's promise.
-        return tuple(_anything(m, chance) for m in evaluate_node(node, operands))
+        return tuple(_anything(m, chance) for m in evaluate_node(node, operands, outer))
     if sums or kind == "reduction":
         # The terms of a sum are shaken too: they may cancel. Constants may be parameters.
         operands = [
@@ -131,9 +135,9 @@ def _shaken_node(
             for name, o in zip(node.inputs, operands, strict=True)
         ]
     try:
-        made = evaluate_node(node, operands)
+        made = evaluate_node(node, operands, outer)
     except CompileError:
-        raise AssertionError(f"{node.op} fails with noise") from None
+        raise Unsteady(f"{node.op} fails with noise") from None
     if copies:
         return made
     return tuple(_shaken(m, chance) for m in made)

@@ -1,0 +1,115 @@
+"""Random graphs through O3, and through random subsets and orders of the passes.
+
+`make test` draws a few; `make sweep-pipelines` draws 5,000.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.ir.operator import Array
+from compiler.ledger import Ledger
+from compiler.passes import PASSES, Pipeline, run_pipeline
+from compiler.passes.pipeline.pipeline import line
+from compiler.reference import reference
+from tests.noise import Expected, Unsteady, expectations, objection
+from tests.random_graphs import random_feeds, random_graphs
+from tests.rule_graphs import graph_of_pieces
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-3, 1e3, float("inf"), float("-inf"), float("nan"))
+
+SLACK = 16
+"""Constants that rules combine are rounded too, which the shaking does not show."""
+
+SHARDS = 10
+"""Parts of the long sweep, so that several processes can share it."""
+
+quick = settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+long = settings(quick, max_examples=5000 // SHARDS, derandomize=False, print_blob=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph to examine, which a failure shows as text."""
+
+    graph: Graph
+    seed: int
+
+    def __repr__(self) -> str:
+        return f"seed {self.seed}\n{self.graph}"
+
+
+cases = st.builds(Case, random_graphs(max_steps=14), st.integers(0, 9999))
+
+
+def random_pipeline(chance: random.Random) -> Pipeline:
+    """Passes drawn with replacement, some of them with an option of their own."""
+    lines = []
+    for name in chance.choices(list(PASSES), k=chance.randint(2, 12)):
+        choices = [o for o in PASSES[name].options.values() if o.choices]
+        options = {o.name: chance.choice(o.choices) for o in choices if chance.random() < 0.5}
+        lines.append(line(name, **options))
+    return Pipeline(tuple(lines))
+
+
+def examine(case: Case) -> bool:
+    """Whether the graph has a meaning for these numbers: an index may be out of bounds."""
+    chance = random.Random(case.seed)
+    feeds = random_feeds(case.graph, case.seed, SPECIAL if case.seed % 3 == 0 else ())
+    try:
+        expected = expectations(case.graph, feeds)
+    except (CompileError, Unsteady):
+        return False
+    for pipeline in ("default", str(random_pipeline(chance))):
+        examine_pipeline(case.graph, pipeline, feeds, expected)
+    return True
+
+
+def examine_pipeline(
+    graph: Graph, pipeline: str, feeds: Mapping[str, Array], expected: Mapping[str, Expected]
+) -> None:
+    after, trace = run_pipeline(graph, pipeline)
+    again, _ = run_pipeline(graph, pipeline)
+    assert str(after) == str(again), f"{pipeline} gave two results"
+    made = reference(after, feeds)
+    assert list(made) == list(expected), pipeline
+    for name, e in expected.items():
+        wrong = objection(made[name], replace(e, margin=e.margin * SLACK))
+        assert not wrong, f"{name} after {pipeline}: {wrong}"
+    lost = [f.node for f in Ledger(trace).fates() if f.kind == "unaccounted"]
+    assert not lost, f"{pipeline} lost {lost}"
+
+
+@pytest.mark.parametrize("start", range(0, 200, 20))
+def test_rules_that_meet_each_other_keep_the_meaning(start: int) -> None:
+    examined = [examine(Case(graph_of_pieces(i), i)) for i in range(start, start + 20)]
+    assert sum(examined) > 10
+
+
+@quick
+@given(cases)
+def test_passes_in_any_order_keep_the_meaning(case: Case) -> None:
+    examine(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_passes_in_any_order_keep_the_meaning_of_many_graphs(shard: int) -> None:
+    seed(shard)(long(given(cases)(examine)))()
+    for i in range(5000 // SHARDS):
+        number = 10_000 + shard * 5000 + i
+        examine(Case(graph_of_pieces(number), number))
