@@ -41,6 +41,7 @@ from compiler.runtime.program import Program
 @pipeline_options()
 @click.option("--target", default="host", show_default=True, help="The machine to make code for.")
 @click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
+@click.option("--fused", is_flag=True, help="With --emit onnx: each kernel as one function.")
 @shape_option()
 @bucket_option()
 @random_weights_option()
@@ -52,6 +53,7 @@ def command(
     precision: str,
     target: str,
     kind: str | None,
+    fused: bool,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
@@ -60,6 +62,8 @@ def command(
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
     if output is not None and kind is None:
         raise CompileError("E-OPTION-VALUE", "-o needs to know what to write", hint="add --emit")
+    if fused and kind != "onnx":
+        raise CompileError("E-OPTION-VALUE", "--fused is for models", hint="add --emit onnx")
     with progress(f"compiling {model.name}") as tell:
         graph = load_model(model, weights_seed)
         program = compiler.compile(
@@ -71,7 +75,7 @@ def command(
             buckets=named_buckets(buckets),
             progress=tell,
         )
-        emitted = program.emit(kind) if kind else None
+        emitted = _emitted(program, kind, fused) if kind else None
     if emitted is None:
         report(program_json(program, str(model)), lambda c: _show(c, program, model.name))
     elif output is not None:
@@ -83,6 +87,12 @@ def command(
         print_json({"ok": True, "kind": kind, "text": text})
     else:
         click.echo(emitted, nl=False)
+
+
+def _emitted(program: Program, kind: str, fused: bool) -> str | bytes:
+    if kind == "onnx" and fused:
+        return compiler.to_onnx(program.graph, fused=True)
+    return program.emit(kind)
 
 
 def _show(console: Console, program: Program, name: str) -> None:

@@ -5,8 +5,9 @@
 
 The function's signature is the schema (operands positional, attributes keyword-only), its body the
 type rule, its docstring the words on the page. The facets follow as decorators: `reference`,
-`cost`, `lower` or `decompose`, `onnx` and its way back `export`, `samples`. A call, `softmax(x, axis=1)`, describes an
-application; importers and rules give such calls to the editor, which makes nodes of them.
+`cost`, `lower` or `decompose`, `onnx` and its way back `export`, `samples`. A call,
+`softmax(x, axis=1)`, describes an application; importers and rules give such calls to the editor,
+which makes nodes of them.
 """
 
 from __future__ import annotations

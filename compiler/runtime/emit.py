@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.codegen import jit
+from compiler.export import to_onnx
 from compiler.runtime.built import Built
 from compiler.runtime.kernels import KernelInfo
 
-KINDS = ("graph", "computation", "schedule", "loops", "llvm", "asm", "object", "memory")
+KINDS = ("graph", "onnx", "computation", "schedule", "loops", "llvm", "asm", "object", "memory")
+
+OF_GRAPHS = ("graph", "onnx")
+"""What is there before sizes are known and code is made."""
 
 
 def emit(built: Built, kind: str) -> str | bytes:
-    """The program at one level; `object` is a relocatable file. `kind` is one of KINDS."""
+    """The program at one level; `object` is a relocatable file, `onnx` a model of the graph.
+
+    `kind` is one of KINDS. Errors: E-EXPORT-* for `onnx`.
+    """
     match kind:
         case "graph":
             return f"{built.graph}\n"
+        case "onnx":
+            return to_onnx(built.graph)
         case "computation":
             return _joined(_per_function(built, lambda k: str(k.computation)))
         case "schedule":

@@ -20,7 +20,7 @@ from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
 from compiler.runtime.buckets import Bucket, Buckets
 from compiler.runtime.built import Built, Stage
-from compiler.runtime.emit import KINDS, emit
+from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
 from compiler.runtime.executable import Executable
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.open_program import OpenProgram
@@ -158,15 +158,16 @@ class Program:
         return self._opened is not None
 
     def emit(self, kind: str) -> str | bytes:
-        """The program at one level, as text (`object`: bytes).
+        """The program at one level, as text (`object` and `onnx`: bytes).
 
-        Errors: E-OPTION-VALUE for another kind, E-SHAPE-OPEN before a program with open shapes ran.
+        Errors: E-OPTION-VALUE for another kind, E-SHAPE-OPEN before a program with open shapes ran,
+        E-EXPORT-* for `onnx`.
         """
         if kind not in KINDS:
             raise CompileError(
                 "E-OPTION-VALUE", f"nothing is emitted as {kind!r:.40}; kinds: {', '.join(KINDS)}"
             )
-        if kind != "graph" and not self._built.is_compiled:
+        if kind not in OF_GRAPHS and not self._built.is_compiled:
             raise _open_shapes(self.source, f"{kind} code is made for known shapes")
         built = replace(self._built, plan=self.memory) if self._opened else self._built
         return emit(built, kind)

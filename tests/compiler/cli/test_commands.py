@@ -165,6 +165,11 @@ def test_compile_summarises_and_emits(model: Path, mixed: Path, tmp_path: Path) 
     target = tmp_path / "tiny.o"
     args = ("compile", model, "--shape", "x=2,3", "--emit", "object", "-o", target)
     assert told(*args)["bytes"] == target.stat().st_size > 0
+    exported = tmp_path / "tiny.onnx"
+    for options, n_nodes in ((), 3), (("--fused",), 1):
+        told("compile", model, "--shape", "x=2,3", "--emit", "onnx", *options, "-o", exported)
+        onnx.checker.check_model(exported, full_check=True)
+        assert len(onnx.load(exported).graph.node) == n_nodes
     other = ("--target", "aarch64", "--emit", "asm", "--pipeline", "none")
     assert "fmla" in invoke("compile", model, "--shape", "x=4,3", *other).output
 
@@ -283,6 +288,7 @@ def test_doctor_finds_everything_needed_here() -> None:
         (("compile", "{model}", "--shape", "q=2,3"), "E-INPUT-NAME"),
         (("compile", "{mixed}", "--emit", "llvm"), "E-SHAPE-OPEN"),
         (("compile", "{model}", "-o", "somewhere"), "E-OPTION-VALUE"),
+        (("compile", "{model}", "--emit", "graph", "--fused"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--emit", "graph", "-o", "{tmp}/no/such/x"), "E-OUTPUT-FILE"),
         (("run", "{model}"), "E-INPUT-NAME"),
         (("run", "{model}", "--input", "x"), "E-OPTION-VALUE"),
