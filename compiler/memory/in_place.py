@@ -6,6 +6,7 @@ of the operand is read only by the store of the element that lies in the same pl
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,10 +19,14 @@ from compiler.loops.nodes import walk_statements as walk
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """A store with how often it runs; None when its loops have no plain number of iterations."""
+    """A store with how often it runs; None when its loops have no plain number of iterations.
+
+    `then` has the stores that follow it in the same turn of the innermost loop.
+    """
 
     store: Store
     count: Expr | None
+    then: tuple[Store, ...]
 
 
 def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
@@ -36,9 +41,10 @@ def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
 
 
 def _stores(body: tuple[Statement, ...], count: Expr | None) -> Iterator[_Stored]:
-    for s in body:
+    for number, s in enumerate(body):
         if isinstance(s, Store):
-            yield _Stored(s, count)
+            behind = itertools.takewhile(lambda b: isinstance(b, Store), body[number + 1 :])
+            yield _Stored(s, count, tuple(b for b in behind if isinstance(b, Store)))
         elif isinstance(s, Loop):
             n = s.stop - s.start
             n = max(n, 0) if isinstance(n, int) else n
@@ -56,18 +62,26 @@ def _may(x: Buffer, y: Buffer, stores: list[_Stored]) -> bool:
     counts = [s.count for s in written if s.count is not None]
     if len(counts) < len(written) or affine.recombine(sum(counts, 0)) != x.n_elements:
         return False
-    return all(_reads_in_place(x, y, s.store) for s in stores)
+    return all(_reads_in_place(x, y, s) for s in stores)
 
 
-def _reads_in_place(x: Buffer, y: Buffer, store: Store) -> bool:
-    """Whether a store reads x (and y) nowhere but where it writes y."""
-    both = {x.name: x, y.name: y}
+def _reads_in_place(x: Buffer, y: Buffer, stored: _Stored) -> bool:
+    """Whether a store reads x (and y) nowhere but where it writes y, or the next one does."""
+    both, store = {x.name: x, y.name: y}, stored.store
     if any(f.tensor in both for f in fetches(store.value)):
         return False
     places = [_address(both[r.tensor], r.index) for r in reads(store.value) if r.tensor in both]
     if not places:
         return True
-    return store.buffer == y.name and all(p == _address(y, store.index) for p in places)
+    if store.buffer == y.name:
+        return all(p == _address(y, store.index) for p in places)
+    if any(r.tensor == y.name for r in reads(store.value)):
+        return False
+    # One of several results: its turn reads x before the same turn writes y over it.
+    return any(
+        behind.buffer == y.name and all(p == _address(y, behind.index) for p in places)
+        for behind in stored.then
+    )
 
 
 def _address(buffer: Buffer, index: tuple[Expr, ...]) -> Expr:

@@ -27,15 +27,15 @@ class Context:
 
 
 def addresses(nest: Nest) -> list[Expr]:
-    """The address of the target and of every read."""
-    found = [nest.address(nest.target, nest.index)]
+    """The addresses of all targets and of every read."""
+    found = [nest.address(b.target, b.index) for b in nest.results]
     return found + [nest.address(r.tensor, r.index) for r in nest.reads()]
 
 
 def tested(nest: Nest) -> set[str]:
     """Indices that padding tests look at."""
     found: set[str] = set()
-    for part in walk(nest.value):
+    for part in (p for value in nest.values for p in walk(value)):
         if isinstance(part, Inside):
             for e, _ in part.tests:
                 found |= affine.symbols(e)
@@ -114,7 +114,7 @@ def divisions(nest: Nest) -> int:
 
 def _fetched_at(nest: Nest) -> Iterator[Expr]:
     """The indices that stand in computed places."""
-    for f in fetches(nest.value):
+    for f in (f for value in nest.values for f in fetches(value)):
         for place in f.index:
             yield from (part.expr for part in walk(place) if isinstance(part, IndexValue))
 

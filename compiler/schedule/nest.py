@@ -72,9 +72,22 @@ class Split:
     factor: int
 
 
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One more result of a nest: what is stored, where, at each point of the same loops."""
+
+    target: str
+    index: tuple[Expr, ...]
+    value: Scalar
+    zero_halo: bool = False
+
+
 @dataclass(frozen=True)
 class Nest:
-    """One stage over physical buffers, with its loops and the moves made so far."""
+    """One stage over physical buffers, with its loops and the moves made so far.
+
+    `beside` has further results over the same loops, in the order in which they are stored.
+    """
 
     target: str
     index: tuple[Expr, ...]
@@ -84,6 +97,7 @@ class Nest:
     packings: Mapping[str, Packing]
     shapes: Mapping[str, tuple[Expr, ...]]
     zero_halo: bool = False
+    beside: tuple[Beside, ...] = ()
     splits: Mapping[str, Split] = field(default_factory=dict)
     """By the name of the outer part."""
     moves: tuple[str, ...] = ()
@@ -108,9 +122,25 @@ class Nest:
         return [a for a in self.axes if a.is_reduction]
 
     @property
+    def results(self) -> tuple[Beside, ...]:
+        """All that is stored at each point, the nest's own target first."""
+        return (Beside(self.target, self.index, self.value, self.zero_halo), *self.beside)
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """What is stored at each point, result by result."""
+        return (self.value, *(b.value for b in self.beside))
+
+    @property
     def reduce(self) -> Reduce | None:
         """The reduction inside the value."""
         return reduction(self.value)
+
+    @property
+    def reductions(self) -> tuple[Reduce, ...]:
+        """The reductions inside all values, equal ones once: each has an accumulator."""
+        found = (reduction(v) for v in self.values)
+        return tuple(dict.fromkeys(r for r in found if r is not None))
 
     def axis(self, var: str) -> Axis:
         """The loop with this index. Errors: E-SCHEDULE-MOVE."""
@@ -124,7 +154,7 @@ class Nest:
 
     def reads(self) -> list[Read]:
         """All reads of buffers."""
-        return reads(self.value)
+        return [r for value in self.values for r in reads(value)]
 
     def strides(self, tensor: str) -> tuple[Expr, ...]:
         """Elements between neighbours along each physical axis of a buffer."""
@@ -231,6 +261,10 @@ class Nest:
         """The nest leaving the zeros round its target to an earlier one."""
         return replace(self, zero_halo=False)
 
+    def joined(self, other: Nest) -> Nest:
+        """The nest with the results of another that has the same loops, before any move."""
+        return replace(self, beside=(*self.beside, *other.results))
+
     def keep_lanes(self, *loops: str) -> Nest:
         """Keep the iterations of reduction loops apart in registers until the end."""
         for var in loops:
@@ -299,6 +333,7 @@ class Nest:
         return replace(
             self,
             value=rewrite(self.value, change),
+            beside=tuple(replace(b, value=rewrite(b.value, change)) for b in self.beside),
             packings={**self.packings, tensor: packing},
             shapes={**self.shapes, tensor: packing.shape},
             moves=(*self.moves, f"pack({tensor})"),
@@ -307,9 +342,22 @@ class Nest:
     def _with(self, values: Mapping[str, Expr], axes: tuple[Axis, ...], move: str) -> Nest:
         ranges = {a.var: a.range for a in axes}
         reduced = tuple(a.var for a in axes if a.is_reduction)
-        value = substitute(self.value, values, ranges, reduced)
-        index = tuple(affine.simplify(affine.substitute(e, values), ranges) for e in self.index)
-        return replace(self, axes=axes, index=index, value=value, moves=(*self.moves, move))
+        first, *others = (
+            replace(
+                b,
+                index=tuple(affine.simplify(affine.substitute(e, values), ranges) for e in b.index),
+                value=substitute(b.value, values, ranges, reduced),
+            )
+            for b in self.results
+        )
+        return replace(
+            self,
+            axes=axes,
+            index=first.index,
+            value=first.value,
+            beside=tuple(others),
+            moves=(*self.moves, move),
+        )
 
 
 def coefficient(e: Expr, var: str) -> int | None:

@@ -1,17 +1,19 @@
-"""Choosing a schedule: each stage gets the policy of its class, and all become one kernel."""
+"""Choosing a schedule: each nest gets the policy of its class, and all become one kernel."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from compiler.compute.computation import Computation, Routine, Stage
+from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
 from compiler.errors import require
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 from compiler.loops.sizes import sizes_of
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
+from compiler.schedule.joining import Joint, joints
 from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
 from compiler.schedule.physical import nest_of
@@ -38,27 +40,30 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
     that of its packing.
     """
     computation = turn_operands(computation, constants)
-    context = Context(target, frozenset(_packable(computation, constants)))
+    parts = joints(computation)
+    context = Context(target, frozenset(_packable(parts, constants)))
     realizer = Realizer()
     body: list[Statement] = []
     packings: dict[str, Packing] = {}
     shapes = {n: t.layout.physical_shape(t.dims) for n, t in computation.tensors.items()}
     moves: list[str] = []
     zeroed: set[str] = set()
-    for stage in computation.stages:
-        if isinstance(stage, Routine):
-            _require_plain(computation, stage.read_tensors | stage.stored_tensors)
-            body += stage.statements
+    for part in parts:
+        if isinstance(part, Routine):
+            _require_plain(computation, part.read_tensors | part.stored_tensors)
+            body += part.statements
             continue
-        _require_plain(computation, {f.tensor for f in fetches(stage.value)})
-        nest = apply_policy(nest_of(stage, computation.tensors), context)
+        _require_plain(computation, {f.tensor for s in part for f in fetches(s.value)})
+        nests = [nest_of(stage, computation.tensors) for stage in part]
+        nest = apply_policy(reduce(Nest.joined, nests), context)
         if nest.target in zeroed:
             nest = nest.without_halo()
         zeroed.add(nest.target)
         body += realizer.realize(nest)
         packings.update(nest.packings)
         shapes.update((t, p.shape) for t, p in nest.packings.items())
-        moves += [f"{stage.target}: {m}" for m in nest.moves]
+        targets = ", ".join(b.target for b in nest.results)
+        moves += [f"{targets}: {m}" for m in nest.moves]
     names = (*computation.inputs, *computation.temporaries, *computation.outputs)
     params = tuple(
         Buffer(n, computation.tensors[n].dtype, shapes[n], _role(n, computation, constants))
@@ -70,12 +75,18 @@ def schedule(computation: Computation, constants: frozenset[str], target: Target
     return Scheduled(kernel, packings, tuple(moves))
 
 
-def _packable(computation: Computation, constants: frozenset[str]) -> Iterator[str]:
-    """The constants that one stage reads, at no computed index."""
+def _packable(parts: Sequence[Joint | Routine], constants: frozenset[str]) -> Iterator[str]:
+    """The constants that one nest reads, at no computed index."""
+    read = [
+        part.read_tensors
+        if isinstance(part, Routine)
+        else {t for s in part for t in s.read_tensors}
+        for part in parts
+    ]
     for c in constants:
-        readers = [s for s in computation.stages if c in s.read_tensors]
-        if len(readers) == 1 and isinstance(readers[0], Stage):
-            if all(f.tensor != c for f in fetches(readers[0].value)):
+        readers = [part for part, tensors in zip(parts, read, strict=True) if c in tensors]
+        if len(readers) == 1 and not isinstance(readers[0], Routine):
+            if all(f.tensor != c for s in readers[0] for f in fetches(s.value)):
                 yield c
 
 
@@ -102,6 +113,6 @@ def apply_policy(nest: Nest, ctx: Context) -> Nest:
         return nest
     if nest.reduce is None:
         return pointwise(nest, ctx)
-    if is_contraction(nest):
+    if is_contraction(nest) and len(nest.reductions) == 1:
         return contraction(nest, ctx)
     return reduction(split_blocked_reduction(nest), ctx)

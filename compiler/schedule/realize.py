@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from compiler.compute.scalar import Accumulated, Number, Read, Reduce, Scalar, apply, rewrite
+from compiler.compute.scalar import (
+    Accumulated,
+    Number,
+    Read,
+    Reduce,
+    Scalar,
+    apply,
+    reduction,
+    rewrite,
+)
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, LoopKind, Statement, Store
 from compiler.schedule.indices import substitute
-from compiler.schedule.nest import Axis, Nest, Split
+from compiler.schedule.nest import Axis, Beside, Nest, Split
 
 At = Mapping[str, Expr]
 """Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
@@ -30,10 +39,15 @@ class Realizer:
     def realize(self, nest: Nest) -> tuple[Statement, ...]:
         """The statements that compute a nest."""
         first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
-        halo = zero_halo(nest) if nest.zero_halo else ()
+        halos = (zero_halo(nest, b.target) for b in nest.results if b.zero_halo)
+        halo = tuple(itertools.chain.from_iterable(halos))
         if first == len(nest.axes):
             body = _loops(
-                nest, nest.axes, {}, {}, lambda at, cut: (_store(nest, at, nest.value, cut),)
+                nest,
+                nest.axes,
+                {},
+                {},
+                lambda at, cut: tuple(_store(nest, b, at, cut) for b in nest.results),
             )
             return (*halo, *body)
         point = _Accumulation(nest, first, self)
@@ -168,64 +182,74 @@ def _settled(nest: Nest, value: Scalar, at: At, cut: Fixed) -> Scalar:
     return substitute(value, dict(at), _ranges(nest, at, cut))
 
 
-def _store(nest: Nest, at: At, value: Scalar, cut: Fixed) -> Store:
+def _store(nest: Nest, result: Beside, at: At, cut: Fixed) -> Store:
     ranges = _ranges(nest, at, cut)
-    index = tuple(affine.simplify(affine.substitute(e, dict(at)), ranges) for e in nest.index)
-    return Store(nest.target, index, substitute(value, dict(at), ranges))
+    index = tuple(affine.simplify(affine.substitute(e, dict(at)), ranges) for e in result.index)
+    return Store(result.target, index, substitute(result.value, dict(at), ranges))
+
+
+class _Accumulator:
+    """The registers of one reduction of a nest: partial results, those cut short, and the total."""
+
+    def __init__(self, point: _Accumulation, reduce: Reduce, realizer: Realizer) -> None:
+        self.reduce = reduce
+        tile, lanes = point.tile, point.lanes
+        self.acc = realizer.register(reduce.dtype, tuple(map(_length, (*tile, *lanes))))
+        self.identity = identity(reduce.combine, reduce.dtype)
+        # Lanes that are cut short at the end are summed apart, one by one.
+        self.rest: Buffer | None = None
+        names = {a.var for a in lanes}
+        nest = point.nest
+        if any(
+            s.length % s.factor and names & set(nest.parts(s.inner)) for s in nest.splits.values()
+        ):
+            self.rest = realizer.register(reduce.dtype, tuple(map(_length, tile)))
+        self.total: Buffer | None = None
+        if lanes:
+            self.total = realizer.register(reduce.dtype, tuple(map(_length, tile)))
+
+    @property
+    def done(self) -> Buffer:
+        """Where the result is at the end."""
+        return self.total or self.acc
 
 
 class _Accumulation:
-    """Init, update and finish of a reduction into registers, for one point of the outer loops."""
+    """Init, update and finish of reductions into registers, for one point of the outer loops."""
 
     def __init__(self, nest: Nest, first: int, realizer: Realizer) -> None:
-        reduce = nest.reduce
-        assert reduce is not None
-        self.nest, self.reduce = nest, reduce
+        self.nest = nest
         self.inner = nest.axes[first:]
         self.tile = [a for a in self.inner if not a.is_reduction]
         self.lanes = [a for a in self.inner if a.lanes]
         vector = [a for a in self.tile if a.kind == "vector"]
         assert not (vector and self.lanes), "either the points or the reduction is vectorised"
-        shape = tuple(map(_length, (*self.tile, *self.lanes)))
-        self.acc = realizer.register(reduce.dtype, shape)
-        self.identity = identity(reduce.combine, reduce.dtype)
-        # Lanes that are cut short at the end are summed apart, one by one.
-        self.rest: Buffer | None = None
-        lanes = {a.var for a in self.lanes}
-        if any(
-            s.length % s.factor and lanes & set(nest.parts(s.inner)) for s in nest.splits.values()
-        ):
-            self.rest = realizer.register(reduce.dtype, tuple(map(_length, self.tile)))
-        self.total: Buffer | None = None
-        if self.lanes:
-            self.total = realizer.register(reduce.dtype, tuple(map(_length, self.tile)))
+        self.parts = [_Accumulator(self, r, realizer) for r in nest.reductions]
 
     def statements(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         """Everything for one point of the outer loops."""
-        init = _loops(
-            self.nest,
-            [*self.tile, *self.lanes],
-            at,
-            cut,
-            lambda at, cut: (
-                self._set(self.acc, [*self.tile, *self.lanes], at, cut, self.identity),
-            ),
-        )
-        if self.rest is not None:
-            rest = self.rest
-            init += _loops(
-                self.nest,
-                self.tile,
-                at,
-                cut,
-                lambda at, cut: (self._set(rest, self.tile, at, cut, self.identity),),
-            )
+        init: tuple[Statement, ...] = ()
+        for p in self.parts:
+            init += self._filled(p.acc, [*self.tile, *self.lanes], at, cut, p.identity)
+            if p.rest is not None:
+                init += self._filled(p.rest, self.tile, at, cut, p.identity)
         update = _loops(self.nest, self.inner, at, cut, self._update)
         combine: tuple[Statement, ...] = ()
-        if self.total is not None:
+        if self.lanes:
             combine = _loops(self.nest, self.tile, at, cut, self._combine)
         finish = _loops(self.nest, self.tile, at, cut, self._finish)
         return (*init, *update, *combine, *finish)
+
+    def _filled(
+        self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed, value: Scalar
+    ) -> tuple[Statement, ...]:
+        return _loops(
+            self.nest,
+            axes,
+            at,
+            cut,
+            lambda at, cut: (self._set(register, axes, at, cut, value),),
+        )
 
     def _index(self, axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
         """Where a point lies in the tile: single steps behind whole parts take the first place."""
@@ -247,40 +271,53 @@ class _Accumulation:
         return Store(register.name, self._index(axes, at, cut), value)
 
     def _update(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        body = _settled(self.nest, self.reduce.body, at, cut)
-        into, axes = self.acc, [*self.tile, *self.lanes]
-        if self.rest is not None and self._lanes_cut(cut):
-            into, axes = self.rest, self.tile
+        return tuple(self._updated(p, at, cut) for p in self.parts)
+
+    def _updated(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
+        body = _settled(self.nest, p.reduce.body, at, cut)
+        into, axes = p.acc, [*self.tile, *self.lanes]
+        if p.rest is not None and self._lanes_cut(cut):
+            into, axes = p.rest, self.tile
         old = self._read(into, axes, at, cut)
-        return (self._set(into, axes, at, cut, apply(self.reduce.combine, old, body)),)
+        return self._set(into, axes, at, cut, apply(p.reduce.combine, old, body))
 
     def _lanes_cut(self, cut: Fixed) -> bool:
         return any(self.lanes[-1].var in self.nest.parts(v) for v in cut)
 
     def _combine(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        assert self.total is not None
+        return tuple(self._combined(p, at, cut) for p in self.parts)
+
+    def _combined(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
+        assert p.total is not None
         index = self._index(self.tile, at, cut)
         terms: list[Scalar] = [
-            Read(self.acc.name, (*index, *lane), self.acc.dtype)
+            Read(p.acc.name, (*index, *lane), p.acc.dtype)
             for lane in itertools.product(*(range(_length(a)) for a in self.lanes))
         ]
-        if self.rest is not None:
-            terms.append(self._read(self.rest, self.tile, at, cut))
+        if p.rest is not None:
+            terms.append(self._read(p.rest, self.tile, at, cut))
         while len(terms) > 1:  # pairwise, so that errors and latency grow with the logarithm
             half = len(terms) // 2
             pairs: list[Scalar] = [
-                apply(self.reduce.combine, terms[i], terms[half + i]) for i in range(half)
+                apply(p.reduce.combine, terms[i], terms[half + i]) for i in range(half)
             ]
             terms = [*pairs, *terms[2 * half :]]
-        return (self._set(self.total, self.tile, at, cut, terms[0]),)
+        return self._set(p.total, self.tile, at, cut, terms[0])
 
     def _finish(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        done = self._read(self.total or self.acc, self.tile, at, cut)
+        return tuple(self._finished(b, at, cut) for b in self.nest.results)
+
+    def _finished(self, result: Beside, at: At, cut: Fixed) -> Statement:
+        own = reduction(result.value)
+        if own is None:
+            return _store(self.nest, result, at, cut)
+        register = next(p.done for p in self.parts if p.reduce == own)
+        done = self._read(register, self.tile, at, cut)
         # Indices are settled before the register comes in, whose own index is that of the tile.
-        outline = rewrite(self.nest.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
-        store = _store(self.nest, at, outline, cut)
+        outline = rewrite(result.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
+        store = _store(self.nest, replace(result, value=outline), at, cut)
         value = rewrite(store.value, lambda s: done if isinstance(s, Accumulated) else None)
-        return (Store(store.buffer, store.index, value),)
+        return Store(store.buffer, store.index, value)
 
 
 def _hole(s: Scalar) -> Accumulated:
@@ -310,9 +347,9 @@ def identity(combine: str, dtype: DType) -> Number:
     return Number(low if combine == "max" else high, dtype)
 
 
-def zero_halo(nest: Nest) -> tuple[Statement, ...]:
-    """Write the zeros around each image of the target; its own elements are left alone."""
-    t = nest.tensors[nest.target]
+def zero_halo(nest: Nest, target: str) -> tuple[Statement, ...]:
+    """Write the zeros around each image of a target; its own elements are left alone."""
+    t = nest.tensors[target]
     shape = t.layout.physical_shape(t.dims)
     zero = Number(0.0 if t.dtype.is_float else 0, t.dtype)
     statements: list[Statement] = []
@@ -325,7 +362,7 @@ def zero_halo(nest: Nest) -> tuple[Statement, ...]:
             # Axes before this one have their own borders written already.
             for other, oh in enumerate(t.layout.halo[: axis - 2], start=2):
                 bounds[other] = (oh, shape[other] - oh)
-            statements += _fill(nest.target, bounds, zero, f"h{axis}{'ab'[start != 0]}")
+            statements += _fill(target, bounds, zero, f"h{axis}{'ab'[start != 0]}")
     return tuple(statements)
 
 

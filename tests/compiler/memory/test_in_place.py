@@ -79,3 +79,31 @@ def test_a_kernel_that_reads_its_result_elsewhere_may_not_write_over_an_operand(
 
 def test_an_operand_that_is_not_read_at_all_may_be_overwritten() -> None:
     assert overwritable(kernel(nest(to_y(Number(1.0, F32))))) == {"y": ("x",)}
+
+
+def two_results(first: Store, second: Store) -> Kernel:
+    body = Loop("i", 0, 3, (Loop("j", 0, 8, (first, second), "vector"),))
+    params = tuple(
+        Buffer(name, F32, (3, 8), "input" if name == "x" else "output") for name in ("x", "y", "z")
+    )
+    return Kernel("k", params, (body,))
+
+
+def test_of_several_results_the_last_that_reads_an_operand_may_take_its_place() -> None:
+    first = to_y(apply("sqrt", x(ROW, COLUMN)))
+    second = Store("z", (ROW, COLUMN), apply("neg", x(ROW, COLUMN)))
+    assert overwritable(two_results(first, second)) == {"z": ("x",)}
+    only_first = Store("z", (ROW, COLUMN), Number(1.0, F32))
+    assert overwritable(two_results(first, only_first)) == {"y": ("x",), "z": ("x",)}
+
+
+def test_a_result_before_that_reads_the_operand_elsewhere_keeps_it() -> None:
+    first = to_y(x(ROW, 7 - COLUMN))
+    second = Store("z", (ROW, COLUMN), x(ROW, COLUMN))
+    assert overwritable(two_results(first, second)) == {}
+
+
+def test_a_result_that_is_loaded_again_is_not_written_over_an_operand_of_both() -> None:
+    first = to_y(x(ROW, COLUMN))
+    second = Store("z", (ROW, COLUMN), apply("add", x(ROW, COLUMN), Read("y", (ROW, COLUMN), F32)))
+    assert overwritable(two_results(first, second)) == {"z": ("x",)}

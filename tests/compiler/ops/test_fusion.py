@@ -9,7 +9,7 @@ import pytest
 
 from compiler.errors import CompileError
 from compiler.ir.editor import Editor
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Graph, Node, Result
 from compiler.ir.infer import specialize
 from compiler.ir.text import parse_graph
 from compiler.ir.verify import verify
@@ -147,10 +147,34 @@ def test_large_constants_stay_outside() -> None:
     assert fused.regions["body"].constants == {}
 
 
-def test_a_group_with_two_outputs_is_a_mistake_of_the_pass() -> None:
+def test_what_is_read_outside_is_an_output_each() -> None:
     g = chain()
-    with pytest.raises(AssertionError, match="one output"):
-        fuse_nodes(g, g.nodes[3:], "k")
+    group = list(g.nodes[:4])
+    made = replace(g, results=(*g.results, Result("half", "s")))
+    fused = fuse_nodes(made, group, "contraction")
+    assert (fused.outputs, fused.name) == (("s", "u"), "s")
+    assert [(r.name, r.value) for r in fused.regions["body"].results] == [("s", "s"), ("u", "u")]
+    assert [str(t) for t in fused.types] == ["f32[N,4]", "f32[N,4]"]
+    after = put_in(made, group, fused)
+    verify(after)
+    assert parse_graph(str(after)) == after
+    assert_same_results(made, after)
+
+
+def test_a_group_with_several_outputs_is_merged_into_another() -> None:
+    g = chain()
+    once = put_in(g, list(g.nodes[3:]), fuse_nodes(g, g.nodes[3:], "elementwise"))
+    both = replace(once, nodes=(fuse_nodes(once, once.nodes, "contraction"),))
+    verify(both)
+    assert both.nodes[0].outputs == ("u", "v")
+    assert [n.op for n in both.nodes[0].regions["body"].nodes] == [
+        "matmul",
+        "mul",
+        "add",
+        "relu",
+        "neg",
+    ]
+    assert_same_results(g, both)
 
 
 def test_specialising_reaches_into_bodies() -> None:
