@@ -14,6 +14,7 @@ from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
 from compiler.passes.rules import fold_affine, simplify
+from compiler.passes.sinking import subsample_early
 
 __all__ = [
     "PASSES",
@@ -38,6 +39,7 @@ __all__ = [
     "remove_dead",
     "run_pipeline",
     "simplify",
+    "subsample_early",
     "take_branches",
     "unroll_loops",
     "write_out",
