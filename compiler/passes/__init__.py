@@ -9,6 +9,7 @@ from compiler.passes.engine.declaration import PASSES, Pass
 from compiler.passes.engine.rule import RULES, Rule
 from compiler.passes.fusion import fuse, fuse_movement
 from compiler.passes.layout import assign_layout
+from compiler.passes.movement import join_parts, settle_sizes
 from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
@@ -32,12 +33,14 @@ __all__ = [
     "fuse",
     "fuse_movement",
     "hoist",
+    "join_parts",
     "measure",
     "merge_common",
     "parse_pipeline",
     "presets",
     "remove_dead",
     "run_pipeline",
+    "settle_sizes",
     "simplify",
     "subsample_early",
     "take_branches",

@@ -1,0 +1,1 @@
+"""Graph passes about where elements lie: sizes, parts of tensors, transposes, repeated elements."""

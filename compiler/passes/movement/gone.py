@@ -1,0 +1,32 @@
+"""Which nodes vanish with another."""
+
+from __future__ import annotations
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Node
+
+GONE_LIMIT = 64
+"""More nodes than this are not counted."""
+
+
+def nodes_gone_without(ed: Editor, node: Node) -> list[Node]:
+    """The node and those before it that nobody would need if nobody read it, it first."""
+    gone = {node.output: node}
+    pending = [node]
+    while pending and len(gone) < GONE_LIMIT:
+        for value in dict.fromkeys(pending.pop(0).reads):
+            before = ed.producer(value)
+            if before is None or before.output in gone:
+                continue
+            if _only_read_by(ed, before, gone):
+                gone[before.output] = before
+                pending.append(before)
+    return list(gone.values())
+
+
+def _only_read_by(ed: Editor, node: Node, gone: dict[str, Node]) -> bool:
+    return all(
+        not ed.is_result(v) and all(u.output in gone for u in ed.users(v))
+        for v in node.outputs
+        if v
+    )
