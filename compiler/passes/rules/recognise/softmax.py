@@ -70,7 +70,6 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
     OneOf(
         o.sub(_BELOW_TOP, OneOf(o.log(_TOTAL), o.reduce_log_sum(_EXP, axes=_AXES))),
         o.sub(_BELOW_TOP, o.reduce_log_sum_exp(_BELOW_TOP, axes=_AXES)),
-        o.sub(X, o.reduce_log_sum_exp(X, axes=_AXES)),
     ),
     result="t",
     sole=True,
@@ -104,7 +103,10 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
     """,
 )
 def log_softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Operand:
-    """x - max less the logarithm of its exponentials' sum is the logarithm of softmax."""
+    """x - max less the logarithm of its exponentials' sum is the logarithm of softmax.
+
+    The plain x - log(sum(exp(x))) is not: beside infinities it gives numbers where that gives none.
+    """
     reason = _along(x, axes, t)
     return Skip(reason) if reason else o.log_softmax(x, axis=axes[0])
 

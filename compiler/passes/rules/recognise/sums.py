@@ -44,15 +44,57 @@ def mean_of_sum(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) 
 
     Other rules know normalisations by their means.
     """
+    reason = _no_mean(x, axes, share)
+    return Skip(reason) if reason else o.reduce_mean(x, axes=axes, keepdims=keepdims)
+
+
+def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
+    """Why a share of a sum is not the mean; empty when it is."""
     if not x.dtype.is_float or x.type.shape is None:
-        return Skip(f"the mean of {x.type} rounds, or its size is open")
+        return f"the mean of {x.type} rounds, or its size is open"
     sizes = [x.shape[a] for a in axes]
     if not all(isinstance(n, int) for n in sizes):
-        return Skip(f"the sizes {sizes} are open")
+        return f"the sizes {', '.join(map(str, sizes))} are open"
     n = prod(n for n in sizes if isinstance(n, int))
     if abs(share * n - 1) > 1e-6:
-        return Skip(f"{n} numbers are added and the sum is multiplied by {share:g}")
-    return o.reduce_mean(x, axes=axes, keepdims=keepdims)
+        return f"{n} numbers are added and the sum is multiplied by {share:g}"
+    return ""
+
+
+@rule(
+    Product(o.reduce_sum_square(X, **_HOW), Number("share")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3,4]) {
+      const n: f32[] = literal(0.25)
+      s: f32[2,3,1] = reduce_sum_square(x, axes=[2])
+      y: f32[2,3,1] = mul(s, n)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,4]) {
+      y.x: f32[2,3,4] = mul(x, x)
+      y: f32[2,3,1] = reduce_mean(y.x, axes=[2])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,4]) {
+      const n: f32[] = literal(0.25)
+      s: f32[2,1,4] = reduce_sum_square(x, axes=[1])
+      y: f32[2,1,4] = mul(s, n)
+      return y
+    }
+    """,
+)
+def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: float) -> Operand:
+    """A sum of squares divided by how many there are is their mean.
+
+    One kernel either way, but normalisations are known by it.
+    """
+    reason = _no_mean(x, axes, share)
+    return Skip(reason) if reason else o.reduce_mean(o.mul(x, x), axes=axes, keepdims=keepdims)
 
 
 @rule(
@@ -144,5 +186,11 @@ def sum_of_absolutes(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operan
     return o.reduce_l1(x, axes=axes, keepdims=keepdims)
 
 
-SUMS: list[Rule] = [mean_of_sum, length_of_squares, sum_of_squares, sum_of_absolutes]
+SUMS: list[Rule] = [
+    mean_of_sum,
+    mean_of_squares,
+    length_of_squares,
+    sum_of_squares,
+    sum_of_absolutes,
+]
 """Rules for reductions, in the order in which they are tried."""
