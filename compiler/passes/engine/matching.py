@@ -55,12 +55,76 @@ def _same(a: object, b: object) -> bool:
 
 def match(ed: Editor, pattern: Root, root: Node) -> Iterator[Match]:
     """Every way in which a pattern fits at a node."""
-    if root.op not in roots(pattern):
+    glance = _glance(pattern)
+    if root.op not in glance.roots or not glance.may_fit(ed, root):
         return
-    names = placeholders(pattern)
     for m in _match_producer(ed, pattern, root, Match({})):
-        absent = dict.fromkeys(name for name in names if name not in m.bound)
+        absent = dict.fromkeys(name for name in glance.names if name not in m.bound)
         yield Match({**m.bound, **absent}, m.nodes) if absent else m
+
+
+@dataclass(frozen=True, slots=True)
+class _Glance:
+    """What can be told about a pattern once, so that most nodes are turned down at a glance.
+
+    `below` says for each operand which operators may make it, `_CONSTANT` when it must be one, None
+    when anything may stand there; it is empty where the pattern's root has several forms.
+    """
+
+    roots: frozenset[str]
+    names: tuple[str, ...]
+    below: tuple[frozenset[str] | None, ...]
+
+    def may_fit(self, ed: Editor, node: Node) -> bool:
+        """Whether the operands of a node are made by what the pattern asks for."""
+        below = self.below
+        if node.op in COMMUTATIVE and len(below) == 2 and len(node.inputs) == 2:
+            first, second = node.inputs
+            return (_is_from(ed, first, below[0]) and _is_from(ed, second, below[1])) or (
+                _is_from(ed, second, below[0]) and _is_from(ed, first, below[1])
+            )
+        return all(map(lambda value, ops: _is_from(ed, value, ops), node.inputs, below))
+
+
+_CONSTANT = frozenset({"constant"})
+"""Stands for a constant among sets of operators; no operator has this name."""
+
+_glances: dict[int, tuple[Root, _Glance]] = {}
+
+
+def _glance(pattern: Root) -> _Glance:
+    """The glance at a pattern, worked out once: patterns live as long as their rules."""
+    found = _glances.get(id(pattern))
+    if found is None or found[0] is not pattern:
+        below = tuple(map(_asked, pattern.args)) if isinstance(pattern, Call) else ()
+        made = _Glance(frozenset(roots(pattern)), tuple(placeholders(pattern)), below)
+        found = _glances[id(pattern)] = (pattern, made)
+    return found[1]
+
+
+def _asked(p: object) -> frozenset[str] | None:
+    """What must make an operand for a pattern to fit there; None when anything may."""
+    match p:
+        case Call() | Product():
+            return frozenset(roots(p))
+        case OneOf():
+            each = [_asked(alternative) for alternative in p.alternatives]
+            return frozenset().union(*(e for e in each if e)) if None not in each else None
+        case Named(_, call):
+            return _asked(call)
+        case Const(optional=False) | Number(optional=False) | Near() | builtins.int() | float():
+            return _CONSTANT
+        case _:
+            return None
+
+
+def _is_from(ed: Editor, value: str, ops: frozenset[str] | None) -> bool:
+    if ops is None:
+        return True
+    if value in ed.constants:
+        return "constant" in ops
+    node = ed.producer(value)
+    return node is not None and node.op in ops
 
 
 def _match_producer(ed: Editor, p: Pattern, node: Node, m: Match) -> Iterator[Match]:

@@ -1,0 +1,233 @@
+"""How the time of the optimizer grows with the model: docs/scaling.md and its picture.
+
+    python -m benchmarks.scaling --output docs/scaling.md
+
+Three families of graphs are made in several sizes. Each size runs several times, sizes in turns, and
+the smallest time counts: a machine that is busy only ever adds. The exponent is the slope of a line
+through the times on logarithmic scales.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.plot import Series, log_log_svg
+from compiler.frontend import load
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Result, Value
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType, TensorType, parse_type
+from compiler.passes import run_pipeline
+from compiler.passes.rules.calls import o
+from tests.models import light_model
+
+SIZES = (1_000, 2_000, 5_000, 10_000, 20_000)
+LIMIT = 1.2
+"""The exponent that the time may grow with."""
+
+
+class Maker:
+    """A graph that grows call by call."""
+
+    def __init__(self, inputs: dict[str, str]) -> None:
+        self.ed = Editor(Graph("grown", (), (), ()))
+        for name, t in inputs.items():
+            self.ed.add_input(Value(name, parse_type(t)))
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.ed.made)
+
+    def add(self, call: Operand) -> Tensor:
+        """One more node (and those its operands are made by)."""
+        return self.ed.tensor(self.ed.build(call))
+
+    def graph(self, *results: Tensor) -> Graph:
+        """The graph so far."""
+        self.ed.results = [Result(r.name, r.name) for r in results]
+        return self.ed.graph()
+
+
+def weight(*shape: int) -> Constant:
+    """A weight: elements that differ, so that none is taken for a splat."""
+    values = np.linspace(-0.1, 0.1, math.prod(shape), dtype=np.float32).reshape(shape)
+    return Constant.of(values, DType.f32)
+
+
+def residual(n: int) -> Graph:
+    """Blocks of two convolutions with batch norms round a sum, as in ResNet."""
+    m = Maker({"x": "f32[1,8,10,12]"})
+    x = m.ed.tensor("x")
+    window = {"strides": [1, 1], "pads": [1, 1, 1, 1], "dilations": [1, 1]}
+    while m.n_nodes < n:
+        y = x
+        for _ in range(2):
+            y = m.add(o.conv(y, weight(8, 8, 3, 3), **window))
+            y = m.add(o.batch_norm(y, weight(8), weight(8), weight(8), Constant.splat(
+                1.0, TensorType(DType.f32, (8,)))))  # fmt: skip
+            y = m.add(o.relu(y))
+        x = m.add(o.relu(m.add(o.add(y, m.add(o.identity(x))))))
+    return m.graph(x)
+
+
+def transformer(n: int) -> Graph:
+    """Layers of attention and a perceptron, written in the small operators of an exporter."""
+    m = Maker({"x": "f32[1,6,16]"})
+    x = m.ed.tensor("x")
+    heads = np.array([0, 0, 2, 8])
+    while m.n_nodes < n:
+        h = layer_norm(m, x)
+        q, k, v = (
+            m.add(o.transpose(m.add(o.reshape(linear(m, h, 16, 16), heads)), perm=(0, 2, 1, 3)))
+            for _ in range(3)
+        )
+        kt = m.add(o.transpose(k, perm=(0, 1, 3, 2)))
+        scores = m.add(o.div(m.add(o.matmul(q, kt)), np.float32(2.83)))
+        mixed = m.add(o.matmul(m.add(o.softmax(scores, axis=3)), v))
+        joined = m.add(o.transpose(mixed, perm=(0, 2, 1, 3)))
+        x = m.add(o.add(x, linear(m, m.add(o.reshape(joined, np.array([0, 0, 16]))), 16, 16)))
+        h = linear(m, layer_norm(m, x), 16, 32)
+        bell = m.add(o.add(m.add(o.erf(m.add(o.div(h, np.float32(2**0.5))))), np.float32(1)))
+        h = m.add(o.mul(m.add(o.mul(h, bell)), np.float32(0.5)))
+        x = m.add(o.add(x, linear(m, h, 32, 16)))
+    return m.graph(x)
+
+
+def layer_norm(m: Maker, x: Tensor) -> Tensor:
+    """The nine nodes that an exporter writes for a layer norm."""
+    centred = m.add(o.sub(x, m.add(o.reduce_mean(x, axes=(2,), keepdims=True))))
+    square = m.add(o.pow(centred, np.float32(2)))
+    variance = m.add(o.reduce_mean(square, axes=(2,), keepdims=True))
+    deviation = m.add(o.sqrt(m.add(o.add(variance, np.float32(1e-5)))))
+    scaled = m.add(o.mul(m.add(o.div(centred, deviation)), weight(16)))
+    return m.add(o.add(scaled, weight(16)))
+
+
+def linear(m: Maker, x: Tensor, n_in: int, n_out: int) -> Tensor:
+    """A product and a bias."""
+    return m.add(o.add(m.add(o.matmul(x, weight(n_in, n_out))), weight(n_out)))
+
+
+def wide(n: int) -> Graph:
+    """Branches that all read one input, and a sum of them: a value with thousands of readers."""
+    m = Maker({"x": "f32[4,6]"})
+    x = m.ed.tensor("x")
+    total = m.add(o.neg(x))
+    while m.n_nodes < n:
+        number = np.float32(1 + m.n_nodes / n)
+        branch = m.add(o.relu(m.add(o.mul(m.add(o.add(x, number)), number))))
+        total = m.add(o.add(total, m.add(o.exp(branch))))
+    return m.graph(total)
+
+
+FAMILIES: dict[str, Callable[[int], Graph]] = {
+    "residual": residual,
+    "transformer": transformer,
+    "wide": wide,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One size of a family: nodes before and after, steps of the ledger, smallest time."""
+
+    n_nodes: int
+    n_after: int
+    n_steps: int
+    seconds: float
+
+
+def seconds_of(graph: Graph, pipeline: str) -> tuple[float, int, int]:
+    """One run with the ledger and the checks after each pass: seconds, nodes left, steps."""
+    gc.collect()
+    start = perf_counter()
+    after, trace = run_pipeline(graph, pipeline)
+    seconds = perf_counter() - start
+    return seconds, len(after.nodes), sum(len(e.steps) for e in trace.events)
+
+
+def timings(graphs: Sequence[Graph], pipeline: str, rounds: int) -> list[Timing]:
+    """Every graph in turns, `rounds` times; the smallest time of each."""
+    best: dict[int, tuple[float, int, int]] = {}
+    for _ in range(rounds):
+        for i, graph in enumerate(graphs):
+            now = seconds_of(graph, pipeline)
+            best[i] = min(best.get(i, now), now)
+    return [
+        Timing(len(g.nodes), n_after, n_steps, seconds)
+        for i, g in enumerate(graphs)
+        for seconds, n_after, n_steps in [best[i]]
+    ]
+
+
+def exponent(found: Sequence[Timing]) -> float:
+    """The slope of the line through the times on logarithmic scales."""
+    x = np.log([t.n_nodes for t in found])
+    y = np.log([t.seconds for t in found])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: str) -> str:
+    """docs/scaling.md."""
+    lines = [
+        "# How the optimizer scales\n",
+        f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, the "
+        "smallest of several runs with sizes in turns. Written by `python -m benchmarks.scaling "
+        "--output docs/scaling.md`; the families are described there.\n",
+        f"DenseNet-121 ({dense.n_nodes:,} nodes): {dense.seconds:.2f} s, {dense.n_steps:,} steps in "
+        f"the ledger, {dense.n_after:,} nodes left.\n",
+        f"![time over nodes]({picture})\n",
+        "| family | nodes | nodes left | steps | seconds | microseconds per node |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for family, rows in found.items():
+        lines += [
+            f"| {family} | {t.n_nodes:,} | {t.n_after:,} | {t.n_steps:,} | {t.seconds:.2f} | "
+            f"{1e6 * t.seconds / t.n_nodes:.0f} |"
+            for t in rows
+        ]
+    lines.append("")
+    for family, rows in found.items():
+        lines.append(f"- {family}: time grows with n^{exponent(rows):.2f}")
+    lines.append(f"\nThe aim is n^{LIMIT} at most.\n")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--pipeline", default="O3")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    given = parser.parse_args()
+    found: dict[str, list[Timing]] = {}
+    for name, make in FAMILIES.items():
+        found[name] = timings([make(n) for n in given.sizes], given.pipeline, given.rounds)
+        for t in found[name]:
+            print(f"{name:12} {t.n_nodes:6} nodes {t.seconds:7.3f} s {t.n_steps:7} steps")
+        print(f"{name:12} n^{exponent(found[name]):.2f}")
+    dense = timings([load(light_model("densenet121"))], given.pipeline, given.rounds)[0]
+    print(f"densenet121  {dense.n_nodes:6} nodes {dense.seconds:7.3f} s {dense.n_steps:7} steps")
+    if given.output is not None:
+        picture = given.output.parent / "images" / "scaling.svg"
+        curves = [
+            Series(f"{k}, n^{exponent(rows):.2f}", [(t.n_nodes, t.seconds) for t in rows])
+            for k, rows in found.items()
+        ]
+        picture.write_text(log_log_svg(curves, "nodes", "seconds", LIMIT))
+        given.output.write_text(page(found, dense, given.pipeline, "images/scaling.svg"))
+
+
+if __name__ == "__main__":
+    main()
