@@ -9,6 +9,7 @@ import pytest
 
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
+from compiler.ir.operator import OPERATORS
 from compiler.ir.verify import verify
 from compiler.passes import PASSES, RULES, Rule
 from compiler.passes.engine.pattern import placeholders, roots, uniform
@@ -47,7 +48,16 @@ def test_the_example_holds_in_numbers(rule: Rule) -> None:
     after, _ = rewritten(rule, before)
     for seed in range(3):
         assert_same_results(before, after, random_inputs(before, seed), error=rule.error)
-        assert_same_results(before, after, special_inputs(before, seed), error=rule.error)
+        if rule.exact or not sums_products(before):
+            assert_same_results(before, after, special_inputs(before, seed), error=rule.error)
+
+
+def sums_products(graph: Graph) -> bool:
+    """Whether infinities meet others in sums, so that another order may lose or keep them.
+
+    The sum of infinity times 2 and infinity times -1 is NaN, infinity times their sum is not.
+    """
+    return any(OPERATORS[n.op].kind == "contraction" for n in graph.nodes if n.op in OPERATORS)
 
 
 @each_rule

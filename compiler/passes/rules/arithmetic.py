@@ -30,12 +30,13 @@ def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
     with np.errstate(all="ignore"):
         if any(c.is_splat for c in constants) and all(n is not None for n in numbers):
             shape = np.broadcast_shapes(*(c.type.static_shape for c in constants))
-            value = fn(*(_widen(np.asarray(n, dtype.numpy)) for n in numbers))
+            value = fn(*(widened(np.asarray(n, dtype.numpy)) for n in numbers))
             return Constant.splat(_narrow(value, dtype), TensorType(dtype, shape))
-        return Constant.of(_narrow(fn(*(_widen(c.array()) for c in constants)), dtype))
+        return Constant.of(_narrow(fn(*(widened(c.array()) for c in constants)), dtype))
 
 
-def _widen(x: Array) -> Array:
+def widened(x: Array) -> Array:
+    """Floats as f64, in which constants are computed; whole numbers as they are."""
     return x.astype(np.float64) if x.dtype.kind not in "biu" else x
 
 

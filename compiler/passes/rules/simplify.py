@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from compiler.passes.engine.declaration import rules_pass
 from compiler.passes.rules.algebra import ALGEBRA
-from compiler.passes.rules.bounds import BOUNDS
-from compiler.passes.rules.noops import NOOPS
+from compiler.passes.rules.copies import COPIES_OF_ALL
+from compiler.passes.rules.neutral import NEUTRAL
+from compiler.passes.rules.noops import VIEWS_OF_ALL
 from compiler.passes.rules.recognise import RECOGNISE
 from compiler.passes.rules.views import VIEWS
+
+NOOPS = [*VIEWS_OF_ALL, *COPIES_OF_ALL, *NEUTRAL]
 
 remove_noops = rules_pass(
     "remove_noops",
@@ -22,7 +25,7 @@ remove_noops = rules_pass(
 
 algebra = rules_pass(
     "algebra",
-    [*VIEWS, *BOUNDS, *ALGEBRA],
+    [*VIEWS, *ALGEBRA],
     """Replace expressions by cheaper ones that give the same numbers.
 
     Rules that change the rounding are marked, and can be switched off with `inexact=false`.
@@ -43,7 +46,7 @@ recognise = rules_pass(
 
 simplify = rules_pass(
     "simplify",
-    [*NOOPS, *RECOGNISE, *VIEWS, *BOUNDS, *ALGEBRA],
+    [*NOOPS, *RECOGNISE, *VIEWS, *ALGEBRA],
     """Remove no-ops, recognise activations and simplify arithmetic, together.
 
     One rule's result is often what another looks for, so all of them are tried until nothing

@@ -1,0 +1,110 @@
+"""Rules about neutral and deciding operands of logic, on truth values and on the bits of integers.
+
+The rows of two tables become the rules: what is the case for `logical_and` with true is the case
+for `bit_or` with 0, under other names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A rule about `op(x, number)`, and words; `other` is a number that decides nothing."""
+
+    name: str
+    op: str
+    number: int
+    other: int
+    words: str
+
+    @property
+    def dtype(self) -> str:
+        return "bool" if self.op.startswith("logical") else "i32"
+
+    def text(self, number: int) -> str:
+        return str(bool(number)).lower() if self.dtype == "bool" else str(number)
+
+    @property
+    def behind(self) -> str:
+        """An operator that reads the result, so that it is not a result under its own name."""
+        return "logical_xor" if self.dtype == "bool" else "add"
+
+    def graph(self, number: int) -> str:
+        t = self.dtype
+        return f"""
+    graph g(x: {t}[2,3], y: {t}[3]) {{
+      const n: {t}[] = literal({self.text(number)})
+      a: {t}[2,3] = {self.op}(x, n)
+      b: {t}[2,3] = {self.behind}(a, y)
+      return b
+    }}"""
+
+
+def _graph_after(row: _Row, body: str) -> str:
+    return f"""
+    graph g(x: {row.dtype}[2,3], y: {row.dtype}[3]) {{{body}
+      return b
+    }}
+    """
+
+
+def _neutral(row: _Row) -> Rule:
+    """op(x, number) is x."""
+
+    def body(x: Tensor) -> Tensor:
+        return x
+
+    after = f"\n      b: {row.dtype}[2,3] = {row.behind}(x, y)"
+    return _declared(row, body, after, "")
+
+
+def _deciding(row: _Row, result: int) -> Rule:
+    """op(x, number) is one number whatever x is."""
+
+    def body(x: Tensor, t: TensorType) -> Constant | Skip:
+        if not t.is_static:
+            return Skip(f"the shape of {t} is open, so there is no constant of that shape")
+        return Constant.splat(result, t)
+
+    after = f"""
+      const a: {row.dtype}[2,3] = splat({row.text(result)})
+      b: {row.dtype}[2,3] = {row.behind}(a, y)"""
+    return _declared(row, body, after, "t")
+
+
+def _declared(row: _Row, body: object, after: str, result: str) -> Rule:
+    assert callable(body)
+    body.__name__, body.__doc__ = row.name, row.words
+    return rule(
+        o[row.op](X, row.number),
+        example=f"{row.graph(row.number)}\n    =>{_graph_after(row, after)}",
+        near_miss=f"{row.graph(row.other)}\n    ",
+        result=result,
+    )(body)
+
+
+BITS: list[Rule] = [
+    _neutral(_Row("drop_and_true", "logical_and", 1, 0, "And with true changes nothing.")),
+    _deciding(_Row("and_false", "logical_and", 0, 1, "And with false is false."), 0),
+    _neutral(_Row("drop_or_false", "logical_or", 0, 1, "Or with false changes nothing.")),
+    _deciding(_Row("or_true", "logical_or", 1, 0, "Or with true is true."), 1),
+    _neutral(_Row("drop_xor_false", "logical_xor", 0, 1, "Exclusive or with false: no change.")),
+    _neutral(_Row("drop_and_all_bits", "bit_and", -1, 1, "All bits let all bits through.")),
+    _deciding(_Row("and_no_bits", "bit_and", 0, 1, "No bits let no bit through."), 0),
+    _neutral(_Row("drop_or_no_bits", "bit_or", 0, 1, "No bits add none.")),
+    _neutral(_Row("drop_xor_no_bits", "bit_xor", 0, 1, "No bits turn none round.")),
+    _neutral(_Row("drop_shift_left", "shift_left", 0, 1, "A shift by no place does nothing.")),
+    _neutral(_Row("drop_shift_right", "shift_right", 0, 1, "A shift by no place does nothing.")),
+]
+"""Rules of `algebra` about such operands, in the order in which they are tried."""

@@ -1,0 +1,76 @@
+"""Rules about changes of the element type."""
+
+from __future__ import annotations
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType
+from compiler.passes.engine.pattern import Any, AnyAttr
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+
+
+@rule(
+    o.cast(o.cast(X, to=AnyAttr("p")), to=AnyAttr("q")),
+    example="""
+    graph g(x: u8[2,3]) {
+      a: i32[2,3] = cast(x, to=i32)
+      b: f32[2,3] = cast(a, to=f32)
+      return b
+    }
+    =>
+    graph g(x: u8[2,3]) {
+      b: f32[2,3] = cast(x, to=f32)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: i32[2,3] = cast(x, to=i32)
+      b: f32[2,3] = cast(a, to=f32)
+      return b
+    }
+    """,
+)
+def merge_casts(x: Tensor, p: DType, q: DType) -> Operand:
+    """Two casts are one when the type between them can hold every number of the first.
+
+    Integers through floats are such a case when the float has the digits, i32 through f64 say; and
+    integers that only lose high bits may lose them all at once.
+    """
+    if not _holds(p, x.dtype) and not _keeps_low_bits(x.dtype, p, q):
+        return Skip(f"{p} cannot hold every {x.dtype}, so the first cast changes numbers")
+    return x if x.dtype is q else o.cast(x, to=q)
+
+
+_FLOAT_DIGITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
+_FLOAT_EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
+
+
+def _holds(wide: DType, narrow: DType) -> bool:
+    """Whether every value of one type is a value of the other."""
+    if wide is narrow or narrow is DType.bool:
+        return wide is narrow or wide.is_integer or wide.label in _FLOAT_DIGITS
+    if narrow.is_integer:
+        signed = narrow.label[0] == "i"
+        if wide.is_integer:
+            room = wide.bits - (wide.label[0] == "i")
+            return room >= narrow.bits - signed and not (signed and wide.label[0] == "u")
+        return _FLOAT_DIGITS.get(wide.label, 0) >= narrow.bits - signed
+    if wide.label not in _FLOAT_DIGITS or narrow.label not in _FLOAT_DIGITS:
+        return False
+    return (
+        _FLOAT_DIGITS[wide.label] >= _FLOAT_DIGITS[narrow.label]
+        and _FLOAT_EXPONENT[wide.label] >= _FLOAT_EXPONENT[narrow.label]
+    )
+
+
+def _keeps_low_bits(x: DType, p: DType, q: DType) -> bool:
+    """Whether the bits that end up in q go through p: integers only lose high bits."""
+    integers = all(t.is_integer and not t.is_storage for t in (x, p, q))
+    return integers and p.bits >= q.bits
+
+
+CASTS: list[Rule] = [merge_casts]
+"""Rules of `algebra` about casts, in the order in which they are tried."""

@@ -1,0 +1,205 @@
+"""Rules about comparisons."""
+
+from __future__ import annotations
+
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType, TensorType
+from compiler.passes.engine.pattern import Any, Known
+from compiler.passes.engine.ranges import NOT_NEGATIVE
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X, Y = Any("x"), Any("y")
+
+
+def _decided(answer: bool, t: TensorType) -> Constant | Skip:
+    if not t.is_static:
+        return Skip(f"the shape of {t} is open, so there is no constant of that shape")
+    return Constant.splat(answer, t)
+
+
+def _with_itself(op: str, answer: bool, words: str) -> Rule:
+    """x compared with x; where NaN has a say, only for types without NaN."""
+
+    def body(x: Tensor, t: TensorType) -> Constant | Skip:
+        if answer and x.dtype.is_float:
+            return Skip("NaN is not equal to itself")
+        return _decided(answer, t)
+
+    body.__name__, body.__doc__ = f"{op}_itself", words
+    dtype = "i32" if answer else "f32"
+    before = f"""
+    graph g(x: {dtype}[2,3], y: bool[3]) {{
+      a: bool[2,3] = {op}(x, x)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }}
+    =>
+    graph g(x: {dtype}[2,3], y: bool[3]) {{
+      const a: bool[2,3] = splat({str(answer).lower()})
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }}
+    """
+    other = "x" if answer else "z"
+    near_miss = f"""
+    graph g(x: f32[2,3], y: bool[3], z: f32[3]) {{
+      a: bool[2,3] = {op}(x, {other})
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }}
+    """
+    return rule(o[op](X, X), example=before, near_miss=near_miss, result="t")(body)
+
+
+_ITSELF = [
+    _with_itself("equal", True, "Whole numbers and truth values are equal to themselves."),
+    _with_itself("less_equal", True, "No whole number is larger than itself."),
+    _with_itself("greater_equal", True, "No whole number is smaller than itself."),
+    _with_itself("less", False, "Nothing is smaller than itself, NaN included."),
+    _with_itself("greater", False, "Nothing is larger than itself, NaN included."),
+]
+
+
+def _opposite(op: str, other: str, words: str) -> Rule:
+    """not op(x, y) is other(x, y), where no NaN answers no to both."""
+
+    def body(x: Tensor, y: Tensor) -> Operand:
+        if x.dtype.is_float:
+            return Skip("with NaN both comparisons are false")
+        return o[other](x, y)
+
+    body.__name__, body.__doc__ = f"not_{op}", words
+    example = f"""
+    graph g(x: i32[2,3], y: i32[3]) {{
+      a: bool[2,3] = {op}(x, y)
+      b: bool[2,3] = logical_not(a)
+      return b
+    }}
+    =>
+    graph g(x: i32[2,3], y: i32[3]) {{
+      b: bool[2,3] = {other}(x, y)
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,3], y: f32[3]) {{
+      a: bool[2,3] = {op}(x, y)
+      b: bool[2,3] = logical_not(a)
+      return b
+    }}
+    """
+    return rule(o.logical_not(o[op](X, Y)), example=example, near_miss=near_miss)(body)
+
+
+_OPPOSITES = [
+    _opposite("less", "greater_equal", "Whole numbers that are not smaller are larger or equal."),
+    _opposite("greater", "less_equal", "Whole numbers that are not larger are smaller or equal."),
+    _opposite("less_equal", "greater", "Whole numbers neither smaller nor equal are larger."),
+    _opposite("greater_equal", "less", "Whole numbers neither larger nor equal are smaller."),
+]
+
+
+@rule(
+    o.equal(X, 1),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      const yes: bool[] = literal(true)
+      a: bool[2,3] = equal(x, yes)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      b: bool[2,3] = logical_xor(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3], y: bool[3]) {
+      const one: i32[] = literal(1)
+      a: bool[2,3] = equal(x, one)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+)
+def equal_to_true(x: Tensor) -> Operand:
+    """A truth value that is compared with true is that truth value."""
+    return x if x.dtype is DType.bool else Skip(f"{x.dtype} has more than two values")
+
+
+@rule(
+    o.equal(X, 0),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      const no: bool[] = literal(false)
+      a: bool[2,3] = equal(x, no)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3], y: bool[3]) {
+      const zero: i32[] = literal(0)
+      a: bool[2,3] = equal(x, zero)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+)
+def equal_to_false(x: Tensor) -> Operand:
+    """A truth value that is compared with false is the opposite one."""
+    if x.dtype is not DType.bool:
+        return Skip(f"{x.dtype} has more than two values")
+    return o.logical_not(x)
+
+
+@rule(
+    o.less(Known("x", NOT_NEGATIVE), 0),
+    example="""
+    graph g(x: f32[2,3], y: bool[3]) {
+      const zero: f32[] = literal(0.0)
+      e: f32[2,3] = exp(x)
+      a: bool[2,3] = less(e, zero)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: bool[3]) {
+      const a: bool[2,3] = splat(false)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: bool[3]) {
+      const zero: f32[] = literal(0.0)
+      e: f32[2,3] = tanh(x)
+      a: bool[2,3] = less(e, zero)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+    result="t",
+)
+def positive_below_zero(x: Tensor, t: TensorType) -> Constant | Skip:
+    """What is never negative is nowhere smaller than 0; unsigned integers are such."""
+    return _decided(False, t)
+
+
+COMPARISONS: list[Rule] = [
+    *_ITSELF,
+    *_OPPOSITES,
+    equal_to_true,
+    equal_to_false,
+    positive_below_zero,
+]
+"""Rules of `algebra` about comparisons, in the order in which they are tried."""

@@ -1,0 +1,229 @@
+"""Rules about the larger and the smaller of several numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Operator, Tensor
+from compiler.ir.types import DType
+from compiler.passes.engine.pattern import Any, Const, ConstTensor, Named, Number
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import combined, objection_to
+from compiler.passes.rules.calls import o
+
+X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
+
+
+def least(dtype: DType) -> float:
+    """What no number of a type is smaller than."""
+    return int(np.iinfo(dtype.numpy).min) if _is_plain_integer(dtype) else -math.inf
+
+
+def greatest(dtype: DType) -> float:
+    """What no number of a type is larger than."""
+    return int(np.iinfo(dtype.numpy).max) if _is_plain_integer(dtype) else math.inf
+
+
+def _is_plain_integer(dtype: DType) -> bool:
+    return dtype.is_integer and not dtype.is_storage
+
+
+@rule(
+    o.max(X, Number("bound")),
+    example="""
+    graph g(x: i32[2,3], y: i32[3]) {
+      const low: i32[] = literal(-2147483648)
+      a: i32[2,3] = max(x, low)
+      b: i32[2,3] = add(a, y)
+      return b
+    }
+    =>
+    graph g(x: i32[2,3], y: i32[3]) {
+      b: i32[2,3] = add(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: i64[2,3], y: i64[3]) {
+      const low: i64[] = literal(-2147483648)
+      a: i64[2,3] = max(x, low)
+      b: i64[2,3] = add(a, y)
+      return b
+    }
+    """,
+)
+def drop_max_with_least(x: Tensor, bound: float) -> Operand:
+    """Nothing is smaller than minus infinity, or than the least number of a type."""
+    return x if bound == least(x.dtype) else Skip(f"{bound:g} is not the least {x.dtype}")
+
+
+@rule(
+    o.min(X, Number("bound")),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      const high: f32[] = literal(inf)
+      a: f32[2,3] = min(x, high)
+      b: f32[2,3] = add(a, y)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = add(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      const high: f32[] = literal(3e38)
+      a: f32[2,3] = min(x, high)
+      b: f32[2,3] = add(a, y)
+      return b
+    }
+    """,
+)
+def drop_min_with_greatest(x: Tensor, bound: float) -> Operand:
+    """Nothing is larger than infinity, or than the greatest number of a type."""
+    return x if bound == greatest(x.dtype) else Skip(f"{bound:g} is not the greatest {x.dtype}")
+
+
+@rule(
+    o.max(o.max(X, A), B),
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(2.0,-3.0,5.0)
+      const b: f32[] = literal(0.5)
+      y: f32[2,3] = max(x, a)
+      z: f32[2,3] = max(y, b)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const z.b: f32[3] = literal(2.0,0.5,5.0)
+      z: f32[2,3] = max(x, z.b)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const a: f32[2,1] = literal(2.0,-3.0)
+      const b: f32[3] = literal(0.5,1.0,-4.0)
+      y: f32[2,3] = max(x, a)
+      z: f32[2,3] = max(y, b)
+      return z
+    }
+    """,
+)
+def merge_maxima(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
+    """Two lower bounds are one, the larger of them."""
+    return _merged(o.max, np.maximum, x, a, b)
+
+
+@rule(
+    o.min(o.min(X, A), B),
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(2.0,-3.0,5.0)
+      const b: f32[] = literal(0.5)
+      y: f32[2,3] = min(x, a)
+      z: f32[2,3] = min(y, b)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const z.b: f32[3] = literal(0.5,-3.0,0.5)
+      z: f32[2,3] = min(x, z.b)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(2.0,-3.0,5.0)
+      const b: f32[] = literal(0.5)
+      y: f32[2,3] = min(x, a)
+      z: f32[2,3] = min(y, b)
+      return z, y
+    }
+    """,
+)
+def merge_minima(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
+    """Two upper bounds are one, the smaller of them."""
+    return _merged(o.min, np.minimum, x, a, b)
+
+
+def _merged(operator: Operator, fn: np.ufunc, x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
+    both = combined(fn, a.stored, b.stored)
+    objection = objection_to(both, a.stored, b.stored)
+    return Skip(objection) if objection else operator(x, both)
+
+
+@rule(
+    o.max(X, Named("m", o.max(X, Y))),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = max(x, y)
+      b: f32[2,3] = max(a, x)
+      c: f32[2,3] = exp(b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = max(x, y)
+      c: f32[2,3] = exp(a)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = min(x, y)
+      b: f32[2,3] = max(a, x)
+      return b
+    }
+    """,
+)
+def repeated_max(x: Tensor, y: Tensor, m: Tensor) -> Operand:
+    """What went into a maximum already does not make it larger."""
+    return m
+
+
+@rule(
+    o.min(X, Named("m", o.min(X, Y))),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = min(x, y)
+      b: f32[2,3] = min(a, x)
+      c: f32[2,3] = exp(b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = min(x, y)
+      c: f32[2,3] = exp(a)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = max(x, y)
+      b: f32[2,3] = min(a, x)
+      return b
+    }
+    """,
+)
+def repeated_min(x: Tensor, y: Tensor, m: Tensor) -> Operand:
+    """What went into a minimum already does not make it smaller."""
+    return m
+
+
+EXTREMES: list[Rule] = [
+    drop_max_with_least,
+    drop_min_with_greatest,
+    merge_maxima,
+    merge_minima,
+    repeated_max,
+    repeated_min,
+]
+"""Rules of `algebra` about maxima and minima, in the order in which they are tried."""

@@ -1,0 +1,300 @@
+"""Rules about conditions combined with and, or, exclusive or and not."""
+
+from __future__ import annotations
+
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, OneOf
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X, Y = Any("x"), Any("y")
+
+
+@rule(
+    o.logical_not(o.logical_not(X)),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      b: bool[2,3] = logical_not(a)
+      c: bool[2,3] = logical_and(b, y)
+      return c
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      c: bool[2,3] = logical_and(x, y)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      b: bool[2,3] = logical_and(a, y)
+      c: bool[2,3] = logical_not(b)
+      return c
+    }
+    """,
+)
+def drop_double_not(x: Tensor) -> Tensor:
+    """Not of not is the condition itself."""
+    return x
+
+
+@rule(
+    o.bit_not(o.bit_not(X)),
+    example="""
+    graph g(x: i32[2,3], y: i32[3]) {
+      a: i32[2,3] = bit_not(x)
+      b: i32[2,3] = bit_not(a)
+      c: i32[2,3] = bit_or(b, y)
+      return c
+    }
+    =>
+    graph g(x: i32[2,3], y: i32[3]) {
+      c: i32[2,3] = bit_or(x, y)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3]) {
+      a: i32[2,3] = neg(x)
+      b: i32[2,3] = bit_not(a)
+      return b
+    }
+    """,
+)
+def drop_double_bit_not(x: Tensor) -> Tensor:
+    """Bits turned round twice are as they were."""
+    return x
+
+
+@rule(
+    OneOf(o.logical_and(X, X), o.logical_or(X, X), o.bit_and(X, X), o.bit_or(X, X)),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_or(x, x)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      b: bool[2,3] = logical_xor(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[1,3], y: bool[2,3]) {
+      a: bool[2,3] = logical_or(x, y)
+      b: bool[2,3] = logical_and(a, y)
+      c: bool[2,3] = logical_xor(b, x)
+      return c
+    }
+    """,
+)
+def condition_with_itself(x: Tensor) -> Tensor:
+    """A condition and itself, or one or the other of it, is that condition."""
+    return x
+
+
+@rule(
+    OneOf(o.logical_xor(X, X), o.bit_xor(X, X)),
+    example="""
+    graph g(x: i32[2,3], y: i32[3]) {
+      a: i32[2,3] = bit_xor(x, x)
+      b: i32[2,3] = add(a, y)
+      return b
+    }
+    =>
+    graph g(x: i32[2,3], y: i32[3]) {
+      const a: i32[2,3] = splat(0)
+      b: i32[2,3] = add(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3], y: i32[3]) {
+      a: i32[2,3] = bit_xor(x, y)
+      b: i32[2,3] = add(a, y)
+      return b
+    }
+    """,
+    result="t",
+)
+def difference_to_itself(x: Tensor, t: TensorType) -> Constant | Skip:
+    """Nothing differs from itself."""
+    return _decided(0, t)
+
+
+@rule(
+    o.logical_and(X, o.logical_not(X)),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      n: bool[2,3] = logical_not(x)
+      a: bool[2,3] = logical_and(n, x)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      const a: bool[2,3] = splat(false)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      n: bool[3] = logical_not(y)
+      a: bool[2,3] = logical_and(n, x)
+      return a
+    }
+    """,
+    result="t",
+)
+def contradiction(x: Tensor, t: TensorType) -> Constant | Skip:
+    """Nothing is and is not."""
+    return _decided(0, t)
+
+
+@rule(
+    o.logical_or(X, o.logical_not(X)),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      n: bool[2,3] = logical_not(x)
+      a: bool[2,3] = logical_or(n, x)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      const a: bool[2,3] = splat(true)
+      b: bool[2,3] = logical_xor(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      n: bool[3] = logical_not(y)
+      a: bool[2,3] = logical_or(n, x)
+      return a
+    }
+    """,
+    result="t",
+)
+def excluded_middle(x: Tensor, t: TensorType) -> Constant | Skip:
+    """Everything is or is not."""
+    return _decided(1, t)
+
+
+def _decided(value: int, t: TensorType) -> Constant | Skip:
+    if not t.is_static:
+        return Skip(f"the shape of {t} is open, so there is no constant of that shape")
+    return Constant.splat(value, t)
+
+
+@rule(
+    OneOf(
+        o.logical_and(X, o.logical_or(X, Y)),
+        o.logical_or(X, o.logical_and(X, Y)),
+        o.bit_and(X, o.bit_or(X, Y)),
+        o.bit_or(X, o.bit_and(X, Y)),
+    ),
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_or(y, x)
+      b: bool[2,3] = logical_and(x, a)
+      c: bool[2,3] = logical_xor(b, y)
+      return c
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      c: bool[2,3] = logical_xor(x, y)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[3], y: bool[2,3]) {
+      a: bool[2,3] = logical_or(y, x)
+      b: bool[2,3] = logical_and(x, a)
+      return b
+    }
+    """,
+)
+def absorbed_condition(x: Tensor, y: Tensor) -> Tensor:
+    """A condition together with a weaker one is that condition."""
+    return x
+
+
+@rule(
+    o.logical_and(o.logical_not(X), o.logical_not(Y)),
+    sole=True,
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      b: bool[3] = logical_not(y)
+      c: bool[2,3] = logical_and(a, b)
+      return c
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      c.x: bool[2,3] = logical_or(x, y)
+      c: bool[2,3] = logical_not(c.x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      b: bool[3] = logical_not(y)
+      c: bool[2,3] = logical_and(a, b)
+      return c, b
+    }
+    """,
+)
+def neither(x: Tensor, y: Tensor) -> Operand:
+    """Not the one and not the other: neither, with one not instead of two (De Morgan)."""
+    return o.logical_not(o.logical_or(x, y))
+
+
+@rule(
+    o.logical_or(o.logical_not(X), o.logical_not(Y)),
+    sole=True,
+    example="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      b: bool[3] = logical_not(y)
+      c: bool[2,3] = logical_or(a, b)
+      return c
+    }
+    =>
+    graph g(x: bool[2,3], y: bool[3]) {
+      c.x: bool[2,3] = logical_and(x, y)
+      c: bool[2,3] = logical_not(c.x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: bool[2,3], y: bool[3]) {
+      a: bool[2,3] = logical_not(x)
+      c: bool[2,3] = logical_or(a, y)
+      return c
+    }
+    """,
+)
+def not_both(x: Tensor, y: Tensor) -> Operand:
+    """Not the one or not the other: not both, with one not instead of two (De Morgan)."""
+    return o.logical_not(o.logical_and(x, y))
+
+
+LOGIC: list[Rule] = [
+    drop_double_not,
+    drop_double_bit_not,
+    condition_with_itself,
+    difference_to_itself,
+    contradiction,
+    excluded_middle,
+    absorbed_condition,
+    neither,
+    not_both,
+]
+"""Rules of `algebra` about conditions, in the order in which they are tried."""

@@ -1,0 +1,355 @@
+"""Rules about absolute values and signs, and about operands whose sign is known."""
+
+from __future__ import annotations
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, Known
+from compiler.passes.engine.ranges import NOT_NEGATIVE, WHOLE
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+
+
+@rule(
+    o.relu(Known("x", NOT_NEGATIVE)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = relu(x)
+      b: f32[2,3] = relu(a)
+      c: f32[2,3] = exp(b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = relu(x)
+      c: f32[2,3] = exp(a)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = relu(x)
+      d: f32[2,3] = sub(a, y)
+      b: f32[2,3] = relu(d)
+      return b
+    }
+    """,
+)
+def drop_relu_of_positive(x: Tensor) -> Operand:
+    """Where no element is negative, a relu finds none to take out.
+
+    A relu, an exponential, a sigmoid, a sum of squares: what they give needs no relu.
+    """
+    return x
+
+
+@rule(
+    o.abs(Known("x", NOT_NEGATIVE)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = abs(x)
+      b: f32[2,3] = abs(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = abs(x)
+      return b=a
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = tanh(x)
+      b: f32[2,3] = abs(a)
+      return b
+    }
+    """,
+)
+def drop_abs_of_positive(x: Tensor) -> Operand:
+    """Where no element is negative, there is no sign to remove."""
+    return x
+
+
+@rule(
+    o.floor(Known("x", WHOLE)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = ceil(x)
+      b: f32[2,3] = floor(a)
+      c: f32[2,3] = exp(b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = ceil(x)
+      c: f32[2,3] = exp(a)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = ceil(x)
+      d: f32[2,3] = mul(a, y)
+      b: f32[2,3] = floor(d)
+      return b
+    }
+    """,
+)
+def drop_floor_of_whole(x: Tensor) -> Operand:
+    """Whole numbers are their own floor."""
+    return x
+
+
+@rule(
+    o.ceil(Known("x", WHOLE)),
+    example="""
+    graph g(x: i32[2,3]) {
+      a: f32[2,3] = cast(x, to=f32)
+      b: f32[2,3] = ceil(a)
+      c: f32[2,3] = exp(b)
+      return c
+    }
+    =>
+    graph g(x: i32[2,3]) {
+      a: f32[2,3] = cast(x, to=f32)
+      c: f32[2,3] = exp(a)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f16[2,3]) {
+      a: f32[2,3] = cast(x, to=f32)
+      b: f32[2,3] = ceil(a)
+      return b
+    }
+    """,
+)
+def drop_ceil_of_whole(x: Tensor) -> Operand:
+    """Whole numbers are their own ceiling."""
+    return x
+
+
+@rule(
+    o.round(Known("x", WHOLE)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = floor(x)
+      b: f32[2,3] = round(a)
+      c: f32[2,3] = exp(b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = floor(x)
+      c: f32[2,3] = exp(a)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const half: f32[] = literal(0.5)
+      a: f32[2,3] = floor(x)
+      d: f32[2,3] = mul(a, half)
+      b: f32[2,3] = round(d)
+      return b
+    }
+    """,
+)
+def drop_round_of_whole(x: Tensor) -> Operand:
+    """Whole numbers are round already."""
+    return x
+
+
+@rule(
+    o.mul(o.abs(X), o.sign(X)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = abs(x)
+      b: f32[2,3] = sign(x)
+      c: f32[2,3] = mul(a, b)
+      d: f32[2,3] = exp(c)
+      return d
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      d: f32[2,3] = exp(x)
+      return d
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = abs(x)
+      b: f32[3] = sign(y)
+      c: f32[2,3] = mul(a, b)
+      return c
+    }
+    """,
+)
+def magnitude_times_sign(x: Tensor) -> Operand:
+    """A number is its magnitude times its sign."""
+    return x
+
+
+@rule(
+    o.mul(X, o.sign(X)),
+    example="""
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = sign(x)
+      c: f32[2,3] = mul(x, b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      c: f32[2,3] = abs(x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = sign(x)
+      c: f32[2,3] = mul(b, y)
+      return c
+    }
+    """,
+)
+def times_its_sign(x: Tensor) -> Operand:
+    """A number times its sign is its magnitude."""
+    return o.abs(x)
+
+
+@rule(
+    o.mul(o.abs(X), o.abs(X)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = abs(x)
+      b: f32[2,3] = mul(a, a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = mul(x, x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = abs(x)
+      b: f32[2,3] = mul(a, x)
+      return b
+    }
+    """,
+)
+def square_of_abs(x: Tensor) -> Operand:
+    """A square does not depend on the sign."""
+    return o.mul(x, x)
+
+
+@rule(
+    o.max(X, o.neg(X)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = neg(x)
+      b: f32[2,3] = max(x, a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = abs(x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[3] = neg(y)
+      b: f32[2,3] = max(x, a)
+      return b
+    }
+    """,
+)
+def larger_of_both_signs(x: Tensor) -> Operand:
+    """The larger of a number and its negative is its magnitude."""
+    return o.abs(x)
+
+
+@rule(
+    o.add(o.relu(X), o.relu(o.neg(X))),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = relu(x)
+      n: f32[2,3] = neg(x)
+      b: f32[2,3] = relu(n)
+      c: f32[2,3] = add(a, b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      c: f32[2,3] = abs(x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = relu(x)
+      n: f32[3] = neg(y)
+      b: f32[3] = relu(n)
+      c: f32[2,3] = add(a, b)
+      return c
+    }
+    """,
+)
+def sum_of_both_parts(x: Tensor) -> Operand:
+    """The positive and the negative part of a number add up to its magnitude."""
+    if not x.dtype.is_float:
+        return Skip(f"the least {x.dtype} is its own negative")
+    return o.abs(x)
+
+
+@rule(
+    o.sub(o.relu(X), o.relu(o.neg(X))),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = relu(x)
+      n: f32[2,3] = neg(x)
+      b: f32[2,3] = relu(n)
+      c: f32[2,3] = sub(a, b)
+      d: f32[2,3] = exp(c)
+      return d
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      d: f32[2,3] = exp(x)
+      return d
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = relu(x)
+      n: f32[2,3] = neg(x)
+      b: f32[2,3] = relu(n)
+      c: f32[2,3] = sub(b, a)
+      return c
+    }
+    """,
+)
+def difference_of_both_parts(x: Tensor) -> Operand:
+    """The positive part of a number minus its negative part is the number."""
+    if not x.dtype.is_float:
+        return Skip(f"the least {x.dtype} is its own negative")
+    return x
+
+
+MAGNITUDES: list[Rule] = [
+    drop_relu_of_positive,
+    drop_abs_of_positive,
+    drop_floor_of_whole,
+    drop_ceil_of_whole,
+    drop_round_of_whole,
+    magnitude_times_sign,
+    times_its_sign,
+    square_of_abs,
+    larger_of_both_signs,
+    sum_of_both_parts,
+    difference_of_both_parts,
+]
+"""Rules of `algebra` about magnitudes, in the order in which they are tried."""

@@ -1,0 +1,397 @@
+"""Rules about quotients and reciprocals: a division takes several times as long as a product."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType, TensorType
+from compiler.passes.engine.pattern import Any, Const, ConstTensor, uniform
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.arithmetic import combined, objection_to
+from compiler.passes.rules.calls import o
+
+X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
+
+
+@rule(
+    o.div(X, A),
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-4.0,0.5)
+      b: f32[2,3] = div(x, c)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[3] = literal(0.5,-0.25,2.0)
+      b: f32[2,3] = mul(x, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-4.0,3.0)
+      b: f32[2,3] = div(x, c)
+      return b
+    }
+    """,
+)
+def divide_by_power_of_two(x: Tensor, a: ConstTensor) -> Operand:
+    """Dividing by a power of two is multiplying by its reciprocal, which is exact.
+
+    A division takes several times as long as a multiplication.
+    """
+    if not x.dtype.is_float:
+        return Skip(f"{x.dtype} has no reciprocals")
+    if a.stored.type.n_elements > 1 << 16:
+        return Skip(
+            f"{a.name} holds {a.stored.type.n_elements:,} elements, too many to look through"
+        )
+    number = uniform(a.stored)
+    sample = a.stored.array() if number is None else number
+    mantissa, exponent = np.frexp(np.asarray(sample, np.float64))
+    if not (np.abs(mantissa) == 0.5).all() or (np.abs(exponent) > 14).any():
+        return Skip(f"{a.name} is not made of powers of two, so a reciprocal would be rounded")
+    return o.mul(x, combined(np.reciprocal, a.stored))
+
+
+@rule(
+    o.div(X, A),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(5.0,-10.0,0.1)
+      b: f32[2,3] = div(x, c)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[3] = literal(0.2,-0.1,10.0)
+      b: f32[2,3] = mul(x, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(5.0,1e-40,0.1)
+      b: f32[2,3] = div(x, c)
+      return b
+    }
+    """,
+)
+def divide_by_constant(x: Tensor, a: ConstTensor) -> Operand:
+    """Dividing by a constant is multiplying by its reciprocal, up to one rounding."""
+    if not x.dtype.is_float:
+        return Skip(f"{x.dtype} has no reciprocals")
+    reciprocal = combined(np.reciprocal, a.stored)
+    tiny = objection_to(reciprocal, a.stored)
+    return Skip(tiny) if tiny else o.mul(x, reciprocal)
+
+
+@rule(
+    o.reciprocal(o.reciprocal(X)),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = reciprocal(x)
+      b: f32[2,3] = reciprocal(a)
+      c: f32[2,3] = add(b, y)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      c: f32[2,3] = add(x, y)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = reciprocal(x)
+      d: f32[2,3] = add(a, y)
+      b: f32[2,3] = reciprocal(d)
+      return b
+    }
+    """,
+)
+def drop_double_reciprocal(x: Tensor) -> Tensor:
+    """The reciprocal of the reciprocal is the number itself."""
+    return x
+
+
+@rule(
+    o.reciprocal(o.div(X, Y)),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = div(x, y)
+      b: f32[2,3] = reciprocal(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = div(y, x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = div(x, y)
+      b: f32[2,3] = reciprocal(a)
+      return b, a
+    }
+    """,
+)
+def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
+    """The reciprocal of a quotient is the quotient the other way round."""
+    return o.div(y, x)
+
+
+@rule(
+    o.mul(X, o.reciprocal(Y)),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[3], y: f32[2,3]) {
+      a: f32[2,3] = reciprocal(y)
+      b: f32[2,3] = mul(x, a)
+      return b
+    }
+    =>
+    graph g(x: f32[3], y: f32[2,3]) {
+      b: f32[2,3] = div(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[2,1]) {
+      a: f32[2,1] = reciprocal(y)
+      b: f32[2,3] = mul(x, a)
+      return b
+    }
+    """,
+    result="t",
+)
+def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
+    """Multiplying by a reciprocal is dividing: one operation instead of two.
+
+    Only where there are as many divisors as results: a few reciprocals spare many divisions.
+    """
+    if y.type.logical != t:
+        return Skip(f"{y.type} are fewer reciprocals than {t} are divisions")
+    return o.div(x, y)
+
+
+@rule(
+    o.div(o.div(X, Y), Z),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], y: f32[3], z: f32[3]) {
+      a: f32[2,3] = div(x, y)
+      b: f32[2,3] = div(a, z)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3], z: f32[3]) {
+      b.b: f32[3] = mul(y, z)
+      b: f32[2,3] = div(x, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[2,1], z: f32[4,1,1]) {
+      a: f32[2,3] = div(x, y)
+      b: f32[4,2,3] = div(a, z)
+      return b
+    }
+    """,
+)
+def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
+    """Dividing twice is dividing once, by the product of the divisors.
+
+    Where these are broadcast, there are fewer of their products than there were quotients.
+    """
+    if _is_short(x):
+        return Skip(f"a product of two {x.dtype} may be too large for the type")
+    quotients, products = o.div(x, y).type, o.mul(y, z).type
+    if not (quotients.is_static and products.is_static):
+        return Skip("sizes are open, so it is not known what is less work")
+    n, m = quotients.n_elements, products.n_elements
+    if m > n:
+        return Skip(f"{m:,} products of divisors instead of {n:,} quotients")
+    return Because(o.div(x, o.mul(y, z)), f"{m:,} products take the place of {n:,} divisions")
+
+
+@rule(
+    o.div(X, o.div(Y, Z)),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], y: f32[3], z: f32[2,3]) {
+      a: f32[2,3] = div(y, z)
+      b: f32[2,3] = div(x, a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3], z: f32[2,3]) {
+      b.a: f32[2,3] = mul(x, z)
+      b: f32[2,3] = div(b.a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3], z: f32[3]) {
+      a: f32[3] = div(y, z)
+      b: f32[2,3] = div(x, a)
+      return b
+    }
+    """,
+    result="t",
+)
+def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Operand:
+    """Dividing by a quotient is multiplying by its divisor: one division instead of two.
+
+    Only where there are as many quotients as results: a few quotients cost less than many products.
+    """
+    if _is_short(x):
+        return Skip(f"a product of two {x.dtype} may be too large for the type")
+    divisors = o.div(y, z).type
+    if divisors != t:
+        return Skip(f"{divisors} are fewer divisions than {t} are products")
+    return o.div(o.mul(x, z), y)
+
+
+def _is_short(x: Tensor) -> bool:
+    return x.dtype not in (DType.f32, DType.f64, DType.bf16)
+
+
+@rule(
+    o.mul(o.div(A, X), B),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[] = literal(3.0)
+      const b: f32[3] = literal(0.5,1.5,-2.0)
+      y: f32[2,3] = div(a, x)
+      z: f32[2,3] = mul(y, b)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const z.a: f32[3] = literal(1.5,4.5,-6.0)
+      z: f32[2,3] = div(z.a, x)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const a: f32[2,1] = literal(3.0,5.0)
+      const b: f32[3] = literal(0.5,1.5,-2.0)
+      y: f32[2,3] = div(a, x)
+      z: f32[2,3] = mul(y, b)
+      return z
+    }
+    """,
+)
+def scaled_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
+    """A factor behind a/x goes into a."""
+    if not x.dtype.is_float:
+        return Skip(f"quotients of {x.dtype} are rounded before they are multiplied")
+    both = combined(np.multiply, a.stored, b.stored)
+    objection = objection_to(both, a.stored, b.stored)
+    return Skip(objection) if objection else o.div(both, x)
+
+
+@rule(
+    o.div(A, o.mul(X, B)),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(3.0,1.0,5.0)
+      const b: f32[] = literal(-2.0)
+      y: f32[2,3] = mul(x, b)
+      z: f32[2,3] = div(a, y)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const z.a: f32[3] = literal(-1.5,-0.5,-2.5)
+      z: f32[2,3] = div(z.a, x)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(3.0,1.0,5.0)
+      const b: f32[] = literal(0.0)
+      y: f32[2,3] = mul(x, b)
+      z: f32[2,3] = div(a, y)
+      return z
+    }
+    """,
+)
+def inverse_of_scaled(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
+    """A factor of the divisor goes into the constant that is divided."""
+    return _inverse(x, a, b, o.div)
+
+
+@rule(
+    o.div(A, o.div(B, X)),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(3.0,1.0,5.0)
+      const b: f32[] = literal(-2.0)
+      y: f32[2,3] = div(b, x)
+      z: f32[2,3] = div(a, y)
+      return z
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const z.b: f32[3] = literal(-1.5,-0.5,-2.5)
+      z: f32[2,3] = mul(x, z.b)
+      return z
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const a: f32[3] = literal(3.0,1.0,5.0)
+      const b: f32[] = literal(0.0)
+      y: f32[2,3] = div(b, x)
+      z: f32[2,3] = div(a, y)
+      return z
+    }
+    """,
+)
+def inverse_of_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
+    """A constant divided by b/x is x times a constant: no division is left."""
+    return _inverse(x, a, b, lambda ratio, x: o.mul(x, ratio))
+
+
+def _inverse(x: Tensor, a: ConstTensor, b: ConstTensor, made: object) -> Operand:
+    if not x.dtype.is_float:
+        return Skip(f"quotients of {x.dtype} are rounded")
+    ratio = combined(np.divide, a.stored, b.stored)
+    objection = objection_to(ratio, a.stored, b.stored)
+    assert callable(made)
+    return Skip(objection) if objection else made(ratio, x)
+
+
+QUOTIENTS: list[Rule] = [
+    divide_by_power_of_two,
+    divide_by_constant,
+    inverse_of_scaled,
+    inverse_of_inverse,
+    quotient_of_quotient,
+    divided_by_quotient,
+    drop_double_reciprocal,
+    reciprocal_of_quotient,
+    scaled_inverse,
+    times_reciprocal,
+]
+"""Rules of `algebra` about quotients, in the order in which they are tried."""

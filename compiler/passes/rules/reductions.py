@@ -1,0 +1,486 @@
+"""Rules about reductions: over nothing, one after the other, of scaled and of repeated elements."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.arithmetic import scalar
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+Axes = tuple[int, ...]
+_ATTRS = {"axes": AnyAttr("axes"), "keepdims": AnyAttr("keepdims")}
+_INNER = {"axes": AnyAttr("inner"), "keepdims": AnyAttr("inner_kept")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A reduction that can be done in two steps, and its error then."""
+
+    name: str
+    noun: str
+    error: float
+
+    @property
+    def op(self) -> str:
+        return f"reduce_{self.name}"
+
+
+_ROWS = [
+    _Row("sum", "sum", ROUNDINGS),
+    _Row("mean", "mean", ROUNDINGS),
+    _Row("max", "maximum", 0.0),
+    _Row("min", "minimum", 0.0),
+    _Row("prod", "product", ROUNDINGS),
+]
+
+
+def _of_nothing(row: _Row) -> Rule:
+    """A reduction over axes of size 1 is a view."""
+
+    def body(x: Tensor, axes: Axes, keepdims: bool) -> Operand:
+        if x.type.shape is None or any(x.shape[a] != 1 for a in axes):
+            return Skip("an axis that it reduces has more than one element")
+        return x if keepdims or not axes else o.squeeze(x, axes=axes)
+
+    body.__name__ = f"drop_{row.name}_of_one"
+    body.__doc__ = f"The {row.noun} of a single element is that element."
+    example = f"""
+    graph g(x: f32[2,1,3]) {{
+      a: f32[2,3] = {row.op}(x, axes=[1], keepdims=false)
+      b: f32[2,3] = exp(a)
+      return b
+    }}
+    =>
+    graph g(x: f32[2,1,3]) {{
+      a: f32[2,3] = squeeze(x, axes=[1])
+      b: f32[2,3] = exp(a)
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,1,3]) {{
+      a: f32[2] = {row.op}(x, axes=[1,2], keepdims=false)
+      b: f32[2] = exp(a)
+      return b
+    }}
+    """
+    return rule(o[row.op](X, **_ATTRS), example=example, near_miss=near_miss)(body)
+
+
+def _of_same(row: _Row) -> Rule:
+    """A reduction of a reduction of the same kind is one."""
+
+    def body(x: Tensor, axes: Axes, keepdims: bool, inner: Axes, inner_kept: bool) -> Operand:
+        if x.type.shape is None:
+            return Skip("the rank is open")
+        left = [d for d in range(x.rank) if inner_kept or d not in inner]
+        outer = tuple(left[a] for a in axes)
+        if inner_kept and not keepdims and not set(inner) <= set(outer):
+            return Skip("the inner axes stay with size 1, the outer ones go")
+        if not inner_kept and keepdims:
+            return Skip("the inner axes go, the outer ones stay with size 1")
+        both = tuple(sorted({*inner, *outer}))
+        return o[row.op](x, axes=both, keepdims=keepdims)
+
+    body.__name__ = f"merge_{row.name}s"
+    body.__doc__ = f"The {row.noun} along one axis after another is the {row.noun} along all."
+    example = f"""
+    graph g(x: f32[2,3,5,4]) {{
+      a: f32[2,5,4] = {row.op}(x, axes=[1], keepdims=false)
+      b: f32[2,5] = {row.op}(a, axes=[2], keepdims=false)
+      return b
+    }}
+    =>
+    graph g(x: f32[2,3,5,4]) {{
+      b: f32[2,5] = {row.op}(x, axes=[1,3], keepdims=false)
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,3,5]) {{
+      a: f32[2,1,5] = {row.op}(x, axes=[1])
+      b: f32[2,1] = {row.op}(a, axes=[2], keepdims=false)
+      return b
+    }}
+    """
+    pattern = o[row.op](o[row.op](X, **_INNER), **_ATTRS)
+    return rule(pattern, error=row.error, sole=True, example=example, near_miss=near_miss)(body)
+
+
+def _of_transposed(row: _Row) -> Rule:
+    """A reduction of everything does not care for the order."""
+
+    def body(x: Tensor, perm: Axes, axes: Axes, keepdims: bool) -> Operand:
+        if len(axes) != x.rank:
+            return Skip("it does not reduce all axes, so their order matters")
+        return o[row.op](x, axes=axes, keepdims=keepdims)
+
+    body.__name__ = f"{row.name}_of_transposed"
+    body.__doc__ = f"The {row.noun} of all elements does not depend on their order."
+    example = f"""
+    graph g(x: f32[2,3]) {{
+      a: f32[3,2] = transpose(x, perm=[1,0])
+      b: f32[] = {row.op}(a, axes=[0,1], keepdims=false)
+      return b
+    }}
+    =>
+    graph g(x: f32[2,3]) {{
+      b: f32[] = {row.op}(x, axes=[0,1], keepdims=false)
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,3]) {{
+      a: f32[3,2] = transpose(x, perm=[1,0])
+      b: f32[2] = {row.op}(a, axes=[0], keepdims=false)
+      return b
+    }}
+    """
+    pattern = o[row.op](o.transpose(X, perm=AnyAttr("perm")), **_ATTRS)
+    return rule(pattern, error=row.error, example=example, near_miss=near_miss)(body)
+
+
+def _of_reshaped(row: _Row) -> Rule:
+    """A reduction of everything does not care for the shape."""
+
+    def body(
+        x: Tensor, shape: Tensor, allowzero: bool, axes: Axes, keepdims: bool, t: TensorType
+    ) -> Operand:
+        if x.type.shape is None or keepdims or t.dims:
+            return Skip("it does not reduce everything to one number")
+        return o[row.op](x, axes=tuple(range(x.rank)), keepdims=False)
+
+    body.__name__ = f"{row.name}_of_reshaped"
+    body.__doc__ = f"The {row.noun} of all elements does not depend on the shape they have."
+    example = f"""
+    graph g(x: f32[2,3,5]) {{
+      const s: i64[2] = literal(6,5)
+      a: f32[6,5] = reshape(x, s)
+      b: f32[] = {row.op}(a, axes=[0,1], keepdims=false)
+      return b
+    }}
+    =>
+    graph g(x: f32[2,3,5]) {{
+      b: f32[] = {row.op}(x, axes=[0,1,2], keepdims=false)
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,3,5]) {{
+      const s: i64[2] = literal(6,5)
+      a: f32[6,5] = reshape(x, s)
+      b: f32[1,1] = {row.op}(a, axes=[0,1])
+      return b
+    }}
+    """
+    pattern = o[row.op](o.reshape(X, Any("shape"), allowzero=AnyAttr("allowzero")), **_ATTRS)
+    return rule(pattern, error=row.error, example=example, near_miss=near_miss, result="t")(body)
+
+
+_OF_ONE = [_of_nothing(r) for r in _ROWS]
+_OF_SAME = [_of_same(r) for r in _ROWS]
+_OF_ALL = [made for r in _ROWS for made in (_of_transposed(r), _of_reshaped(r))]
+
+
+@rule(
+    OneOf(
+        o.argmax(X, axis=AnyAttr("axis"), keepdims=AnyAttr("keepdims"), last=AnyAttr("last")),
+        o.argmin(X, axis=AnyAttr("axis"), keepdims=AnyAttr("keepdims"), last=AnyAttr("last")),
+    ),
+    example="""
+    graph g(x: f32[2,1,3], y: i64[3]) {
+      a: i64[2,3] = argmax(x, axis=1, keepdims=false)
+      b: i64[2,3] = sub(a, y)
+      return b
+    }
+    =>
+    graph g(x: f32[2,1,3], y: i64[3]) {
+      const a: i64[2,3] = splat(0)
+      b: i64[2,3] = sub(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,1,3], y: i64[3]) {
+      a: i64[1,3] = argmax(x, axis=0, keepdims=false)
+      b: i64[1,3] = sub(a, y)
+      return b
+    }
+    """,
+    result="t",
+)
+def place_of_one(
+    x: Tensor, axis: int, keepdims: bool, last: bool, t: TensorType
+) -> Constant | Skip:
+    """Of one element, the first is the largest and the least."""
+    if x.type.shape is None or x.shape[axis] != 1 or not t.is_static:
+        return Skip("there is more than one element, or the shape is open")
+    return Constant.splat(0, t)
+
+
+def _negated(outer: str, made: str, words: str, attrs: dict[str, AnyAttr], text: str) -> Rule:
+    """A reduction of negatives."""
+
+    def body(x: Tensor, **given: object) -> Operand:
+        if not x.dtype.is_float:
+            return Skip(f"the least {x.dtype} is its own negative")
+        reduced = o[made](x, **given)
+        return reduced if made.startswith("arg") else o.neg(reduced)
+
+    body.__name__, body.__doc__ = f"{outer.removeprefix('reduce_')}_of_negated", words
+    kept = "i64" if made.startswith("arg") else "f32"
+    if made.startswith("arg"):
+        after = f"b: i64[2] = {made}(x, {text})"
+    else:
+        after = f"b.x: f32[2] = {made}(x, {text})\n      b: f32[2] = neg(b.x)"
+    example = f"""
+    graph g(x: f32[2,3]) {{
+      a: f32[2,3] = neg(x)
+      b: {kept}[2] = {outer}(a, {text})
+      return b
+    }}
+    =>
+    graph g(x: f32[2,3]) {{
+      {after}
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,3]) {{
+      a: f32[2,3] = abs(x)
+      b: {kept}[2] = {outer}(a, {text})
+      return b
+    }}
+    """
+    return rule(o[outer](o.neg(X), **attrs), example=example, near_miss=near_miss)(body)
+
+
+_OVER = "axes=[1], keepdims=false"
+_ALONG = {k: AnyAttr(k) for k in ("axis", "keepdims", "last")}
+_NEGATED = [
+    _negated(
+        "reduce_sum", "reduce_sum", "Fewer signs change behind a sum than before it.", _ATTRS, _OVER
+    ),
+    _negated(
+        "reduce_mean", "reduce_mean", "Fewer signs change behind a mean.", _ATTRS, _OVER
+    ),
+    _negated(
+        "reduce_max", "reduce_min", "The largest negative is that of the least.", _ATTRS, _OVER
+    ),
+    _negated(
+        "reduce_min", "reduce_max", "The least negative is that of the largest.", _ATTRS, _OVER
+    ),
+    _negated(
+        "argmax", "argmin", "The largest of the negatives stands where the least stands.",
+        _ALONG, "axis=1, keepdims=false",
+    ),
+    _negated(
+        "argmin", "argmax", "The least of the negatives stands where the largest stands.",
+        _ALONG, "axis=1, keepdims=false",
+    ),
+]  # fmt: skip
+
+
+@rule(
+    o.reduce_sum(o.mul(X, Number("n")), **_ATTRS),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const n: f32[] = literal(0.3)
+      a: f32[2,3] = mul(x, n)
+      b: f32[2] = reduce_sum(a, axes=[1], keepdims=false)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[] = literal(0.3)
+      b.a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(b.a, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const n: f32[3] = literal(0.3,0.5,-1.0)
+      a: f32[2,3] = mul(x, n)
+      b: f32[2] = reduce_sum(a, axes=[1], keepdims=false)
+      return b
+    }
+    """,
+    result="t",
+)
+def sum_of_scaled_elements(
+    x: Tensor, n: float, axes: Axes, keepdims: bool, t: TensorType
+) -> Operand:
+    """A number that scales all terms scales the sum: one product instead of many."""
+    if x.dtype.is_float and (x.dtype.bits < 32 or not np.isfinite(n)):
+        return Skip(f"a sum of unscaled {x.dtype} may be too large for the type")
+    if not (x.type.is_static and t.is_static) or x.type.n_elements <= t.n_elements:
+        return Skip(f"{t} has not fewer elements than {x.type}")
+    because = f"{t.n_elements:,} products instead of {x.type.n_elements:,}"
+    return Because(
+        o.mul(o.reduce_sum(x, axes=axes, keepdims=keepdims), scalar(n, x.dtype)), because
+    )
+
+
+@rule(
+    o.mul(o.reduce_sum(X, **_ATTRS), Number("n")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(0.2)
+      a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    =>
+    graph g(x: f32[2,5]) {
+      b: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(0.5)
+      a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    """,
+)
+def mean_written_out(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
+    """The sum of n elements times 1/n is their mean."""
+    count = _count(x, axes)
+    if not x.dtype.is_float or count is None:
+        return Skip("there is no known number of elements to take the mean of")
+    if abs(n * count - 1) > ROUNDINGS:
+        return Skip(f"the factor {n:g} is not 1/{count}")
+    return o.reduce_mean(x, axes=axes, keepdims=keepdims)
+
+
+@rule(
+    o.mul(o.reduce_mean(X, **_ATTRS), Number("n")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(5.0)
+      a: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    =>
+    graph g(x: f32[2,5]) {
+      b: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(2.0)
+      a: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    """,
+)
+def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
+    """The mean of n elements times n is their sum."""
+    count = _count(x, axes)
+    if not x.dtype.is_float or x.dtype.bits < 32 or count is None or n != count:
+        return Skip(f"the factor {n:g} is not the number of elements, or these are short floats")
+    return o.reduce_sum(x, axes=axes, keepdims=keepdims)
+
+
+def _count(x: Tensor, axes: Axes) -> int | None:
+    """How many elements go into one; None where that is open."""
+    if not x.type.is_static:
+        return None
+    return int(np.prod([x.type.static_shape[a] for a in axes], dtype=np.int64))
+
+
+def _repeated(row: _Row) -> Rule:
+    """A reduction along an axis on which all elements are the same."""
+
+    def body(x: Tensor, shape: Tensor, axes: Axes, keepdims: bool, t: TensorType) -> Operand:
+        if not (x.type.is_static and t.is_static) or shape.value is None:
+            return Skip("sizes are open")
+        if shape.value.dtype == np.object_ or len(shape.value) != x.rank:
+            return Skip("the expanded tensor has more axes")
+        sizes = [max(int(n), m) for n, m in zip(shape.value, x.type.static_shape, strict=True)]
+        if any(x.shape[d] != (1 if d in axes else sizes[d]) or not sizes[d] for d in range(x.rank)):
+            return Skip("it does not reduce just the axes along which elements repeat")
+        kept = x if keepdims or not axes else o.squeeze(x, axes=axes)
+        if row.name != "sum":
+            return kept
+        if x.dtype.is_float and x.dtype.bits < 32:
+            return Skip(f"the number of elements may be too large for {x.dtype}")
+        n = int(np.prod([sizes[a] for a in axes], dtype=np.int64))
+        return o.mul(kept, scalar(n, x.dtype))
+
+    body.__name__ = f"{row.name}_of_repeated"
+    body.__doc__ = (
+        "A sum of n equal elements is n times one of them."
+        if row.name == "sum"
+        else f"The {row.noun} of equal elements is one of them."
+    )
+    if row.name == "sum":
+        after = """
+      const b.b: f32[] = literal(3.0)
+      b.a: f32[2] = squeeze(x, axes=[1])
+      b: f32[2] = mul(b.a, b.b)"""
+    else:
+        after = "\n      b: f32[2] = squeeze(x, axes=[1])"
+    example = f"""
+    graph g(x: f32[2,1]) {{
+      const s: i64[2] = literal(1,3)
+      a: f32[2,3] = expand(x, s)
+      b: f32[2] = {row.op}(a, axes=[1], keepdims=false)
+      return b
+    }}
+    =>
+    graph g(x: f32[2,1]) {{{after}
+      return b
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[1,3]) {{
+      const s: i64[2] = literal(2,3)
+      a: f32[2,3] = expand(x, s)
+      b: f32[2] = {row.op}(a, axes=[1], keepdims=false)
+      return b
+    }}
+    """
+    return rule(
+        o[row.op](o.expand(X, Any("shape")), **_ATTRS),
+        error=row.error,
+        example=example,
+        near_miss=near_miss,
+        result="t",
+    )(body)
+
+
+_REPEATED = [_repeated(r) for r in _ROWS if r.name != "prod"]
+
+REDUCTIONS: list[Rule] = [
+    *_OF_ONE,
+    *_OF_SAME,
+    *_OF_ALL,
+    place_of_one,
+    *_NEGATED,
+    *_REPEATED,
+    mean_written_out,
+    sum_by_mean,
+    sum_of_scaled_elements,
+]
+"""Rules of `algebra` about reductions, in the order in which they are tried."""

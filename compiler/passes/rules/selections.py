@@ -1,0 +1,341 @@
+"""Rules about choosing elements by a condition."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType, TensorType
+from compiler.passes.engine.pattern import Any, Number
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import scalar
+from compiler.passes.rules.calls import o
+
+C, X, Y, Z = Any("c"), Any("x"), Any("y"), Any("z")
+
+
+@rule(
+    o.where(o.logical_not(Any("c")), X, Y),
+    example="""
+    graph g(c: bool[3], x: f32[2,3], y: f32[3]) {
+      n: bool[3] = logical_not(c)
+      b: f32[2,3] = where(n, x, y)
+      return b
+    }
+    =>
+    graph g(c: bool[3], x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = where(c, y, x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[3], x: bool[2,3], y: bool[3]) {
+      n: bool[3] = logical_not(y)
+      b: bool[2,3] = where(c, x, n)
+      return b
+    }
+    """,
+)
+def where_not(c: Tensor, x: Tensor, y: Tensor) -> Operand:
+    """Choosing by the opposite condition is choosing the other way round."""
+    return o.where(c, y, x)
+
+
+@rule(
+    o.where(Number("n"), X, Y),
+    example="""
+    graph g(x: f32[3], y: f32[2,3]) {
+      const yes: bool[2,1] = splat(true)
+      a: f32[2,3] = where(yes, x, y)
+      b: f32[2,3] = exp(a)
+      return b
+    }
+    =>
+    graph g(x: f32[3], y: f32[2,3]) {
+      const a.shape: i64[2] = literal(2,3)
+      a: f32[2,3] = expand(x, a.shape)
+      b: f32[2,3] = exp(a)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[3], y: f32[2,3]) {
+      const some: bool[2,1] = literal(true,false)
+      a: f32[2,3] = where(some, x, y)
+      b: f32[2,3] = exp(a)
+      return b
+    }
+    """,
+    result="t",
+)
+def where_decided(n: bool, x: Tensor, y: Tensor, t: TensorType) -> Operand:
+    """A choice that is known beforehand is no choice."""
+    return _as_large_as(t, x if n else y)
+
+
+@rule(
+    o.where(C, X, X),
+    example="""
+    graph g(c: bool[3], x: f32[2,3]) {
+      a: f32[2,3] = where(c, x, x)
+      b: f32[2,3] = exp(a)
+      return b
+    }
+    =>
+    graph g(c: bool[3], x: f32[2,3]) {
+      b: f32[2,3] = exp(x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[3], x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = where(c, x, y)
+      b: f32[2,3] = exp(a)
+      return b
+    }
+    """,
+    result="t",
+)
+def where_both_same(c: Tensor, x: Tensor, t: TensorType) -> Operand:
+    """A choice between twice the same is no choice."""
+    return _as_large_as(t, x)
+
+
+def _as_large_as(t: TensorType, x: Tensor) -> Operand:
+    if x.type.logical == t:
+        return x
+    if not t.is_static:
+        return Skip(f"{x.name} would have to grow to {t}, whose shape is open")
+    return o.expand(x, np.array(t.static_shape, np.int64))
+
+
+@rule(
+    o.where(C, o.where(C, X, Y), Z),
+    example="""
+    graph g(c: bool[3], x: f32[2,3], y: f32[3], z: f32[2,1]) {
+      a: f32[2,3] = where(c, x, y)
+      b: f32[2,3] = where(c, a, z)
+      return b
+    }
+    =>
+    graph g(c: bool[3], x: f32[2,3], y: f32[3], z: f32[2,1]) {
+      b: f32[2,3] = where(c, x, z)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[3], d: bool[3], x: f32[2,3], y: f32[3], z: f32[2,1]) {
+      a: f32[2,3] = where(d, x, y)
+      b: f32[2,3] = where(c, a, z)
+      return b
+    }
+    """,
+)
+def where_of_same_first(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
+    """Where a condition holds, a choice by the same condition is made."""
+    return o.where(c, x, z)
+
+
+@rule(
+    o.where(C, Z, o.where(C, X, Y)),
+    example="""
+    graph g(c: bool[3], x: f32[2,3], y: f32[3], z: f32[2,1]) {
+      a: f32[2,3] = where(c, x, y)
+      b: f32[2,3] = where(c, z, a)
+      return b
+    }
+    =>
+    graph g(c: bool[3], x: f32[2,3], y: f32[3], z: f32[2,1]) {
+      b: f32[2,3] = where(c, z, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[3], x: f32[2,1], y: f32[3], z: f32[4,2,3]) {
+      a: f32[2,3] = where(c, x, y)
+      b: f32[4,2,3] = where(c, z, z)
+      d: f32[4,2,3] = sub(b, a)
+      e: f32[4,2,3] = where(c, d, z)
+      return e
+    }
+    """,
+)
+def where_of_same_second(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
+    """Where a condition does not hold, a choice by the same condition is made."""
+    return o.where(c, z, y)
+
+
+@rule(
+    o.where(C, 1, 0),
+    example="""
+    graph g(c: bool[2,3]) {
+      const one: f32[] = literal(1.0)
+      const zero: f32[] = literal(0.0)
+      a: f32[2,3] = where(c, one, zero)
+      return a
+    }
+    =>
+    graph g(c: bool[2,3]) {
+      a: f32[2,3] = cast(c, to=f32)
+      return a
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[2,3]) {
+      const one: f32[] = literal(1.0)
+      const low: f32[] = literal(-1.0)
+      a: f32[2,3] = where(c, one, low)
+      return a
+    }
+    """,
+    result="t",
+)
+def where_one_or_zero(c: Tensor, t: TensorType) -> Operand:
+    """1 where a condition holds and 0 elsewhere is that condition as a number."""
+    return c if t.dtype is DType.bool else o.cast(c, to=t.dtype)
+
+
+@rule(
+    o.where(C, 0, 1),
+    example="""
+    graph g(c: bool[2,3]) {
+      const no: bool[] = literal(false)
+      const yes: bool[] = literal(true)
+      a: bool[2,3] = where(c, no, yes)
+      return a
+    }
+    =>
+    graph g(c: bool[2,3]) {
+      a: bool[2,3] = logical_not(c)
+      return a
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[2,3]) {
+      const no: bool[3] = literal(false,false,true)
+      const yes: bool[] = literal(true)
+      a: bool[2,3] = where(c, no, yes)
+      return a
+    }
+    """,
+    result="t",
+)
+def where_false_or_true(c: Tensor, t: TensorType) -> Operand:
+    """False where a condition holds and true elsewhere is its opposite."""
+    if t.dtype is not DType.bool:
+        return Skip(f"the opposite as {t.dtype} would be two nodes")
+    return o.logical_not(c)
+
+
+@rule(
+    o.where(C, X, 0),
+    example="""
+    graph g(c: bool[2,3], x: bool[3]) {
+      const no: bool[] = literal(false)
+      a: bool[2,3] = where(c, x, no)
+      return a
+    }
+    =>
+    graph g(c: bool[2,3], x: bool[3]) {
+      a: bool[2,3] = logical_and(c, x)
+      return a
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[2,3], x: f32[3]) {
+      const zero: f32[] = literal(0.0)
+      a: f32[2,3] = where(c, x, zero)
+      return a
+    }
+    """,
+)
+def where_or_false(c: Tensor, x: Tensor) -> Operand:
+    """A truth value where a condition holds and false elsewhere: both must hold."""
+    if x.dtype is not DType.bool:
+        return Skip(f"{x.dtype} is not a truth value")
+    return o.logical_and(c, x)
+
+
+@rule(
+    o.where(C, 1, X),
+    example="""
+    graph g(c: bool[2,3], x: bool[3]) {
+      const yes: bool[] = literal(true)
+      a: bool[2,3] = where(c, yes, x)
+      return a
+    }
+    =>
+    graph g(c: bool[2,3], x: bool[3]) {
+      a: bool[2,3] = logical_or(c, x)
+      return a
+    }
+    """,
+    near_miss="""
+    graph g(c: bool[2,3], x: i32[3]) {
+      const one: i32[] = literal(1)
+      a: i32[2,3] = where(c, one, x)
+      return a
+    }
+    """,
+)
+def where_true_or(c: Tensor, x: Tensor) -> Operand:
+    """True where a condition holds and a truth value elsewhere: one of both must hold."""
+    if x.dtype is not DType.bool:
+        return Skip(f"{x.dtype} is not a truth value")
+    return o.logical_or(c, x)
+
+
+def _bound(op: str, made: str, words: str) -> Rule:
+    """where(op(x, n), n, x) is made(x, n); NaN is not smaller than n, so it stays in both."""
+
+    def body(x: Tensor, n: float) -> Operand:
+        return Skip("the bound is NaN") if n != n else o[made](x, scalar(n, x.dtype))
+
+    body.__name__, body.__doc__ = f"{made}_by_{op}", words
+    example = f"""
+    graph g(x: f32[2,3]) {{
+      const n: f32[] = literal(0.75)
+      c: bool[2,3] = {op}(x, n)
+      a: f32[2,3] = where(c, n, x)
+      return a
+    }}
+    =>
+    graph g(x: f32[2,3]) {{
+      const a.b: f32[] = literal(0.75)
+      a: f32[2,3] = {made}(x, a.b)
+      return a
+    }}
+    """
+    near_miss = f"""
+    graph g(x: f32[2,3]) {{
+      const n: f32[] = literal(0.75)
+      c: bool[2,3] = {op}(x, n)
+      a: f32[2,3] = where(c, x, n)
+      return a
+    }}
+    """
+    pattern = o.where(o[op](X, Number("n")), Number("n"), X)
+    return rule(pattern, example=example, near_miss=near_miss)(body)
+
+
+_BOUNDS = [
+    _bound("less", "max", "What is smaller than a number and becomes it has it as lower bound."),
+    _bound("less_equal", "max", "What is up to a number and becomes it has it as lower bound."),
+    _bound("greater", "min", "What is larger than a number and becomes it has it as upper bound."),
+    _bound("greater_equal", "min", "What is from a number on and becomes it is bounded by it."),
+]
+
+
+SELECTIONS: list[Rule] = [
+    where_not,
+    where_decided,
+    where_both_same,
+    where_of_same_first,
+    where_of_same_second,
+    where_one_or_zero,
+    where_false_or_true,
+    where_or_false,
+    where_true_or,
+    *_BOUNDS,
+]
+"""Rules of `algebra` about choices, in the order in which they are tried."""

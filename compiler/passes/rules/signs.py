@@ -1,0 +1,386 @@
+"""Rules about signs: negatives, absolute values and signs undo and absorb each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, Const, ConstTensor
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import combined
+from compiler.passes.rules.calls import o
+
+X, Y, A = Any("x"), Any("y"), Const("a")
+
+
+@rule(
+    o.neg(o.neg(X)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = neg(x)
+      b: f32[2,3] = neg(a)
+      c: f32[2,3] = relu(b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      c: f32[2,3] = relu(x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = neg(x)
+      b: f32[2,3] = abs(a)
+      c: f32[2,3] = neg(b)
+      return c
+    }
+    """,
+)
+def drop_double_negation(x: Tensor) -> Tensor:
+    """Two changes of sign cancel."""
+    return x
+
+
+@rule(
+    o.add(X, o.neg(Y)),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[3] = neg(y)
+      b: f32[2,3] = add(x, a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = sub(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = add(x, y)
+      b: f32[2,3] = neg(a)
+      c: f32[2,3] = mul(b, y)
+      d: f32[2,3] = add(x, c)
+      return d
+    }
+    """,
+)
+def add_negated(x: Tensor, y: Tensor) -> Operand:
+    """Adding the negative is subtracting."""
+    return o.sub(x, y)
+
+
+@rule(
+    o.sub(X, o.neg(Y)),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[3] = neg(y)
+      b: f32[2,3] = sub(x, a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = add(x, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[3] = neg(y)
+      b: f32[2,3] = sub(a, x)
+      return b
+    }
+    """,
+)
+def subtract_negated(x: Tensor, y: Tensor) -> Operand:
+    """Subtracting the negative is adding."""
+    return o.add(x, y)
+
+
+@rule(
+    o.sub(X, A),
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(1.0,2.5,-3.0)
+      b: f32[2,3] = sub(x, c)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[3] = literal(-1.0,-2.5,3.0)
+      b: f32[2,3] = add(x, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3]) {
+      const c: i32[3] = literal(1,2,-3)
+      b: i32[2,3] = sub(x, c)
+      return b
+    }
+    """,
+)
+def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
+    """Subtracting a constant is adding its negative.
+
+    Not cheaper by itself: it leaves one form, an addition, for the rules that look for shifts.
+    """
+    if not x.dtype.is_float:
+        return Skip(f"the negative of a {x.dtype} may not be a {x.dtype}")
+    return o.add(x, combined(np.negative, a.stored))
+
+
+@rule(
+    o.abs(o.neg(X)),
+    example="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = neg(x)
+      b: f32[2,3] = abs(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = abs(x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      n: f32[2,3] = neg(x)
+      a: f32[2,3] = sub(n, y)
+      b: f32[2,3] = abs(a)
+      return b
+    }
+    """,
+)
+def abs_of_negated(x: Tensor) -> Operand:
+    """The absolute value does not depend on the sign."""
+    return o.abs(x)
+
+
+@rule(
+    o.mul(X, -1),
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[] = literal(-1.0)
+      b: f32[2,3] = mul(x, c)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = neg(x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(-1.0,1.0,-1.0)
+      b: f32[2,3] = mul(x, c)
+      return b
+    }
+    """,
+)
+def multiply_by_minus_one(x: Tensor) -> Operand:
+    """Multiplying by -1 changes the sign, for which other rules look."""
+    return o.neg(x)
+
+
+@rule(
+    o.mul(o.neg(X), o.neg(Y)),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = neg(x)
+      b: f32[3] = neg(y)
+      c: f32[2,3] = mul(a, b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      c: f32[2,3] = mul(x, y)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = neg(x)
+      c: f32[2,3] = mul(a, y)
+      return c
+    }
+    """,
+)
+def product_of_negated(x: Tensor, y: Tensor) -> Operand:
+    """Minus times minus is plus."""
+    return o.mul(x, y)
+
+
+@rule(
+    o.div(o.neg(X), o.neg(Y)),
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = neg(x)
+      b: f32[3] = neg(y)
+      c: f32[2,3] = div(a, b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      c: f32[2,3] = div(x, y)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: i8[2,3], y: i8[3]) {
+      a: i8[2,3] = neg(x)
+      b: i8[3] = neg(y)
+      c: i8[2,3] = div(a, b)
+      return c
+    }
+    """,
+)
+def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
+    """Minus divided by minus is plus.
+
+    Not so for integers: -128 of i8 is its own negative.
+    """
+    if not x.dtype.is_float:
+        return Skip(f"the least {x.dtype} is its own negative")
+    return o.div(x, y)
+
+
+@rule(
+    o.mul(o.neg(X), A),
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-5.0,0.5)
+      a: f32[2,3] = neg(x)
+      b: f32[2,3] = mul(a, c)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[3] = literal(-2.0,5.0,-0.5)
+      b: f32[2,3] = mul(x, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-5.0,0.5)
+      a: f32[2,3] = neg(x)
+      b: f32[2,3] = pow(a, c)
+      d: f32[2,3] = mul(b, c)
+      return d
+    }
+    """,
+)
+def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
+    """A change of sign goes into the factor behind it."""
+    return o.mul(x, combined(np.negative, a.stored))
+
+
+@rule(
+    o.neg(o.mul(X, A)),
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-5.0,0.5)
+      a: f32[2,3] = mul(x, c)
+      b: f32[2,3] = neg(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[3] = literal(-2.0,5.0,-0.5)
+      b: f32[2,3] = mul(x, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-5.0,0.5)
+      a: f32[2,3] = mul(x, c)
+      b: f32[2,3] = neg(a)
+      return b, a
+    }
+    """,
+)
+def negated_scale(x: Tensor, a: ConstTensor) -> Operand:
+    """A change of sign goes into the factor before it."""
+    return o.mul(x, combined(np.negative, a.stored))
+
+
+@rule(
+    o.neg(o.add(X, A)),
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const c: f32[3] = literal(2.0,-5.0,0.5)
+      a: f32[2,3] = add(x, c)
+      b: f32[2,3] = neg(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.a: f32[3] = literal(-2.0,5.0,-0.5)
+      b: f32[2,3] = sub(b.a, x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], c: f32[3]) {
+      a: f32[2,3] = add(x, c)
+      b: f32[2,3] = neg(a)
+      return b
+    }
+    """,
+)
+def negated_shift(x: Tensor, a: ConstTensor) -> Operand:
+    """The negative of x + c is -c - x: one operation instead of two."""
+    return o.sub(combined(np.negative, a.stored), x)
+
+
+@rule(
+    o.neg(o.sub(X, Y)),
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = sub(x, y)
+      b: f32[2,3] = neg(a)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      b: f32[2,3] = sub(y, x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = sub(x, y)
+      b: f32[2,3] = neg(a)
+      c: f32[2,3] = mul(a, b)
+      return c
+    }
+    """,
+)
+def negated_difference(x: Tensor, y: Tensor) -> Operand:
+    """The negative of a difference is the difference the other way round."""
+    return o.sub(y, x)
+
+
+SIGNS: list[Rule] = [
+    drop_double_negation,
+    add_negated,
+    subtract_negated,
+    subtract_constant,
+    abs_of_negated,
+    multiply_by_minus_one,
+    product_of_negated,
+    quotient_of_negated,
+    scale_of_negated,
+    negated_scale,
+    negated_shift,
+    negated_difference,
+]
+"""Rules of `algebra` about negatives, in the order in which they are tried."""
