@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "run",
     "bench": "bench",
     "check": "check",
+    "bisect": "bisect",
     "why": "why",
     "conformance": "conformance",
     "plan": "plan",

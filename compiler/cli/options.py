@@ -39,9 +39,9 @@ class ShapeOption(click.ParamType):
             ) from None
 
 
-def model_argument() -> Decorator:
+def model_argument(required: bool = True) -> Decorator:
     """The argument MODEL."""
-    return click.argument("model", type=click.Path(path_type=Path))
+    return click.argument("model", required=required, type=click.Path(path_type=Path))
 
 
 def shape_option() -> Decorator:

@@ -1,0 +1,95 @@
+"""Run a function in a child process: what crashes or never ends takes nothing else with it."""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import pickle
+import resource
+import select
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+CAN_FORK = hasattr(os, "fork")
+"""Whether children start with what this process has; elsewhere functions run right here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """How a child ended that gave no answer."""
+
+    why: str
+
+
+def in_child(fn: Callable[[], Any], seconds: float, megabytes: int = 0) -> Any:
+    """What a function returns, or `Died`. The answer is pickled; exceptions of it are its own.
+
+    Units: wall-clock seconds; megabytes of address space beyond what the process has now.
+    """
+    if not CAN_FORK:
+        return fn()
+    read, write = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        # Threads of this process do not go on in the child, which needs none of them.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        _answer(fn, write, megabytes)
+    os.close(write)
+    data, late = _received(read, seconds)
+    os.close(read)
+    if late:
+        os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if late:
+        return Died(f"it did not end within {seconds:g} seconds")
+    if os.WIFSIGNALED(status):
+        return Died(f"it died of {signal.Signals(os.WTERMSIG(status)).name}")
+    if not data:
+        return Died(f"it ended with exit code {os.waitstatus_to_exitcode(status)}")
+    return pickle.loads(data)
+
+
+def _answer(fn: Callable[[], Any], write: int, megabytes: int) -> None:
+    """The child's life."""
+    code = 1
+    faulthandler.disable()  # how it ended is told in words
+    try:
+        if megabytes:
+            used = _address_space()
+            limit = used + megabytes * 2**20
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        data = pickle.dumps(fn())
+        with os.fdopen(write, "wb") as out:
+            out.write(data)
+        code = 0
+    except MemoryError:
+        code = 3
+    finally:
+        os._exit(code)
+
+
+def _address_space() -> int:
+    with open("/proc/self/statm", encoding="ascii") as f:
+        return int(f.read().split()[0]) * resource.getpagesize()
+
+
+def _received(read: int, seconds: float) -> tuple[bytes, bool]:
+    """What came before the time was over, and whether it was."""
+    end, parts = monotonic() + seconds, list[bytes]()
+    while True:
+        ready, _, _ = select.select([read], [], [], max(end - monotonic(), 0))
+        if not ready:
+            return b"", True
+        part = os.read(read, 1 << 16)
+        if not part:
+            return b"".join(parts), False
+        parts.append(part)

@@ -1,0 +1,279 @@
+"""One question to the compiler: does it break this model when only some rewrites may be done?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+from compiler.bisect.child import Died, in_child
+from compiler.check.rewrites import Judged, Rewrites, judge_rewrites
+from compiler.check.rounds import Round, budget_of, make_round, make_rounds
+from compiler.driver import compile as compile_program
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.passes.engine.rule import Rule
+from compiler.passes.pipeline.pipeline import Pipeline
+from compiler.passes.pipeline.run import PassBug, run_pipeline
+from compiler.runtime.compare import TOLERANCE
+from compiler.runtime.inputs import random_inputs
+from compiler.runtime.program import Program
+from compiler.trace import Decision, Event, Gate
+
+KINDS = ("wrong", "crash", "invalid", "slow", "refused")
+"""Ways in which a compilation can break a model: the words of `--until`."""
+
+WAYS = ("results", "passes", "rewrites")
+"""Where wrong numbers are looked for: results of the last graph, of each pass's, each rewrite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one compilation; `kind` is "" when nothing is wrong, `way` says how it was seen.
+
+    `decisions` are the rewrites that were asked for and allowed, in order; `at_work` is the rule
+    that broke down before it asked.
+    """
+
+    kind: str = ""
+    detail: str = ""
+    way: str = ""
+    decisions: tuple[Decision, ...] = ()
+    at_work: Decision | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether something is wrong."""
+        return bool(self.kind)
+
+    def same_failure(self, other: Outcome) -> bool:
+        """Whether both fail in the same manner."""
+        return self.failed and (self.kind, self.way) == (other.kind, other.way)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How models are compiled and judged. `until` limits the kinds of failure looked for.
+
+    `ratio` is how many times as long a program may take as without rewrites before it counts as
+    slower. `limit_seconds` above 0 gives each run a child process and that much time.
+    """
+
+    pipeline: Pipeline
+    until: str = ""
+    program: bool = False
+    seed: int = 0
+    tolerance: float = TOLERANCE
+    ratio: float = 1.1
+    limit_seconds: float = 0.0
+    limit_megabytes: int = 0
+    ways: tuple[str, ...] = WAYS
+
+    def looks_for(self, kind: str) -> bool:
+        """Whether a failure of this kind counts; slowness only when it is asked for."""
+        return kind == self.until if self.until else kind != "slow"
+
+
+@dataclass
+class Recorder:
+    """A gate that notes what it lets through."""
+
+    allows: Gate
+    allowed: list[Decision] = field(default_factory=list)
+
+    def __call__(self, decision: Decision) -> bool:
+        """Whether the rewrite may be done."""
+        if not self.allows(decision):
+            return False
+        self.allowed.append(decision)
+        return True
+
+
+def everything(decision: Decision) -> bool:
+    """The gate that allows all rewrites."""
+    return True
+
+
+def nothing(decision: Decision) -> bool:
+    """The gate that allows none."""
+    return False
+
+
+@dataclass
+class Probe:
+    """A model with inputs to judge compilations on."""
+
+    source: Graph
+    settings: Settings
+    rounds: list[Round]
+    n_runs: int = 0
+    slowest: float = 0.0
+    baseline: Program | None = None
+
+    @staticmethod
+    def of(source: Graph, settings: Settings, feeds: Mapping[str, Any] | None = None) -> Probe:
+        """A probe with inputs of every kind, or with those given. Errors: E-INPUT-*, E-RUN-*."""
+        given = random_inputs(source, settings.seed) if feeds is None else feeds
+        first = make_round(source, "random", given, settings.seed)
+        rounds = [] if first is None else [first]
+        if feeds is None and (first is None or first.seconds < 1):
+            rounds += make_rounds(source, settings.seed, seconds=5)
+        return Probe(source, settings, rounds)
+
+    def ask(self, gate: Gate, settings: Settings | None = None) -> Outcome:
+        """Compile with some rewrites and judge what comes out."""
+        s = settings or self.settings
+        self.n_runs += 1
+        start = perf_counter()
+        if s.limit_seconds:
+            found = in_child(lambda: self._ask(gate, s), s.limit_seconds, s.limit_megabytes)
+            if isinstance(found, Died):
+                found = Outcome("crash", found.why, "process")
+        else:
+            found = self._ask(gate, s)
+        self.slowest = max(self.slowest, perf_counter() - start)
+        assert isinstance(found, Outcome), f"a child gave {found!r}"
+        return found if s.looks_for(found.kind) else replace(found, kind="", detail="")
+
+    def judged(self, gate: Gate) -> list[Judged]:
+        """Every rewrite that is done, judged by itself."""
+        rewrites, _ = self._passes(Recorder(gate), self.settings)
+        return list(judge_rewrites(rewrites, [r.feeds for r in self.rounds[:1]]))
+
+    def graph(self, gate: Gate) -> Graph:
+        """The graph after the passes."""
+        return run_pipeline(self.source, self.settings.pipeline, gate=gate, verify=False)[0]
+
+    def _ask(self, gate: Gate, s: Settings) -> Outcome:
+        recorder = Recorder(gate)
+        found = self._compiled(recorder, s)
+        return replace(found, decisions=tuple(recorder.allowed))
+
+    def _compiled(self, gate: Gate, s: Settings) -> Outcome:
+        try:
+            rewrites, optimised = self._passes(gate, s)
+        except PassBug as e:
+            kind = "invalid" if "broke the graph: " in str(e) else "crash"
+            return Outcome(kind, str(e), e.pass_name, at_work=_rule_at_work(e))
+        except CompileError as e:
+            return Outcome("refused", str(e), e.code)
+        found = Outcome()
+        if s.looks_for("wrong"):
+            found = self._numbers(rewrites, optimised, s)
+        if found.failed or not (s.program or s.until == "slow"):
+            return found
+        return self._program(gate, s)
+
+    def _passes(self, gate: Gate, s: Settings) -> tuple[Rewrites, Graph]:
+        rewrites = Rewrites()
+        watch = rewrites.watch if "rewrites" in s.ways else None
+        optimised, _ = run_pipeline(
+            self.source,
+            s.pipeline,
+            keep_declined=False,
+            gate=gate,
+            watch=watch,
+            progress=rewrites.progress,
+        )
+        return rewrites, optimised
+
+    def _numbers(self, rewrites: Rewrites, optimised: Graph, s: Settings) -> Outcome:
+        """Wrong numbers, looked for where the settings say."""
+        if "results" in s.ways:
+            text = self._wrong(optimised, rewrites.events, s)
+            if text:
+                return Outcome("wrong", text, "results")
+        if "passes" in s.ways:
+            for i, event in enumerate(rewrites.events):
+                if not event.changed or event.after is optimised:
+                    continue
+                text = self._wrong(event.after, rewrites.events[: i + 1], s)
+                if text:
+                    return Outcome("wrong", f"after {event.name}: {text}", "passes")
+        if "rewrites" in s.ways:
+            for j in judge_rewrites(rewrites, seed=s.seed):
+                if not j.ok:
+                    step = j.rewrite.step
+                    text = f"{step.rule} at {step.at}, on {j.kind} inputs: {j.objection}"
+                    return Outcome("wrong", text, "rewrites")
+        return Outcome()
+
+    def _wrong(self, graph: Graph, events: list[Event], s: Settings) -> str:
+        budget = budget_of(events, s.tolerance)
+        for r in self.rounds:
+            name, verdict = r.objection(graph, budget)
+            if verdict.objection:
+                return f"{name} on {r.kind} inputs: {verdict.objection}"
+        return ""
+
+    # The compiled program
+
+    def _program(self, gate: Gate, s: Settings) -> Outcome:
+        try:
+            program = self._built(gate, s)
+            text = self._wrong_program(program, s) if s.looks_for("wrong") else ""
+        except CompileError as e:
+            return Outcome("refused", str(e), e.code)
+        except Exception as e:  # a bug of ours: that is what is looked for
+            return Outcome("crash", f"{type(e).__name__}: {e}", "program")
+        if text:
+            return Outcome("wrong", text, "program")
+        if s.until == "slow":
+            return self._slow(program, s)
+        return Outcome()
+
+    def _built(self, gate: Gate, s: Settings) -> Program:
+        return compile_program(self.source, pipeline=s.pipeline, gate=gate, trace=False)
+
+    def _wrong_program(self, program: Program, s: Settings) -> str:
+        for r in self.rounds:
+            if r.kind not in ("random", "normal", "positive", "small"):
+                continue  # infinities and the like: vector code may tell NaN elsewhere
+            made = program.run(dict(r.feeds))
+            name, verdict = r.objection_to(made, self.source, s.tolerance)
+            if verdict.objection:
+                return f"{name} of the program on {r.kind} inputs: {verdict.objection}"
+        return ""
+
+    def _slow(self, program: Program, s: Settings) -> Outcome:
+        """Slower than without rewrites: minima of runs in turns."""
+        if self.baseline is None:
+            self.baseline = self._built(nothing, s)
+        feeds = dict(self.rounds[0].feeds)
+        ratio = ratio_of_minima(lambda: program.run(feeds), lambda: self.baseline_run(feeds))
+        if ratio <= s.ratio:
+            return Outcome()
+        return Outcome("slow", f"it takes {ratio:.2f} times as long as without rewrites", "program")
+
+    def baseline_run(self, feeds: Mapping[str, Any]) -> object:
+        """One run of the program without rewrites."""
+        assert self.baseline is not None, "the program without rewrites was made before"
+        return self.baseline.run(feeds)
+
+
+def _rule_at_work(bug: PassBug) -> Decision | None:
+    """The rule whose replacement was being made when a pass broke down: the innermost frame's."""
+    found: Decision | None = None
+    frames = bug.__cause__.__traceback__ if bug.__cause__ is not None else None
+    while frames is not None:
+        here = frames.tb_frame.f_locals
+        rule, root = here.get("r"), here.get("root")
+        if isinstance(rule, Rule) and isinstance(root, Node):
+            found = Decision(bug.pass_name, rule.name, root.output)
+        frames = frames.tb_next
+    return found
+
+
+def ratio_of_minima(
+    a: Callable[[], object], b: Callable[[], object], seconds: float = 0.1, n_least: int = 15
+) -> float:
+    """How many times as long `a` takes as `b`: the shortest of runs that take turns."""
+    best, end, n = [float("inf"), float("inf")], perf_counter() + seconds, 0
+    while n < n_least or perf_counter() < end:
+        for i, fn in enumerate((a, b)):
+            start = perf_counter()
+            fn()
+            best[i] = min(best[i], perf_counter() - start)
+        n += 1
+    return best[0] / best[1]

@@ -1,0 +1,201 @@
+"""`bisect`: the smallest set of rewrites that breaks a model, and a small model that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from compiler.bisect.probe import KINDS, WAYS, Settings
+from compiler.bisect.repro import read_repro, write_repro
+from compiler.bisect.run import Bisection, bisect
+from compiler.bisect.search import Answer
+from compiler.cli.options import (
+    load_model,
+    model_argument,
+    named_shapes,
+    pipeline_options,
+    random_weights_option,
+    shape_option,
+)
+from compiler.cli.output import progress, report, reporting, seconds_text
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
+from compiler.passes.pipeline.text import as_pipeline
+from compiler.runtime.compare import TOLERANCE
+from compiler.runtime.inputs import random_inputs
+from compiler.trace import Decision
+
+
+@click.command()
+@model_argument(required=False)
+@pipeline_options()
+@shape_option()
+@random_weights_option()
+@click.option("--until", default="any", show_default=True,
+              type=click.Choice(["any", *KINDS]), help="What to look for.")  # fmt: skip
+@click.option("--program", is_flag=True, help="Judge the compiled program too.")
+@click.option("--slow", is_flag=True, help="Look for what makes the program slower.")
+@click.option("--ratio", default=1.1, show_default=True, type=click.FloatRange(min=1),
+              help="Times as long as without rewrites that count as slower.")  # fmt: skip
+@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@click.option("--tolerance", default=TOLERANCE, show_default=True, type=click.FloatRange(min=0),
+              help="Largest error relative to an output's scale.")  # fmt: skip
+@click.option("--limit", default=120.0, show_default=True, type=click.FloatRange(min=1),
+              help="Seconds that one compilation with its runs may take.")  # fmt: skip
+@click.option("--memory", default=0, type=click.IntRange(min=0), metavar="MB",
+              help="Memory that one compilation may take beyond what is in use.")  # fmt: skip
+@click.option("--reduce", "reduce_seconds", default=60.0, show_default=True,
+              type=click.FloatRange(min=0), help="Seconds for reducing the model.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR",
+              help="Write a folder that shows the failure.")  # fmt: skip
+@click.option("--replay", type=click.Path(path_type=Path), metavar="DIR",
+              help="Run such a folder again: exit code 1 as long as it fails.")  # fmt: skip
+@reporting
+@click.pass_context
+def command(
+    ctx: click.Context,
+    model: Path | None,
+    pipeline: str,
+    precision: str,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    weights_seed: int | None,
+    until: str,
+    program: bool,
+    slow: bool,
+    ratio: float,
+    seed: int,
+    tolerance: float,
+    limit: float,
+    memory: int,
+    reduce_seconds: float,
+    output: Path | None,
+    replay: Path | None,
+) -> None:
+    """Find the smallest set of rewrites that breaks MODEL, and reduce the model.
+
+    The exit code is 1 when something is broken, 0 when nothing is.
+    """
+    if replay is not None:
+        ctx.exit(_replayed(replay))
+    if model is None:
+        raise CompileError("E-OPTION-VALUE", "needed a MODEL, or a folder with --replay")
+    settings = Settings(
+        as_pipeline(pipeline),
+        "slow" if slow else "" if until == "any" else until,
+        program,
+        seed,
+        tolerance,
+        ratio,
+        limit,
+        memory,
+        WAYS,
+    )
+    graph = _specialised(load_model(model, weights_seed), shapes, seed)
+    with progress(f"bisecting {model.name}") as tell:
+        found = bisect(
+            graph, settings, reduce_seconds=reduce_seconds, tell=lambda text: tell(text, None)
+        )
+    if output is not None and found.repro is not None:
+        write_repro(output, found.repro, found.answer)
+    report(_json(model, found, output), lambda c: _show(c, found, output))
+    if found.answer.broken or not found.answer.stable:
+        ctx.exit(1)
+
+
+def _specialised(graph: Graph, shapes: tuple[tuple[str, tuple[int, ...]], ...], seed: int) -> Graph:
+    """The graph for the shapes that its inputs are drawn with."""
+    inputs = random_inputs(graph, seed, named_shapes(shapes))
+    given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
+    return specialize(graph, given) if given else graph
+
+
+def _replayed(folder: Path) -> int:
+    """The exit code: 1 as long as it fails."""
+    repro = read_repro(folder)
+    outcome = repro.run()
+    fails = (outcome.kind, outcome.way) == (repro.kind, repro.way)
+    data = {"ok": not fails, "kind": outcome.kind, "way": outcome.way, "detail": outcome.detail}
+
+    def show(console: Console) -> None:
+        console.print(f"still {repro.kind}: {outcome.detail}" if fails else "no longer fails")
+        if outcome.failed and not fails:
+            console.print(f"but it is {outcome.kind} now: {outcome.detail}")
+
+    report(data, show)
+    return 1 if fails else 0
+
+
+def _decision_json(d: Decision) -> dict[str, str]:
+    return {"pass": d.pass_name, "rule": d.rule, "at": d.at}
+
+
+def _json(model: Path, found: Bisection, output: Path | None) -> dict[str, Any]:
+    a = found.answer
+    case = None if found.repro is None else found.repro.case
+    return {
+        "ok": not a.broken and a.stable,
+        "model": str(model),
+        "broken": a.broken,
+        "kind": a.kind,
+        "way": a.way,
+        "detail": a.detail,
+        "stable": a.stable,
+        "rules": a.rules,
+        "rewrites": [_decision_json(d) for d in a.decisions],
+        "wrong_alone": a.wrong_alone,
+        "passes": a.passes,
+        "last": None if a.last is None else _decision_json(a.last),
+        "rewrites_before_last": a.n_before_last,
+        "runs": a.n_runs,
+        "seconds": a.seconds,
+        "reduced": None
+        if case is None
+        else {"nodes": len(case.graph.nodes), "graph": str(case.graph)},
+        "folder": None if output is None or case is None else str(output),
+    }
+
+
+def _show(console: Console, found: Bisection, output: Path | None) -> None:
+    for line in _lines(found, output):
+        console.print(line)
+
+
+def _lines(found: Bisection, output: Path | None) -> Iterator[str]:
+    a = found.answer
+    runs = f"{a.n_runs} runs in {seconds_text(a.seconds)}"
+    if not a.stable:
+        yield f"not stable: {a.detail}"
+        return
+    if not a.broken:
+        yield f"nothing is broken ({runs})"
+        return
+    yield f"{a.kind}: {a.detail}"
+    yield from _culprits(a)
+    yield runs
+    if found.repro is not None:
+        graph = found.repro.case.graph
+        yield f"reduced to {len(graph.nodes)} nodes:"
+        yield str(graph)
+        if output is not None:
+            yield f"run it again: compilarium bisect --replay {output}"
+
+
+def _culprits(a: Answer) -> Iterator[str]:
+    if a.decisions:
+        yield f"the smallest set of rewrites that does it has {len(a.decisions)}:"
+    for d in a.decisions:
+        alone = " (wrong by itself)" if d.rule in a.wrong_alone else ""
+        yield f"  {d.rule} at {d.at} in {d.pass_name}{alone}"
+    if not a.decisions:
+        names = ", ".join(a.passes)
+        yield f"no rewrite does it, but {names}" if names else "it is broken before any pass"
+    if a.last is not None:
+        yield (
+            f"in the order of the pipeline it breaks with rewrite {a.n_before_last + 1}: "
+            f"{a.last.rule} at {a.last.at}"
+        )

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from compiler.bisect.probe import Outcome, Probe, Settings, everything, ratio_of_minima
+from compiler.bisect.run import bisect
+from compiler.bisect.search import first_few, only_passes, search
+from compiler.passes import PASSES, RULES
+from compiler.passes.pipeline.text import parse_pipeline
+from compiler.passes.rules.calls import o
+from compiler.trace import Decision
+from tests.compiler.passes.networks import NETWORKS
+from tests.compiler.passes.numbers import graph
+from tests.faults.fault import body, exchanged, instead
+
+DEFAULT = parse_pipeline("default")
+
+SEVERAL = graph("""
+graph several(x: f32[3,5]) {
+  a: f32[3,5] = neg(x)
+  b: f32[3,5] = neg(a)
+  c: f32[3,5] = exp(b)
+  d: f32[3,5] = relu(c)
+  e: f32[3,5] = relu(d)
+  f: f32[3,5] = neg(e)
+  g: f32[3,5] = neg(f)
+  h: f32[3,5] = tanh(g)
+  return h
+}
+""")
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_right_compiler_breaks_nothing(name: str) -> None:
+    answer = search(Probe.of(NETWORKS[name], Settings(DEFAULT)))
+    assert not answer.broken
+    assert answer.stable
+
+
+def test_one_rewrite_of_several_by_one_rule_is_named() -> None:
+    """A rule that goes wrong at one place only."""
+
+    def wrong_after_relu(old: Any) -> Any:
+        return lambda x: o.neg(x) if x.name in ("d", "e") else old(x)
+
+    with body("drop_double_negation", wrong_after_relu)():
+        answer = search(Probe.of(SEVERAL, Settings(DEFAULT)))
+    assert answer.rules == ("drop_double_negation",)
+    assert [d.at for d in answer.decisions] == ["g"]
+    assert answer.wrong_alone == ("drop_double_negation",)
+    assert answer.last == answer.decisions[0]
+    assert answer.n_before_last > 0
+
+
+def test_a_hidden_fault_is_found_in_the_rewrite_itself() -> None:
+    """The relu behind hides it from the results."""
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      const top: f32[] = literal(1.0)
+      a: f32[3,5] = exp(x)
+      b: f32[3,5] = neg(a)
+      c: f32[3,5] = neg(b)
+      s: f32[3,5] = max(c, top)
+      t: f32[3,5] = min(s, top)
+      return t
+    }
+    """)
+    with instead("drop_double_negation", lambda x: o.neg(x))():
+        answer = search(Probe.of(g, Settings(parse_pipeline("remove_noops,algebra"))))
+    assert (answer.kind, answer.way) == ("wrong", "rewrites")
+    assert "drop_double_negation" in answer.rules
+
+
+def test_what_differs_from_run_to_run_is_told() -> None:
+    turns = iter([True, False] * 50)
+
+    def sometimes(old: Any) -> Any:
+        return lambda x: o.neg(x) if next(turns) else old(x)
+
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      a: f32[3,5] = neg(x)
+      b: f32[3,5] = neg(a)
+      c: f32[3,5] = exp(b)
+      return c
+    }
+    """)
+    with body("drop_double_negation", sometimes)():
+        answer = search(Probe.of(g, Settings(DEFAULT)))
+    assert not answer.stable
+    assert "two runs differ" in answer.detail
+
+
+@contextmanager
+def pass_with(name: str, fn: Any) -> Generator[None]:
+    declared = PASSES[name]
+    before = declared.fn
+    object.__setattr__(declared, "fn", fn)
+    try:
+        yield
+    finally:
+        object.__setattr__(declared, "fn", before)
+
+
+def test_a_pass_that_does_not_ask_is_named() -> None:
+    def wrong(graph: Any, log: Any, **options: Any) -> Any:
+        return globals()["graph"]("""
+        graph several(x: f32[3,5]) {
+          h: f32[3,5] = exp(x)
+          return h
+        }
+        """)
+
+    with pass_with("adopt", wrong):
+        answer = search(Probe.of(SEVERAL, Settings(DEFAULT)))
+    assert answer.kind == "wrong"
+    assert answer.passes == ("adopt",)
+    assert not answer.decisions
+
+
+def test_until_looks_for_one_kind_of_failure() -> None:
+    with instead("drop_second_relu", lambda x: o.neg(x))():
+        assert search(Probe.of(SEVERAL, Settings(DEFAULT, until="wrong"))).broken
+        assert not search(Probe.of(SEVERAL, Settings(DEFAULT, until="crash"))).broken
+
+
+def kill_at(place: str) -> Any:
+    def kills(old: Any) -> Any:
+        def run(**got: Any) -> Any:
+            if got["x"].name == place:
+                os.kill(os.getpid(), signal.SIGSEGV)
+            return old(**got)
+
+        return run
+
+    return kills
+
+
+def test_a_rewrite_that_kills_the_process_is_survived() -> None:
+    with body("drop_second_relu", kill_at("c"))():
+        answer = search(Probe.of(SEVERAL, Settings(DEFAULT, limit_seconds=20)))
+    assert answer.kind == "crash"
+    assert "SIGSEGV" in answer.detail
+
+
+def test_a_rewrite_that_never_ends_is_ended() -> None:
+    def waits(old: Any) -> Any:
+        def run(**got: Any) -> Any:
+            time.sleep(60)
+            return old(**got)
+
+        return run
+
+    with body("drop_second_relu", waits)():
+        probe = Probe.of(SEVERAL, Settings(DEFAULT, limit_seconds=0.5))
+        outcome = probe.ask(everything)
+    assert outcome.kind == "crash"
+    assert "0.5 seconds" in outcome.detail
+
+
+def test_the_compiled_program_is_judged_where_that_is_asked_for() -> None:
+    with instead("drop_second_relu", lambda x: o.neg(x))():
+        settings = Settings(DEFAULT, program=True, ways=())
+        answer = search(Probe.of(SEVERAL, settings))
+    assert (answer.kind, answer.way) == ("wrong", "program")
+    assert answer.rules == ("drop_second_relu",)
+    assert not search(Probe.of(SEVERAL, Settings(DEFAULT, program=True))).broken
+
+
+def test_what_makes_a_program_slower_is_named() -> None:
+    """A rule that puts much work in the place of little."""
+    g = graph("""
+    graph g(x: f32[64,64], w: f32[64,64]) {
+      a: f32[64,64] = neg(x)
+      b: f32[64,64] = neg(a)
+      c: f32[64,64] = identity(b)
+      d: f32[64,64] = tanh(c)
+      return d
+    }
+    """)
+
+    def slow(x: Any) -> Any:
+        for _ in range(12):
+            x = o.matmul(x, x)
+        return x
+
+    with instead("drop_double_negation", slow)():
+        settings = Settings(DEFAULT, until="slow", ratio=3.0)
+        answer = search(Probe.of(g, settings))
+    assert answer.kind == "slow"
+    assert answer.rules == ("drop_double_negation",)
+
+
+def test_the_ratio_of_minima_is_that_of_the_work() -> None:
+    ratio = ratio_of_minima(lambda: time.sleep(0.02), lambda: time.sleep(0.005), 0.1)
+    assert 2 < ratio < 6
+
+
+def test_gates_let_the_first_few_through() -> None:
+    gate = first_few(2)
+    asked = [Decision("p", "r", str(i)) for i in range(4)]
+    assert [gate(d) for d in asked] == [True, True, False, False]
+
+
+def test_a_pipeline_is_cut_to_some_passes() -> None:
+    pipeline = parse_pipeline("remove_dead,simplify,fuse,simplify")
+    assert str(only_passes(pipeline, ["simplify"])) == "simplify,simplify"
+
+
+def test_failures_are_alike_by_kind_and_way() -> None:
+    assert Outcome("wrong", "a", "results").same_failure(Outcome("wrong", "b", "results"))
+    assert not Outcome("wrong", "a", "results").same_failure(Outcome("wrong", "a", "passes"))
+    assert not Outcome().same_failure(Outcome())
+
+
+def test_a_rule_of_larger_error_than_it_declares_is_found() -> None:
+    """The very rule with a budget of nothing: its own rounding is then too much."""
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      const a: f32[5] = literal(1.1,2.3,-0.7,0.3,9.1)
+      const b: f32[5] = literal(0.9,0.1,3.7,1.3,7.1)
+      c: f32[3,5] = mul(x, a)
+      y: f32[3,5] = mul(c, b)
+      return y
+    }
+    """)
+    assert not bisect(g, Settings(DEFAULT), reduce_seconds=0).answer.broken
+    with exchanged(RULES["merge_multiplications"], error=0.0):
+        answer = bisect(g, Settings(DEFAULT), reduce_seconds=0).answer
+    assert answer.rules == ("merge_multiplications",)

@@ -1,0 +1,1 @@
+"""Faults seeded into rules and passes, to see that `check` finds and `bisect` names them."""

@@ -1,0 +1,224 @@
+"""What a seeded fault is, and the ways to seed one without touching the code that it breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from compiler.ir.graph import Graph
+from compiler.ir.operator import Call
+from compiler.passes import PASSES, RULES
+from compiler.passes.engine.rule import Because, Rule, Skip
+from compiler.passes.pipeline.pipeline import Pipeline
+from compiler.passes.pipeline.text import parse_pipeline
+from tests.compiler.passes.numbers import graph as parsed
+
+Body = Callable[..., Any]
+Seed = Callable[[], Any]
+"""Makes a context in which something is broken."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something broken in a rule or pass, a model on which that shows, and whom to name.
+
+    `model` is the text of a graph; without one it is the example of the first rule in `names`.
+    """
+
+    name: str
+    kind: str
+    names: tuple[str, ...]
+    seeds: Sequence[Seed]
+    model: str = ""
+    at_near_miss: bool = False
+    first: str = ""
+    """A pass that is not in the default pipeline, or comes too late there."""
+
+    @property
+    def graph(self) -> Graph:
+        """The model."""
+        if self.model:
+            return parsed(self.model)
+        if self.names[0] in RULES:
+            declared = RULES[self.names[0]]
+            return declared.near_miss_graph() if self.at_near_miss else declared.example_graphs()[0]
+        return PASSES[self.names[0]].example_graphs()[0]
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The default, and before it the passes that hold rules which it lacks."""
+        text = f"{self.first},default" if self.first else "default"
+        held = {r.name for line in parse_pipeline(text).passes for r in line.declared.rules}
+        missing = [n for n in self.names if n in RULES and n not in held]
+        holders = [p.name for p in PASSES.values() if {r.name for r in p.rules} & set(missing)]
+        return parse_pipeline(",".join([*holders[:1], text]))
+
+    @contextmanager
+    def seeded(self) -> Generator[None]:
+        """The compiler with the fault in it."""
+        with _all(self.seeds):
+            yield
+
+
+@contextmanager
+def _all(seeds: Sequence[Seed]) -> Generator[None]:
+    if not seeds:
+        yield
+        return
+    with seeds[0](), _all(seeds[1:]):
+        yield
+
+
+# Rules: declarations are frozen and shared, so that a field exchanged here is seen by every pass.
+
+
+@contextmanager
+def exchanged(rule: Rule, **fields: Any) -> Generator[None]:
+    """A rule with other fields for a while."""
+    before = {key: getattr(rule, key) for key in fields}
+    _set(rule, fields)
+    try:
+        yield
+    finally:
+        _set(rule, before)
+
+
+def _set(rule: Rule, fields: Mapping[str, Any]) -> None:
+    for key, value in fields.items():
+        object.__setattr__(rule, key, value)
+
+
+def body(name: str, change: Callable[[Body], Body]) -> Seed:
+    """A rule whose replacement is made by another function."""
+
+    def seed() -> Any:
+        rule = RULES[name]
+        made = change(rule.body)
+        made.__doc__ = rule.body.__doc__
+        made.__wrapped__ = rule.body  # type: ignore[attr-defined]
+        return exchanged(rule, body=made)
+
+    return seed
+
+
+def patterned(name: str, pattern: Any) -> Seed:
+    """A rule that looks for something else."""
+    return lambda: exchanged(RULES[name], pattern=pattern)
+
+
+def instead(name: str, made: Body) -> Seed:
+    """A rule that puts something else."""
+    return body(name, lambda old: lambda **given: made(**given))
+
+
+def becomes(name: str, change: Callable[[Any], Any]) -> Seed:
+    """A rule whose replacement is changed afterwards; what it skips stays skipped."""
+
+    def wrap(old: Body) -> Body:
+        def run(**given: Any) -> Any:
+            made = old(**given)
+            if isinstance(made, Skip):
+                return made
+            if isinstance(made, Because):
+                return replace(made, value=change(made.value))
+            return change(made)
+
+        return run
+
+    return body(name, wrap)
+
+
+def given(name: str, **changes: Callable[[Any], Any]) -> Seed:
+    """A rule that is told something wrong about what it matched."""
+
+    def wrap(old: Body) -> Body:
+        def run(**got: Any) -> Any:
+            return old(**{k: changes[k](v) if k in changes else v for k, v in got.items()})
+
+        return run
+
+    return body(name, wrap)
+
+
+def hurried(name: str, made: Body) -> Seed:
+    """A rule that goes ahead where it should decline."""
+
+    def wrap(old: Body) -> Body:
+        def run(**got: Any) -> Any:
+            try:
+                found = old(**got)
+            except Exception:  # some rules decline by raising
+                return made(**got)
+            return made(**got) if isinstance(found, Skip) else found
+
+        return run
+
+    return body(name, wrap)
+
+
+# Changes of replacements
+
+
+def swapped(call: Any) -> Any:
+    """The first two operands in the other order."""
+    assert isinstance(call, Call), f"{call!r} is no call"
+    return replace_args(call, (call.args[1], call.args[0], *call.args[2:]))
+
+
+def replace_args(call: Call, args: tuple[Any, ...]) -> Call:
+    """The same operator on other operands."""
+    return Call(call.op, args, call.attrs)
+
+
+def operand(index: int, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One operand changed."""
+
+    def run(call: Any) -> Any:
+        assert isinstance(call, Call), f"{call!r} is no call"
+        args = list(call.args)
+        args[index] = change(args[index])
+        return replace_args(call, tuple(args))
+
+    return run
+
+
+def attribute(key: str, change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One attribute changed."""
+
+    def run(call: Any) -> Any:
+        assert isinstance(call, Call), f"{call!r} is no call"
+        return Call(call.op, call.args, {**call.attrs, key: change(call.attrs.get(key))})
+
+    return run
+
+
+def constant(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The elements of a constant changed."""
+    from compiler.ir.constant import Constant
+
+    def run(value: Any) -> Any:
+        if isinstance(value, Constant):
+            return Constant.of(change(value.array()), value.type.dtype)
+        return change(value)
+
+    return run
+
+
+# Functions of passes
+
+
+@contextmanager
+def _patched(place: Any, name: str, value: Any) -> Generator[None]:
+    before = getattr(place, name)
+    setattr(place, name, value)
+    try:
+        yield
+    finally:
+        setattr(place, name, before)
+
+
+def function(place: Any, name: str, change: Callable[[Any], Any]) -> Seed:
+    """A function of a module, or a method of a class, wrapped in another."""
+    return lambda: _patched(place, name, change(getattr(place, name)))

@@ -1,0 +1,275 @@
+"""Faults in graph passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+import compiler.passes  # noqa: F401  (the passes are declared when this is imported)
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node
+from tests.faults.fault import Fault, function, instead
+
+
+def _module(name: str) -> Any:
+    """The module of a pass; the package has the pass itself under that name."""
+    import importlib
+
+    return importlib.import_module(f"compiler.passes.{name}")
+
+
+def _blind_key(old: Any) -> Any:
+    """Nodes that differ in attributes alone count as equal."""
+    return lambda node: (node.op, node.inputs, tuple(map(str, node.types)))
+
+
+def _unordered_key(old: Any) -> Any:
+    """Operands count as a set whatever the operator."""
+
+    def key(node: Node) -> Any:
+        return (node.op, tuple(sorted(node.inputs)), str(dict(node.attrs)), str(node.types))
+
+    return key
+
+
+def _first_element(old: Any) -> Any:
+    """Constants of one type are equal when their first elements are."""
+
+    def fingerprint(c: Constant) -> Any:
+        return (c.type, float(c.array().reshape(-1)[0]))
+
+    return fingerprint
+
+
+def _off(old: Any) -> Any:
+    """Folded results are one more."""
+
+    def compute(self: Any, node: Node, operands: Any) -> Any:
+        made = old(self, node, operands)
+        if isinstance(made, str):
+            return made
+        return [
+            c if c is None or not c.type.dtype.is_float else Constant.of(c.array() + np.float32(1))
+            for c in made
+        ]
+
+    return compute
+
+
+def _all_splats(old: Any) -> Any:
+    """What copies a constant gives its first element everywhere."""
+
+    def number(c: Constant) -> object:
+        return c.array().reshape(-1)[0] if c.type.n_elements else None
+
+    return number
+
+
+def _other_branch(old: Any) -> Any:
+    return lambda condition: not old(condition)
+
+
+def _reversed_pile(old: Any) -> Any:
+    return lambda self, node, values: old(self, node, values[::-1])
+
+
+def _everything_is_invariant(old: Any) -> Any:
+    """What a loop carries counts as unchanged when it has the name of nothing outside."""
+
+    def invariant(body: Graph, log: Any, loop: Node) -> list[Node]:
+        # The state is taken for a captured value: only the step's number and condition vary.
+        return old(replace(body, inputs=body.inputs[:2]), log, loop)
+
+    return invariant
+
+
+def _missed_use(old: Any) -> Any:
+    """The node goes, and who reads it still does."""
+
+    def merge(ed: Any, first: Node, node: Node, log: Any) -> None:
+        ed.remove(node)
+        log.applied("merge_common", node.output, "it is the same", [node], [first])
+
+    return merge
+
+
+def _stale(old: Any) -> Any:
+    """Two nodes are merged whose types differ."""
+    return lambda node: (node.op, node.inputs)
+
+
+def _breaks_down(**given: Any) -> Any:
+    raise IndexError("there is no such axis")
+
+
+_LOOP = """
+graph g(x: f32[2,3], n: i64[]) {
+  y: f32[2,3] = onnx.Loop(n, _, x, opset=16) {
+    body: graph body(i: i64[], on: bool[], s: f32[2,3]) {
+      t: f32[2,3] = neg(x)
+      u: f32[2,3] = exp(t)
+      v: f32[2,3] = add(s, u)
+      return on, v
+    }
+  }
+  return y
+}
+"""
+
+FEW_STEPS = """
+graph g(x: f32[2,3]) {
+  const n: i64[] = literal(3)
+  y: f32[2,3], p: f32[3,2,3] = onnx.Loop(n, _, x, opset=16) {
+    body: graph body(i: i64[], on: bool[], s: f32[2,3]) {
+      t: f32[2,3] = exp(s)
+      u: f32[2,3] = neg(t)
+      return on, u, t
+    }
+  }
+  return y, p
+}
+"""
+
+PASSES_FAULTS = [
+    Fault(
+        "nodes with other attributes are merged",
+        "wrong attribute kept",
+        ("merge_common",),
+        [function(_module("cleanup.merge_common"), "_key", _blind_key)],
+        """
+        graph g(x: f32[4,4]) {
+          a: f32[4,1] = reduce_max(x, axes=[1])
+          b: f32[4,4] = softmax(x, axis=0)
+          c: f32[4,4] = softmax(x, axis=1)
+          d: f32[4,4] = sub(b, c)
+          e: f32[4,4] = add(d, a)
+          return e
+        }
+        """,
+    ),
+    Fault(
+        "differences with exchanged operands are merged",
+        "swapped operands",
+        ("merge_common",),
+        [function(_module("cleanup.merge_common"), "_key", _unordered_key)],
+        """
+        graph g(x: f32[4,5], y: f32[4,5]) {
+          a: f32[4,5] = sub(x, y)
+          b: f32[4,5] = sub(y, x)
+          c: f32[4,5] = exp(a)
+          d: f32[4,5] = mul(c, b)
+          return d
+        }
+        """,
+    ),
+    Fault(
+        "constants that begin alike are merged",
+        "wrong constant",
+        ("merge_constants",),
+        [
+            function(_module("cleanup.merge_common"), "_fingerprint", _first_element),
+            function(_module("cleanup.merge_common"), "_equal", lambda old: lambda a, b: True),
+        ],
+        """
+        graph g(x: f32[2,3]) {
+          const c: f32[3] = literal(1.0,2.0,3.0)
+          const d: f32[3] = literal(1.0,-2.0,0.5)
+          a: f32[2,3] = add(x, c)
+          b: f32[2,3] = tanh(a)
+          y: f32[2,3] = mul(b, d)
+          return y
+        }
+        """,
+    ),
+    Fault(
+        "a merged node is still read",
+        "missed use",
+        ("merge_common",),
+        [function(_module("cleanup.merge_common"), "_merge", _missed_use)],
+    ),
+    Fault(
+        "merged nodes are of two types",
+        "stale type",
+        ("merge_common",),
+        [function(_module("cleanup.merge_common"), "_key", _stale)],
+        """
+        graph g(x: f32[4,5]) {
+          a: f32[1,5] = reduce_sum(x, axes=[0])
+          b: f32[4,1] = reduce_sum(x, axes=[1])
+          c: f32[1,5] = exp(a)
+          y: f32[4,5] = mul(b, c)
+          return y
+        }
+        """,
+    ),
+    Fault(
+        "a rule looks at an axis that is not there",
+        "crash",
+        ("merge_squeezes",),
+        [instead("merge_squeezes", _breaks_down)],
+    ),
+    Fault(
+        "a rule looks at an axis that is not there, behind another",
+        "crash",
+        ("drop_identity", "merge_squeezes"),
+        [instead("merge_squeezes", _breaks_down)],
+        """
+        graph g(x: f32[2,1,3,1]) {
+          a: f32[2,3,1] = squeeze(x, axes=[1])
+          b: f32[2,3,1] = identity(a)
+          y: f32[2,3] = squeeze(b, axes=[2])
+          return y
+        }
+        """,
+    ),
+    Fault(
+        "folded results are one more",
+        "wrong constant",
+        ("fold_constants",),
+        [function(_module("cleanup.fold_constants")._Folder, "compute", _off)],
+        """
+        graph g(x: f32[2,3]) {
+          const c: f32[3] = literal(1.0,2.0,3.0)
+          d: f32[3] = exp(c)
+          y: f32[2,3] = mul(x, d)
+          return y
+        }
+        """,
+    ),
+    Fault(
+        "copies of a constant hold its first element",
+        "wrong constant",
+        ("fold_splat",),
+        [function(_module("cleanup.splats"), "_number", _all_splats)],
+        """
+        graph g(x: f32[3,2]) {
+          const c: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+          d: f32[3,2] = transpose(c, perm=[1,0])
+          y: f32[3,2] = mul(x, d)
+          return y
+        }
+        """,
+    ),
+    Fault(
+        "the other branch is taken",
+        "dropped condition",
+        ("take_branches",),
+        [function(_module("control_flow.take_branches"), "is_true", _other_branch)],
+    ),
+    Fault(
+        "the rows of a loop's results are piled up backwards",
+        "wrong axis",
+        ("unroll_loops",),
+        [function(_module("control_flow.unroll_loops")._Steps, "_pile", _reversed_pile)],
+        FEW_STEPS,
+    ),
+    Fault(
+        "what a loop changes is moved out of it",
+        "dropped condition",
+        ("hoist",),
+        [function(_module("control_flow.hoist"), "_invariant", _everything_is_invariant)],
+        _LOOP,
+    ),
+]
