@@ -7,17 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from compiler.errors import require
 from compiler.ir.types import DType
 from compiler.ops import protos
 
 
 def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> list[Any]:
-    """The AttributeProtos of a standard node, in the kinds that its schema states."""
+    """The AttributeProtos of a standard node, in the kinds that its schema states.
+
+    Errors: E-EXPORT-OPSET for an attribute that this version of the operator has not.
+    """
     made: list[Any] = []
     for name, value in attrs.items():
         if value is not None:
             stated = schema.attributes.get(name) if schema is not None else None
-            assert schema is None or stated is not None, f"{op_type} has no attribute {name!r}"
+            require(
+                schema is None or stated is not None,
+                "E-EXPORT-OPSET",
+                f"{op_type} has no attribute {name!r} in this version of the standard",
+            )
             made.append(_proto(name, value, None if stated is None else int(stated.type)))
     return made
 

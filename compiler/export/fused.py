@@ -27,7 +27,7 @@ def call_function(scope: Scope, node: Node, outputs: Sequence[str], write_body: 
     import onnx
 
     body = node.regions["body"]
-    inner_model = replace(scope.model, names=_ByPosition())
+    inner_model = replace(scope.model, names=_ByPosition(), node_names=Names())
     inner = Scope(inner_model, in_function=True)
     inputs = [inner_model.names.fresh(v.name) for v in body.inputs]
     for v, name, operand in zip(body.inputs, inputs, node.inputs, strict=True):

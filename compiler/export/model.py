@@ -6,7 +6,7 @@ from typing import Any
 
 from compiler.errors import CompileError
 from compiler.export.names import Names
-from compiler.export.opsets import OPSET, opset_for
+from compiler.export.opsets import OPSET, opsets_for
 from compiler.export.scope import Model
 from compiler.export.write import write_graph
 from compiler.ir.graph import Graph, all_nodes
@@ -24,10 +24,21 @@ def to_onnx(graph: Graph, *, fused: bool = False) -> bytes:
     the model. Memory layouts vanish; names of nodes, values, inputs and results stay.
     Errors: E-EXPORT-*, naming the node that has no counterpart and why.
     """
+    _check_size(graph)
+    *older, newest = opsets_for(graph)
+    for opset in older:
+        try:
+            return _written(graph, opset, fused)
+        except CompileError as e:
+            if e.code not in ("E-EXPORT-OPSET", "E-EXPORT-TYPE"):
+                raise
+    return _written(graph, newest, fused)
+
+
+def _written(graph: Graph, opset: int, fused: bool) -> bytes:
+    """The model in one version of the standard. Errors: E-EXPORT-*."""
     import onnx
 
-    _check_size(graph)
-    opset = opset_for(graph)
     taken = {*(v.name for v in graph.inputs), *(r.name for r in graph.results)}
     model = Model(Names(taken), opset, fused)
     proto = onnx.ModelProto(producer_name="compilarium")

@@ -12,13 +12,40 @@ NEWEST = {"ai.onnx.ml": 5}
 """The versions of other domains whose operators stand for operators of ours."""
 
 
-def opset_for(graph: Graph) -> int:
-    """The version to write a graph in: a newer one only where a carried node came after `OPSET`."""
-    needed = OPSET
+LEFT_BEHIND = {
+    "GlobalLpPool",
+    "MaxRoiPool",
+    "Multinomial",
+    "RandomNormal",
+    "RandomNormalLike",
+    "RandomUniform",
+    "RandomUniformLike",
+    "RoiAlign",
+}
+"""Operators whose kernels in ONNX Runtime 1.31 know the standard up to version 21 only."""
+
+BEFORE_LEFT_BEHIND = 21
+
+_WRITTEN_AS = {
+    "random_normal": "RandomNormal",
+    "random_uniform": "RandomUniform",
+    "roi_align": "RoiAlign",
+}
+
+
+def opsets_for(graph: Graph) -> tuple[int, ...]:
+    """The versions to try to write a graph in, the best first.
+
+    An older one where a runtime would have no kernel in the newest; a newer one only where a
+    carried node came after `OPSET`.
+    """
+    needed, behind = OPSET, False
     for node in all_nodes(graph):
+        op_type = _WRITTEN_AS.get(node.op, "")
         if node.op.startswith("onnx."):
             domain, op_type = protos.split_name(node.op)
             opset = int(node.attrs.get("opset", 1))
             if not domain and opset > OPSET and protos.schema_of(op_type, domain, OPSET) is None:
                 needed = max(needed, opset)
-    return needed
+        behind = behind or op_type in LEFT_BEHIND
+    return (BEFORE_LEFT_BEHIND, needed) if behind else (needed,)

@@ -25,6 +25,7 @@ class Model:
     names: Names
     opset: int
     fused: bool = False
+    node_names: Names = field(default_factory=Names)
     domains: dict[str, int] = field(default_factory=dict)
     """Versions of the operator sets that are used besides the standard's own."""
     functions: dict[bytes, Any] = field(default_factory=dict)
@@ -139,9 +140,10 @@ class Scope:
         origins: Sequence[str] = (),
         attributes: Sequence[Any] = (),
     ) -> None:
-        """Write a node."""
+        """Write a node; its name gets a number when another has it."""
         import onnx
 
+        name = self.model.node_names.fresh(name or op_type)
         proto = onnx.NodeProto(op_type=op_type, domain=domain, name=name)
         proto.input.extend(inputs)
         proto.output.extend(outputs)

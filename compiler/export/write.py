@@ -252,7 +252,10 @@ class _Expression:
 
     def _write_one(self, s: Standard, inputs: list[str], outputs: list[str], last: bool) -> None:
         schema = protos.schema_of(s.op_type, s.domain, self._version(s.domain))
-        assert schema is not None, f"the standard has no {s.op_type}"
+        if schema is None:
+            raise CompileError(
+                "E-EXPORT-OPSET", f"opset {self.scope.model.opset} of ONNX has no {s.op_type}"
+            )
         attributes = attribute_protos(s.op_type, s.attrs, schema)
         wide = widened(self.scope, s, schema, inputs)
         if wide is None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from compiler.compute.numbers import normal_cdf, normal_cdf_tanh
 from compiler.errors import require
-from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor
+from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, standard
 from compiler.ir.types import TensorType
 from compiler.ops.requirements import broadcast_type, require_elements
 from compiler.ops.table import (
@@ -209,6 +209,13 @@ def thresholded_relu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 def swish(x: Tensor, *, alpha: float = 1.0) -> TensorType:
     """x*sigmoid(alpha*x)."""
     return _floating("swish", x)
+
+
+@swish.export
+def _(x: Tensor, *, alpha: float) -> Operand:
+    """As a product: few runtimes have kernels for Swish-24."""
+    scaled = x if alpha == 1 else standard("Mul", x, np.asarray(alpha, x.dtype.numpy))
+    return standard("Mul", x, standard("Sigmoid", scaled))
 
 
 def _gelu(x: Any, approximate: str) -> Any:

@@ -79,7 +79,13 @@ def _(call: OnnxCall) -> Call:
     return one_hot(*operands, axis=call.attr("axis", -1))
 
 
-one_hot.exports_as("OneHot")
+@one_hot.export
+def _(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Operand:
+    """ONNX takes no single number: it becomes a list of one, and the axis of that goes again."""
+    if indices.rank:
+        return standard("OneHot", indices, depth, values, axis=axis)
+    listed = standard("Reshape", indices, np.array([1]))
+    return standard("Squeeze", standard("OneHot", listed, depth, values), np.array([0]))
 
 
 @one_hot.samples

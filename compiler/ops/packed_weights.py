@@ -13,7 +13,7 @@ from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op
+from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.elementwise import add
 from compiler.ops.gather import gather
@@ -179,6 +179,45 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield [packed(3, 2, 4), "f32[6]", packed(3, 1)], attrs(3, 32, 2, 16)
     yield [packed(2, 3, 16), "f16[2,3]", packed(2, 3)], attrs(2, 45, 8, 16)
     yield [packed(2, 1, 16), "f32[2,1]", "f32[2,1]"], attrs(2, 20, 4, 32)
+
+
+@unpack_weights.export
+def _(
+    w: Tensor,
+    scale: Tensor,
+    zero: Tensor | None = None,
+    *,
+    rows: int,
+    columns: int,
+    bits: int,
+    block_size: int,
+) -> Operand:
+    """The codes by shifts and masks, less the origin of their block, times its scale."""
+    blocks = _n_blocks(columns, block_size)
+    codes = _reshaped(_exported_codes(w, rows, bits), rows, blocks, block_size)
+    origin: Operand = np.float32(1 << (bits - 1))
+    if zero is not None and zero.dtype is DType.u8:
+        ends = np.array([0]), np.array([blocks]), np.array([1])
+        origin = standard("Slice", _exported_codes(zero, rows, bits), *ends)
+        origin = _reshaped(standard("Cast", origin, to=DType.f32), rows, blocks, 1)
+    elif zero is not None:
+        origin = _reshaped(standard("Cast", zero, to=DType.f32), rows, blocks, 1)
+    factor = _reshaped(standard("Cast", scale, to=DType.f32), rows, blocks, 1)
+    moved = standard("Sub", standard("Cast", codes, to=DType.f32), origin)
+    flat = _reshaped(standard("Mul", moved, factor), rows, blocks * block_size)
+    ends = np.array([0]), np.array([columns]), np.array([1])
+    return standard("Cast", standard("Slice", flat, *ends), to=scale.dtype)
+
+
+def _exported_codes(packed: Tensor, rows: int, bits: int) -> Operand:
+    """The codes in each row of bytes, [rows, codes]."""
+    bytes_ = _reshaped(packed, rows, -1, 1)
+    shifted = standard("BitShift", bytes_, np.arange(0, 8, bits, np.uint8), direction="RIGHT")
+    return _reshaped(standard("BitwiseAnd", shifted, np.uint8((1 << bits) - 1)), rows, -1)
+
+
+def _reshaped(x: Operand, *shape: int) -> Operand:
+    return standard("Reshape", x, np.array(shape))
 
 
 @unpack_weights.onnx("com.microsoft:MatMulNBits")

@@ -256,16 +256,20 @@ def _(
     block_size: int,
     saturate: bool,
 ) -> Operand:
+    """A zero point is written even where it is 0: it says the type, also to older runtimes."""
+    point: Operand = zero
+    if zero is None and scale.type.is_static:
+        point = np.zeros(scale.type.static_shape, to.numpy)
     return standard(
         "QuantizeLinear",
         x,
         scale,
-        zero,
+        point,
         axis=axis,
         block_size=block_size or None,
         saturate=None if saturate else False,
         precision=None if precision is scale.dtype else precision,
-        output_dtype=to if zero is None else None,
+        output_dtype=to if point is None else None,
     )
 
 

@@ -83,7 +83,7 @@ def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Ope
     """The product, and a quantization by steps of one; or its parts, with zero points by place."""
     product = standard("Mul", standard("Cast", x, to=DType.f32), scale)
     if zero is None:
-        return standard("QuantizeLinear", product, np.float32(1), output_dtype=to)
+        return standard("QuantizeLinear", product, np.float32(1), np.zeros((), to.numpy))
     if zero.type.is_static and zero.type.n_elements == 1:
         single = zero if zero.rank == 0 else standard("Reshape", zero, np.array([], np.int64))
         return standard("QuantizeLinear", product, np.float32(1), single)

@@ -316,8 +316,14 @@ def _(
     kernel: tuple[int, ...],
     strides: tuple[int, ...],
     pads: tuple[int, ...],
-) -> Operand:
-    return standard("MaxUnpool", x, places, shape, kernel_shape=kernel, strides=strides, pads=pads)
+) -> Operand | None:
+    """Whole numbers go through f64, which holds those of 32 bits."""
+    if x.dtype.is_integer and x.dtype.bits > 32:
+        return None
+    given = standard("Cast", x, to=DType.f64) if x.dtype.is_integer else x
+    window = {"kernel_shape": kernel, "strides": strides, "pads": pads}
+    made = standard("MaxUnpool", given, places, shape, **window)
+    return standard("Cast", made, to=x.dtype) if x.dtype.is_integer else made
 
 
 @max_unpool.samples
