@@ -77,7 +77,8 @@ def fuse(
     constants = {k: c for k, c in plan.graph.constants.items() if k in read}
     made = replace(plan.graph, nodes=tuple(nodes), constants=constants)
     # A reader of one output may stand before what another output is made of.
-    return Editor(made).graph() if any(len(n.outputs) > 1 for n in fused.values()) else made
+    in_order = all(n.outputs == (last,) for last, n in fused.items())
+    return made if in_order else Editor(made).graph()
 
 
 def _fuse(graph: Graph, group: Group, position: Mapping[str, int], log: Log) -> Node:

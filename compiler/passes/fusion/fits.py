@@ -1,0 +1,162 @@
+"""What the lowering can compute in one kernel: each question gives the reason against, or none.
+
+One kernel has one set of loops: elementwise nodes over the same elements; a contraction, pool or
+reduction and what is applied to each of its results; what is applied to each element that a
+reduction reads, as long as nobody else needs that; and sums over the same axes of equal operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.ir.graph import Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+from compiler.passes.fusion.kinds import DEAR, overlap, share_lanes
+from compiler.passes.fusion.units import MOST_READERS, Unit, Units
+
+
+def why_not_into(units: Units, a: Unit, b: Unit, max_nodes: int, *, is_copy: bool = False) -> str:
+    """Why a unit cannot be computed in one that reads it, its values stored there if need be.
+
+    With `is_copy` the question is about a copy of it, which nobody else reads.
+    """
+    reason = _never(a, b, max_nodes)
+    if reason:
+        return reason
+    if "other" in (a.kind, b.kind) or (a.anchors and b.anchors):
+        return _kinds(units, a, b)
+    if a.anchors:
+        return _at_results_of(units, a, b)
+    stored = _stored_by_both(units, a, b, is_copy)
+    return _in_front(units, a, b, stored) if b.anchors else _elementwise(units, a, b, stored)
+
+
+def why_not_beside(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
+    """Why two units that read the same value cannot be one kernel that reads it once."""
+    reason = _never(a, b, max_nodes)
+    if reason:
+        return reason
+    if a.kind != b.kind or a.kind not in ("elementwise", "reduction"):
+        return _kinds(units, a, b)
+    if a.kind == "reduction":
+        return _sums(units, a, b)
+    return _elementwise(units, a, b, _stored_by_both(units, a, b))
+
+
+def _never(a: Unit, b: Unit, max_nodes: int) -> str:
+    if a.alone or b.alone:
+        return a.alone or b.alone
+    n = len(a.names) + len(b.names)
+    if n <= max_nodes:
+        return ""
+    return (
+        f"the groups that end in {a.last} and {b.last} have {n} nodes together, and a group has "
+        f"{max_nodes} at most"
+    )
+
+
+def _kinds(units: Units, a: Unit, b: Unit) -> str:
+    if a.anchors and b.anchors:
+        first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
+        return (
+            f"{first.output} is computed by {_word(first)}, {second.output} by {_word(second)}, "
+            "and a kernel has one contraction or reduction"
+        )
+    first, second = units.made[a.last], units.made[b.last]
+    return f"{_word(first)} and {_word(second)}: these kinds do not share a loop"
+
+
+def _word(n: Node) -> str:
+    return f"{OPERATORS[n.op].kind} {n.op}" if n.op in OPERATORS else n.op
+
+
+def _elementwise(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
+    """Why two elementwise units cannot share a loop."""
+    first, second = units.made[a.last], units.made[b.last]
+    if first.tensor.shape != second.tensor.shape:
+        return _shapes(first, second)
+    return _lanes(units.made[stored[0]], [units.made[v] for v in stored[1:]]) if stored else ""
+
+
+def _stored_by_both(units: Units, a: Unit, b: Unit, is_copy: bool = False) -> list[str]:
+    """What one kernel for two units has to store."""
+    both, results = {*a.names, *b.names}, units.graph.result_values
+    names = b.names if is_copy else [*a.names, *b.names]
+    return [v for v in names if v in results or not units.users.get(v, {}).keys() <= both]
+
+
+def _at_results_of(units: Units, a: Unit, b: Unit) -> str:
+    """Why elementwise nodes cannot be applied to each result of an anchor as it is stored."""
+    anchor = units.made[a.anchors[0]]
+    for n in units.nodes(b):
+        if n.tensor.shape != anchor.tensor.shape:
+            return _shapes(anchor, n)
+    return _lanes(anchor, units.nodes(b))
+
+
+def _in_front(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
+    """Why an elementwise unit cannot be computed in one with an anchor that reads it."""
+    inside, anchor = {*b.anchors, *b.before}, units.made[b.anchors[0]]
+    readers = {u for v in a.names for u in units.users.get(v, ()) if units.unit_of[u] is b}
+    if not readers & inside:
+        return _at_results_of(units, b, a)
+    if b.kind == "contraction":
+        return (
+            f"{_word(units.made[a.last])} into {_word(anchor)}: it would be computed again for "
+            "each tile of the product"
+        )
+    if readers - inside:
+        return f"{a.last} is read both before and behind {anchor.op} {anchor.output}"
+    return _before_sum(units, a, b, stored)
+
+
+def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
+    """Why a unit cannot be computed where a reduction reads it."""
+    anchor = units.made[b.anchors[0]]
+    runs_over = units.types[anchor.inputs[0]]
+    for n in units.nodes(a):
+        if not isinstance(runs_over, TensorType) or n.tensor.shape != runs_over.shape:
+            return f"the shapes differ: {n.output} is {n.type}, {anchor.op} reads {runs_over}"
+        if overlap(anchor) > 1 and n.op in DEAR:
+            times = f"{overlap(anchor):.3g} times per element"
+            return f"{n.op} is dear, and {anchor.op} would compute it {times}"
+    for v in (v for v in stored if v in a.names):
+        if v in units.graph.result_values:
+            return f"{v} is also a result of the graph, and {anchor.op} stores only {anchor.type}"
+        if len(units.users[v]) > MOST_READERS:
+            return f"{v} has {len(units.users[v])} readers, so it has to be stored"
+        others = [u for u in units.users[v] if units.unit_of[u] not in (a, b)]
+        shown = ", ".join(others[:3]) + (", ..." if len(others) > 3 else "")
+        return f"{v} is also read by {shown}, and {anchor.op} stores only {anchor.type}"
+    return ""
+
+
+def _sums(units: Units, a: Unit, b: Unit) -> str:
+    """Why two reductions do not walk over their operands together."""
+    first, second = units.made[a.anchors[0]], units.made[b.anchors[0]]
+    if not (first.op.startswith("reduce_") and second.op.startswith("reduce_")):
+        return f"{first.op} and {second.op}: only plain reductions walk over an operand together"
+    for word in ("axes", "keepdims"):
+        if first.attrs.get(word) != second.attrs.get(word):
+            own, other = first.attrs.get(word), second.attrs.get(word)
+            return f"{first.output} has {word}={own}, {second.output} has {word}={other}"
+    for x, y in ((first.inputs[0], second.inputs[0]), (first.output, second.output)):
+        tx, ty = units.types[x], units.types[y]
+        assert isinstance(tx, TensorType), f"{x} is {tx}"
+        assert isinstance(ty, TensorType), f"{y} is {ty}"
+        if tx.shape != ty.shape:
+            return f"the shapes differ: {x} is {tx}, {y} is {ty}"
+    return _lanes(first, [second])
+
+
+def _shapes(a: Node, b: Node) -> str:
+    return f"the shapes differ: {a.output} is {a.type}, {b.output} is {b.type}"
+
+
+def _lanes(root: Node, others: Iterable[Node]) -> str:
+    """Why vectors of some nodes do not hold as many elements as those of another."""
+    for n in others:
+        if not share_lanes(n, root):
+            return f"the element types differ in size: {root.type} and {n.type}"
+    return ""

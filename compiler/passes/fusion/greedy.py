@@ -1,0 +1,87 @@
+"""The policy `greedy`: pairs of kernels by the bytes they share."""
+
+from __future__ import annotations
+
+from compiler.ir.graph import Graph, Node
+from compiler.passes.fusion.policy import Limits, Plan, policy
+from compiler.passes.fusion.siblings import shared_bytes, try_to_merge, why_not
+from compiler.passes.fusion.units import Unit, Units
+from compiler.trace import Log
+
+ROUNDS = 10
+"""Merged kernels share other bytes than before; after so many rounds that hardly matters."""
+
+FARTHEST = 64
+"""Kernels further apart than this in the order are not paired: they share little but inputs."""
+
+
+@policy(
+    like="PyTorch Inductor's scheduler: pairs scored by shared bytes, then by how near they are",
+    example="""
+    graph g(x: f32[4,50], z: f32[4,50]) {
+      a: f32[4,50] = mul(x, z)
+      b: f32[4,50] = sub(x, z)
+      s: f32[4] = reduce_sum(a, axes=[1], keepdims=false)
+      return b, s
+    }
+    =>
+    graph g(x: f32[4,50], z: f32[4,50]) {
+      a: f32[4,50], b: f32[4,50] = fusion(x, z, kind="elementwise") {
+        body: graph elementwise(x: f32[4,50], z: f32[4,50]) {
+          a: f32[4,50] = mul(x, z)
+          b: f32[4,50] = sub(x, z)
+          return a, b
+        }
+      }
+      s: f32[4] = reduce_sum(a, axes=[1], keepdims=false)
+      return b, s
+    }
+    """,
+)
+def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
+    """Of all pairs of kernels that share values, those that share the most bytes merge first.
+
+    A pair shares what one hands to the other and what both read. Kernels may have several outputs;
+    two that would close a cycle through a third are left apart. Nothing is computed twice. Rounds
+    follow until nothing merges any more.
+    """
+    units = Units(graph)
+    for _ in range(ROUNDS):
+        if not _round(units, limits.max_nodes):
+            break
+    made, groups = units.result()
+
+    def why(node: Node, user: Node) -> str:
+        a, b = units.unit_of[node.output], units.unit_of[user.output]
+        reason = why_not(units, a, b, limits.max_nodes) or units.way(a, b).obstacle
+        return reason or f"other kernels share more bytes with {a.last} or {b.last} than these two"
+
+    return Plan(made, groups, why)
+
+
+def _round(units: Units, max_nodes: int) -> int:
+    """Merge pairs, best first; how many were merged."""
+    scored: dict[tuple[str, str], tuple[int, int]] = {}
+    for a, b in _pairs(units):
+        key = (a.last, b.last)
+        if key not in scored and not why_not(units, a, b, max_nodes):
+            scored[key] = (-shared_bytes(units, a, b), abs(a.order - b.order))
+    n_merged = 0
+    for (x, y), (score, _) in sorted(scored.items(), key=lambda item: item[1]):
+        a, b = units.unit_of[x], units.unit_of[y]
+        if score and a is not b and try_to_merge(units, a, b, max_nodes):
+            n_merged += 1
+    return n_merged
+
+
+def _pairs(units: Units) -> list[tuple[Unit, Unit]]:
+    """Producers with their readers, and readers of one value with those next to them."""
+    found: list[tuple[Unit, Unit]] = []
+    for value in units.users:
+        maker = units.unit_of.get(value)
+        readers = [r for r in units.readers_of(value) if r is not maker]
+        if maker is not None:
+            found += [(maker, r) for r in readers]
+        for i, a in enumerate(readers):
+            found += [(a, b) for b in readers[i + 1 : i + 4] if b.order - a.order <= FARTHEST]
+    return found

@@ -1,0 +1,148 @@
+"""Producers into all of their readers, the one that saves the most time first.
+
+Source: XLA, xla/service/gpu/transforms/priority_fusion.cc: a queue of producers by the time that
+the cost model says is saved; after each fusion the neighbours are weighed again.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from compiler.ir.graph import Node
+from compiler.ir.types import TensorType
+from compiler.passes.fusion.fits import why_not_into
+from compiler.passes.fusion.kinds import DEAR
+from compiler.passes.fusion.policy import Limits
+from compiler.passes.fusion.units import Unit, Units
+from compiler.trace import Log
+
+MOST_COPIES = 8
+"""A node that more kernels read is stored once."""
+
+MOST_COPIED = 4
+"""Nodes that are computed again together, at most."""
+
+
+class Priorities:
+    """The queue, and why producers were not fused that could have been."""
+
+    def __init__(self, units: Units, limits: Limits, log: Log) -> None:
+        self.units, self.limits, self.log = units, limits, log
+        self.kept_apart: dict[str, str] = {}
+        self._queue: list[tuple[float, int, int, Unit]] = []
+        self._version: dict[Unit, int] = {}
+        self._may: dict[str, bool] = {}
+        self._n = 0
+
+    def run(self) -> None:
+        """Fuse until no producer saves time."""
+        for unit in self.units.all():
+            self._weigh(unit)
+        while self._queue:
+            _, _, version, unit = heapq.heappop(self._queue)
+            if self._version.get(unit) != version:
+                continue
+            readers = self._readers(unit)
+            if readers and (len(readers) == 1 or self._may_copy(unit)):
+                self._fuse(unit, readers)
+
+    def _weigh(self, unit: Unit) -> None:
+        """Put a unit into the queue at the time that it saves now."""
+        self._n += 1
+        self._version[unit] = self._n
+        readers = self._readers(unit)
+        saved = self._saved(unit, readers) if readers else 0.0
+        if saved > 0:
+            heapq.heappush(self._queue, (-saved, unit.order, self._n, unit))
+        elif readers:
+            self._keep(unit, f"the cost model sees no time saved by computing {unit.last} there")
+
+    def _keep(self, unit: Unit, reason: str) -> list[Unit]:
+        self.kept_apart.update((n, reason) for n in unit.names)
+        return []
+
+    def _readers(self, unit: Unit) -> list[Unit]:
+        """The readers of a unit if it can go into all of them; it keeps its reason otherwise."""
+        units = self.units
+        if unit.alone or unit.kind == "other" or units.has_many_readers(unit):
+            return []
+        readers = units.readers(unit)
+        results = [n for n in unit.names if n in units.graph.result_values]
+        if results:
+            return self._keep(unit, f"{results[0]} is also a result of the graph")
+        if len(readers) > 1:
+            reason = self._why_not_copied(unit, readers)
+            if reason:
+                return self._keep(unit, reason)
+        for r in readers:
+            reason = why_not_into(units, unit, r, self.limits.max_nodes, is_copy=len(readers) > 1)
+            if reason:
+                where = f"it goes into all of its readers or none, and not into {r.last}: "
+                return self._keep(unit, f"{where}{reason}" if len(readers) > 1 else "")
+        return readers
+
+    def _why_not_copied(self, unit: Unit, readers: list[Unit]) -> str:
+        """Why a unit that several kernels read is not computed in each of them."""
+        shown = ", ".join(r.last for r in readers[:3]) + (", ..." if len(readers) > 3 else "")
+        if not self.limits.duplicate:
+            return f"{unit.last} is read by {shown}, and nothing is computed twice"
+        if len(readers) > MOST_COPIES or len(unit.names) > MOST_COPIED:
+            return (
+                f"{len(unit.names)} nodes up to {unit.last} would be computed in each of "
+                f"{len(readers)} kernels ({shown})"
+            )
+        nodes = self.units.nodes(unit)
+        dear = next((n for n in nodes if n.op in DEAR or unit.anchors), None)
+        if dear is not None:
+            return (
+                f"{dear.op} is dear: computing {unit.last} in each of {shown} repeats "
+                f"{unit.flops:,} operations"
+            )
+        return ""
+
+    def _may_copy(self, unit: Unit) -> bool:
+        if unit.last not in self._may:
+            self._may[unit.last] = self.log.may("copy_cheap_producer", unit.last)
+        if not self._may[unit.last]:
+            self._keep(unit, f"copies of {unit.last} are switched off for this compilation")
+        return self._may[unit.last]
+
+    def _saved(self, unit: Unit, readers: list[Unit]) -> float:
+        """Seconds less when a unit is computed in each of its readers."""
+        units = self.units
+        reads, makes = units.operands(unit), set(units.values(unit))
+        stored = units.stored(unit)
+        saved = units.seconds(unit.flops, reads, stored)
+        for r in readers:
+            before, written = units.operands(r), units.stored(r)
+            after = dict.fromkeys([*reads, *(v for v in before if v not in makes)])
+            saved += units.seconds(r.flops, before, written)
+            saved -= units.seconds(unit.flops + r.flops, after, written)
+        return saved
+
+    def _fuse(self, unit: Unit, readers: list[Unit]) -> None:
+        units = self.units
+        sources = units.sources(unit)
+        copied: dict[str, list[Node]] = {n: [units.made[n]] for n in unit.names}
+        for r in readers[1:]:
+            for name, copy in units.copy_into(unit, r).items():
+                copied[name].append(copy)
+        self._log(unit, copied, readers)
+        made = units.absorb(unit, readers[0])
+        self._version.pop(unit, None)
+        touched = dict.fromkeys([*sources, *(s for r in readers for s in units.sources(r))])
+        for u in [*touched, made, *readers[1:]]:
+            if u is not unit:
+                self._weigh(u)
+
+    def _log(self, unit: Unit, copied: dict[str, list[Node]], readers: list[Unit]) -> None:
+        if len(readers) == 1:
+            return
+        for name, nodes in copied.items():
+            t = nodes[0].type
+            nbytes = t.assumed.nbytes if isinstance(t, TensorType) else 0
+            because = (
+                f"computed in each of its {len(readers)} readers; {unit.flops:,} operations are "
+                f"repeated and {nbytes * (1 + len(readers)):,} bytes of traffic less"
+            )
+            self.log.applied("copy_cheap_producer", name, because, nodes[:1], nodes)

@@ -1,0 +1,29 @@
+"""Merging units that share a value: a reader into its producer, or readers of one value."""
+
+from __future__ import annotations
+
+from compiler.passes.fusion.fits import why_not_beside, why_not_into
+from compiler.passes.fusion.units import Unit, Units
+
+
+def try_to_merge(units: Units, a: Unit, b: Unit, max_nodes: int) -> Unit | None:
+    """One unit for two, if the lowering can compute both in one kernel and no path forbids it."""
+    if why_not(units, a, b, max_nodes):
+        return None
+    way = units.way(a, b)
+    return None if way.obstacle else units.merge(a, b, way)
+
+
+def why_not(units: Units, a: Unit, b: Unit, max_nodes: int) -> str:
+    """Why two units cannot be one kernel, paths between them aside."""
+    first, second = (a, b) if a.order < b.order else (b, a)
+    if first in units.sources(second):
+        return why_not_into(units, first, second, max_nodes)
+    return why_not_beside(units, first, second, max_nodes)
+
+
+def shared_bytes(units: Units, a: Unit, b: Unit) -> int:
+    """The bytes that one kernel for both reads less than two: what both know or hand over."""
+    known_a = {*units.operands(a), *a.names}
+    known_b = {*units.operands(b), *b.names}
+    return sum(map(units.nbytes, known_a & known_b))
