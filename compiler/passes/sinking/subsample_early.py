@@ -115,7 +115,9 @@ def _is_moved(node: Node) -> bool:
         return False
     if node.op == "concat":
         return node.attrs["axis"] in (1, 1 - node.tensor.rank)
-    return operator.kind == "elementwise" or node.op == "identity"
+    return node.op == "identity" or (
+        operator.kind == "elementwise" and not node.op.startswith("random_")
+    )
 
 
 @dataclass

@@ -1,0 +1,1 @@
+"""Passes that let more of a quantized model run on its bytes."""
