@@ -14,7 +14,8 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
-from compiler.passes.rules import fold_affine, simplify
+from compiler.passes.quantization import propagate_quantization
+from compiler.passes.rules import clean_quantization, fold_affine, simplify
 from compiler.passes.sinking import subsample_early
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "adopt",
     "as_pipeline",
     "assign_layout",
+    "clean_quantization",
     "fold_affine",
     "fold_constants",
     "fuse",
@@ -38,6 +40,7 @@ __all__ = [
     "merge_common",
     "parse_pipeline",
     "presets",
+    "propagate_quantization",
     "remove_dead",
     "run_pipeline",
     "settle_sizes",
