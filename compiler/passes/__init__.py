@@ -9,6 +9,7 @@ from compiler.passes.engine.declaration import PASSES, Pass
 from compiler.passes.engine.rule import RULES, Rule
 from compiler.passes.fusion import fuse, fuse_movement
 from compiler.passes.layout import assign_layout
+from compiler.passes.merging import merge_products
 from compiler.passes.movement import join_parts, settle_sizes
 from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
@@ -38,6 +39,7 @@ __all__ = [
     "join_parts",
     "measure",
     "merge_common",
+    "merge_products",
     "parse_pipeline",
     "presets",
     "propagate_quantization",

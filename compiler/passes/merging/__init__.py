@@ -1,0 +1,1 @@
+"""Horizontal merging: several operations that read one value become one wider operation."""
