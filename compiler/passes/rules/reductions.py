@@ -81,6 +81,8 @@ def _of_same(row: _Row) -> Rule:
     def body(x: Tensor, axes: Axes, keepdims: bool, inner: Axes, inner_kept: bool) -> Operand:
         if x.type.shape is None:
             return Skip("the rank is open")
+        if row.name == "mean" and not x.dtype.is_float:
+            return Skip(f"means of {x.dtype} are cut off, and their sums may wrap around")
         left = [d for d in range(x.rank) if inner_kept or d not in inner]
         outer = tuple(left[a] for a in axes)
         if inner_kept and not keepdims and not set(inner) <= set(outer):
@@ -415,11 +417,13 @@ def _repeated(row: _Row) -> Rule:
     def body(x: Tensor, shape: Tensor, axes: Axes, keepdims: bool, t: TensorType) -> Operand:
         if not (x.type.is_static and t.is_static) or shape.value is None:
             return Skip("sizes are open")
-        if shape.value.dtype == np.object_ or len(shape.value) != x.rank:
+        if shape.value.dtype == np.object_ or len(shape.value) > x.rank:
             return Skip("the expanded tensor has more axes")
-        sizes = [max(int(n), m) for n, m in zip(shape.value, x.type.static_shape, strict=True)]
+        sizes = np.broadcast_shapes(x.type.static_shape, tuple(map(int, shape.value)))
         if any(x.shape[d] != (1 if d in axes else sizes[d]) or not sizes[d] for d in range(x.rank)):
             return Skip("it does not reduce just the axes along which elements repeat")
+        if row.name == "mean" and not x.dtype.is_float:
+            return Skip(f"the sum of so many {x.dtype} may wrap around")
         kept = x if keepdims or not axes else o.squeeze(x, axes=axes)
         if row.name != "sum":
             return kept

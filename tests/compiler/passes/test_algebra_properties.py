@@ -1,0 +1,80 @@
+"""Rules of algebra keep what graphs compute for other sizes, types and readers than their own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from compiler.ir.graph import Graph
+from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.types import DType, TensorType
+from compiler.ir.verify import verify
+from compiler.passes import Rule
+from compiler.passes.engine.rewrite import apply_rules
+from compiler.passes.rules.algebra import ALGEBRA
+from compiler.passes.rules.simplify import NOOPS
+from compiler.reference import reference
+from compiler.trace import Log
+from tests.compiler.passes.numbers import SPECIAL, applied, random_inputs
+from tests.compiler.passes.variations import variations
+
+RULES = [*NOOPS, *ALGEBRA]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.name)
+def test_the_rule_holds_for_other_sizes_types_and_readers(rule: Rule) -> None:
+    before, _ = rule.example_graphs()
+    for name, g in variations(before):
+        log = Log()
+        after = apply_rules(g, [rule], log)
+        if after is g:
+            assert not applied(log.steps), name
+            continue
+        verify(after)
+        for seed in range(2):
+            check(g, after, random_inputs(g, seed), rule.error, name)
+            check(g, after, special_inputs(g, seed), rule.error, name)
+
+
+def special_inputs(g: Graph, seed: int) -> dict[str, Array]:
+    """Special floats, and the least and the greatest of whole numbers, among others.
+
+    Not what has no meaning: NaN as a whole number, infinities in sums of products.
+    """
+    rng = np.random.default_rng(seed)
+    found = random_inputs(g, seed)
+    finite = any(_needs_finite(n.op, n.types[0]) for n in g.nodes)
+    for name, array in found.items():
+        dtype = DType.from_numpy(array.dtype)
+        if dtype.is_float:
+            numbers = SPECIAL[np.isfinite(SPECIAL)] if finite else SPECIAL
+        elif dtype.is_integer:
+            limits = np.iinfo(array.dtype)
+            numbers = np.array([limits.min, limits.max, 0, 1, 2, limits.max // 2], array.dtype)
+        else:
+            continue
+        found[name] = rng.choice(numbers, array.shape).astype(array.dtype)
+    return found
+
+
+def _needs_finite(op: str, t: object) -> bool:
+    to_whole = op == "cast" and isinstance(t, TensorType) and not t.dtype.is_float
+    return to_whole or OPERATORS[op].kind == "contraction"
+
+
+def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str) -> None:
+    """Whole numbers and exact rules to the bit, others within the rounding of their type."""
+    with np.errstate(all="ignore"):
+        left, right = reference(a, inputs), reference(b, inputs)
+    for key, x in left.items():
+        y = right[key]
+        assert (x.dtype, x.shape) == (y.dtype, y.shape), name
+        dtype = DType.from_numpy(x.dtype)
+        p, q = (v.astype(np.float64) if dtype.is_float else v for v in (x, y))
+        if not dtype.is_float or not error:
+            np.testing.assert_array_equal(p, q, err_msg=f"{name}: {a}")
+            continue
+        finite = p[np.isfinite(p)]
+        scale = float(np.abs(finite).max(initial=0.0)) or 1.0
+        allowed = error * {"f16": 2.0**13, "bf16": 2.0**16}.get(dtype.label, 1.0)
+        np.testing.assert_allclose(p, q, rtol=allowed, atol=allowed * scale, err_msg=f"{name}: {a}")

@@ -1,0 +1,89 @@
+"""All rules together come to an end: none undoes what another does, whatever meets what."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.verify import verify
+from compiler.passes import PASSES, RULES
+from compiler.reference import reference
+from compiler.trace import Log
+from tests.compiler.passes.numbers import random_inputs
+from tests.noise import expectations, objection
+
+SIMPLIFY = PASSES["simplify"]
+EXAMPLES = [r.example_graphs()[0] for r in SIMPLIFY.rules]
+PASSES_AROUND = ("fold_constants", "merge_common", "fold_affine", "remove_dead")
+
+
+def joined(rng: random.Random, n: int) -> Graph:
+    """The examples of some rules as one graph: what one gives, the next takes where types agree."""
+    ed = Editor(Graph("joined", (), (), ()))
+    values: list[str] = []
+    for k, example in enumerate(rng.choices(EXAMPLES, k=n)):
+        names = {v: f"{v}_{k}" for v in example.types}
+        for v in example.inputs:
+            same = [u for u in values if ed.type(u) == v.type]
+            if same and rng.random() < 0.8:
+                names[v.name] = rng.choice(same)
+            else:
+                ed.add_input(Value(names[v.name], v.type))
+                values.append(names[v.name])
+        for name, c in example.constants.items():
+            names[name] = ed.add_constant(c, hint=names[name])
+        for node in example.nodes:
+            values += [o for o in ed.add(_renamed(node, names)).outputs if o]
+    made = [v for v in values if ed.producer(v) is not None]
+    read = [v for v in made if not ed.n_uses(v) or rng.random() < 0.1]
+    ed.results = [Result(f"r{i}", v) for i, v in enumerate(read)]
+    return ed.graph()
+
+
+def _renamed(node: Node, names: dict[str, str]) -> Node:
+    outputs = tuple(names.get(o, o) for o in node.outputs)
+    return replace(node.with_inputs(names), outputs=outputs, name=outputs[0], origins=outputs[:1])
+
+
+def assert_it_ends(g: Graph) -> Graph:
+    """Simplify and the passes around it until nothing changes, which must not take long."""
+    for _ in range(8):
+        before = g
+        log = Log()
+        g = SIMPLIFY.run(g, log)
+        assert "budget" not in {s.rule for s in log.steps}, _loop(log)
+        again = Log()
+        assert SIMPLIFY.run(g, again) is g, _loop(again)
+        verify(g)
+        for name in PASSES_AROUND:
+            g = PASSES[name].run(g)
+        if g is before:
+            return g
+    raise AssertionError(f"there is always something to do, at last\n{before}")
+
+
+def _loop(log: Log) -> str:
+    return "\n".join(f"{s.rule} at {s.at}" for s in log.steps if s.outcome == "applied")[-2000:]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rules_whose_examples_are_joined_come_to_an_end(seed: int) -> None:
+    g = joined(random.Random(seed), 12)
+    verify(g)
+    after = assert_it_ends(g)
+    feeds = random_inputs(g, seed)
+    expected = expectations(g, feeds)
+    made = reference(after, feeds)
+    wrong = {name: objection(made[name], e) for name, e in expected.items()}
+    assert not any(wrong.values()), wrong
+
+
+def test_every_rule_alone_comes_to_an_end_with_all_the_others() -> None:
+    for r in RULES.values():
+        before, after = r.example_graphs()
+        assert_it_ends(before)
+        assert_it_ends(after)

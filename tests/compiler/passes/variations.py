@@ -1,0 +1,172 @@
+"""Variations of a graph: other sizes, element types and readers, where the operators take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import CompileError
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import DType, TensorType
+from compiler.passes.engine.pattern import uniform
+
+Shape = tuple[Any, ...]
+
+RESIZED: dict[str, dict[int, int]] = {
+    "larger": {2: 4, 3: 7, 5: 6},
+    "first of size 1": {2: 1},
+    "last of size 1": {3: 1, 5: 1},
+    "all of size 1": {2: 1, 3: 1, 5: 1, 4: 1},
+    "empty": {2: 0},
+    "empty inside": {3: 0},
+}
+"""What sizes become; the parameters of views follow."""
+
+RETYPED: list[dict[str, str]] = [
+    {"f32": "f64", "i32": "i64", "f16": "f64"},
+    {"f32": "f16", "i32": "i8"},
+    {"f32": "bf16", "i32": "u8"},
+    {"f32": "i32", "i32": "u64"},
+    {"f32": "u8", "i32": "i16"},
+    {"f32": "i64"},
+]
+"""What element types become."""
+
+
+def variations(g: Graph) -> Iterator[tuple[str, Graph]]:
+    """Every variation that the operators accept, with a name."""
+    for name, sizes in RESIZED.items():
+        yield from _kept(name, lambda s=sizes: _resized(g, s))
+    for types in RETYPED:
+        words = " ".join(f"{a}->{b}" for a, b in types.items())
+        yield from _kept(words, lambda t=types: _retyped(g, t))
+    for i, v in enumerate(g.inputs):
+        if isinstance(v.type, TensorType) and v.type.shape:
+            rank = len(v.type.shape)
+            ones: Shape = (1, *v.type.shape[1:])
+            yield from _kept(f"{v.name} repeats", lambda i=i, s=ones: _reshaped(g, {i: s}))
+            if rank > 1:
+                less: Shape = v.type.shape[1:]
+                yield from _kept(f"{v.name} of less rank", lambda i=i, s=less: _reshaped(g, {i: s}))
+            yield from _kept(f"{v.name} of rank 0", lambda i=i: _reshaped(g, {i: ()}))
+            more: Shape = (4, *(1,) * (1 - rank + 1), *v.type.shape)
+            yield from _kept(f"{v.name} of more rank", lambda i=i, s=more: _reshaped(g, {i: s}))
+    yield from _kept("all of rank 0", lambda: _reshaped(g, dict.fromkeys(range(len(g.inputs)), ())))
+    inner = [n.output for n in g.nodes if n.output not in g.result_values]
+    for value in inner:
+        yield f"{value} is also a result", _also_a_result(g, value)
+        yield from _kept(f"{value} is read twice", lambda v=value: _read_twice(g, v))
+
+
+def _kept(name: str, make: Any) -> Iterator[tuple[str, Graph]]:
+    """The variation, unless an operator refuses it."""
+    try:
+        yield name, make()
+    except (CompileError, ValueError, TypeError, OverflowError):
+        return
+
+
+def _rebuilt(
+    g: Graph, inputs: list[Value], constants: Mapping[str, Constant], change: Any
+) -> Graph:
+    """The nodes over other inputs and constants, with the types that follow."""
+    ed = Editor(Graph(g.name, tuple(inputs), (), (), dict(constants)))
+    for node in g.nodes:
+        changed: Node = change(node)
+        ed.add(replace(changed, types=ed.infer(changed)))
+    ed.results = list(g.results)
+    return ed.graph()
+
+
+def _same(node: Node) -> Node:
+    return node
+
+
+def _resized(g: Graph, sizes: Mapping[int, int]) -> Graph:
+    def size(n: Any) -> Any:
+        return sizes.get(n, n)
+
+    inputs = [Value(v.name, _with_shape(v.type, tuple(map(size, v.type.dims)))) for v in g.inputs]
+    parameters = {i for n in g.nodes for i in _parameters(n)}
+    constants = {name: _sized(c, name in parameters, size) for name, c in g.constants.items()}
+
+    def change(node: Node) -> Node:
+        if node.op != "split":
+            return node
+        pieces = tuple(map(size, node.attrs["sizes"]))
+        return replace(node, attrs={**node.attrs, "sizes": pieces})
+
+    return _rebuilt(g, inputs, constants, change)
+
+
+def _parameters(node: Node) -> tuple[str, ...]:
+    """Operands that are sizes."""
+    return node.inputs[1:2] if node.op in ("reshape", "expand") else ()
+
+
+def _sized(c: Constant, is_shape: bool, size: Any) -> Constant:
+    if is_shape:
+        return Constant.of(np.array([size(int(n)) for n in c.array()], np.int64))
+    if c.type.dtype is DType.i64 and c.type.rank == 1:
+        return c
+    return _filled(c, tuple(map(size, c.type.static_shape)))
+
+
+def _filled(c: Constant, shape: tuple[int, ...]) -> Constant:
+    """The elements over and over again in another shape."""
+    number = uniform(c)
+    if number is not None:
+        return Constant.splat(number, TensorType(c.type.dtype, shape))
+    return Constant.of(np.resize(c.array(), shape), c.type.dtype)
+
+
+def _with_shape(t: Any, shape: Shape) -> TensorType:
+    assert isinstance(t, TensorType)
+    return TensorType(t.dtype, shape)
+
+
+def _reshaped(g: Graph, shapes: Mapping[int, Shape]) -> Graph:
+    inputs = [
+        Value(v.name, _with_shape(v.type, shapes[i])) if i in shapes else v
+        for i, v in enumerate(g.inputs)
+    ]
+    return _rebuilt(g, inputs, g.constants, _same)
+
+
+def _retyped(g: Graph, types: Mapping[str, str]) -> Graph:
+    def other(dtype: DType) -> DType:
+        return DType.parse(types.get(dtype.label, dtype.label))
+
+    def constant(c: Constant) -> Constant:
+        to = other(c.type.dtype)
+        if to is c.type.dtype:
+            return c
+        with np.errstate(all="ignore"):
+            values = c.array()
+            if not to.is_float and values.dtype.kind == "f" and not np.isfinite(values).all():
+                raise ValueError("no such whole number")
+            return Constant.of(values.astype(to.numpy), to)
+
+    def change(node: Node) -> Node:
+        attrs = {k: other(v) if isinstance(v, DType) else v for k, v in node.attrs.items()}
+        return replace(node, attrs=attrs)
+
+    inputs = [Value(v.name, TensorType(other(v.type.dtype), v.type.dims)) for v in g.inputs]
+    return _rebuilt(g, inputs, {k: constant(c) for k, c in g.constants.items()}, change)
+
+
+def _also_a_result(g: Graph, value: str) -> Graph:
+    return replace(g, results=(*g.results, Result(f"also_{value}", value)))
+
+
+def _read_twice(g: Graph, value: str) -> Graph:
+    ed = Editor(g)
+    read = OPERATORS["unsqueeze"](ed.tensor(value), axes=(0,))
+    ed.results = [*g.results, Result(f"again_{value}", ed.build(read, hint="again"))]
+    return ed.graph()
