@@ -9,6 +9,9 @@ from compiler.passes.fusion.elementwise import elementwise
 from compiler.passes.fusion.greedy import greedy
 from compiler.passes.fusion.none import none
 from compiler.passes.fusion.policy import Policy
+from compiler.passes.fusion.postdominator import postdominator
 from compiler.passes.fusion.xla import xla
 
-POLICIES: Mapping[str, Policy] = {p.name: p for p in (anchor, xla, greedy, elementwise, none)}
+POLICIES: Mapping[str, Policy] = {
+    p.name: p for p in (anchor, xla, postdominator, greedy, elementwise, none)
+}

@@ -1,0 +1,73 @@
+"""The policy `postdominator`: a node goes where everything that reads it comes together."""
+
+from __future__ import annotations
+
+from compiler.ir.graph import Graph, Node
+from compiler.passes.fusion.paths import Fuser
+from compiler.passes.fusion.patterns import Pattern
+from compiler.passes.fusion.policy import Limits, Plan, policy
+from compiler.trace import Log
+
+
+@policy(
+    like="TVM's FuseOps (Relay and Relax): kinds of operators, post-dominators, three phases",
+    example="""
+    graph g(x: f32[2,3], w: f32[3,5], r: f32[2,5]) {
+      a: f32[2,5] = matmul(x, w)
+      s: f32[2,5] = sigmoid(a)
+      b: f32[2,5] = mul(a, s)
+      t: f32[5,2] = transpose(b, perm=[1,0])
+      u: f32[5,2] = exp(t)
+      v: f32[5,2] = mul(u, t)
+      m: f32[5] = reduce_max(v, axes=[1], keepdims=false)
+      y: f32[5] = neg(m)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3], w: f32[3,5], r: f32[2,5]) {
+      b: f32[2,5] = fusion(x, w, kind="contraction") {
+        body: graph contraction(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          s: f32[2,5] = sigmoid(a)
+          b: f32[2,5] = mul(a, s)
+          return b
+        }
+      }
+      t: f32[5,2] = transpose(b, perm=[1,0])
+      m: f32[5] = fusion(t, kind="reduction") {
+        body: graph reduction(t: f32[5,2]) {
+          u: f32[5,2] = exp(t)
+          v: f32[5,2] = mul(u, t)
+          m: f32[5] = reduce_max(v, axes=[1], keepdims=false)
+          return m
+        }
+      }
+      y: f32[5] = neg(m)
+      return y
+    }
+    """,
+)
+def postdominator(graph: Graph, limits: Limits, log: Log) -> Plan:
+    """A node is fused with its immediate post-dominator if all on the paths there are of fit kinds.
+
+    First contractions and pools take what follows them element by element, and elementwise and
+    broadcasting nodes go into what reads them; then data movement joins. Groups have one output,
+    nothing is computed twice, and nothing follows a reduction in its kernel.
+    """
+    fuser = Fuser(graph, limits.max_nodes)
+    for phase in (0, 1):
+        for node in graph.nodes:
+            fuser.visit(node, phase)
+
+    def why(node: Node, user: Node) -> str:
+        return (
+            fuser.why_alone(user) or fuser.reasons.get(node.output) or _default(fuser, node, user)
+        )
+
+    return Plan(graph, fuser.groups(), why)
+
+
+def _default(fuser: Fuser, node: Node, user: Node) -> str:
+    a, b = (fuser.pattern(n.output) for n in (node, user))
+    assert a is not Pattern.OPAQUE, f"{node.output} has no reason"
+    return f"{a.word} {node.op} into {b.word} {user.op}: fused with neither"
