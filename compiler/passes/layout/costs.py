@@ -1,0 +1,84 @@
+"""What layouts cost: seconds of kernels and copies by the roofline model, as whole picoseconds.
+
+Only differences matter, so a kernel counts what a layout changes: the bytes that it moves, padding
+of blocks included, and how much of its vectors a convolution fills.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from compiler.ir import affine
+from compiler.ir.graph import Node
+from compiler.ir.operator import Cost
+from compiler.ir.types import TensorType, Type
+from compiler.passes.engine.cost import CORE, node_cost
+
+ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
+"""Shares of its speed that a convolution keeps where lanes run over pixels: at all (weights are
+loaded one by one), with a window (vectors begin anywhere and rows end within vectors), and with
+strides, which load every other pixel (measured: 0.84 to 0.98, 0.55 to 0.75, 0.4 to 0.6)."""
+
+BORDER_TESTS, BORDER_TESTS_DEPTHWISE = 1.0, 0.1
+"""What testing for borders costs a convolution where its image has no zeros around it, as a share
+of its time (measured: 0 to 1.4, most with strides; 0.1 where each channel is on its own)."""
+
+PICOSECONDS = 1e12
+
+
+def picoseconds(cost: Cost, n_kernels: int = 1) -> int:
+    """An estimate of the time that work takes, as a whole number."""
+    return round(CORE.seconds(cost, n_kernels) * PICOSECONDS)
+
+
+def plain_bytes(t: TensorType) -> int:
+    """Bytes of a tensor in plain order, with numbers for open sizes."""
+    sizes = (d if isinstance(d, int) else affine.assumed(d) for d in t.dims)
+    return math.prod(sizes) * t.dtype.nbytes
+
+
+def laid_bytes(t: TensorType, n_bytes: int, block: int) -> int:
+    """Bytes of a tensor in blocks of channels, of which it has `n_bytes` in plain order."""
+    c = t.dims[1]
+    if block == 1 or not isinstance(c, int) or not c % block:
+        return n_bytes
+    return n_bytes // c * (-(-c // block) * block)
+
+
+def border_tests(conv: Node, flops: int) -> int:
+    """What testing for borders costs a convolution: picoseconds."""
+    alone = int(conv.attrs["groups"]) > 1
+    share = BORDER_TESTS_DEPTHWISE if alone else BORDER_TESTS
+    return round(share * picoseconds(Cost(flops), 0))
+
+
+def filled(conv: Node, out: TensorType, lanes: int, block: int, types: Mapping[str, Type]) -> float:
+    """The share of a vector unit's speed that a convolution reaches."""
+    _, n_channels, *pixels = map(affine.assumed, out.dims)
+    if block > 1:
+        return _share(n_channels, lanes)
+    weights = types[conv.inputs[1]]
+    kernel = weights.dims[2:] if isinstance(weights, TensorType) and weights.is_ranked else ()
+    if any(s != 1 for s in conv.attrs["strides"]):
+        return _share(pixels[-1], lanes) * STRIDED
+    if any(k != 1 for k in kernel):
+        return _share(pixels[-1], lanes) * UNALIGNED
+    return _share(math.prod(pixels), lanes) * ALONG_PIXELS
+
+
+def _share(n: int, lanes: int) -> float:
+    """How full vectors are on average that hold n numbers."""
+    return n / (-(-n // lanes) * lanes) if n else 1.0
+
+
+def assumed_flops(node: Node, type_of: Callable[[str], Type]) -> int:
+    """Operations of a node, with numbers for open sizes."""
+
+    def assumed(t: Type) -> Type:
+        return t.logical.assumed if isinstance(t, TensorType) and t.is_ranked else t
+
+    closed = replace(node, types=tuple(map(assumed, node.types)))
+    cost = node_cost(closed, lambda name: assumed(type_of(name)))
+    return cost.flops if cost is not None else 0

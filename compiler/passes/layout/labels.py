@@ -1,0 +1,180 @@
+"""Choosing a label for every kernel at the least cost: the energy, and moves by minimum cuts.
+
+The energy has two kinds of parts: what a kernel costs under each of its labels, and copies. A copy
+is needed, once, when the kernel that makes a value has none of the copy's labels and some reader
+has one of them.
+
+With two labels one minimum cut finds the least energy of all. With three, moves towards one label
+after the other are made until none lowers the energy (alpha-expansion); each move is the best among
+exponentially many.
+Source: Boykov, Veksler and Zabih 2001, "Fast approximate energy minimization via graph cuts": the
+result costs at most twice the optimum where all copies of a value cost alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from compiler.passes.layout.cut import ENDLESS, Cut
+
+Labels = frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of a value for the readers that have one of these labels.
+
+    `maker` is the kernel that spares the copy when it has such a label itself, None for nobody.
+    """
+
+    maker: int | None
+    labels: Labels
+    cost: int
+    readers: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Energy:
+    """Kernels by number: what each costs under each label it can have, and the copies."""
+
+    kernels: list[dict[int, int]] = field(default_factory=list)
+    copies: list[Copy] = field(default_factory=list)
+
+    def of(self, chosen: Sequence[int]) -> int:
+        """The cost of a choice."""
+        alone = sum(costs[label] for costs, label in zip(self.kernels, chosen, strict=True))
+        return alone + sum(c.cost for c in self.copies if is_needed(c, chosen))
+
+    def best(self, labels: Sequence[int]) -> list[int]:
+        """The choice of least cost, beginning with everybody at the first of the labels."""
+        chosen = [labels[0]] * len(self.kernels)
+        lowest, in_vain, turn = self.of(chosen), 0, 1
+        while in_vain < len(labels) - 1:
+            moved = self._move(chosen, labels[turn % len(labels)])
+            cost = self.of(moved)
+            in_vain += 1
+            if cost < lowest:
+                chosen, lowest, in_vain = moved, cost, 0
+            if len(labels) == 2:
+                break
+            turn += 1
+        return chosen
+
+    def _move(self, chosen: list[int], label: int) -> list[int]:
+        """The best choice in which everybody keeps their label or takes this one."""
+        return _Move(self, chosen, label).best()
+
+
+def is_needed(copy: Copy, chosen: Sequence[int]) -> bool:
+    """Whether a copy has to be made."""
+    if copy.maker is not None and chosen[copy.maker] in copy.labels:
+        return False
+    return any(chosen[r] in copy.labels for r in copy.readers)
+
+
+class _Move:
+    """One expansion: a network whose cuts are choices; the sink's side takes the label."""
+
+    def __init__(self, energy: Energy, chosen: list[int], label: int) -> None:
+        self.chosen, self.label = chosen, label
+        self.cut = Cut()
+        self.at = {
+            i: self.cut.vertex()
+            for i, costs in enumerate(energy.kernels)
+            if label in costs and chosen[i] != label
+        }
+        stays: dict[int, int] = {}
+        """What staying costs more than moving, by kernel."""
+        for i in self.at:
+            stays[i] = energy.kernels[i][chosen[i]] - energy.kernels[i][label]
+        for c in energy.copies:
+            self._add(c, stays)
+        for i, extra in stays.items():
+            self.cut.arc(self.at[i], 1, extra)
+            self.cut.arc(0, self.at[i], -extra)
+
+    def best(self) -> list[int]:
+        side = self.cut.sink_side()
+        found = list(self.chosen)
+        for i, v in self.at.items():
+            if side[v]:
+                found[i] = self.label
+        return found
+
+    def _add(self, c: Copy, stays: dict[int, int]) -> None:
+        """A copy's part of the network; what depends on its maker alone goes to `stays`."""
+        spared = c.maker is not None and self.chosen[c.maker] in c.labels
+        maker = None if c.maker is None else self.at.get(c.maker)
+        wanting = [r for r in c.readers if self.chosen[r] in c.labels]
+        if self.label in c.labels:
+            if spared:
+                return
+            if wanting:  # needed already: only a maker that moves spares it
+                if maker is not None and c.maker is not None:
+                    stays[c.maker] += c.cost
+                return
+            movers = [self.at[r] for r in c.readers if r in self.at]
+            self._when_any_moves(0 if maker is None else maker, movers, c.cost)
+            return
+        if not wanting or (spared and maker is None):
+            return
+        if any(r not in self.at for r in wanting):
+            if spared and c.maker is not None:  # needed as soon as the maker moves
+                stays[c.maker] -= c.cost
+            return
+        leavers = [self.at[r] for r in wanting]
+        self._unless_all_move(leavers, maker if spared and maker is not None else 1, c.cost)
+
+    def _when_any_moves(self, maker: int, readers: list[int], cost: int) -> None:
+        """The cost arises when a reader moves and the maker (0: whoever never does) does not."""
+        if len(readers) == 1:
+            self.cut.arc(maker, readers[0], cost)
+        elif readers:
+            hub = self.cut.vertex()
+            self.cut.arc(maker, hub, cost)
+            for r in readers:
+                self.cut.arc(hub, r, ENDLESS)
+
+    def _unless_all_move(self, readers: list[int], maker: int, cost: int) -> None:
+        """The cost arises when a reader stays and the maker (1: whoever did before) moves."""
+        if len(readers) == 1:
+            self.cut.arc(readers[0], maker, cost)
+            return
+        hub = self.cut.vertex()
+        self.cut.arc(hub, maker, cost)
+        for r in readers:
+            self.cut.arc(r, hub, ENDLESS)
+
+
+def components(energy: Energy, chosen: Sequence[int]) -> list[list[int]]:
+    """Kernels of one label that hand values to each other, in the order of their first."""
+    parent = list(range(len(energy.kernels)))
+
+    def find(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for c in energy.copies:
+        together = [r for r in c.readers if chosen[r] in c.labels]
+        if c.maker is not None and chosen[c.maker] in c.labels:
+            together.append(c.maker)
+        for a, b in pairwise(together):
+            if chosen[a] == chosen[b]:
+                parent[max(find(a), find(b))] = min(find(a), find(b))
+    found: dict[int, list[int]] = {}
+    for i in range(len(parent)):
+        found.setdefault(find(i), []).append(i)
+    return list(found.values())
+
+
+def by_kernel(copies: Iterable[Copy]) -> Mapping[int, list[Copy]]:
+    """The copies that each kernel has to do with."""
+    found: dict[int, list[Copy]] = {}
+    for c in copies:
+        for i in {*c.readers, *(() if c.maker is None else (c.maker,))}:
+            found.setdefault(i, []).append(c)
+    return found

@@ -1,0 +1,39 @@
+"""Copies that cost nothing: `fuse_movement` joins them with the movement that they meet."""
+
+from __future__ import annotations
+
+from compiler.ir.graph import Graph
+from compiler.passes.fusion.fuse_movement import MOVEMENT
+from compiler.passes.layout.units import kind_of
+
+
+def is_moved(graph: Graph, value: str) -> bool:
+    """Whether a value is copied to where it lies, by kernels that a further copy can join."""
+    while _has_one_reader(graph, value):
+        node = graph.producers.get(value)
+        if node is None or len(node.outputs) != 1:
+            return False
+        if node.op in MOVEMENT:
+            return True
+        if kind_of(node) != "view":
+            return False
+        value = node.inputs[0]
+    return False
+
+
+def moves_on(graph: Graph, value: str) -> bool:
+    """Whether a value's only reader copies it further, perhaps behind views."""
+    while _has_one_reader(graph, value):
+        (node,) = graph.users[value]
+        if len(node.outputs) != 1 or node.inputs[0] != value:
+            return False
+        if node.op in MOVEMENT:
+            return True
+        if kind_of(node) != "view":
+            return False
+        value = node.output
+    return False
+
+
+def _has_one_reader(graph: Graph, value: str) -> bool:
+    return len(graph.users.get(value, ())) == 1 and value not in graph.result_values

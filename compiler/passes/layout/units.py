@@ -1,0 +1,161 @@
+"""What a kernel asks of the memory layouts of its operands and results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import DType, TensorType, Type
+from compiler.ops.window import extent, output_dims, resolve_pads
+
+CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
+"""Operators that work on each channel alone, so that any layout of channels suits them."""
+
+REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_prod"}
+"""Reductions that do so where they reduce pixels and keep their axes."""
+
+PIECES = {"concat", "split"}
+"""Operators that copy pieces, so that they can read and write different layouts."""
+
+UnitKind = Literal["flexible", "pieces", "conv", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A node as a kernel.
+
+    `flexible` kernels treat every channel alike and follow their operands, `pieces` put tensors
+    together or cut them, `conv` are convolutions of f32 with what is fused to them; `other` ones
+    read and write plain order.
+    """
+
+    node: Node
+    kind: UnitKind
+    anchor: Node | None
+    operand_of: Mapping[str, str]
+    """Operands by the names that values have inside a fusion's body."""
+
+    @property
+    def data(self) -> str:
+        """The image that a convolution reads."""
+        assert self.anchor is not None
+        return self.operand_of[self.anchor.inputs[0]]
+
+    @property
+    def weights(self) -> str:
+        """The weights of a convolution, as the graph knows them."""
+        assert self.anchor is not None
+        return self.operand_of[self.anchor.inputs[1]]
+
+
+def unit_of(node: Node, graph: Graph) -> Unit:
+    """The kernel that a node or fusion is."""
+    nodes, outer = (node,), {i: i for i in node.inputs if i}
+    if node.op == "fusion":
+        body = node.regions["body"]
+        outer = {v.name: i for v, i in zip(body.inputs, node.inputs, strict=True)}
+        nodes = body.nodes
+    anchors = [n for n in nodes if kind_of(n) != "elementwise"]
+    anchor = anchors[0] if anchors else None
+    return Unit(node, _unit_kind(node, anchors, outer, graph), anchor, outer)
+
+
+def _unit_kind(node: Node, anchors: list[Node], outer: Mapping[str, str], graph: Graph) -> UnitKind:
+    if not any(is_image(t) for t in node.types):
+        return "other"
+    if all(_is_channelwise(n) for n in anchors):
+        return "flexible"
+    if len(anchors) > 1 or not all(is_image(t) for o, t in _outputs(node) if o):
+        return "other"
+    (anchor,) = anchors
+    if node.op in PIECES:
+        return "pieces"
+    if anchor.op != "conv" or not all(i in outer for i in anchor.inputs[:2]):
+        return "other"
+    data = graph.types[outer[anchor.inputs[0]]]
+    return "conv" if is_image(data) else "other"
+
+
+def _outputs(node: Node) -> list[tuple[str, Type]]:
+    return list(zip(node.outputs, node.types, strict=True))
+
+
+def _is_channelwise(node: Node) -> bool:
+    if node.op in REDUCTIONS:
+        return bool(node.attrs["keepdims"]) and all(a >= 2 for a in node.attrs["axes"] or (0,))
+    return node.op in CHANNELWISE
+
+
+def kind_of(node: Node) -> str:
+    """The kind of a node's operator; `opaque` for carried ones."""
+    return OPERATORS[node.op].kind if node.op in OPERATORS else "opaque"
+
+
+def is_image(t: Type | None) -> bool:
+    """Whether a value has channels and pixels, so that layouts apply."""
+    return (
+        isinstance(t, TensorType)
+        and t.is_ranked
+        and t.rank in (3, 4, 5)
+        and t.dtype is DType.f32
+        and isinstance(t.dims[1], int)
+    )
+
+
+def is_kernel(node: Node) -> bool:
+    """Whether a node's code can write its result in any layout: each element at its own place.
+
+    What stores at computed places writes plain order, and so does what is not generated here.
+    """
+    if node.op == "fusion":
+        return True
+    stored = kind_of(node) in ("elementwise", "contraction", "reduction", "movement")
+    return stored and not node.op.startswith("scatter") and not node.regions
+
+
+def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
+    """The weights of a convolution where they are constants of f32, which can be packed."""
+    w = graph.constants.get(unit.weights)
+    if w is None or w.type.rank not in (3, 4, 5) or w.type.dtype is not DType.f32:
+        return None
+    return w
+
+
+def same_channels(a: Type, b: Type) -> bool:
+    """Whether two images have the same channels, and more than one."""
+    if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
+        return False
+    if not (is_image(a) and is_image(b)) or a.rank != b.rank:
+        return False
+    return a.dims[1] == b.dims[1] != 1
+
+
+def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
+    """How far a convolution's window reaches over the borders of its input t, in elements."""
+    conv = unit.anchor
+    assert conv is not None
+    weights = graph.types[unit.weights]
+    assert isinstance(weights, TensorType)
+    if not weights.is_ranked:
+        return (0,) * (t.rank - 2)
+    sizes, kernel = t.dims[2:], [d for d in weights.dims[2:] if isinstance(d, int)]
+    if len(kernel) < len(sizes):
+        return (0,) * len(sizes)  # how far only a run tells: such a convolution tests every place
+    steps, taps = conv.attrs["strides"], conv.attrs["dilations"]
+    window = (kernel, steps, conv.attrs["pads"], taps, conv.attrs["auto_pad"])
+    before, after = resolve_pads(sizes, *window)
+    places = output_dims(sizes, *window)
+    reach: list[int] = []
+    for d, size in enumerate(sizes):
+        behind = after[d]
+        if isinstance(size, int):
+            last = (int(places[d]) - 1) * steps[d] + extent(kernel[d], taps[d]) - before[d]
+            behind = last - size
+        if not (isinstance(before[d], int) and isinstance(behind, int)):
+            return (0,) * len(sizes)  # padding that depends on the size is tested for
+        reach.append(max(before[d], behind, 0))
+    return tuple(reach)
