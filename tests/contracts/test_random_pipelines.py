@@ -74,7 +74,7 @@ def examine(case: Case) -> bool:
         expected = expectations(case.graph, feeds)
     except (CompileError, Unsteady):
         return False
-    for pipeline in ("default", str(random_pipeline(chance))):
+    for pipeline in ("O3", str(random_pipeline(chance))):
         examine_pipeline(case.graph, pipeline, feeds, expected)
     return True
 

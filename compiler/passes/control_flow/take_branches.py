@@ -85,5 +85,6 @@ class _Branches(Anew):
             f"{node.inputs[0]} is {key == 'then_branch'}: {len(region.nodes)} nodes of {key} stay, "
             f"{len(node.regions[other].nodes)} of {other} go"
         )
-        self.log.applied("take_branches", node.output, because, [node], self.ed.made[n_made:])
+        took = [node, node.inputs[0]] if node.inputs[0] in self.ed.constants else [node]
+        self.log.applied("take_branches", node.output, because, took, self.ed.made[n_made:])
         return True

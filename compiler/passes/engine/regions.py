@@ -15,6 +15,7 @@ from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.regions import close, rename_values, reopen
 from compiler.ir.verify import verify
 from compiler.ops.control import CONTROL_FLOW
+from compiler.passes.engine.account import complete
 from compiler.trace import Log
 
 Step = Callable[[Graph, Log], Graph]
@@ -56,7 +57,8 @@ def _changed(
         return region  # it fails when it is run, and it may never be
     inner = log.inside()
     after = in_regions(step, step(closed, inner), inner, taken)
-    log.steps += [replace(s, because=place + s.because) for s in inner.steps]
+    steps = complete(inner.steps, closed, after, log.pass_name)
+    log.steps += [replace(s, because=place + s.because) for s in steps]
     if after is closed:
         return region
     opened = reopen(after, region, graph.constants)

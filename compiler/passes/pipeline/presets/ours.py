@@ -1,0 +1,116 @@
+"""Our own presets: nothing, what is quick and exact, the default, everything, and small steps."""
+
+from __future__ import annotations
+
+from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
+
+
+def _make_known() -> tuple[Line, ...]:
+    """What turns sizes and conditions that are known into a graph that no longer asks for them."""
+    return (
+        line("fold_constants", "constants first: the other passes look at their elements"),
+        line("adopt", "constants may be the parameters that carried operators waited for"),
+        line("take_branches", "sizes that are known now decide conditions"),
+        line("unroll_loops", "a few steps with sizes of their own become nodes with code"),
+        line("write_out", "what a step computes is for all the other passes to see"),
+        line("remove_dead", "what nobody reads need not be looked at"),
+    )
+
+
+def _affine() -> tuple[Line, ...]:
+    return (
+        line("fold_affine", "scales and shifts vanish into weights while nodes are still single"),
+        line("fold_constants", "folding left small computations on constants behind"),
+        line("merge_common", "folded parameters are often equal"),
+        line("remove_dead", "the old weights have no reader any more"),
+    )
+
+
+def _kernels() -> tuple[Line, ...]:
+    return (
+        line("fuse", "a group is a kernel, and later passes do not look into it"),
+        line("assign_layout", "what is one kernel decides which values lie alike"),
+        line("fuse_movement", "last: copies between layouts join the transposes they meet"),
+    )
+
+
+_HOIST = line("hoist", "what a loop computes again in every step, now that little else is left")
+_MERGE = line("merge_common", "after simplifying, since that makes different nodes equal")
+
+O0 = Pipeline(
+    (
+        line("fold_constants", "shape arithmetic has to be gone before code is made"),
+        line("remove_dead", "dead nodes would become kernels"),
+    ),
+    "O0",
+    "Nothing that is not needed: the model as it is, one kernel per node.",
+)
+
+O1 = Pipeline(
+    (
+        *_make_known(),
+        line("simplify", "only rules that keep every bit", inexact=False),
+        _MERGE,
+        line("fuse", "elementwise chains only: quick, and exact", policy="elementwise"),
+    ),
+    "O1",
+    "What is quick to do and changes no bit of the results.",
+)
+
+O2 = Pipeline(
+    (
+        *_make_known(),
+        line("simplify", "fewer, simpler nodes give the later passes more to match"),
+        _MERGE,
+        _HOIST,
+        *_affine(),
+        *_kernels(),
+    ),
+    "O2",
+    "Everything that is known to help and quick to do: the default.",
+)
+
+O3 = Pipeline(
+    (
+        *_make_known(),
+        Repeat(
+            (
+                line("settle_sizes", "sizes are read where they are at hand"),
+                line("simplify", "one rule's result is what another looks for"),
+                line("join_parts", "what is cut and joined again"),
+                line("fold_affine", "scales and shifts vanish into weights"),
+                line("fold_constants", "what folding and rules left to compute"),
+                line("merge_common", "different nodes have become equal"),
+                line("remove_dead", "old weights and shapes have no reader any more"),
+            ),
+            because="each of these makes work for the others",
+        ),
+        _HOIST,
+        *_kernels(),
+    ),
+    "O3",
+    "Everything, again until nothing changes: the fewest nodes.",
+)
+
+DEBUG = Pipeline(
+    (
+        line("measure", "the work in the model as it was given"),
+        *_make_known(),
+        line("remove_noops", "one family of rules at a time, to see each one's effect"),
+        line("algebra", "one family of rules at a time, to see each one's effect"),
+        line("recognise", "one family of rules at a time, to see each one's effect"),
+        _MERGE,
+        _HOIST,
+        line("measure", "the work after cleaning up"),
+        *_affine(),
+        line("measure", "the work after folding scales and shifts"),
+        line("fuse", "a group is a kernel, and later passes do not look into it"),
+        line("measure", "the traffic that is left"),
+        line("assign_layout", "what is one kernel decides which values lie alike"),
+        line("fuse_movement", "last: copies between layouts join the transposes they meet"),
+    ),
+    "debug",
+    "The default in smaller steps, with measurements between them.",
+)
+
+OURS = (O2, O3, O1, O0, DEBUG)
