@@ -30,7 +30,7 @@ from compiler.trace import Event
 YARDSTICK = "onnx.reference"
 OURS = "reference"
 
-MORE_SECONDS = 20.0
+MORE_SECONDS = 10.0
 """What further inputs may take, and rewrites unless all are asked for: each that long."""
 
 Progress = Callable[[str, Event | None], None]

@@ -21,7 +21,7 @@ from compiler.check.judge import Verdict, adds_up, judge, keeps_bits
 from compiler.check.margins import evaluated, expectations, wide_results
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
-from compiler.ir.types import TensorType
+from compiler.ir.types import TensorType, open_symbols
 from compiler.ir.verify import verify
 from compiler.ops.meaning import evaluate_graph
 from compiler.passes.engine.excerpt import RESULT
@@ -164,8 +164,14 @@ def _kinds(graph: Graph) -> list[str]:
 
 
 def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:
+    types = [v.type for v in graph.inputs]
+    first = 3 + list(KINDS).index(kind)
+    # Sizes of their own for all symbols, others for each kind of input; 1 broadcasts, so it counts.
+    sizes = {name: first + i for i, name in enumerate(sorted(open_symbols(types)))}
+    if kind == "small":
+        sizes = dict.fromkeys(sizes, 1)
     try:
-        return make_feeds(graph, kind, seed, {})
+        return make_feeds(graph, kind, seed, sizes)
     except (CompileError, MemoryError):
         return None
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.operator import OPERATORS, Call
+from compiler.passes.engine.pattern import Known, Named, OneOf, Product, Root
+from compiler.passes.engine.ranges import DEPTH
 
 RESULT = "result"
 """The public name of the one result of an excerpt."""
@@ -16,12 +19,13 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
     """The graph that computes a value by some of an editor's nodes, read from anything else.
 
     What they read from outside are inputs; constants, and small values whose elements are known,
-    are constants. Nodes that the value does not need are left out.
+    are constants; what follows from open sizes is computed from them. Nodes that the value does not
+    need are left out.
     """
     makers = {o: n for n in nodes for o in n.outputs if o}
     order: dict[str, Node] = {}
     outside: dict[str, None] = {}
-    _gather(value, makers, order, outside)
+    _gather(ed, value, makers, order, outside)
     inputs: list[Value] = []
     constants: dict[str, Constant] = {}
     for name in outside:
@@ -37,16 +41,60 @@ def excerpt(ed: Editor, nodes: Sequence[Node], value: str) -> Graph:
     return Graph("excerpt", tuple(inputs), result, tuple(order.values()), constants)
 
 
+def _maker_of_sizes(ed: Editor, value: str) -> Node | None:
+    """The node that computes elements which are known as expressions over open sizes."""
+    known = ed.known(value)
+    return ed.producer(value) if known is not None and known.dtype == object else None
+
+
+def behind_facts(ed: Editor, pattern: Root, bound: Mapping[str, object]) -> list[Node]:
+    """The nodes that facts which a pattern asks for follow from: they belong to what is excerpted.
+
+    As far up as `ranges.DEPTH`; sums of products are not looked through, facts end there as well.
+    """
+    found: dict[str, Node] = {}
+    frontier = [str(bound[name]) for name in _names_of_facts(pattern) if bound.get(name)]
+    for _ in range(DEPTH + 1):
+        makers = [n for n in map(ed.producer, frontier) if n is not None and not _is_product(n)]
+        found.update((n.output, n) for n in makers)
+        frontier = [i for n in makers for i in n.reads]
+    return list(found.values())
+
+
+def _names_of_facts(p: object) -> Iterator[str]:
+    match p:
+        case Known(name, _):
+            yield name
+        case Named(_, call):
+            yield from _names_of_facts(call)
+        case Call():
+            yield from (name for part in p.args for name in _names_of_facts(part))
+        case OneOf():
+            yield from (name for part in p.alternatives for name in _names_of_facts(part))
+        case Product():
+            yield from (name for part in p.factors for name in _names_of_facts(part))
+        case _:
+            return
+
+
+def _is_product(node: Node) -> bool:
+    return node.op not in OPERATORS or OPERATORS[node.op].kind == "contraction"
+
+
 def _gather(
-    value: str, makers: dict[str, Node], order: dict[str, Node], outside: dict[str, None]
+    ed: Editor,
+    value: str,
+    makers: dict[str, Node],
+    order: dict[str, Node],
+    outside: dict[str, None],
 ) -> None:
     """Nodes behind a value in topological order, and what they read from outside."""
-    node = makers.get(value)
+    node = makers.get(value) or _maker_of_sizes(ed, value)
     if node is None:
         outside[value] = None
         return
     if node.output in order:
         return
     for i in node.reads:
-        _gather(i, makers, order, outside)
+        _gather(ed, i, makers, order, outside)
     order[node.output] = node

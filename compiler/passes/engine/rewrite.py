@@ -18,7 +18,7 @@ from compiler.ir.operator import Call, Cost, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
 from compiler.passes.engine.cost import cost_of
-from compiler.passes.engine.excerpt import excerpt
+from compiler.passes.engine.excerpt import behind_facts, excerpt
 from compiler.passes.engine.matching import ConstName, Match, match, operands
 from compiler.passes.engine.pattern import depth, roots
 from compiler.passes.engine.rule import Because, Rule, Skip
@@ -162,26 +162,28 @@ class _Engine:
         ed.made.clear()
         ed.made_constants.clear()
         users = [u.output for u in ed.users(root.output)]
-        before = excerpt(ed, m.nodes, root.output) if self.log.watch else None
+        context = behind_facts(ed, r.pattern, m.bound) if self.log.watch else []
+        before = excerpt(ed, [*m.nodes, *context], root.output) if self.log.watch else None
         if isinstance(result, Tensor | Call | Out):
             value, reason = self.put(root, m, result, origins)
         else:
             value, reason = self.put_constant(r, root, result, origins)
         if reason:
             return self.decline(r, root, m, reason)
-        after = excerpt(ed, [*m.nodes[1:], *ed.made], value) if before is not None else None
-        self.record(r, root, m, because)
+        parts = [*m.nodes[1:], *context, *ed.made]
+        after = excerpt(ed, parts, value) if before is not None else None
+        removed = self.record(r, root, m, because)
         if before is not None and after is not None and self.log.watch is not None:
             self.log.watch(self.log.steps[-1], before, after)
         # A value that has one reader left may now be taken by a rule that wants it alone.
         freed = [
             i
-            for i in dict.fromkeys(i for n in m.nodes for i in n.inputs if i)
+            for i in dict.fromkeys(i for n in (*m.nodes, *removed) for i in n.inputs if i)
             if ed.producer(i) is not None and ed.n_uses(i) <= 1
         ]
         return [root.output, *(n.output for n in ed.made), *users, *freed]
 
-    def record(self, r: Rule, root: Node, m: Match, because: str) -> None:
+    def record(self, r: Rule, root: Node, m: Match, because: str) -> list[Node]:
         """Take out what nobody reads any more, and write the step with its costs."""
         ed = self.ed
         made = [*ed.made, *ed.made_constants]
@@ -204,6 +206,7 @@ class _Engine:
             cost_before,
             cost_after,
         )
+        return removed
 
     def put(
         self, root: Node, m: Match, result: Tensor | Call | Out, origins: tuple[str, ...]
