@@ -10,7 +10,7 @@ from compiler.passes.engine.rule import RULES, Rule
 from compiler.passes.fusion import fuse, fuse_movement
 from compiler.passes.layout import assign_layout
 from compiler.passes.merging import merge_products
-from compiler.passes.movement import join_parts, settle_sizes
+from compiler.passes.movement import join_parts, settle_sizes, sink_transposes
 from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
@@ -47,6 +47,7 @@ __all__ = [
     "run_pipeline",
     "settle_sizes",
     "simplify",
+    "sink_transposes",
     "subsample_early",
     "take_branches",
     "unroll_loops",

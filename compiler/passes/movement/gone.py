@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 
@@ -9,14 +11,17 @@ GONE_LIMIT = 64
 """More nodes than this are not counted."""
 
 
-def nodes_gone_without(ed: Editor, node: Node) -> list[Node]:
-    """The node and those before it that nobody would need if nobody read it, it first."""
+def nodes_gone_without(ed: Editor, node: Node, needed: Set[str] = frozenset()) -> list[Node]:
+    """The node and those before it that nobody would need if nobody read it, it first.
+
+    What makes one of the `needed` values stays.
+    """
     gone = {node.output: node}
     pending = [node]
     while pending and len(gone) < GONE_LIMIT:
         for value in dict.fromkeys(pending.pop(0).reads):
             before = ed.producer(value)
-            if before is None or before.output in gone:
+            if before is None or before.output in gone or not needed.isdisjoint(before.outputs):
                 continue
             if _only_read_by(ed, before, gone):
                 gone[before.output] = before

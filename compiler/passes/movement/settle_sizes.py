@@ -17,6 +17,9 @@ from compiler.passes.movement.gone import nodes_gone_without
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
+ROUNDS = 8
+"""Times that all nodes are visited, at most: lists that are read anew may become equal."""
+
 
 @graph_pass(
     needs=["constants"],
@@ -35,10 +38,10 @@ from compiler.trace import Log
     }
     =>
     graph g(x: f32[N,M,3]) {
-      const t.xs: i64[1] = literal(8)
+      const eight: i64[1] = literal(8)
       y: f32[N,M,3] = exp(x)
       u: i64[1] = shape(x, start=1, end=2)
-      t: i64[2] = concat(u, t.xs, axis=0)
+      t: i64[2] = concat(u, eight, axis=0)
       z: f32[M,8] = fill(t)
       return y, z
     }
@@ -51,10 +54,14 @@ def settle_sizes(graph: Graph, log: Log) -> Graph:
     elements of such a list are is known, as expressions over the sizes of the inputs, so the
     shortest way to it can be taken.
     """
-    settler = _Settler(graph, log)
-    for node in graph.nodes:
-        settler.visit(node.output)
-    return settler.ed.graph() if settler.n_done else graph
+    for _ in range(ROUNDS):
+        settler = _Settler(graph, log)
+        for node in graph.nodes:
+            settler.visit(node.output)
+        if not settler.n_done:
+            break
+        graph = settler.ed.graph()
+    return graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +151,11 @@ class _Settler:
         pieces = self.pieces(sizes)
         if pieces is None:
             return False
-        new = sum(isinstance(p, _Read) and p not in self.reads for p in pieces)
+        needed = {p.source for p in pieces if isinstance(p, _Read)}
+        gone = nodes_gone_without(self.ed, node, needed)
+        there = {r for r, v in self.reads.items() if self.ed.producer(v) not in gone}
+        new = sum(isinstance(p, _Read) and p not in there for p in pieces)
         new += (len(pieces) > 1) + (not node.tensor.dims)
-        gone = nodes_gone_without(self.ed, node)
         if new >= len(gone):
             if len(gone) > 1:
                 because = f"{_text(sizes)} takes {len(gone)} nodes, and {new} if read anew"

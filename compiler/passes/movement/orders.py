@@ -1,0 +1,222 @@
+"""How an operator runs on operands whose axes stand in another order: which of its facets change.
+
+A value `v` is read in another order as `v'` with `v = transpose(v', perm)`; `perm` is the order of
+the value. An operator that can be reordered makes of operands in their orders a result in its.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Node
+from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.types import Dim, TensorType
+from compiler.passes.rules.views.shapes import numbers
+
+Perm = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reordered:
+    """A node in another order: the orders of operands (None: as they are) and results."""
+
+    reads: Mapping[int, Perm]
+    gives: Perm
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[int, Array] = field(default_factory=dict)
+    """Operands that other numbers take the place of, by position."""
+    exact: bool = True
+    """Whether the results keep every bit: sums in another order do not."""
+
+
+def inverse(perm: Perm) -> Perm:
+    """The order that undoes another."""
+    return tuple(int(i) for i in np.argsort(perm))
+
+
+def composed(first: Perm, second: Perm) -> Perm:
+    """The order of a transpose of a transpose."""
+    return tuple(first[i] for i in second)
+
+
+def is_identity(perm: Perm) -> bool:
+    """Whether all axes stay."""
+    return list(perm) == sorted(perm)
+
+
+def is_view(dims: Sequence[Dim], perm: Perm) -> bool:
+    """Whether a transpose of a tensor of these sizes only moves axes of size 1."""
+    return is_identity(tuple(a for a in perm if dims[a] != 1))
+
+
+def lifted(dims: Sequence[Dim], rank: int) -> tuple[Dim, ...]:
+    """The sizes with axes of size 1 before them, as broadcasting sees them."""
+    return (1,) * (rank - len(dims)) + tuple(dims)
+
+
+def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    """How a node runs when its main operand stands in an order; or why it does not."""
+    if len(perm) < 2:
+        return f"{len(perm)} axes have one order only"
+    if node.regions or node.op not in OPERATORS:
+        return f"{node.op} has no axes that could be reordered"
+    if OPERATORS[node.op].kind == "elementwise":
+        return _elementwise(ed, node, perm)
+    how = _HOW.get(node.op)
+    if how is None:
+        return f"{node.op} takes its axes as they are"
+    return how(ed, node, perm)
+
+
+def reorder_back(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    """How a node runs to give its results in an order; or why it does not."""
+    if not node.inputs or not all(isinstance(t, TensorType) for t in node.types):
+        return f"{node.op} gives no tensors"
+    main = next((i for i in node.inputs if i and len(_dims(ed, i)) == len(perm)), "")
+    if not main:
+        return f"no operand of {node.output} has {len(perm)} axes"
+    found = reorder(ed, node, perm)
+    if isinstance(found, Reordered) and found.gives != perm:
+        return f"{node.op} gives its results in an order of its own"
+    return found
+
+
+def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
+    t = ed.type(value)
+    return t.shape or () if isinstance(t, TensorType) else ()
+
+
+_NOT_EACH = {"batch_norm", "random_uniform", "random_normal", "bitcast", "requantize"}
+"""Elementwise operators that look at places, or change sizes."""
+
+
+def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    if node.op in _NOT_EACH:
+        return f"{node.op} looks at where an element stands"
+    if len(node.tensor.dims) != len(perm):
+        return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are reordered"
+    reads: dict[int, Perm] = {}
+    for i, value in enumerate(node.inputs):
+        if not value or all(d == 1 for d in _dims(ed, value)):
+            continue
+        if node.op in ("quantize", "dequantize") and i:
+            return f"the scales of {node.output} belong to an axis"
+        reads[i] = perm
+    for i, value in enumerate(node.inputs):
+        if value and i not in reads and len(_dims(ed, value)) == len(perm) > 1:
+            reads[i] = perm
+    return Reordered(reads, perm)
+
+
+def _axis(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    """Operators along one axis."""
+    at = perm[node.attrs["axis"] % len(perm)]
+    reads = {i: perm for i, v in enumerate(node.inputs) if v}
+    return Reordered(reads, perm, {"axis": at})
+
+
+def _softmax(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    last = len(perm) - 1
+    axis = node.attrs["axis"] % len(perm)
+    if axis == last and perm[axis] != last:
+        return f"{node.op} along the last axis, whose elements lie side by side, would leave it"
+    return replace(_only_first(perm, {"axis": perm[axis]}), exact=False)
+
+
+def _only_first(perm: Perm, attrs: Mapping[str, Any]) -> Reordered:
+    return Reordered({0: perm}, perm, attrs)
+
+
+def _reduction(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    axes = node.attrs["axes"]
+    moved = tuple(sorted(perm[a] for a in axes))
+    gives = perm if node.attrs["keepdims"] else without(perm, axes)
+    exact = node.op in ("reduce_max", "reduce_min")
+    return Reordered({0: perm}, gives, {"axes": moved}, exact=exact)
+
+
+def _arg(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    axis = node.attrs["axis"] % len(perm)
+    gives = perm if node.attrs["keepdims"] else without(perm, (axis,))
+    return Reordered({0: perm}, gives, {"axis": perm[axis]})
+
+
+def _named_axes(ed: Editor, node: Node, n: Dim) -> list[int] | None:
+    """The axes that a slice or pad names, or its first n; None when they are not known."""
+    given = node.inputs[3] if len(node.inputs) > 3 else ""
+    if given:
+        return numbers(ed.tensor(given))
+    return list(range(n)) if isinstance(n, int) else None
+
+
+def _slice(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    n_listed = _dims(ed, node.inputs[1])[:1]
+    axes = _named_axes(ed, node, n_listed[0] if n_listed else 0)
+    if axes is None:
+        return f"which axes {node.output} is a slice of is not known"
+    moved = np.array([perm[a % len(perm)] for a in axes], np.int64)
+    return Reordered({0: perm}, perm, parameters={3: moved})
+
+
+def _pad(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    axes = _named_axes(ed, node, len(perm))
+    if axes is None:
+        return f"which axes {node.output} pads is not known"
+    moved = np.array([perm[a % len(perm)] for a in axes], np.int64)
+    return Reordered({0: perm}, perm, parameters={3: moved})
+
+
+def _squeeze(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    axes = [a % len(perm) for a in node.attrs["axes"]]
+    return Reordered({0: perm}, without(perm, axes), {"axes": tuple(sorted(perm[a] for a in axes))})
+
+
+def _unsqueeze(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    rank = len(perm) + len(node.attrs["axes"])
+    new = {a % rank for a in node.attrs["axes"]}
+    old = [a for a in range(rank) if a not in new]
+    gives = list(range(rank))
+    for i, at in enumerate(old):
+        gives[at] = old[perm[i]]
+    return Reordered({0: perm}, tuple(gives), {"axes": tuple(sorted(new))})
+
+
+def _gather(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
+    axis = node.attrs["axis"] % len(perm)
+    rank = len(_dims(ed, node.inputs[1]))
+    if rank > 1:
+        return f"{node.output} puts {rank} axes in the place of one"
+    gives = perm if rank else without(perm, (axis,))
+    return Reordered({0: perm}, gives, {"axis": perm[axis]})
+
+
+def without(perm: Perm, axes: Iterable[int]) -> Perm:
+    """The order of what is left when axes go."""
+    gone = set(axes)
+    left = [perm[a] for a in range(len(perm)) if a not in gone]
+    rank_of = {a: i for i, a in enumerate(sorted(left))}
+    return tuple(rank_of[a] for a in left)
+
+
+_REDUCTIONS = (
+    "reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_l1 reduce_l2 "
+    "reduce_sum_square reduce_log_sum reduce_log_sum_exp"
+)
+_HOW: dict[str, Callable[[Editor, Node, Perm], Reordered | str]] = {
+    **dict.fromkeys(_REDUCTIONS.split(), _reduction),
+    **dict.fromkeys(("softmax", "log_softmax"), _softmax),
+    **dict.fromkeys(("argmax", "argmin"), _arg),
+    "concat": _axis,
+    "split": _axis,
+    "identity": lambda ed, node, perm: _only_first(perm, {}),
+    "slice": _slice,
+    "pad": _pad,
+    "squeeze": _squeeze,
+    "unsqueeze": _unsqueeze,
+    "gather": _gather,
+}
