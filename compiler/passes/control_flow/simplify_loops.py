@@ -1,0 +1,253 @@
+"""Loops carry only what changes and what is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from compiler.ir.closing import with_closed_types
+from compiler.ir.graph import Graph, Node, names_inside
+from compiler.ir.types import logical
+from compiler.ops.control import is_batched, n_scanned
+from compiler.passes.engine.declaration import graph_pass
+from compiler.trace import Log
+
+T = TypeVar("T")
+SAME = ("identity", "onnx.Identity")
+PER_RESULT = ("scan_output_axes", "scan_output_directions")
+"""Attributes of a Scan that have an entry for each result given piece by piece."""
+
+
+@graph_pass(
+    gives=["constants"],
+    example="""
+    graph g(x: f32[5,3], a: f32[3], b: f32[3]) {
+      y: f32[3], same: f32[3], unread: f32[3], z: f32[5,3], w: f32[5,3] = onnx.Scan(a, b, a, x,
+          num_scan_inputs=1, opset=16) {
+        body: graph step(s: f32[3], t: f32[3], u: f32[3], r: f32[3]) {
+          e: f32[3] = mul(s, t)
+          d: f32[3] = add(e, r)
+          k: f32[3] = exp(u)
+          v: f32[3] = neg(d)
+          return d, t, k, v, last=d
+        }
+      }
+      return y, same, z
+    }
+    =>
+    graph g(x: f32[5,3], a: f32[3], b: f32[3]) {
+      y: f32[3], z: f32[5,3] = onnx.Scan(a, x, num_scan_inputs=1, opset=16) {
+        body: graph step(s: f32[3], r: f32[3]) {
+          e: f32[3] = mul(s, b)
+          d: f32[3] = add(e, r)
+          v: f32[3] = neg(d)
+          return d, v
+        }
+      }
+      return y, same=b, z
+    }
+    """,
+)
+def simplify_loops(graph: Graph, log: Log) -> Graph:
+    """Take out of a loop states that never change and what nobody reads of its results.
+
+    A state that each step hands on as it got it is the value it started as: the body captures that,
+    and what depends on it alone can be computed before the loop, as constants are. A state that
+    only makes itself, and pieces that nobody reads, need not be made.
+    Source: XLA's WhileLoopSimplifier and WhileLoopConstantSinking.
+    """
+    if not any(_is_loop(n) for n in graph.nodes):
+        return graph
+    nodes: list[Node] = []
+    names: dict[str, str] = {}
+    changed = False
+    for node in graph.nodes:
+        now = node.with_inputs(names) if names else node
+        if _is_loop(now):
+            loop = _Loop(graph, now, log)
+            loop.capture(names)
+            loop.drop()
+            changed |= loop.is_changed
+            now = loop.finished()
+        nodes.append(now)
+    if not changed:
+        return graph
+    results = tuple(replace(r, value=names.get(r.value, r.value)) for r in graph.results)
+    return with_closed_types(replace(graph, nodes=tuple(nodes), results=results))
+
+
+def _is_loop(node: Node) -> bool:
+    return node.op == "onnx.Loop" or (node.op == "onnx.Scan" and not is_batched(node))
+
+
+class _Loop:
+    """A Loop or Scan, and which of its states and pieces go; both are counted by result."""
+
+    def __init__(self, graph: Graph, node: Node, log: Log) -> None:
+        self.graph, self.node, self.log = graph, node, log
+        self.body = node.regions["body"]
+        is_scan = node.op == "onnx.Scan"
+        self.first = 0 if is_scan else 2
+        """The first state among operands, and among the inputs of the body."""
+        self.first_result = 0 if is_scan else 1
+        n_others = n_scanned(node) if is_scan else 2
+        self.n_states = max(len(node.inputs) - n_others, 0)
+        self.gone: set[int] = set()
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether anything goes."""
+        return bool(self.gone)
+
+    def output(self, k: int) -> str:
+        """The output that a state or piece ends in; "" where there is none."""
+        return self.node.outputs[k] if k < len(self.node.outputs) else ""
+
+    def label(self, k: int) -> str:
+        """A name for a state or piece in the ledger: its output, or what the body calls it."""
+        return self.output(k) or self.body.results[self.first_result + k].name
+
+    def is_read(self, k: int) -> bool:
+        """Whether anybody reads an output."""
+        name = self.output(k)
+        return bool(name) and (name in self.graph.users or name in self.graph.result_values)
+
+    # States that stay as they are
+
+    def capture(self, names: dict[str, str]) -> None:
+        """Let the body read, and readers of the output too, what an unchanged state starts as."""
+        for k in range(self.n_states):
+            given = self.body.inputs[self.first + k].name
+            if self.handed_on(self.body.results[self.first_result + k].value) != given:
+                continue
+            objection = self.objection(k)
+            if objection:
+                self.log.declined("capture_state", self.label(k), objection, [self.node])
+            elif self.log.may("capture_state", self.label(k)):
+                start = self.node.inputs[self.first + k]
+                because = f"each step hands it on as it is: it is {start} throughout"
+                self.log.applied("capture_state", self.label(k), because, [self.node], [start])
+                self.gone.add(k)
+                self.body = _reading(self.body, {given: start})
+                if self.output(k):
+                    names[self.output(k)] = start
+
+    def handed_on(self, value: str) -> str:
+        """What a value is, behind nodes that do nothing."""
+        while (node := self.body.producers.get(value)) is not None and node.op in SAME:
+            value = node.inputs[0]
+        return value
+
+    def objection(self, k: int) -> str:
+        start = self.node.inputs[self.first + k]
+        given = self.body.inputs[self.first + k].type
+        if not start:
+            return "it has no value to start with"
+        t = self.graph.types[start]
+        types = [given, *([self.node.types[k]] if self.output(k) else [])]
+        if other := next((o for o in types if logical(o) != logical(t)), None):
+            return f"it starts as {t}, and is only known as {other}"
+        if start in names_inside(self.body):
+            return f"{start} means something else inside the body"
+        return ""
+
+    # What nobody reads
+
+    def drop(self) -> None:
+        """Find states and pieces without which nothing that is read would change."""
+        n = len(self.body.results) - self.first_result
+        live = [k for k in range(n) if k not in self.gone and self.is_read(k)]
+        if not live:
+            return  # the whole loop is dead, or kept for its own sake
+        refused: set[int] = set()
+        asked: set[int] = set()
+        while True:
+            unread = self.unread({*live, *refused})
+            fresh = unread - asked
+            asked |= fresh
+            turned_down = {k for k in fresh if not self.log.may(self.rule(k), self.label(k))}
+            if not turned_down:
+                break
+            refused |= turned_down
+        for k in sorted(unread):
+            kind = "state" if k < self.n_states else "result of each step"
+            because = f"nothing that is read depends on this {kind}"
+            self.log.applied(self.rule(k), self.label(k), because, [self.node], [])
+        self.gone |= unread
+
+    def rule(self, k: int) -> str:
+        return "drop_state" if k < self.n_states else "drop_pieces"
+
+    def unread(self, live: set[int]) -> set[int]:
+        """States and pieces that neither these nor the condition depend on."""
+        n = len(self.body.results) - self.first_result
+        inputs = {v.name: i - self.first for i, v in enumerate(self.body.inputs)}
+        live = set(live)
+        done: set[int] = set()
+        values = [r.value for r in self.body.results[: self.first_result]]
+        while True:
+            for value in self.needed(values):
+                k = inputs.get(value, -1)
+                if 0 <= k < self.n_states and k not in self.gone:
+                    live.add(k)
+            if live == done:
+                return {k for k in range(n) if k not in live and k not in self.gone}
+            values = [self.body.results[self.first_result + k].value for k in live - done]
+            done = set(live)
+
+    def needed(self, values: Iterable[str]) -> set[str]:
+        """These values of the body and all that they depend on."""
+        found, pending = set[str](), list(values)
+        while pending:
+            value = pending.pop()
+            if value in found:
+                continue
+            found.add(value)
+            node = self.body.producers.get(value)
+            if node is not None:
+                pending += node.reads
+        return found
+
+    # The loop that is left
+
+    def finished(self) -> Node:
+        """The loop without what goes; the body without what only that needed."""
+        if not self.gone:
+            return self.node
+        node, body = self.node, self.body
+        at_inputs = {self.first + k for k in self.gone if k < self.n_states}
+        results = _but(body.results, {self.first_result + k for k in self.gone})
+        needed = self.needed(r.value for r in results)
+        body = replace(
+            body,
+            inputs=_but(body.inputs, at_inputs),
+            results=results,
+            nodes=tuple(n for n in body.nodes if not needed.isdisjoint(n.outputs)),
+        )
+        attrs = dict(node.attrs)
+        for key in PER_RESULT:
+            if attrs.get(key):
+                attrs[key] = _but(attrs[key], {k - self.n_states for k in self.gone})
+        return replace(
+            node,
+            inputs=_but(node.inputs, at_inputs),
+            outputs=_but(node.outputs, self.gone),
+            types=_but(node.types, self.gone),
+            attrs=attrs,
+            regions={"body": body},
+        )
+
+
+def _but(values: tuple[T, ...], places: set[int]) -> tuple[T, ...]:
+    """The values that are not at these places."""
+    return tuple(v for i, v in enumerate(values) if i not in places)
+
+
+def _reading(body: Graph, names: dict[str, str]) -> Graph:
+    """The body with its nodes and results reading other values."""
+    return replace(
+        body,
+        nodes=tuple(n.with_inputs(names) for n in body.nodes),
+        results=tuple(replace(r, value=names.get(r.value, r.value)) for r in body.results),
+    )
