@@ -4,7 +4,17 @@ Importing this package declares every pass.
 """
 
 from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead
-from compiler.passes.control_flow import adopt, hoist, take_branches, unroll_loops, write_out
+from compiler.passes.control_flow import (
+    adopt,
+    hoist,
+    merge_branches,
+    select_branches,
+    simplify_loops,
+    sink_into_branches,
+    take_branches,
+    unroll_loops,
+    write_out,
+)
 from compiler.passes.engine.declaration import PASSES, Pass
 from compiler.passes.engine.rule import RULES, Rule
 from compiler.passes.fusion import fuse, fuse_movement
@@ -38,6 +48,7 @@ __all__ = [
     "hoist",
     "join_parts",
     "measure",
+    "merge_branches",
     "merge_common",
     "merge_products",
     "parse_pipeline",
@@ -45,8 +56,11 @@ __all__ = [
     "propagate_quantization",
     "remove_dead",
     "run_pipeline",
+    "select_branches",
     "settle_sizes",
     "simplify",
+    "simplify_loops",
+    "sink_into_branches",
     "sink_transposes",
     "subsample_early",
     "take_branches",
