@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat
+import numpy as np
+
+from compiler.ir.constant import Constant, Splat
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.text import attribute
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
 from compiler.passes.engine.pattern import COMMUTATIVE
@@ -42,8 +44,10 @@ def merge_common(graph: Graph, log: Log) -> Graph:
     """Keep one of several nodes that compute the same from the same operands.
 
     The others' readers read the one that is kept, which takes over their origins. Equal constants
-    are merged first, since they make their readers equal. Operators whose results differ from run
-    to run are left alone.
+    are merged first, since they make their readers equal; they are equal when their bits are,
+    whether these are written in the model file, held in memory or one number for all. Operators
+    whose results differ from run to run are left alone.
+    Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
     """
     ed = Editor(graph)
     n_merged = _merge_constants(ed, log)
@@ -84,10 +88,19 @@ def _key(node: Node) -> Any:
 
 
 def _merge_constants(ed: Editor, log: Log) -> int:
-    seen: dict[Any, list[str]] = {}
+    alike: dict[TensorType, list[str]] = {}
+    for name, c in ed.constants.items():
+        alike.setdefault(c.type, []).append(name)
+    return sum(_merge_alike(ed, log, names) for names in alike.values() if len(names) > 1)
+
+
+def _merge_alike(ed: Editor, log: Log, names: list[str]) -> int:
+    """Merge equal ones among constants of one type."""
+    seen: dict[bytes, list[str]] = {}
     n_merged = 0
-    for name, c in list(ed.constants.items()):
-        candidates = seen.setdefault(_fingerprint(c), [])
+    for name in names:
+        c = ed.constants[name]
+        candidates = seen.setdefault(_sample(c), [])
         first = next((f for f in candidates if _equal(ed.constants[f], c)), None)
         if first is None:
             candidates.append(name)
@@ -97,29 +110,41 @@ def _merge_constants(ed: Editor, log: Log) -> int:
         kept = ed.constants[first]
         ed.replace(name, first)
         del ed.constants[name]
-        ed.constants[first] = kept.with_origins(merge_origins(kept.origins, c.origins))
+        cheaper = min(kept, c, key=lambda k: (not k.is_splat, k.stored_bytes))
+        ed.constants[first] = cheaper.with_origins(merge_origins(kept.origins, c.origins))
         because = f"{first} holds the same elements; {c.stored_bytes:,} bytes less are stored"
         log.applied("merge_constants", name, because, [first, name], [first])
         n_merged += 1
     return n_merged
 
 
-def _fingerprint(c: Constant) -> Any:
+_SAMPLES = 8
+_CHUNK = 1 << 18
+
+
+def _sample(c: Constant) -> bytes:
     """What equal constants have in common and most others do not; costs next to nothing."""
-    match c.storage:
-        case Splat(value):
-            return (c.type, "splat", attribute(Constant.of(value, c.type.dtype)))
-        case FileRange(path, offset, nbytes):
-            return (c.type, path, offset, nbytes)
-        case Literal(values):
-            return (c.type, "literal", attribute(Constant(c.type, Literal(values))))
-        case Bytes(values):
-            few = values.reshape(-1)
-            few = few[:: max(few.size // 8, 1)]
-            return (c.type, "bytes", few.tobytes() if few.dtype != object else len(few))
+    if c.type.dtype is DType.string:
+        return b""
+    n = c.type.n_elements
+    return _elements(c, slice(0, n, max(n // _SAMPLES, 1)))
 
 
 def _equal(a: Constant, b: Constant) -> bool:
-    if isinstance(a.storage, Bytes):
-        return a.storage == b.storage
-    return True
+    """Whether constants of one type have the same bits, however they are stored."""
+    if a.storage == b.storage:
+        return True
+    if a.type.dtype is DType.string:
+        return bool((a.array() == b.array()).all())
+    if a.is_splat and b.is_splat:
+        return _elements(a, slice(0, 1)) == _elements(b, slice(0, 1))
+    pieces = (slice(i, i + _CHUNK) for i in range(0, a.type.n_elements, _CHUNK))
+    return all(_elements(a, p) == _elements(b, p) for p in pieces)
+
+
+def _elements(c: Constant, which: slice) -> bytes:
+    """The bits of some elements; a splat is not written out for it."""
+    if isinstance(c.storage, Splat):
+        n = len(range(c.type.n_elements)[which])
+        return np.full(n, c.storage.value, c.type.dtype.numpy).tobytes()
+    return c.array().reshape(-1)[which].tobytes()

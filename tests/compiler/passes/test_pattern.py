@@ -15,6 +15,9 @@ from compiler.passes.engine.pattern import (
     AnyAttr,
     Const,
     ConstTensor,
+    Fact,
+    Known,
+    Named,
     Near,
     Number,
     OneOf,
@@ -260,3 +263,31 @@ def test_a_node_met_twice_counts_once() -> None:
     assert node is not None
     (m,) = match(ed, o.mul(o.exp(X), o.exp(X)), node)
     assert [n.output for n in m.nodes] == ["z", "p"]
+
+
+def test_a_named_call_is_received_as_a_value_with_what_is_inside() -> None:
+    pattern = o.add(X, Named("n", o.neg(Y)))
+    assert [names(m) for m in matches(pattern, ADD)] == [{"x": "a", "n": "n", "y": "b"}]
+    assert pattern_text(pattern) == "add(x, n = neg(y))"
+    assert placeholders(pattern) == ["x", "n", "y"]
+    assert depth(pattern) == 2
+
+
+def test_a_value_fits_where_a_fact_is_known_of_it() -> None:
+    known = Fact("{} is b", lambda ed, value: value == "b")
+    pattern = o.add(X, o.neg(Known("y", known)))
+    assert [names(m) for m in matches(pattern, ADD)] == [{"x": "a", "y": "b"}]
+    assert matches(o.add(Known("x", known), o.neg(Y)), ADD) == []
+    assert pattern_text(pattern) == "add(x, neg(y is b))"
+
+
+@pytest.mark.parametrize("op", ["logical_and", "logical_or", "logical_xor"])
+def test_conditions_match_in_both_orders(op: str) -> None:
+    text = f"""
+    graph g(a: bool[3], b: bool[3]) {{
+      n: bool[3] = logical_not(b)
+      z: bool[3] = {op}(n, a)
+      return z
+    }}
+    """
+    assert [names(m) for m in matches(o[op](X, o.logical_not(Y)), text)] == [{"x": "a", "y": "b"}]

@@ -9,6 +9,7 @@ import pytest
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.types import DType, TensorType
 from compiler.ir.verify import verify
 from compiler.passes import PASSES, RULES
 from compiler.reference import reference
@@ -17,7 +18,16 @@ from tests.compiler.passes.numbers import random_inputs
 from tests.noise import expectations, objection
 
 SIMPLIFY = PASSES["simplify"]
-EXAMPLES = [r.example_graphs()[0] for r in SIMPLIFY.rules]
+
+
+def _is_steady(v: Value) -> bool:
+    """Whether an input has a known size and no say in the size of others, nor in where to read."""
+    return isinstance(v.type, TensorType) and v.type.is_static and v.type.dtype is not DType.i64
+
+
+EXAMPLES = [
+    g for g in (r.example_graphs()[0] for r in SIMPLIFY.rules) if all(map(_is_steady, g.inputs))
+]
 PASSES_AROUND = ("fold_constants", "merge_common", "fold_affine", "remove_dead")
 
 
