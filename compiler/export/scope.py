@@ -91,6 +91,14 @@ class Scope:
             return self.around.type_of(written)
         return found
 
+    def type_around(self, name: str) -> Type | None:
+        """The type of a value by its name in the graph; None where it is not defined yet."""
+        if name in self._constants:
+            return self._constants[name].type
+        if name in self._written:
+            return self.types.get(self._written[name])
+        return None if self.around is None else self.around.type_around(name)
+
     def known(self, name: str) -> Array | None:
         """The elements of a constant."""
         c = self.constant(name)

@@ -12,6 +12,7 @@ from compiler.compute.decompose import composition
 from compiler.errors import CompileError, Where, require
 from compiler.export.attributes import attribute_protos
 from compiler.export.carried import write_carried
+from compiler.export.combine import combined
 from compiler.export.fused import call_function
 from compiler.export.opsets import NEWEST
 from compiler.export.scope import Model, Scope
@@ -103,6 +104,7 @@ def inline(
 
 def write_body(scope: Scope, body: Graph, results: Sequence[tuple[str, str]]) -> None:
     """Write the nodes of a body whose inputs have their names; its results get these."""
+    body = combined(body, scope)
     scope.constants(body.constants)
     targets: dict[str, str] = {}
     for value, name in results:
@@ -139,7 +141,11 @@ def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
     for v, name in zip(graph.inputs, inputs, strict=True):
         scope.define(v.name, name, logical(v.type))
     values = [r.value for r in graph.results]
-    _check_names(results, values, inputs)
+    if around is None:
+        _check_names(results, values, inputs)
+    else:
+        scope.constants(graph.constants)
+        results = _handed_on(scope, graph, results)
     write_body(scope, graph, list(zip(values, results, strict=True)))
     types = [graph.types.get(v, OpaqueType()) for v in values]
     return _graph_proto(
@@ -148,6 +154,16 @@ def write_graph(model: Model, graph: Graph, around: Scope | None = None) -> Any:
         zip(inputs, (v.type for v in graph.inputs), strict=True),
         zip(results, types, strict=True),
     )
+
+
+def _handed_on(scope: Scope, graph: Graph, results: Sequence[str]) -> list[str]:
+    """The results of a subgraph, whose names mean nothing: by those of inputs and constants."""
+    own = {v.name for v in graph.inputs} | set(graph.constants)
+    made: list[str] = []
+    for r, name in zip(graph.results, results, strict=True):
+        made.append(scope.value(r.value) if r.value in own else name)
+        own.discard(r.value)
+    return made
 
 
 def _check_names(results: Sequence[str], values: Sequence[str], inputs: Sequence[str]) -> None:

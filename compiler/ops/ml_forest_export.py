@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,14 +58,14 @@ def _(
     if depths.value is None or any(t is None for t in given):
         return None
     tables = _Tables(*(np.asarray(t) for t in given))
-    if not absent and _is_ensemble(tables, n_targets):
+    if not absent and _is_ensemble(tables, n_targets, aggregate):
         return standard(
             "TreeEnsemble",
             x,
             domain="ai.onnx.ml",
             n_targets=n_targets,
             aggregate_function=_AGGREGATES[aggregate],
-            **_attributes(tables),
+            **_attributes(_with_one_weight(_without_bare_leaves(tables))),
         )
     n_steps = int(np.max(depths.known, initial=0))
     if n_steps > DEEPEST:
@@ -77,29 +77,66 @@ def _(
 # As one node
 
 
-def _is_ensemble(t: _Tables, n_targets: int) -> bool:
-    """Whether leaves have one target each, trees a step at least, and comparisons a name.
+def _is_ensemble(t: _Tables, n_targets: int, aggregate: str) -> bool:
+    """Whether TreeEnsemble has words for the comparisons, and every leaf has its targets.
 
-    A comparison that holds for NaN and every other number but one is that of NaN too.
+    A comparison that holds for every number but one holds there for NaN too. To a sum a leaf may
+    add nothing instead.
     """
-    one_each = t.targets.shape[1] == 1 and t.targets.min(initial=0) >= 0
-    inside = t.targets.max(initial=0) < n_targets and t.roots.min(initial=0) >= 0
+    aimed = aggregate == "sum" or t.targets.min(initial=0) >= 0
+    inside = t.targets.max(initial=0) < n_targets
     named = set((t.relations & ~UNORDERED).tolist()) <= set(_MODES)
     unequal = (t.relations & ~UNORDERED) == (LESS | GREATER)
     with_nan = bool(((t.relations & UNORDERED) != 0)[unequal].all())
-    return bool(one_each and inside) and len(t.nodes) > 0 and named and with_nan and _is_tree(t)
+    return bool(aimed and inside) and len(t.weights) > 0 and named and with_nan and _is_tree(t)
 
 
 def _is_tree(t: _Tables) -> bool:
     """Whether every node is inside its table, and only one other leads to it."""
     branches = t.nodes[:, 1:].reshape(-1)
-    inner = np.concatenate([branches[branches >= 0], t.roots])
+    inner = np.concatenate([branches[branches >= 0], t.roots[t.roots >= 0]])
     leaves = -1 - branches[branches < 0]
     return (
         len(set(inner.tolist())) == len(inner)
         and inner.max(initial=0) < len(t.nodes)
         and len(set(leaves.tolist())) == len(leaves)
         and leaves.max(initial=0) < len(t.weights)
+    )
+
+
+def _without_bare_leaves(t: _Tables) -> _Tables:
+    """The same trees with a node, whatever it compares, before each leaf that is a whole tree."""
+    bare = t.roots < 0
+    leaves = t.roots[bare]
+    rows = np.stack([np.zeros_like(leaves), leaves, leaves], axis=1)
+    roots = t.roots.copy()
+    roots[bare] = len(t.nodes) + np.arange(len(leaves))
+    return replace(
+        t,
+        nodes=np.concatenate([t.nodes, rows]),
+        thresholds=np.concatenate([t.thresholds, np.zeros(len(leaves), t.thresholds.dtype)]),
+        relations=np.concatenate([t.relations, np.full(len(leaves), LESS, t.relations.dtype)]),
+        roots=roots,
+    )
+
+
+def _with_one_weight(t: _Tables) -> _Tables:
+    """A copy of the trees for each weight of a leaf; one without a target adds 0."""
+    n_copies, n_nodes, n_leaves = t.targets.shape[1], len(t.nodes), len(t.weights)
+    copies: list[Array] = []
+    for k in range(n_copies):
+        nodes = t.nodes.copy()
+        branches = nodes[:, 1:]
+        nodes[:, 1:] = np.where(branches < 0, branches - k * n_leaves, branches + k * n_nodes)
+        copies.append(nodes)
+    is_aimed = t.targets >= 0
+    return _Tables(
+        np.concatenate(copies),
+        np.tile(t.thresholds, n_copies),
+        np.tile(t.relations, n_copies),
+        np.concatenate([t.roots + k * n_nodes for k in range(n_copies)]),
+        np.where(is_aimed, t.targets, 0).T.reshape(-1, 1),
+        np.where(is_aimed, t.weights, 0).astype(t.weights.dtype).T.reshape(-1, 1),
     )
 
 

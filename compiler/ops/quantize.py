@@ -408,11 +408,15 @@ def _(
     axis: int,
     block_size: int,
 ) -> Operand:
+    """A zero point is written even where it is 0: runtimes that move the node read its type."""
+    point: Operand = zero
+    if zero is None and scale.type.is_static and x.dtype.is_integer and x.dtype is not DType.i32:
+        point = np.zeros(scale.type.static_shape, x.dtype.numpy)
     return standard(
         "DequantizeLinear",
         x,
         scale,
-        zero,
+        point,
         axis=axis,
         block_size=block_size or None,
         output_dtype=None if to is scale.dtype else to,
