@@ -1,0 +1,238 @@
+"""Count the nodes that optimizers leave of real models: ONNX Runtime, onnxsim, and ours.
+
+    python -m benchmarks.optimizer FOLDER... [--output docs/optimizer.md]
+
+Every model is taken with fixed sizes, which all of them are told. What is counted, and why that is
+fair, stands in docs/optimizer.md, whose table this writes anew between two marks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+import compiler
+from benchmarks.optimizer_models import Subject, subjects
+from compiler.ir.graph import Graph
+from compiler.ir.operator import Cost
+from compiler.passes.engine.cost import graph_cost
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import as_pipeline
+
+IN_HOUSE = ("write_out", "unroll_loops", "assign_layout", "fuse_movement")
+"""Passes that write for our own runtime: others have kernels for whole layers and plain layouts."""
+
+MARKS = ("<!-- table -->", "<!-- end of table -->")
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is left of one model."""
+
+    name: str
+    given: int
+    level_1: int | None
+    level_2: int | None
+    onnxsim: int | None
+    operators: int
+    kernels: int
+    before: Cost
+    after: Cost
+    error: float | None
+
+    @property
+    def misses(self) -> list[str]:
+        """The comparisons in which ours has more nodes."""
+        found: list[str] = []
+        if self.level_2 is not None and self.kernels > self.level_2:
+            found.append(f"{self.kernels} kernels, level 2 has {self.level_2}")
+        for what, n in (("level 1", self.level_1), ("onnxsim", self.onnxsim)):
+            if n is not None and self.operators > n:
+                found.append(f"{self.operators} operators, {what} has {n}")
+        return found
+
+
+def main() -> int:
+    options = _options()
+    rows: list[Row] = []
+    for subject in subjects(options.folders):
+        if options.only and not any(word in subject.name for word in options.only.split(",")):
+            continue
+        rows.append(measure(subject, options.pipeline))
+        print(line_of(rows[-1]), *rows[-1].misses, sep="   ", flush=True)
+    if options.output is not None:
+        write_table(options.output, rows)
+    return 1 if any(r.misses for r in rows) else 0
+
+
+def measure(subject: Subject, pipeline: str) -> Row:
+    """Optimize one model in every way."""
+    data = subject.model.SerializeToString()
+    graph = compiler.load(data)
+    optimized, _ = run_pipeline(
+        graph, as_pipeline(pipeline).without(*IN_HOUSE), keep_declined=False
+    )
+    unfused = compiler.to_onnx(optimized)
+    check(unfused, like=subject.model)
+    fused = onnx.load_from_string(compiler.to_onnx(optimized, fused=True))
+    levels = ort.GraphOptimizationLevel
+    return Row(
+        subject.name,
+        n_nodes(subject.model.graph),
+        peer_nodes(data, levels.ORT_ENABLE_BASIC),
+        peer_nodes(data, levels.ORT_ENABLE_EXTENDED),
+        onnxsim_nodes(subject.model),
+        n_nodes(onnx.load_from_string(unfused).graph),
+        n_nodes(fused.graph),
+        cost(graph),
+        cost(optimized),
+        worst_error(data, unfused, subject.inputs),
+    )
+
+
+def check(exported: bytes, like: onnx.ModelProto) -> None:
+    """Let the checker look at a model, with types, unless it refuses the given one's.
+
+    It does where a branch that is never taken for these sizes does not fit them.
+    """
+    try:
+        onnx.checker.check_model(like, full_check=True)
+    except onnx.shape_inference.InferenceError:
+        onnx.checker.check_model(exported)
+        return
+    onnx.checker.check_model(exported, full_check=True)
+
+
+def n_nodes(graph: Any) -> int:
+    """Nodes of a graph and of the subgraphs in it; constants are no nodes."""
+    return sum(
+        (n.op_type != "Constant") + sum(n_nodes(a.g) for a in n.attribute if a.HasField("g"))
+        for n in graph.node
+    )
+
+
+def cost(graph: Graph) -> Cost:
+    """Operations and bytes as far as they are declared."""
+    return graph_cost(graph)[0]
+
+
+def peer_nodes(data: bytes, level: Any) -> int | None:
+    """What ONNX Runtime leaves at a level; None where it cannot load the model."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = quiet_options()
+        options.graph_optimization_level = level
+        options.optimized_model_filepath = str(Path(folder) / "optimized.onnx")
+        try:
+            ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        except Exception as e:  # its own exceptions have no common class
+            print(f"ONNX Runtime: {e}", file=sys.stderr)
+            return None
+        return n_nodes(onnx.load(options.optimized_model_filepath).graph)
+
+
+def onnxsim_nodes(model: onnx.ModelProto) -> int | None:
+    """What onnxsim leaves; None where it fails."""
+    import onnxsim
+
+    try:
+        simplified, _ = onnxsim.simplify(model, include_subgraph=True)
+    except Exception as e:  # whatever its C++ parts raise
+        print(f"onnxsim: {e}", file=sys.stderr)
+        return None
+    return n_nodes(simplified.graph)
+
+
+def worst_error(given: bytes, exported: bytes, inputs: Mapping[str, Any]) -> float | None:
+    """The largest difference of results, relative to their scale, in ONNX Runtime as they are.
+
+    None where it cannot run the model that was given.
+    """
+    try:
+        needed = run_peer(given, inputs)
+    except Exception as e:  # its own exceptions have no common class
+        print(f"ONNX Runtime: {e}", file=sys.stderr)
+        return None
+    found = run_peer(exported, inputs)
+    return max((difference(a, b) for a, b in zip(found, needed, strict=True)), default=0.0)
+
+
+def run_peer(data: bytes, inputs: Mapping[str, Any]) -> list[Any]:
+    options = quiet_options()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    return list(session.run(None, dict(inputs)))
+
+
+def quiet_options() -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    return options
+
+
+def difference(found: Any, needed: Any) -> float:
+    """How far results are apart; 1 for each that is no number and differs, or has another form."""
+    if isinstance(needed, list):
+        same = len(found) == len(needed)
+        return max(map(difference, found, needed), default=0.0) if same else 1.0
+    if not isinstance(needed, np.ndarray):
+        return float(found != needed)
+    if found.shape != needed.shape or found.dtype != needed.dtype:
+        return 1.0
+    if needed.dtype.kind not in "fc":
+        return float(np.mean(found != needed)) if needed.size else 0.0
+    a, b = found.astype(np.float64), needed.astype(np.float64)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    scale = np.abs(b[np.isfinite(b)]).max(initial=0) or 1.0
+    apart = np.where(same, 0, np.abs(a - b)).max(initial=0) / scale
+    return float(apart) if np.isfinite(apart) else 1.0
+
+
+# The table
+
+HEAD = (
+    "| model | given | ORT 1 | ORT 2 | onnxsim | our operators | our kernels "
+    "| GFLOP | MB moved | worst error |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+def line_of(r: Row) -> str:
+    def shown(n: int | None) -> str:
+        return "-" if n is None else str(n)
+
+    flops = f"{r.before.flops / 1e9:.3g} → {r.after.flops / 1e9:.3g}"
+    moved = f"{r.before.bytes_moved / 1e6:.3g} → {r.after.bytes_moved / 1e6:.3g}"
+    error = "-" if r.error is None else f"{r.error:.1e}"
+    counts = (r.given, r.level_1, r.level_2, r.onnxsim, r.operators, r.kernels)
+    return f"| {r.name} | {' | '.join(map(shown, counts))} | {flops} | {moved} | {error} |"
+
+
+def write_table(page: Path, rows: list[Row]) -> None:
+    """Put the table between the marks of a page."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(MARKS[0])
+    _, _, behind = rest.partition(MARKS[1])
+    table = "\n".join([MARKS[0], HEAD, *map(line_of, rows), MARKS[1]])
+    page.write_text(before + table + behind, encoding="utf-8")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folders", nargs="*", type=Path, help="with more models")
+    parser.add_argument("--pipeline", default="default", help="a preset, or passes with commas")
+    parser.add_argument("--only", default="", help="parts of models' names, with commas")
+    parser.add_argument("--output", type=Path, help="the page whose table is written anew")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
