@@ -20,7 +20,7 @@ from compiler.passes.engine.rule import RULES, Rule
 from compiler.passes.fusion import fuse, fuse_movement
 from compiler.passes.layout import assign_layout
 from compiler.passes.merging import merge_products
-from compiler.passes.movement import join_parts, settle_sizes, sink_transposes
+from compiler.passes.movement import drop_broadcasts, join_parts, settle_sizes, sink_transposes
 from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
@@ -41,6 +41,7 @@ __all__ = [
     "as_pipeline",
     "assign_layout",
     "clean_quantization",
+    "drop_broadcasts",
     "fold_affine",
     "fold_constants",
     "fuse",

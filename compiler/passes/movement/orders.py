@@ -91,12 +91,12 @@ def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
     return t.shape or () if isinstance(t, TensorType) else ()
 
 
-_NOT_EACH = {"batch_norm", "random_uniform", "random_normal", "bitcast", "requantize"}
+NOT_EACH = {"batch_norm", "random_uniform", "random_normal", "bitcast", "requantize"}
 """Elementwise operators that look at places, or change sizes."""
 
 
 def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    if node.op in _NOT_EACH:
+    if node.op in NOT_EACH:
         return f"{node.op} looks at where an element stands"
     if len(node.tensor.dims) != len(perm):
         return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are reordered"
