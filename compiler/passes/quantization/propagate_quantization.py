@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
-from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.graph import Graph, Node
 from compiler.ir.types import DType, TensorType
-from compiler.ops.window import extent
-from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.declaration import graph_pass
-from compiler.trace import Log
-
-MOVES = frozenset(
-    {"identity", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "gather"}
-    | {"expand", "tile", "depth_to_space", "space_to_depth", "concat", "max_pool"}
+from compiler.passes.rules.windows import empty_window
+from compiler.passes.sinking.moves import (
+    MOVES,
+    SELECTS,
+    earlier,
+    grows,
+    later,
+    makers,
+    moves_alone,
+    only_reader,
 )
-"""Operators whose result holds elements of their first operand (a concatenation's: of all)."""
+from compiler.trace import Log
 
 BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
 """Codes that are whole bytes."""
-
-SELECTS = frozenset({"slice", "gather", "max_pool"})
-"""Those of them whose result leaves elements out."""
 
 
 @graph_pass(
@@ -42,8 +41,8 @@ SELECTS = frozenset({"slice", "gather", "max_pool"})
     graph g(x: u8[2,3,4]) {
       const s: f32[] = literal(0.1)
       const z: u8[] = literal(130)
-      t.codes: u8[3,4,2] = transpose(x, perm=[1,2,0])
-      t: f32[3,4,2] = dequantize(t.codes, s, z, to=f32)
+      t.moved: u8[3,4,2] = transpose(x, perm=[1,2,0])
+      t: f32[3,4,2] = dequantize(t.moved, s, z, to=f32)
       y: f32[3,4,2] = exp(t)
       return y
     }
@@ -69,49 +68,24 @@ def propagate_quantization(graph: Graph, log: Log) -> Graph:
 def _down(ed: Editor, log: Log, value: str) -> bool:
     """Dequantize the result of a move rather than its operands."""
     node = ed.producer(value)
-    if node is None:
+    made = None if node is None else makers(ed, node, "dequantize")
+    if node is None or made is None:
         return False
-    data = node.inputs if node.op == "concat" else node.inputs[:1]
-    makers = [ed.producer(i) for i in data]
-    if any(m is None or m.op != "dequantize" for m in makers):
-        return False
-    made = [m for m in makers if m is not None]
     objection = _objection(ed, node, made)
     if objection:
         log.declined("dequantize_later", value, objection, [*made, node])
         return False
     if not log.may("dequantize_later", value):
         return False
-    first = made[0]
-    codes = ed.fresh(f"{value}.codes")
-    source = {m.output: m.inputs[0] for m in made}
-    moved = replace(
-        node,
-        inputs=tuple(source.get(i, i) if i in data else i for i in node.inputs),
-        outputs=(codes,),
-        types=(TensorType(_codes_of(ed, first), node.tensor.shape),),
-    )
-    after = replace(
-        first,
-        inputs=(codes, *first.inputs[1:]),
-        outputs=node.outputs,
-        types=node.types,
-        attrs={**first.attrs, "axis": _moved_axis(ed, first, node)},
-        name=first.name,
-        origins=merge_origins(*(m.origins for m in made)),
-    )
-    _exchange(ed, log, "dequantize_later", node, made, moved, after)
+    axis = _moved_axis(ed, made[0], node)
+    later(ed, log, "dequantize_later", node, made, axis=axis)
     return True
 
 
 def _up(ed: Editor, log: Log, value: str) -> bool:
     """Quantize the operand of a move rather than its result."""
-    node = ed.producer(value)
-    readers = ed.users(value)
-    if node is None or len(readers) != 1 or readers[0].op != "quantize" or ed.is_result(value):
-        return False
-    after = readers[0]
-    if after.inputs[0] != value or value in after.inputs[1:]:
+    node, after = ed.producer(value), only_reader(ed, value, "quantize")
+    if node is None or after is None:
         return False
     objection = _objection_up(ed, node, after)
     if objection:
@@ -119,44 +93,8 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
         return False
     if not log.may("quantize_earlier", value):
         return False
-    t = ed.type(node.inputs[0])
-    assert isinstance(t, TensorType)
-    codes = ed.fresh(f"{after.output}.codes")
-    quantized = replace(
-        after,
-        inputs=(node.inputs[0], *after.inputs[1:]),
-        outputs=(codes,),
-        types=(TensorType(after.tensor.dtype, t.shape),),
-    )
-    moved = replace(
-        node, inputs=(codes, *node.inputs[1:]), outputs=after.outputs, types=after.types
-    )
-    _exchange(ed, log, "quantize_earlier", after, [node], quantized, moved)
+    earlier(ed, log, "quantize_earlier", node, after)
     return True
-
-
-def _exchange(
-    ed: Editor, log: Log, rule: str, root: Node, before: list[Node], first: Node, last: Node
-) -> None:
-    """Put two nodes in the place of a root and what only it reads."""
-    cost_before = cost_of([*before, root], ed.type)
-    ed.add(first)
-    ed.update(root, last)
-    cost_after = cost_of([first, last], ed.type)
-    ed.remove_unused([n.output for n in before])
-    moves = first if rule == "dequantize_later" else last
-    saved = ""
-    if cost_before is not None and cost_after is not None:
-        saved = f": {cost_before.bytes_moved - cost_after.bytes_moved:,} bytes less are moved"
-    log.applied(
-        rule,
-        last.output,
-        f"{moves.op} works on {moves.tensor.dtype}{saved}",
-        [*before, root],
-        [first, last],
-        cost_before=cost_before,
-        cost_after=cost_after,
-    )
 
 
 def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
@@ -165,7 +103,7 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
     if _codes_of(ed, first) not in BYTES:
         return f"codes of {_codes_of(ed, first)} are no whole bytes, or no smaller than floats"
     for m in made:
-        if not _moves_alone(ed, m):
+        if not moves_alone(ed, m):
             return f"{m.output} is read elsewhere too, so it would be dequantized twice"
         if _codes_of(ed, m) is not _codes_of(ed, first) or not _same_steps(ed, m, first):
             return f"{m.output} and {first.output} have different steps"
@@ -178,21 +116,9 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
         return f"blocks of {first.attrs['block_size']} numbers have scales of their own"
     if not _is_single(ed, first) and node.op != "transpose":
         return f"each index along axis {first.attrs['axis']} has a scale of its own"
-    if node.op in ("expand", "tile", "gather") and _grows(ed, node):
+    if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
     return _objection_to_pool(ed, node, first) if node.op == "max_pool" else ""
-
-
-def _moves_alone(ed: Editor, made: Node) -> bool:
-    """Whether all that reads a dequantized tensor moves its elements, each at most once."""
-    readers = ed.users(made.output)
-    if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
-        return False
-    sizes = [ed.type(made.output), *(u.type for u in readers)]
-    if len(readers) == 1:
-        return True
-    counts = [t.n_elements for t in sizes if isinstance(t, TensorType) and t.is_static]
-    return len(counts) == len(sizes) and sum(counts[1:]) <= counts[0]
 
 
 def _objection_up(ed: Editor, node: Node, after: Node) -> str:
@@ -213,20 +139,7 @@ def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
     scale = ed.constant(first.inputs[1])
     if scale is None or not bool((scale.array() > 0).all()):
         return f"the scale {first.inputs[1]} is not known to be positive"
-    return empty_window(node)
-
-
-def empty_window(node: Node) -> str:
-    """Why a window of a pool may lie in the padding altogether; nothing when none does."""
-    kernel, n = node.attrs["kernel"], len(node.attrs["kernel"])
-    pads = node.attrs["pads"] if node.attrs["auto_pad"] == "notset" else (0,) * (2 * n)
-    for d, size in enumerate(kernel):
-        widest = max(pads[d], pads[n + d])
-        if widest >= size:
-            return f"windows of {size} fit into {widest} rows of padding"
-        if extent(size, node.attrs["dilations"][d]) != size and widest:
-            return "windows with gaps may step over the image"
-    return ""
+    return empty_window(node.attrs)
 
 
 def _same_steps(ed: Editor, a: Node, b: Node) -> bool:
@@ -265,9 +178,3 @@ def _codes_of(ed: Editor, node: Node) -> DType:
     t = ed.type(node.inputs[0])
     assert isinstance(t, TensorType)
     return t.dtype
-
-
-def _grows(ed: Editor, node: Node) -> bool:
-    t = ed.type(node.inputs[0])
-    known = isinstance(t, TensorType) and t.is_static and node.tensor.is_static
-    return not known or node.tensor.n_elements > t.n_elements  # type: ignore[union-attr]

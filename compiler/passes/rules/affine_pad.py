@@ -11,7 +11,7 @@ from compiler.passes.engine.pattern import Any, Const, ConstTensor, Number
 from compiler.passes.engine.rule import Because, Rule, rule
 from compiler.passes.rules.affine_parts import Objection, attributes, or_skip
 from compiler.passes.rules.calls import o
-from compiler.passes.rules.windows import CONV, MAX_POOL
+from compiler.passes.rules.windows import CONV, MAX_POOL, empty_window
 
 X, W = Any("x"), Any("w")
 BIAS = Any("bias", optional=True)
@@ -191,12 +191,9 @@ def pad_into_max_pool_of_relu(
     if not x.dtype.is_float:
         raise Objection(f"{x.dtype} has no least number that stands for nothing")
     window = _joined(x, amounts, axes, attrs)
-    kernel, pads, n = attrs["kernel"], window["pads"], x.rank - 2
-    if any(d != 1 for d in attrs["dilations"]):
-        raise Objection(f"dilations {list(attrs['dilations'])} may step over the image")
-    for d in range(n):
-        if (widest := max(pads[d], pads[n + d])) >= kernel[d]:
-            raise Objection(f"windows of {kernel[d]} fit into {widest} rows of padding")
+    pads, n = window["pads"], x.rank - 2
+    if objection := empty_window(window):
+        raise Objection(objection)
     if any(pads[d] + pads[n + d] and x.shape[2 + d] == 0 for d in range(n)):
         raise Objection(f"{x.name} has no elements")
     return Because(o.max_pool(o.relu(x), **window), _saving(x, pads))

@@ -1,0 +1,152 @@
+"""Exchanging an elementwise operator with one that moves elements: what all ways have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Node, merge_origins
+from compiler.ir.types import TensorType
+from compiler.passes.engine.cost import cost_of
+from compiler.trace import Log
+
+MOVES = frozenset(
+    {"identity", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "gather"}
+    | {"expand", "tile", "depth_to_space", "space_to_depth", "concat", "max_pool"}
+)
+"""Operators whose result holds elements of their first operand (a concatenation's: of all)."""
+
+SELECTS = frozenset({"slice", "gather", "max_pool"})
+"""Those of them whose result leaves elements out."""
+
+
+def data_of(node: Node) -> tuple[str, ...]:
+    """The operands whose elements a move moves."""
+    return node.inputs if node.op == "concat" else node.inputs[:1]
+
+
+def makers(ed: Editor, node: Node, op: str) -> list[Node] | None:
+    """The nodes that make what a move moves, when all are of one operator."""
+    found = [ed.producer(i) for i in data_of(node)]
+    made = [n for n in found if n is not None and n.op == op]
+    if node.op not in MOVES or len(made) != len(found):
+        return None
+    return made
+
+
+def only_reader(ed: Editor, value: str, op: str) -> Node | None:
+    """The one node that reads a value, when it is of this operator and reads it as its data."""
+    readers = ed.users(value)
+    if len(readers) != 1 or readers[0].op != op or ed.is_result(value):
+        return None
+    alone = readers[0].inputs[0] == value and value not in readers[0].inputs[1:]
+    return readers[0] if alone else None
+
+
+def moves_alone(ed: Editor, made: Node) -> bool:
+    """Whether all that reads a tensor moves its elements, each at most once."""
+    readers = ed.users(made.output)
+    if ed.is_result(made.output) or any(u.op not in MOVES for u in readers):
+        return False
+    sizes = [ed.type(made.output), *(u.type for u in readers)]
+    if len(readers) == 1:
+        return True
+    counts = [t.n_elements for t in sizes if isinstance(t, TensorType) and t.is_static]
+    return len(counts) == len(sizes) and sum(counts[1:]) <= counts[0]
+
+
+def grows(ed: Editor, node: Node) -> bool:
+    """Whether a move may give more elements than it gets."""
+    t = ed.type(node.inputs[0])
+    if node.op not in ("expand", "tile", "gather") or not isinstance(t, TensorType):
+        return False
+    return not (t.is_static and node.tensor.is_static) or (node.tensor.n_elements > t.n_elements)
+
+
+def later(
+    ed: Editor,
+    log: Log,
+    rule: str,
+    node: Node,
+    made: Sequence[Node],
+    *,
+    error: float = 0.0,
+    **attrs: object,
+) -> None:
+    """Let a move work on what elementwise nodes read, and one such node on its result.
+
+    `attrs` are those of the elementwise node that are different behind the move.
+    """
+    first = made[0]
+    source = {m.output: m.inputs[0] for m in made}
+    t = ed.type(first.inputs[0])
+    assert isinstance(t, TensorType)
+    data = data_of(node)
+    fresh = ed.fresh(f"{node.output}.moved")
+    moved = replace(
+        node,
+        inputs=tuple(source[i] if i in data and i in source else i for i in node.inputs),
+        outputs=(fresh,),
+        types=(TensorType(t.dtype, node.tensor.shape),),
+    )
+    after = replace(
+        first,
+        inputs=(fresh, *first.inputs[1:]),
+        outputs=node.outputs,
+        types=node.types,
+        attrs={**first.attrs, **attrs},
+        origins=merge_origins(*(m.origins for m in made)),
+    )
+    _exchange(ed, log, rule, node, list(made), moved, after, error)
+
+
+def earlier(ed: Editor, log: Log, rule: str, node: Node, after: Node) -> None:
+    """Let an elementwise node work on what a move reads, and the move on its result."""
+    t = ed.type(node.inputs[0])
+    assert isinstance(t, TensorType)
+    fresh = ed.fresh(f"{after.output}.early")
+    first = replace(
+        after,
+        inputs=(node.inputs[0], *after.inputs[1:]),
+        outputs=(fresh,),
+        types=(TensorType(after.tensor.dtype, t.shape),),
+    )
+    moved = replace(
+        node, inputs=(fresh, *node.inputs[1:]), outputs=after.outputs, types=after.types
+    )
+    _exchange(ed, log, rule, after, [node], first, moved, 0.0)
+
+
+def _exchange(
+    ed: Editor,
+    log: Log,
+    rule: str,
+    root: Node,
+    before: list[Node],
+    first: Node,
+    last: Node,
+    error: float,
+) -> None:
+    """Put two nodes in the place of a root and of what only it reads."""
+    cost_before = cost_of([*before, root], ed.type)
+    ed.add(first)
+    ed.update(root, last)
+    cost_after = cost_of([first, last], ed.type)
+    ed.remove_unused([n.output for n in before])
+    move = first if first.op in MOVES or first.op.startswith("reduce_") else last
+    saved = ""
+    if cost_before is not None and cost_after is not None:
+        bytes_saved = cost_before.bytes_moved - cost_after.bytes_moved
+        flops_saved = cost_before.flops - cost_after.flops
+        saved = f": {flops_saved:,} operations and {bytes_saved:,} bytes less"
+    log.applied(
+        rule,
+        last.output,
+        f"{first.op} first, {last.op} last; {move.op} works on {move.tensor.dtype}{saved}",
+        [*before, root],
+        [first, last],
+        error=error,
+        cost_before=cost_before,
+        cost_after=cost_after,
+    )
