@@ -27,7 +27,7 @@ from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
 from compiler.passes.quantization import propagate_quantization
 from compiler.passes.rules import clean_quantization, fold_affine, simplify
-from compiler.passes.sinking import subsample_early
+from compiler.passes.sinking import sink_conversions, sink_elementwise, subsample_early
 
 __all__ = [
     "PASSES",
@@ -61,6 +61,8 @@ __all__ = [
     "settle_sizes",
     "simplify",
     "simplify_loops",
+    "sink_conversions",
+    "sink_elementwise",
     "sink_into_branches",
     "sink_transposes",
     "subsample_early",
