@@ -80,6 +80,7 @@ class Units:
         self.types = dict(graph.types)
         self._namer: Editor | None = None
         self._copied_from: dict[str, str] = {}
+        self._nbytes: dict[str, int] = {}
         for i, n in enumerate(graph.nodes):
             unit = self._single(n, i)
             self.unit_of.update((o, unit) for o in n.outputs if o)
@@ -115,6 +116,12 @@ class Units:
 
     def nbytes(self, value: str) -> int:
         """The bytes that reading or writing a value moves; a number repeated takes none."""
+        found = self._nbytes.get(value)
+        if found is None:
+            found = self._nbytes[value] = self._bytes_of(value)
+        return found
+
+    def _bytes_of(self, value: str) -> int:
         t, constant = self.types[value], self.graph.constants.get(value)
         if not (isinstance(t, TensorType) and t.is_ranked):
             return 0
