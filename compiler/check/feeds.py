@@ -14,7 +14,7 @@ from compiler.ir.operator import Array
 from compiler.ir.types import DType, SequenceType, TensorType, Type
 from compiler.runtime.inputs import assumed_shapes, random_array
 
-SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, np.nan, np.inf, -np.inf)
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, *2 * (np.nan, np.inf, -np.inf))
 """Numbers with meanings of their own, and some between them."""
 
 EXTREME = (0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 1e-30, -2e-25, 1e30, -3e30, 2e25, 3e38, -3e38)
@@ -36,7 +36,7 @@ def _special(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
     if dtype.is_integer:
         return chance.choice(_ends(dtype), shape)
     return np.where(
-        chance.random(shape) < 0.6, chance.choice(SPECIAL, shape), chance.standard_normal(shape)
+        chance.random(shape) < 0.75, chance.choice(SPECIAL, shape), chance.standard_normal(shape)
     )
 
 
@@ -47,6 +47,14 @@ def _extreme(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) 
             _least(dtype), _most(dtype), shape, dtype=_wide_integer(dtype), endpoint=True
         )
     return chance.choice(EXTREME, shape)
+
+
+def _divisor(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
+    """As special, but nothing is zero: whole numbers divided by zero have no answer at all."""
+    if dtype.is_integer:
+        ends = _ends(dtype)
+        return chance.choice(ends[ends != 0], shape)
+    return chance.choice([v for v in SPECIAL if v != 0], shape)
 
 
 def _positive(dtype: DType, shape: tuple[int, ...], chance: np.random.Generator) -> Array:
@@ -69,10 +77,30 @@ KINDS: Mapping[str, Draw] = {
     "normal": _normal,
     "special": _special,
     "positive": _positive,
+    "divisor": _divisor,
     "extreme": _extreme,
     "small": _small,
 }
 """By name, those that tell most first."""
+
+OUT_OF_RANGE = ("special", "divisor", "extreme")
+"""Kinds on which products in another order overflow or vanish."""
+
+
+def turns(graph: Graph, most: int) -> list[tuple[str, int]]:
+    """Kinds and seeds worth trying: small tensors hold few special numbers, so they get more turns.
+
+    Every kind comes once before any comes again.
+    """
+    types = [v.type for v in graph.inputs]
+    if not types:
+        return [("normal", 0)]
+    whole = any(isinstance(t, TensorType) and t.dtype.is_integer for t in types)
+    kinds = [k for k in KINDS if whole or k != "divisor"]
+    static = (t.n_elements for t in types if isinstance(t, TensorType) and t.is_static)
+    again = max(1, min(most, 96 // max((*static, 1))))
+    first = [(k, 0) for k in kinds]
+    return first + [(k, seed) for seed in range(1, again) for k in kinds if k in OUT_OF_RANGE]
 
 
 def make_feeds(

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.check.feeds import KINDS, make_feeds
+from compiler.check.feeds import KINDS, OUT_OF_RANGE, make_feeds, turns
 from compiler.check.judge import Verdict, adds_up, judge, keeps_bits
 from compiler.check.margins import evaluated, expectations, wide_results
 from compiler.errors import CompileError
@@ -29,6 +29,9 @@ from compiler.trace import Event, Step
 
 SECONDS_EACH = 2.0
 """One rewrite is not given more inputs after this time."""
+
+MOST_TURNS = 24
+"""Times that numbers of a kind with many cases are drawn for tensors of a few elements."""
 
 Values = Mapping[str, Any]
 
@@ -119,11 +122,11 @@ def judge_rewrite(rewrite: Rewrite, known: Sequence[Values] = (), *, seed: int =
     except CompileError as e:
         return Judged(rewrite, 0, f"what it made is no valid graph: {e}", np.inf, "structure")
     start, n_inputs = perf_counter(), 0
-    drawn = ((k, _drawn(rewrite.before, k, seed)) for k in _kinds(rewrite.before))
+    drawn = ((k, _drawn(rewrite.before, k, seed + i)) for k, i in turns(rewrite.before, MOST_TURNS))
     for kind, given in chain((("model", g) for g in known), drawn):
         if n_inputs and perf_counter() - start > SECONDS_EACH:
             break
-        verdict = _on(rewrite, given, seed)
+        verdict = _on(rewrite, given, kind, seed)
         if verdict is None:
             continue
         n_inputs += 1
@@ -132,7 +135,7 @@ def judge_rewrite(rewrite: Rewrite, known: Sequence[Values] = (), *, seed: int =
     return Judged(rewrite, n_inputs)
 
 
-def _on(rewrite: Rewrite, feeds: Values | None, seed: int) -> Verdict | None:
+def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict | None:
     """The verdict on some inputs; None where what stood there cannot be computed for them."""
     if feeds is None:
         return None
@@ -154,13 +157,9 @@ def _on(rewrite: Rewrite, feeds: Values | None, seed: int) -> Verdict | None:
         budget=budget,
         bits=not budget and keeps_bits(before) and keeps_bits(after),
         loose_infinities=adds_up(before) or adds_up(after),
+        extreme=kind in OUT_OF_RANGE,
         made_wide=lambda: wide_results(after, feeds)[1][RESULT],
     )
-
-
-def _kinds(graph: Graph) -> list[str]:
-    """Kinds of inputs worth drawing; of one kind only where nothing comes in."""
-    return list(KINDS) if graph.inputs else ["normal"]
 
 
 def _drawn(graph: Graph, kind: str, seed: int) -> Values | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from compiler.check.feeds import KINDS, make_feeds
+from compiler.check.feeds import OUT_OF_RANGE, make_feeds, turns
 from compiler.check.judge import Verdict, adds_up, judge, judge_all, keeps_bits
 from compiler.check.margins import N_RUNS, Expected, evaluated, expectations, wide_results
 from compiler.errors import CompileError
@@ -61,6 +61,7 @@ class Round:
                 budget=budget,
                 bits=bits,
                 loose_infinities=loose and bool(budget),
+                extreme=self.kind in OUT_OF_RANGE,
                 made_wide=lambda: wide_results(graph, self.feeds)[1][name],
             ),
         )
@@ -79,15 +80,17 @@ def make_round(
     return Round(kind, graph, given, own, perf_counter() - start, seed)
 
 
-def make_rounds(
-    graph: Graph, seed: int = 0, kinds: Sequence[str] = tuple(KINDS), seconds: float = float("inf")
-) -> list[Round]:
-    """A round of each kind that the model takes, as many as fit into the time."""
-    start, found = perf_counter(), []
-    for kind in kinds:
+MOST_TURNS = 4
+"""Rounds of a kind with many cases, for models whose inputs have few elements."""
+
+
+def make_rounds(graph: Graph, seed: int = 0, seconds: float = float("inf")) -> list[Round]:
+    """Rounds of every kind that the model takes, as many as fit into the time."""
+    start, found = perf_counter(), list[Round]()
+    for kind, turn in turns(graph, MOST_TURNS):
         if perf_counter() - start > seconds:
             break
-        made = make_round(graph, kind, seed=seed)
+        made = make_round(graph, kind, seed=seed + turn)
         if made is not None:
             found.append(made)
     return found
