@@ -159,4 +159,6 @@ def _shaken(a: Array, chance: np.random.Generator) -> Array:
         return a
     with np.errstate(all="ignore"):
         noise = 1 + unit * chance.uniform(-1, 1, a.shape)
-        return np.asarray(a.astype(np.float64) * noise).astype(a.dtype)
+        # The sign of a zero is nobody's promise either, though 1/x tells the two apart.
+        turned = np.where((a == 0) & (chance.random(a.shape) < 0.5), -noise, noise)
+        return np.asarray(a.astype(np.float64) * turned).astype(a.dtype)

@@ -197,6 +197,10 @@ MODEST = Fact("|{}| <= 40", lambda ed, value: max(map(abs, range_of(ed, value)))
 """Far from where exponentials overflow: exp(40) is about 2e17."""
 
 
+SQUARABLE = Fact("|{}| <= 1e18", lambda ed, value: max(map(abs, range_of(ed, value))) <= 1e18)
+"""With squares that are no infinity as an f32."""
+
+
 def _is_no_product(ed: Editor, value: str) -> bool:
     node = ed.producer(value)
     return node is None or node.op not in OPERATORS or OPERATORS[node.op].kind != "contraction"

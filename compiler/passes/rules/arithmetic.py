@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from compiler.ir.constant import Constant
+from compiler.ir.operator import Tensor
 from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import uniform
+from compiler.passes.engine.rule import Skip
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -50,6 +52,20 @@ def reshaped(c: Constant, shape: Sequence[int]) -> Constant:
     if c.is_splat:
         return Constant(t, c.storage, c.origins)
     return Constant.of(c.array().reshape(tuple(shape)), c.type.dtype, c.origins)
+
+
+def filled(value: int, t: TensorType) -> Constant | Skip:
+    """A number as a constant of a type; not where that is open."""
+    if not t.is_static:
+        return Skip(f"the shape of {t} is open, so there is no constant of that shape")
+    return Constant.splat(value, t)
+
+
+def unless_long(x: Tensor) -> Skip | None:
+    """An objection to floats in whose type ordinary numbers may overflow on the way."""
+    if not x.dtype.is_float or x.dtype in (DType.f32, DType.f64, DType.bf16):
+        return None
+    return Skip(f"on the way a number may be too large for {x.dtype}")
 
 
 def is_finite(c: Constant) -> bool:

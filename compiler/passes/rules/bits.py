@@ -13,6 +13,7 @@ from compiler.ir.operator import Tensor
 from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any
 from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import filled
 from compiler.passes.rules.calls import o
 
 X = Any("x")
@@ -73,9 +74,7 @@ def _deciding(row: _Row, result: int) -> Rule:
     """op(x, number) is one number whatever x is."""
 
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
-        if not t.is_static:
-            return Skip(f"the shape of {t} is open, so there is no constant of that shape")
-        return Constant.splat(result, t)
+        return filled(result, t)
 
     after = f"""
       const a: {row.dtype}[2,3] = splat({row.text(result)})

@@ -8,15 +8,10 @@ from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import Any, Known
 from compiler.passes.engine.ranges import NOT_NEGATIVE
 from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import filled
 from compiler.passes.rules.calls import o
 
 X, Y = Any("x"), Any("y")
-
-
-def _decided(answer: bool, t: TensorType) -> Constant | Skip:
-    if not t.is_static:
-        return Skip(f"the shape of {t} is open, so there is no constant of that shape")
-    return Constant.splat(answer, t)
 
 
 def _with_itself(op: str, answer: bool, words: str) -> Rule:
@@ -25,7 +20,7 @@ def _with_itself(op: str, answer: bool, words: str) -> Rule:
     def body(x: Tensor, t: TensorType) -> Constant | Skip:
         if answer and x.dtype.is_float:
             return Skip("NaN is not equal to itself")
-        return _decided(answer, t)
+        return filled(answer, t)
 
     body.__name__, body.__doc__ = f"{op}_itself", words
     dtype = "i32" if answer else "f32"
@@ -192,7 +187,7 @@ def equal_to_false(x: Tensor) -> Operand:
 )
 def positive_below_zero(x: Tensor, t: TensorType) -> Constant | Skip:
     """What is never negative is nowhere smaller than 0; unsigned integers are such."""
-    return _decided(False, t)
+    return filled(False, t)
 
 
 COMPARISONS: list[Rule] = [

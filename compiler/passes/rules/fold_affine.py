@@ -19,9 +19,9 @@ from compiler.passes.rules.affine_signs import SIGN_RULES
 from compiler.passes.rules.affine_table import TABLE_RULES
 from compiler.passes.rules.arithmetic import combined, objection_to, reshaped
 from compiler.passes.rules.calls import o
+from compiler.passes.rules.negated_constants import subtract_constant
 from compiler.passes.rules.quotients import divide_by_constant, divide_by_power_of_two
 from compiler.passes.rules.reassociate import merge_additions, merge_multiplications
-from compiler.passes.rules.signs import subtract_constant
 
 X, C = Any("x"), Const("c")
 

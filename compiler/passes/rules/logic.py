@@ -7,6 +7,7 @@ from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any, OneOf
 from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import filled
 from compiler.passes.rules.calls import o
 
 X, Y = Any("x"), Any("y")
@@ -123,7 +124,7 @@ def condition_with_itself(x: Tensor) -> Tensor:
 )
 def difference_to_itself(x: Tensor, t: TensorType) -> Constant | Skip:
     """Nothing differs from itself."""
-    return _decided(0, t)
+    return filled(0, t)
 
 
 @rule(
@@ -153,7 +154,7 @@ def difference_to_itself(x: Tensor, t: TensorType) -> Constant | Skip:
 )
 def contradiction(x: Tensor, t: TensorType) -> Constant | Skip:
     """Nothing is and is not."""
-    return _decided(0, t)
+    return filled(0, t)
 
 
 @rule(
@@ -183,13 +184,7 @@ def contradiction(x: Tensor, t: TensorType) -> Constant | Skip:
 )
 def excluded_middle(x: Tensor, t: TensorType) -> Constant | Skip:
     """Everything is or is not."""
-    return _decided(1, t)
-
-
-def _decided(value: int, t: TensorType) -> Constant | Skip:
-    if not t.is_static:
-        return Skip(f"the shape of {t} is open, so there is no constant of that shape")
-    return Constant.splat(value, t)
+    return filled(1, t)
 
 
 @rule(

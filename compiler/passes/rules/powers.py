@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.ir.types import DType
 from compiler.passes.engine.pattern import Any, Known
-from compiler.passes.engine.ranges import ABOVE_ZERO, MODEST, NOT_NEGATIVE
+from compiler.passes.engine.ranges import ABOVE_ZERO, NOT_NEGATIVE, SQUARABLE
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
+from compiler.passes.rules.arithmetic import unless_long
 from compiler.passes.rules.calls import o
 
 X = Any("x")
-
-THROUGH_LOGARITHM = 1e-5
-"""Error budget of what goes through a logarithm: its error grows with the exponent, up to 88."""
 
 
 @rule(
@@ -178,37 +175,39 @@ def power_minus_one_half(x: Tensor) -> Operand:
 
 
 @rule(
-    o.sqrt(o.mul(X, X)),
+    o.sqrt(o.mul(Known("x", SQUARABLE), Known("x", SQUARABLE))),
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = mul(x, x)
+      t: f32[2,3] = tanh(x)
+      a: f32[2,3] = mul(t, t)
       b: f32[2,3] = sqrt(a)
       c: f32[2,3] = add(b, y)
       return c
     }
     =>
     graph g(x: f32[2,3], y: f32[3]) {
-      b: f32[2,3] = abs(x)
+      t: f32[2,3] = tanh(x)
+      b: f32[2,3] = abs(t)
       c: f32[2,3] = add(b, y)
       return c
     }
     """,
     near_miss="""
-    graph g(x: f16[2,3], y: f16[3]) {
-      a: f16[2,3] = mul(x, x)
-      b: f16[2,3] = sqrt(a)
-      c: f16[2,3] = add(b, y)
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = mul(x, x)
+      b: f32[2,3] = sqrt(a)
+      c: f32[2,3] = add(b, y)
       return c
     }
     """,
 )
 def root_of_square(x: Tensor) -> Operand:
-    """The square root of a square is the magnitude.
+    """The square root of a square is the magnitude, where no square is infinite.
 
-    Squares of f16 are infinite from 256 on, so there the two differ for ordinary numbers.
+    Squares of f32 are infinite from 2e19 on, of f16 from 256 on.
     """
-    return _unless_short(x) or o.abs(x)
+    return unless_long(x) or o.abs(x)
 
 
 @rule(
@@ -243,121 +242,6 @@ def square_of_root(x: Tensor) -> Operand:
     return x
 
 
-@rule(
-    o.exp(o.log(Known("x", NOT_NEGATIVE))),
-    error=THROUGH_LOGARITHM,
-    example="""
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = sigmoid(x)
-      a: f32[2,3] = log(s)
-      b: f32[2,3] = exp(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = sigmoid(x)
-      c: f32[2,3] = add(s, x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = log(x)
-      b: f32[2,3] = exp(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    """,
-)
-def exp_of_log(x: Tensor) -> Operand:
-    """The exponential undoes the logarithm, where nothing is negative."""
-    return x
-
-
-@rule(
-    o.log(o.exp(Known("x", MODEST))),
-    error=ROUNDINGS,
-    example="""
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = tanh(x)
-      a: f32[2,3] = exp(s)
-      b: f32[2,3] = log(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      s: f32[2,3] = tanh(x)
-      c: f32[2,3] = add(s, x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      a: f32[2,3] = exp(x)
-      b: f32[2,3] = log(a)
-      c: f32[2,3] = add(b, x)
-      return c
-    }
-    """,
-)
-def log_of_exp(x: Tensor) -> Operand:
-    """The logarithm undoes the exponential, where that cannot overflow.
-
-    exp(89) is infinite as an f32, and so is the logarithm of it.
-    """
-    return _unless_short(x) or x
-
-
-@rule(
-    o.mul(o.exp(Known("x", MODEST)), o.exp(Known("y", MODEST))),
-    error=THROUGH_LOGARITHM,
-    sole=True,
-    example="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      s: f32[2,3] = tanh(x)
-      t: f32[3] = sin(y)
-      a: f32[2,3] = exp(s)
-      b: f32[3] = exp(t)
-      c: f32[2,3] = mul(a, b)
-      return c
-    }
-    =>
-    graph g(x: f32[2,3], y: f32[3]) {
-      s: f32[2,3] = tanh(x)
-      t: f32[3] = sin(y)
-      c.x: f32[2,3] = add(s, t)
-      c: f32[2,3] = exp(c.x)
-      return c
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], y: f32[3]) {
-      a: f32[2,3] = exp(x)
-      b: f32[3] = exp(y)
-      c: f32[2,3] = mul(a, b)
-      return c
-    }
-    """,
-)
-def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
-    """The product of two exponentials is one, of the sum, where none can overflow.
-
-    Of 1000 and -1000 the product is infinity times 0, the exponential of the sum 1.
-    """
-    t = o.add(x, y).type
-    if t not in (x.type.logical, y.type.logical):
-        return Skip(f"{t.n_elements if t.is_static else t} sums are more than either operand has")
-    return _unless_short(x) or o.exp(o.add(x, y))
-
-
-def _unless_short(x: Tensor) -> Skip | None:
-    if x.dtype in (DType.f32, DType.f64, DType.bf16):
-        return None
-    return Skip(f"{x.dtype} is infinite soon")
-
-
 POWERS: list[Rule] = [
     square,
     cube,
@@ -366,8 +250,5 @@ POWERS: list[Rule] = [
     power_minus_one_half,
     root_of_square,
     square_of_root,
-    exp_of_log,
-    log_of_exp,
-    product_of_exponentials,
 ]
 """Rules of `algebra` about powers and roots, in the order in which they are tried."""

@@ -5,160 +5,19 @@ Work is counted in multiplications; a product of constants is done beforehand an
 
 from __future__ import annotations
 
-from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
-from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor, Known, Number, OneOf
-from compiler.passes.engine.ranges import COMPUTED
-from compiler.passes.engine.rule import Because, Rule, Skip, rule
-from compiler.passes.rules.arithmetic import is_finite, scalar, widened
+from compiler.passes.engine.pattern import Any, AnyAttr, Number
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import scalar
 from compiler.passes.rules.calls import o
 
 A, B, C = Any("a"), Any("b"), Any("c")
 _FLAGS = {"transpose_a": AnyAttr("ta"), "transpose_b": AnyAttr("tb")}
 
-MERGE_LIMIT = 100_000_000
-"""Multiplications that merging two matrices may cost at compile time."""
 
 SUMS_OF_PRODUCTS = 2e-5
 """Error budget of sums of products in another order: as of any other way to add them up."""
-
-
-@rule(
-    OneOf(
-        o.matmul(o.matmul(Known("a", COMPUTED), B), C),
-        o.matmul(o.matmul(A, Known("b", COMPUTED)), C),
-    ),
-    error=SUMS_OF_PRODUCTS,
-    sole=True,
-    example="""
-    graph g(a: f32[4,5], b: f32[5,6], c: f32[6,1]) {
-      p: f32[4,6] = matmul(a, b)
-      y: f32[4,1] = matmul(p, c)
-      return y
-    }
-    =>
-    graph g(a: f32[4,5], b: f32[5,6], c: f32[6,1]) {
-      y.b: f32[5,1] = matmul(b, c)
-      y: f32[4,1] = matmul(a, y.b)
-      return y
-    }
-    """,
-    near_miss="""
-    graph g(a: f32[1,5], b: f32[5,6], c: f32[6,4]) {
-      p: f32[1,6] = matmul(a, b)
-      y: f32[1,4] = matmul(p, c)
-      return y
-    }
-    """,
-)
-def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
-    """A product of three matrices begins on the right where that is less work: (a b) c = a (b c).
-
-    A narrow matrix at the right end keeps everything narrow.
-    """
-    left, right = _orders(a, b, c)
-    if left is None or right is None:
-        return Skip("the operands are not three matrices of known size")
-    if right >= left:
-        return Skip(f"{left:,} products from the left, {right:,} from the right")
-    return Because(o.matmul(a, o.matmul(b, c)), f"{right:,} products instead of {left:,}")
-
-
-@rule(
-    OneOf(
-        o.matmul(A, o.matmul(Known("b", COMPUTED), C)),
-        o.matmul(A, o.matmul(B, Known("c", COMPUTED))),
-    ),
-    error=SUMS_OF_PRODUCTS,
-    sole=True,
-    example="""
-    graph g(a: f32[1,5], b: f32[5,6], c: f32[6,4]) {
-      p: f32[5,4] = matmul(b, c)
-      y: f32[1,4] = matmul(a, p)
-      return y
-    }
-    =>
-    graph g(a: f32[1,5], b: f32[5,6], c: f32[6,4]) {
-      y.a: f32[1,6] = matmul(a, b)
-      y: f32[1,4] = matmul(y.a, c)
-      return y
-    }
-    """,
-    near_miss="""
-    graph g(a: f32[4,5], b: f32[5,6], c: f32[6,1]) {
-      p: f32[5,1] = matmul(b, c)
-      y: f32[4,1] = matmul(a, p)
-      return y
-    }
-    """,
-)
-def begin_on_the_left(a: Tensor, b: Tensor, c: Tensor) -> Operand:
-    """A product of three matrices begins on the left where that is less work: a (b c) = (a b) c."""
-    left, right = _orders(a, b, c)
-    if left is None or right is None:
-        return Skip("the operands are not three matrices of known size")
-    if left >= right:
-        return Skip(f"{left:,} products from the left, {right:,} from the right")
-    return Because(o.matmul(o.matmul(a, b), c), f"{left:,} products instead of {right:,}")
-
-
-def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
-    """Multiplications of (a b) c and of a (b c)."""
-    if not all(x.type.is_static and x.type.rank == 2 for x in (a, b, c)):
-        return None, None
-    (m, k), (_, n), (_, p) = (x.type.static_shape for x in (a, b, c))
-    return m * n * (k + p), k * p * (n + m)
-
-
-@rule(
-    o.matmul(o.matmul(A, Const("b")), Const("c")),
-    error=SUMS_OF_PRODUCTS,
-    sole=True,
-    example="""
-    graph g(a: f32[4,2]) {
-      const b: f32[2,3] = literal(1.0,2.0,-1.0,0.5,0.0,4.0)
-      const c: f32[3,2] = literal(1.0,-2.0,3.0,0.5,2.0,1.0)
-      p: f32[4,3] = matmul(a, b)
-      y: f32[4,2] = matmul(p, c)
-      return y
-    }
-    =>
-    graph g(a: f32[4,2]) {
-      const y.b: f32[2,2] = literal(5.0,-2.0,8.5,3.0)
-      y: f32[4,2] = matmul(a, y.b)
-      return y
-    }
-    """,
-    near_miss="""
-    graph g(a: f32[4,3]) {
-      const b: f32[3,1] = literal(1.0,2.0,-1.0)
-      const c: f32[1,2] = literal(1.0,-2.0)
-      p: f32[4,1] = matmul(a, b)
-      y: f32[4,2] = matmul(p, c)
-      return y
-    }
-    """,
-)
-def merge_matrices(a: Tensor, b: ConstTensor, c: ConstTensor) -> Operand:
-    """Two constant matrices in a row are one, their product, unless they lead through few columns.
-
-    A product through few columns (an adapter of low rank) is less work than the whole matrix.
-    """
-    t, u = b.type, c.type
-    if not (t.rank == u.rank == 2):
-        return Skip(f"{b.name} and {c.name} are not two matrices")
-    (k, n), (_, p) = t.static_shape, u.static_shape
-    apart, merged = n * (k + p), k * p
-    if merged >= apart:
-        return Skip(f"{apart:,} products for each row, {merged:,} with one matrix")
-    if k * n * p > MERGE_LIMIT:
-        return Skip(f"{k * n * p:,} products are too much to compute beforehand")
-    left, right = (widened(m.stored.array()) for m in (b, c))
-    both = Constant.of((left @ right).astype(b.dtype.numpy))
-    if not is_finite(both):
-        return Skip(f"a number would be too large for {b.dtype}")
-    return Because(o.matmul(a, both), f"{merged:,} products for each row instead of {apart:,}")
 
 
 @rule(
@@ -331,9 +190,6 @@ def scale_after_product_of_right(
 
 
 PRODUCTS: list[Rule] = [
-    merge_matrices,
-    begin_on_the_right,
-    begin_on_the_left,
     sum_of_products_of_same_left,
     sum_of_products_of_same_right,
     scale_after_product,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any, Const, ConstTensor, uniform
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
-from compiler.passes.rules.arithmetic import combined, objection_to
+from compiler.passes.rules.arithmetic import combined, objection_to, unless_long
 from compiler.passes.rules.calls import o
 
 X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
@@ -213,8 +213,9 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 
     Where these are broadcast, there are fewer of their products than there were quotients.
     """
-    if _is_short(x):
-        return Skip(f"a product of two {x.dtype} may be too large for the type")
+    objection = _objection(x)
+    if objection is not None:
+        return objection
     quotients, products = o.div(x, y).type, o.mul(y, z).type
     if not (quotients.is_static and products.is_static):
         return Skip("sizes are open, so it is not known what is less work")
@@ -255,143 +256,26 @@ def divided_by_quotient(x: Tensor, y: Tensor, z: Tensor, t: TensorType) -> Opera
 
     Only where there are as many quotients as results: a few quotients cost less than many products.
     """
-    if _is_short(x):
-        return Skip(f"a product of two {x.dtype} may be too large for the type")
+    objection = _objection(x)
+    if objection is not None:
+        return objection
     divisors = o.div(y, z).type
     if divisors != t:
         return Skip(f"{divisors} are fewer divisions than {t} are products")
     return o.div(o.mul(x, z), y)
 
 
-def _is_short(x: Tensor) -> bool:
-    return x.dtype not in (DType.f32, DType.f64, DType.bf16)
-
-
-@rule(
-    o.mul(o.div(A, X), B),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[2,3]) {
-      const a: f32[] = literal(3.0)
-      const b: f32[3] = literal(0.5,1.5,-2.0)
-      y: f32[2,3] = div(a, x)
-      z: f32[2,3] = mul(y, b)
-      return z
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const z.a: f32[3] = literal(1.5,4.5,-6.0)
-      z: f32[2,3] = div(z.a, x)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      const a: f32[2,1] = literal(3.0,5.0)
-      const b: f32[3] = literal(0.5,1.5,-2.0)
-      y: f32[2,3] = div(a, x)
-      z: f32[2,3] = mul(y, b)
-      return z
-    }
-    """,
-)
-def scaled_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A factor behind a/x goes into a."""
-    if not x.dtype.is_float:
-        return Skip(f"quotients of {x.dtype} are rounded before they are multiplied")
-    both = combined(np.multiply, a.stored, b.stored)
-    objection = objection_to(both, a.stored, b.stored)
-    return Skip(objection) if objection else o.div(both, x)
-
-
-@rule(
-    o.div(A, o.mul(X, B)),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[2,3]) {
-      const a: f32[3] = literal(3.0,1.0,5.0)
-      const b: f32[] = literal(-2.0)
-      y: f32[2,3] = mul(x, b)
-      z: f32[2,3] = div(a, y)
-      return z
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const z.a: f32[3] = literal(-1.5,-0.5,-2.5)
-      z: f32[2,3] = div(z.a, x)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      const a: f32[3] = literal(3.0,1.0,5.0)
-      const b: f32[] = literal(0.0)
-      y: f32[2,3] = mul(x, b)
-      z: f32[2,3] = div(a, y)
-      return z
-    }
-    """,
-)
-def inverse_of_scaled(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A factor of the divisor goes into the constant that is divided."""
-    return _inverse(x, a, b, o.div)
-
-
-@rule(
-    o.div(A, o.div(B, X)),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[2,3]) {
-      const a: f32[3] = literal(3.0,1.0,5.0)
-      const b: f32[] = literal(-2.0)
-      y: f32[2,3] = div(b, x)
-      z: f32[2,3] = div(a, y)
-      return z
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const z.b: f32[3] = literal(-1.5,-0.5,-2.5)
-      z: f32[2,3] = mul(x, z.b)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      const a: f32[3] = literal(3.0,1.0,5.0)
-      const b: f32[] = literal(0.0)
-      y: f32[2,3] = div(b, x)
-      z: f32[2,3] = div(a, y)
-      return z
-    }
-    """,
-)
-def inverse_of_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    """A constant divided by b/x is x times a constant: no division is left."""
-    return _inverse(x, a, b, lambda ratio, x: o.mul(x, ratio))
-
-
-def _inverse(x: Tensor, a: ConstTensor, b: ConstTensor, made: object) -> Operand:
-    if not x.dtype.is_float:
-        return Skip(f"quotients of {x.dtype} are rounded")
-    ratio = combined(np.divide, a.stored, b.stored)
-    objection = objection_to(ratio, a.stored, b.stored)
-    assert callable(made)
-    return Skip(objection) if objection else made(ratio, x)
+def _objection(x: Tensor) -> Skip | None:
+    return unless_long(x) if x.dtype.is_float else Skip(f"quotients of {x.dtype} are cut off")
 
 
 QUOTIENTS: list[Rule] = [
     divide_by_power_of_two,
     divide_by_constant,
-    inverse_of_scaled,
-    inverse_of_inverse,
     quotient_of_quotient,
     divided_by_quotient,
     drop_double_reciprocal,
     reciprocal_of_quotient,
-    scaled_inverse,
     times_reciprocal,
 ]
 """Rules of `algebra` about quotients, in the order in which they are tried."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Operator, Tensor
-from compiler.ir.types import DType
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
 from compiler.passes.rules.arithmetic import combined, objection_to
@@ -86,172 +85,16 @@ def merge_additions(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 
 
 def _merged(operator: Operator, fn: np.ufunc, x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
-    return _gathered(fn, a, b, lambda both: operator(x, both))
+    return gathered(fn, a, b, lambda both: operator(x, both))
 
 
-def _gathered(
+def gathered(
     fn: Callable[..., object], a: ConstTensor, b: ConstTensor, made: Callable[[Constant], Operand]
 ) -> Operand:
     """What is made of two constants combined; not where that grows or overflows."""
     both = combined(fn, a.stored, b.stored)
     objection = objection_to(both, a.stored, b.stored)
     return Skip(objection) if objection else made(both)
-
-
-def _may_overflow(x: Tensor) -> Skip | None:
-    """Short floats, whose products in another order may be too large for the type."""
-    if x.dtype in (DType.f16,) or x.dtype.is_storage:
-        return Skip(f"in another order a {x.dtype} may be too large for the type")
-    return None
-
-
-@rule(
-    o.mul(o.mul(o.mul(X, A), Y), B),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = mul(x, a)
-      q: f32[2,3] = mul(p, y)
-      z: f32[2,3] = mul(q, b)
-      return z
-    }
-    =>
-    graph g(x: f32[3], y: f32[2,3]) {
-      const z.b: f32[3] = literal(1.0,-1.5,2.5)
-      z.a: f32[2,3] = mul(x, y)
-      z: f32[2,3] = mul(z.a, z.b)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = mul(x, a)
-      q: f32[2,3] = add(p, y)
-      z: f32[2,3] = mul(q, b)
-      return z
-    }
-    """,
-)
-def gather_factors(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The constants of a product of several factors are multiplied beforehand."""
-    return _may_overflow(x) or _gathered(np.multiply, a, b, lambda both: o.mul(o.mul(x, y), both))
-
-
-@rule(
-    o.add(o.add(o.add(X, A), Y), B),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = add(x, a)
-      q: f32[2,3] = add(p, y)
-      z: f32[2,3] = add(q, b)
-      return z
-    }
-    =>
-    graph g(x: f32[3], y: f32[2,3]) {
-      const z.b: f32[3] = literal(2.5,-2.5,5.5)
-      z.a: f32[2,3] = add(x, y)
-      z: f32[2,3] = add(z.a, z.b)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = add(x, a)
-      q: f32[2,3] = add(p, y)
-      z: f32[2,3] = add(q, b)
-      return z, q
-    }
-    """,
-)
-def gather_terms(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The constants of a sum of several terms are added beforehand."""
-    return _gathered(np.add, a, b, lambda both: o.add(o.add(x, y), both))
-
-
-@rule(
-    o.mul(o.mul(X, A), o.mul(Y, B)),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = mul(x, a)
-      q: f32[2,3] = mul(y, b)
-      z: f32[2,3] = mul(p, q)
-      return z
-    }
-    =>
-    graph g(x: f32[3], y: f32[2,3]) {
-      const z.b: f32[3] = literal(1.0,-1.5,2.5)
-      z.a: f32[2,3] = mul(x, y)
-      z: f32[2,3] = mul(z.a, z.b)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[2,1] = literal(0.5,0.25)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[2,3] = mul(x, a)
-      q: f32[2,3] = mul(y, b)
-      z: f32[2,3] = mul(p, q)
-      return z
-    }
-    """,
-)
-def product_of_scaled(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The factors of two factors are multiplied beforehand."""
-    return _may_overflow(x) or _gathered(np.multiply, a, b, lambda both: o.mul(o.mul(x, y), both))
-
-
-@rule(
-    o.add(o.add(X, A), o.add(Y, B)),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = add(x, a)
-      q: f32[2,3] = add(y, b)
-      z: f32[2,3] = add(p, q)
-      return z
-    }
-    =>
-    graph g(x: f32[3], y: f32[2,3]) {
-      const z.b: f32[3] = literal(2.5,-2.5,5.5)
-      z.a: f32[2,3] = add(x, y)
-      z: f32[2,3] = add(z.a, z.b)
-      return z
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[3], y: f32[2,3]) {
-      const a: f32[] = literal(0.5)
-      const b: f32[3] = literal(2.0,-3.0,5.0)
-      p: f32[3] = add(x, a)
-      q: f32[2,3] = add(y, b)
-      z: f32[2,3] = add(p, q)
-      w: f32[2,3] = mul(p, z)
-      return w
-    }
-    """,
-)
-def sum_of_shifted(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operand:
-    """The constants of two terms are added beforehand."""
-    return _gathered(np.add, a, b, lambda both: o.add(o.add(x, y), both))
 
 
 @rule(
@@ -285,7 +128,7 @@ def sum_of_shifted(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Oper
 )
 def subtract_shifted(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """A constant minus x + b is a constant minus x."""
-    return _gathered(np.subtract, a, b, lambda both: o.sub(both, x))
+    return gathered(np.subtract, a, b, lambda both: o.sub(both, x))
 
 
 @rule(
@@ -318,7 +161,7 @@ def subtract_shifted(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 )
 def shift_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """A constant minus x, plus a constant, is a constant minus x."""
-    return _gathered(np.add, a, b, lambda both: o.sub(both, x))
+    return gathered(np.add, a, b, lambda both: o.sub(both, x))
 
 
 @rule(
@@ -352,7 +195,7 @@ def shift_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 )
 def difference_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """A constant minus b - x is x plus a constant."""
-    return _gathered(np.subtract, a, b, lambda both: o.add(x, both))
+    return gathered(np.subtract, a, b, lambda both: o.add(x, both))
 
 
 @rule(
@@ -387,16 +230,12 @@ def merge_subtractions(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     """Two subtractions of whole constants are one, of their sum; wrapping around does no harm."""
     if not x.dtype.is_integer:
         return Skip("constants that are subtracted from floats become terms of a sum")
-    return _gathered(np.add, a, b, lambda both: o.sub(x, both))
+    return gathered(np.add, a, b, lambda both: o.sub(x, both))
 
 
 REASSOCIATE: list[Rule] = [
     merge_multiplications,
     merge_additions,
-    gather_factors,
-    gather_terms,
-    product_of_scaled,
-    sum_of_shifted,
     subtract_shifted,
     shift_of_difference,
     difference_of_difference,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any, Number
 from compiler.passes.engine.rule import Rule, Skip, rule
 from compiler.passes.rules.arithmetic import scalar
@@ -165,126 +165,6 @@ def where_of_same_second(c: Tensor, x: Tensor, y: Tensor, z: Tensor) -> Operand:
     return o.where(c, z, y)
 
 
-@rule(
-    o.where(C, 1, 0),
-    example="""
-    graph g(c: bool[2,3]) {
-      const one: f32[] = literal(1.0)
-      const zero: f32[] = literal(0.0)
-      a: f32[2,3] = where(c, one, zero)
-      return a
-    }
-    =>
-    graph g(c: bool[2,3]) {
-      a: f32[2,3] = cast(c, to=f32)
-      return a
-    }
-    """,
-    near_miss="""
-    graph g(c: bool[2,3]) {
-      const one: f32[] = literal(1.0)
-      const low: f32[] = literal(-1.0)
-      a: f32[2,3] = where(c, one, low)
-      return a
-    }
-    """,
-    result="t",
-)
-def where_one_or_zero(c: Tensor, t: TensorType) -> Operand:
-    """1 where a condition holds and 0 elsewhere is that condition as a number."""
-    return c if t.dtype is DType.bool else o.cast(c, to=t.dtype)
-
-
-@rule(
-    o.where(C, 0, 1),
-    example="""
-    graph g(c: bool[2,3]) {
-      const no: bool[] = literal(false)
-      const yes: bool[] = literal(true)
-      a: bool[2,3] = where(c, no, yes)
-      return a
-    }
-    =>
-    graph g(c: bool[2,3]) {
-      a: bool[2,3] = logical_not(c)
-      return a
-    }
-    """,
-    near_miss="""
-    graph g(c: bool[2,3]) {
-      const no: bool[3] = literal(false,false,true)
-      const yes: bool[] = literal(true)
-      a: bool[2,3] = where(c, no, yes)
-      return a
-    }
-    """,
-    result="t",
-)
-def where_false_or_true(c: Tensor, t: TensorType) -> Operand:
-    """False where a condition holds and true elsewhere is its opposite."""
-    if t.dtype is not DType.bool:
-        return Skip(f"the opposite as {t.dtype} would be two nodes")
-    return o.logical_not(c)
-
-
-@rule(
-    o.where(C, X, 0),
-    example="""
-    graph g(c: bool[2,3], x: bool[3]) {
-      const no: bool[] = literal(false)
-      a: bool[2,3] = where(c, x, no)
-      return a
-    }
-    =>
-    graph g(c: bool[2,3], x: bool[3]) {
-      a: bool[2,3] = logical_and(c, x)
-      return a
-    }
-    """,
-    near_miss="""
-    graph g(c: bool[2,3], x: f32[3]) {
-      const zero: f32[] = literal(0.0)
-      a: f32[2,3] = where(c, x, zero)
-      return a
-    }
-    """,
-)
-def where_or_false(c: Tensor, x: Tensor) -> Operand:
-    """A truth value where a condition holds and false elsewhere: both must hold."""
-    if x.dtype is not DType.bool:
-        return Skip(f"{x.dtype} is not a truth value")
-    return o.logical_and(c, x)
-
-
-@rule(
-    o.where(C, 1, X),
-    example="""
-    graph g(c: bool[2,3], x: bool[3]) {
-      const yes: bool[] = literal(true)
-      a: bool[2,3] = where(c, yes, x)
-      return a
-    }
-    =>
-    graph g(c: bool[2,3], x: bool[3]) {
-      a: bool[2,3] = logical_or(c, x)
-      return a
-    }
-    """,
-    near_miss="""
-    graph g(c: bool[2,3], x: i32[3]) {
-      const one: i32[] = literal(1)
-      a: i32[2,3] = where(c, one, x)
-      return a
-    }
-    """,
-)
-def where_true_or(c: Tensor, x: Tensor) -> Operand:
-    """True where a condition holds and a truth value elsewhere: one of both must hold."""
-    if x.dtype is not DType.bool:
-        return Skip(f"{x.dtype} is not a truth value")
-    return o.logical_or(c, x)
-
-
 def _bound(op: str, made: str, words: str) -> Rule:
     """where(op(x, n), n, x) is made(x, n); NaN is not smaller than n, so it stays in both."""
 
@@ -332,10 +212,6 @@ SELECTIONS: list[Rule] = [
     where_both_same,
     where_of_same_first,
     where_of_same_second,
-    where_one_or_zero,
-    where_false_or_true,
-    where_or_false,
-    where_true_or,
     *_BOUNDS,
 ]
 """Rules of `algebra` about choices, in the order in which they are tried."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from compiler.ir.operator import Operand, Tensor
-from compiler.passes.engine.pattern import Any, Const, ConstTensor
+from compiler.passes.engine.pattern import Any, Const
 from compiler.passes.engine.rule import Rule, Skip, rule
-from compiler.passes.rules.arithmetic import combined
 from compiler.passes.rules.calls import o
 
 X, Y, A = Any("x"), Any("y"), Const("a")
@@ -99,39 +96,6 @@ def subtract_negated(x: Tensor, y: Tensor) -> Operand:
 
 
 @rule(
-    o.sub(X, A),
-    example="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(1.0,2.5,-3.0)
-      b: f32[2,3] = sub(x, c)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const b.b: f32[3] = literal(-1.0,-2.5,3.0)
-      b: f32[2,3] = add(x, b.b)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: i32[2,3]) {
-      const c: i32[3] = literal(1,2,-3)
-      b: i32[2,3] = sub(x, c)
-      return b
-    }
-    """,
-)
-def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
-    """Subtracting a constant is adding its negative.
-
-    Not cheaper by itself: it leaves one form, an addition, for the rules that look for shifts.
-    """
-    if not x.dtype.is_float:
-        return Skip(f"the negative of a {x.dtype} may not be a {x.dtype}")
-    return o.add(x, combined(np.negative, a.stored))
-
-
-@rule(
     o.abs(o.neg(X)),
     example="""
     graph g(x: f32[2,3]) {
@@ -157,33 +121,6 @@ def subtract_constant(x: Tensor, a: ConstTensor) -> Operand:
 def abs_of_negated(x: Tensor) -> Operand:
     """The absolute value does not depend on the sign."""
     return o.abs(x)
-
-
-@rule(
-    o.mul(X, -1),
-    example="""
-    graph g(x: f32[2,3]) {
-      const c: f32[] = literal(-1.0)
-      b: f32[2,3] = mul(x, c)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      b: f32[2,3] = neg(x)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(-1.0,1.0,-1.0)
-      b: f32[2,3] = mul(x, c)
-      return b
-    }
-    """,
-)
-def multiply_by_minus_one(x: Tensor) -> Operand:
-    """Multiplying by -1 changes the sign, for which other rules look."""
-    return o.neg(x)
 
 
 @rule(
@@ -249,98 +186,6 @@ def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
 
 
 @rule(
-    o.mul(o.neg(X), A),
-    example="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(2.0,-5.0,0.5)
-      a: f32[2,3] = neg(x)
-      b: f32[2,3] = mul(a, c)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const b.b: f32[3] = literal(-2.0,5.0,-0.5)
-      b: f32[2,3] = mul(x, b.b)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(2.0,-5.0,0.5)
-      a: f32[2,3] = neg(x)
-      b: f32[2,3] = pow(a, c)
-      d: f32[2,3] = mul(b, c)
-      return d
-    }
-    """,
-)
-def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
-    """A change of sign goes into the factor behind it."""
-    return o.mul(x, combined(np.negative, a.stored))
-
-
-@rule(
-    o.neg(o.mul(X, A)),
-    sole=True,
-    example="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(2.0,-5.0,0.5)
-      a: f32[2,3] = mul(x, c)
-      b: f32[2,3] = neg(a)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const b.b: f32[3] = literal(-2.0,5.0,-0.5)
-      b: f32[2,3] = mul(x, b.b)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(2.0,-5.0,0.5)
-      a: f32[2,3] = mul(x, c)
-      b: f32[2,3] = neg(a)
-      return b, a
-    }
-    """,
-)
-def negated_scale(x: Tensor, a: ConstTensor) -> Operand:
-    """A change of sign goes into the factor before it."""
-    return o.mul(x, combined(np.negative, a.stored))
-
-
-@rule(
-    o.neg(o.add(X, A)),
-    sole=True,
-    example="""
-    graph g(x: f32[2,3]) {
-      const c: f32[3] = literal(2.0,-5.0,0.5)
-      a: f32[2,3] = add(x, c)
-      b: f32[2,3] = neg(a)
-      return b
-    }
-    =>
-    graph g(x: f32[2,3]) {
-      const b.a: f32[3] = literal(-2.0,5.0,-0.5)
-      b: f32[2,3] = sub(b.a, x)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,3], c: f32[3]) {
-      a: f32[2,3] = add(x, c)
-      b: f32[2,3] = neg(a)
-      return b
-    }
-    """,
-)
-def negated_shift(x: Tensor, a: ConstTensor) -> Operand:
-    """The negative of x + c is -c - x: one operation instead of two."""
-    return o.sub(combined(np.negative, a.stored), x)
-
-
-@rule(
     o.neg(o.sub(X, Y)),
     sole=True,
     example="""
@@ -373,14 +218,9 @@ SIGNS: list[Rule] = [
     drop_double_negation,
     add_negated,
     subtract_negated,
-    subtract_constant,
     abs_of_negated,
-    multiply_by_minus_one,
     product_of_negated,
     quotient_of_negated,
-    scale_of_negated,
-    negated_scale,
-    negated_shift,
     negated_difference,
 ]
 """Rules of `algebra` about negatives, in the order in which they are tried."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from compiler.passes.engine.declaration import rules_pass
 from compiler.passes.rules.algebra import ALGEBRA
 from compiler.passes.rules.copies import COPIES_OF_ALL
+from compiler.passes.rules.deciding import DECIDING
 from compiler.passes.rules.neutral import NEUTRAL
 from compiler.passes.rules.noops import VIEWS_OF_ALL
 from compiler.passes.rules.recognise import RECOGNISE
 from compiler.passes.rules.views import VIEWS
 
-NOOPS = [*VIEWS_OF_ALL, *COPIES_OF_ALL, *NEUTRAL]
+NOOPS = [*VIEWS_OF_ALL, *COPIES_OF_ALL, *NEUTRAL, *DECIDING]
 
 remove_noops = rules_pass(
     "remove_noops",

@@ -1,0 +1,164 @@
+"""Rules that make clips of bounds, and take bounds out of clips."""
+
+from __future__ import annotations
+
+import math
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, Known, Number
+from compiler.passes.engine.ranges import NOT_NEGATIVE
+from compiler.passes.engine.rule import Rule, Skip, rule
+from compiler.passes.rules.arithmetic import scalar
+from compiler.passes.rules.calls import o
+from compiler.passes.rules.extremes import greatest, least
+
+X = Any("x")
+
+_LO, _HI = Number("lo", optional=True), Number("hi", optional=True)
+
+
+def clip_to(x: Tensor, lo: float | None, hi: float | None) -> Operand:
+    """A clip with bounds of x's type; None leaves one out."""
+    bounds = [None if b is None else scalar(b, x.dtype) for b in (lo, hi)]
+    return o.clip(x, *bounds[: 1 if hi is None else 2])
+
+
+@rule(
+    o.max(X, 0),
+    example="""
+    graph g(x: f32[2,3]) {
+      const zero: f32[1] = literal(0.0)
+      b: f32[2,3] = max(zero, x)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = relu(x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const zero: f32[4,1,1] = splat(0.0)
+      b: f32[4,2,3] = max(zero, x)
+      return b
+    }
+    """,
+)
+def relu_of_max(x: Tensor) -> Operand:
+    """The larger of a number and 0 is its relu."""
+    if x.dtype.label[0] == "u":
+        return Skip(f"{x.dtype} has no negative numbers")
+    return o.relu(x)
+
+
+@rule(
+    o.clip(X, _LO, _HI),
+    example="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-2.5)
+      const hi: f32[] = literal(inf)
+      b: f32[2,3] = clip(x, lo, hi)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.lo: f32[] = literal(-2.5)
+      b: f32[2,3] = clip(x, b.lo)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-2.5)
+      const hi: f32[] = literal(3e38)
+      b: f32[2,3] = clip(x, lo, hi)
+      return b
+    }
+    """,
+)
+def drop_bounds_that_bind_nothing(x: Tensor, lo: float | None, hi: float | None) -> Operand:
+    """Bounds that no number of the type lies beyond are left out, of clips without any the clip.
+
+    Exporters write infinity, or the largest number of the type, for a bound that is not there.
+    """
+    low = None if lo == least(x.dtype) else lo
+    high = None if hi == greatest(x.dtype) else hi
+    if low is None and high is None:
+        return x
+    if (low, high) == (lo, hi) or low != low or high != high:
+        return Skip(f"the bounds {lo} and {hi} bind")
+    return clip_to(x, low, high)
+
+
+@rule(
+    o.clip(X, 0),
+    example="""
+    graph g(x: f32[2,3]) {
+      const zero: f32[] = literal(0.0)
+      b: f32[2,3] = clip(x, zero)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      b: f32[2,3] = relu(x)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const zero: f32[] = literal(0.0)
+      b: f32[2,3] = clip(x, _, zero)
+      return b
+    }
+    """,
+)
+def relu_of_lower_bound(x: Tensor) -> Operand:
+    """A clip at 0 without an upper bound is a relu."""
+    if x.dtype.label[0] == "u":
+        return Skip(f"{x.dtype} has no negative numbers")
+    return o.relu(x)
+
+
+@rule(
+    o.clip(Known("x", NOT_NEGATIVE), Number("lo"), _HI),
+    example="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-1.0)
+      const hi: f32[] = literal(6.0)
+      a: f32[2,3] = exp(x)
+      b: f32[2,3] = clip(a, lo, hi)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.hi: f32[] = literal(6.0)
+      a: f32[2,3] = exp(x)
+      b: f32[2,3] = clip(a, _, b.hi)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(1.0)
+      const hi: f32[] = literal(6.0)
+      a: f32[2,3] = exp(x)
+      b: f32[2,3] = clip(a, lo, hi)
+      return b
+    }
+    """,
+)
+def drop_lower_bound_of_positive(x: Tensor, lo: float, hi: float | None) -> Operand:
+    """Where no element is negative, a lower bound of 0 or less binds nothing."""
+    if not -math.inf < lo <= 0:
+        return Skip(f"the bound {lo:g} may bind")
+    return clip_to(x, None, hi)
+
+
+CLIPS: list[Rule] = [
+    drop_bounds_that_bind_nothing,
+    relu_of_lower_bound,
+    drop_lower_bound_of_positive,
+    relu_of_max,
+]
+"""Rules of `algebra` about single bounds, in the order in which they are tried."""

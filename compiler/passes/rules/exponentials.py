@@ -1,0 +1,208 @@
+"""Rules about exponentials and logarithms, and what is made of them."""
+
+from __future__ import annotations
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.passes.engine.pattern import Any, Known, OneOf
+from compiler.passes.engine.ranges import MODEST, NOT_NEGATIVE
+from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
+from compiler.passes.rules.arithmetic import unless_long
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+
+
+THROUGH_LOGARITHM = 1e-5
+"""Error budget of what goes through a logarithm: its error grows with the exponent, up to 88."""
+
+
+@rule(
+    o.exp(o.log(Known("x", NOT_NEGATIVE))),
+    error=THROUGH_LOGARITHM,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = sigmoid(x)
+      a: f32[2,3] = log(s)
+      b: f32[2,3] = exp(a)
+      c: f32[2,3] = add(b, x)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = sigmoid(x)
+      c: f32[2,3] = add(s, x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = log(x)
+      b: f32[2,3] = exp(a)
+      c: f32[2,3] = add(b, x)
+      return c
+    }
+    """,
+)
+def exp_of_log(x: Tensor) -> Operand:
+    """The exponential undoes the logarithm, where nothing is negative."""
+    return x
+
+
+@rule(
+    o.log(o.exp(Known("x", MODEST))),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = tanh(x)
+      a: f32[2,3] = exp(s)
+      b: f32[2,3] = log(a)
+      c: f32[2,3] = add(b, x)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = tanh(x)
+      c: f32[2,3] = add(s, x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      a: f32[2,3] = exp(x)
+      b: f32[2,3] = log(a)
+      c: f32[2,3] = add(b, x)
+      return c
+    }
+    """,
+)
+def log_of_exp(x: Tensor) -> Operand:
+    """The logarithm undoes the exponential, where that cannot overflow.
+
+    exp(89) is infinite as an f32, and so is the logarithm of it.
+    """
+    return unless_long(x) or x
+
+
+@rule(
+    o.mul(o.exp(Known("x", MODEST)), o.exp(Known("y", MODEST))),
+    error=THROUGH_LOGARITHM,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      s: f32[2,3] = tanh(x)
+      t: f32[3] = sin(y)
+      a: f32[2,3] = exp(s)
+      b: f32[3] = exp(t)
+      c: f32[2,3] = mul(a, b)
+      return c
+    }
+    =>
+    graph g(x: f32[2,3], y: f32[3]) {
+      s: f32[2,3] = tanh(x)
+      t: f32[3] = sin(y)
+      c.x: f32[2,3] = add(s, t)
+      c: f32[2,3] = exp(c.x)
+      return c
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], y: f32[3]) {
+      a: f32[2,3] = exp(x)
+      b: f32[3] = exp(y)
+      c: f32[2,3] = mul(a, b)
+      return c
+    }
+    """,
+)
+def product_of_exponentials(x: Tensor, y: Tensor) -> Operand:
+    """The product of two exponentials is one, of the sum, where none can overflow.
+
+    Of 1000 and -1000 the product is infinity times 0, the exponential of the sum 1.
+    """
+    t = o.add(x, y).type
+    if t not in (x.type.logical, y.type.logical):
+        return Skip(f"{t.n_elements if t.is_static else t} sums are more than either operand has")
+    return unless_long(x) or o.exp(o.add(x, y))
+
+
+@rule(
+    o.add(o.mul(o.sigmoid(o.mul(X, 2)), 2), -1),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      const two: f32[] = literal(2.0)
+      const c: f32[] = literal(-1.0)
+      a: f32[2,3] = mul(x, two)
+      s: f32[2,3] = sigmoid(a)
+      b: f32[2,3] = mul(s, two)
+      y: f32[2,3] = add(b, c)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y: f32[2,3] = tanh(x)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const two: f32[] = literal(2.0)
+      const c: f32[] = literal(-1.0)
+      s: f32[2,3] = sigmoid(x)
+      b: f32[2,3] = mul(s, two)
+      y: f32[2,3] = add(b, c)
+      return y
+    }
+    """,
+)
+def tanh_by_sigmoid(x: Tensor) -> Operand:
+    """2 sigmoid(2x) - 1 is the hyperbolic tangent."""
+    return o.tanh(x)
+
+
+@rule(
+    OneOf(
+        o.mul(o.add(o.tanh(o.mul(X, 0.5)), 1), 0.5),
+        o.add(o.mul(o.tanh(o.mul(X, 0.5)), 0.5), 0.5),
+    ),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      const half: f32[] = literal(0.5)
+      const one: f32[] = literal(1.0)
+      a: f32[2,3] = mul(x, half)
+      t: f32[2,3] = tanh(a)
+      b: f32[2,3] = add(t, one)
+      y: f32[2,3] = mul(half, b)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y: f32[2,3] = sigmoid(x)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const half: f32[] = literal(0.5)
+      const one: f32[] = literal(1.0)
+      t: f32[2,3] = tanh(x)
+      b: f32[2,3] = add(t, one)
+      y: f32[2,3] = mul(half, b)
+      return y
+    }
+    """,
+)
+def sigmoid_by_tanh(x: Tensor) -> Operand:
+    """(tanh(x/2) + 1)/2 is the sigmoid."""
+    return o.sigmoid(x)
+
+
+EXPONENTIALS: list[Rule] = [
+    tanh_by_sigmoid,
+    sigmoid_by_tanh,
+    exp_of_log,
+    log_of_exp,
+    product_of_exponentials,
+]
+"""Rules of `algebra` about exponentials, in the order in which they are tried."""

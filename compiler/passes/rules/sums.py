@@ -1,0 +1,182 @@
+"""Rules about sums and means that are written out or scaled, and about places of elements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import TensorType
+from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.arithmetic import scalar
+from compiler.passes.rules.calls import o
+
+X = Any("x")
+Axes = tuple[int, ...]
+_ATTRS = {"axes": AnyAttr("axes"), "keepdims": AnyAttr("keepdims")}
+
+
+@rule(
+    OneOf(
+        o.argmax(X, axis=AnyAttr("axis"), keepdims=AnyAttr("keepdims"), last=AnyAttr("last")),
+        o.argmin(X, axis=AnyAttr("axis"), keepdims=AnyAttr("keepdims"), last=AnyAttr("last")),
+    ),
+    example="""
+    graph g(x: f32[2,1,3], y: i64[3]) {
+      a: i64[2,3] = argmax(x, axis=1, keepdims=false)
+      b: i64[2,3] = sub(a, y)
+      return b
+    }
+    =>
+    graph g(x: f32[2,1,3], y: i64[3]) {
+      const a: i64[2,3] = splat(0)
+      b: i64[2,3] = sub(a, y)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,1,3], y: i64[3]) {
+      a: i64[1,3] = argmax(x, axis=0, keepdims=false)
+      b: i64[1,3] = sub(a, y)
+      return b
+    }
+    """,
+    result="t",
+)
+def place_of_one(
+    x: Tensor, axis: int, keepdims: bool, last: bool, t: TensorType
+) -> Constant | Skip:
+    """Of one element, the first is the largest and the least."""
+    if x.type.shape is None or x.shape[axis] != 1 or not t.is_static:
+        return Skip("there is more than one element, or the shape is open")
+    return Constant.splat(0, t)
+
+
+@rule(
+    o.reduce_sum(o.mul(X, Number("n")), **_ATTRS),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3]) {
+      const n: f32[] = literal(0.3)
+      a: f32[2,3] = mul(x, n)
+      b: f32[2] = reduce_sum(a, axes=[1], keepdims=false)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const b.b: f32[] = literal(0.3)
+      b.a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(b.a, b.b)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const n: f32[3] = literal(0.3,0.5,-1.0)
+      a: f32[2,3] = mul(x, n)
+      b: f32[2] = reduce_sum(a, axes=[1], keepdims=false)
+      return b
+    }
+    """,
+    result="t",
+)
+def sum_of_scaled_elements(
+    x: Tensor, n: float, axes: Axes, keepdims: bool, t: TensorType
+) -> Operand:
+    """A number that scales all terms scales the sum: one product instead of many."""
+    if x.dtype.is_float and (x.dtype.bits < 32 or not np.isfinite(n)):
+        return Skip(f"a sum of unscaled {x.dtype} may be too large for the type")
+    if not (x.type.is_static and t.is_static) or x.type.n_elements <= t.n_elements:
+        return Skip(f"{t} has not fewer elements than {x.type}")
+    because = f"{t.n_elements:,} products instead of {x.type.n_elements:,}"
+    return Because(
+        o.mul(o.reduce_sum(x, axes=axes, keepdims=keepdims), scalar(n, x.dtype)), because
+    )
+
+
+@rule(
+    o.mul(o.reduce_sum(X, **_ATTRS), Number("n")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(0.2)
+      a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    =>
+    graph g(x: f32[2,5]) {
+      b: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(0.5)
+      a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    """,
+)
+def mean_written_out(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
+    """The sum of n elements times 1/n is their mean."""
+    count = _count(x, axes)
+    if not x.dtype.is_float or count is None:
+        return Skip("there is no known number of elements to take the mean of")
+    if abs(n * count - 1) > ROUNDINGS:
+        return Skip(f"the factor {n:g} is not 1/{count}")
+    return o.reduce_mean(x, axes=axes, keepdims=keepdims)
+
+
+@rule(
+    o.mul(o.reduce_mean(X, **_ATTRS), Number("n")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(5.0)
+      a: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    =>
+    graph g(x: f32[2,5]) {
+      b: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,5]) {
+      const n: f32[] = literal(2.0)
+      a: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
+      b: f32[2] = mul(a, n)
+      return b
+    }
+    """,
+)
+def sum_by_mean(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
+    """The mean of n elements times n is their sum."""
+    count = _count(x, axes)
+    if not x.dtype.is_float or x.dtype.bits < 32 or count is None or n != count:
+        return Skip(f"the factor {n:g} is not the number of elements, or these are short floats")
+    return o.reduce_sum(x, axes=axes, keepdims=keepdims)
+
+
+def _count(x: Tensor, axes: Axes) -> int | None:
+    """How many elements go into one; None where that is open."""
+    if not x.type.is_static:
+        return None
+    return int(np.prod([x.type.static_shape[a] for a in axes], dtype=np.int64))
+
+
+SCALED_SUMS: list[Rule] = [
+    place_of_one,
+    mean_written_out,
+    sum_by_mean,
+    sum_of_scaled_elements,
+]
+"""Rules of `algebra` about sums and means, in the order in which they are tried."""
