@@ -5,10 +5,12 @@ cast; each rule's pattern has the forms that are the same numbers, its near miss
 """
 
 from compiler.passes.engine.rule import Rule
+from compiler.passes.rules.recognise.attention import ATTENTION
 from compiler.passes.rules.recognise.gelu import GELU
 from compiler.passes.rules.recognise.group_norm import GROUP_NORM
 from compiler.passes.rules.recognise.hard import HARD
 from compiler.passes.rules.recognise.layer_norm import LAYER_NORM
+from compiler.passes.rules.recognise.rotary import ROTARY
 from compiler.passes.rules.recognise.slopes import SLOPES
 from compiler.passes.rules.recognise.smooth import SMOOTH
 from compiler.passes.rules.recognise.softmax import SOFTMAX
@@ -23,7 +25,8 @@ RECOGNISE: list[Rule] = [
     *LAYER_NORM,
     *GROUP_NORM,
     *SOFTMAX,
+    *ROTARY,
 ]
-"""Rules of `recognise`, in the order in which they are tried."""
+"""Rules of `recognise`, in the order in which they are tried; attention has a pass of its own."""
 
-__all__ = ["RECOGNISE"]
+__all__ = ["ATTENTION", "RECOGNISE"]

@@ -1,0 +1,129 @@
+"""Rules that recognise scaled dot-product attention, and a pass of its own for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType
+from compiler.passes.engine.declaration import rules_pass
+from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Pattern, Product
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+_LOWEST = -1e30
+"""A number so low that adding a score to it does not change it in f32."""
+
+
+def _scaled(x: Pattern, name: str) -> OneOf:
+    """x, or x times a number."""
+    return OneOf(Product(x, Number(name)), x)
+
+
+_Q, _K = _scaled(Any("q"), "scale_q"), _scaled(Any("k"), "scale_k")
+_TURNED = o.transpose(_K, perm=AnyAttr("perm"))
+_PRODUCT = OneOf(o.matmul(_Q, _K, transpose_b=True), o.matmul(_Q, _scaled(_TURNED, "scale_kt")))
+_SCORES = _scaled(_PRODUCT, "scale")
+_MASKED = OneOf(
+    o.add(_SCORES, Any("mask")),
+    o.where(Any("kept"), _SCORES, Number("lowest")),
+    o.where(Any("hidden"), Number("lowest"), _SCORES),
+    _SCORES,
+)
+
+
+@rule(
+    o.matmul(o.softmax(_MASKED, axis=AnyAttr("axis")), Any("v")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(q: f32[2,3,4], k: f32[2,5,4], v: f32[2,5,6], m: f32[3,5]) {
+      const half: f32[] = literal(0.5)
+      t: f32[2,4,5] = transpose(k, perm=[0,2,1])
+      s: f32[2,3,5] = matmul(q, t)
+      c: f32[2,3,5] = mul(s, half)
+      d: f32[2,3,5] = add(c, m)
+      p: f32[2,3,5] = softmax(d)
+      y: f32[2,3,6] = matmul(p, v)
+      return y
+    }
+    =>
+    graph g(q: f32[2,3,4], k: f32[2,5,4], v: f32[2,5,6], m: f32[3,5]) {
+      y: f32[2,3,6] = attention(q, k, v, m, scale=0.5)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(q: f32[2,3,4], k: f32[2,5,4], v: f32[2,3,6], m: f32[5,3]) {
+      const half: f32[] = literal(0.5)
+      s: f32[2,5,3] = matmul(k, q, transpose_b=true)
+      c: f32[2,5,3] = mul(s, half)
+      d: f32[2,5,3] = add(c, m)
+      p: f32[2,5,3] = softmax(d, axis=1)
+      y: f32[2,5,6] = matmul(p, v)
+      return y
+    }
+    """,
+)
+def attention_of_products(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    kept: Tensor | None,
+    hidden: Tensor | None,
+    lowest: float | None,
+    scale: float | None,
+    scale_q: float | None,
+    scale_k: float | None,
+    scale_kt: float | None,
+    perm: tuple[int, ...] | None,
+    axis: int,
+) -> Operand:
+    """softmax(q * transposed k * scale + mask) * v is attention.
+
+    One node says what exporters write in many ways. It runs as its parts do, so the
+    pass that has this rule serves the page and the way back to ONNX.
+    """
+    if v.type.shape is None or k.type.shape is None or q.type.shape is None:
+        return Skip(f"the ranks of {q.type}, {k.type} and {v.type} are not all known")
+    if axis not in (-1, v.rank - 1) or not q.rank == k.rank == v.rank:
+        return Skip(f"the softmax runs along axis {axis}, the keys along the last of {v.rank}")
+    if lowest is not None and lowest > _LOWEST:
+        return Skip(f"what is hidden becomes {lowest:g}, which is not low enough to add instead")
+    factor = float(np.prod([s for s in (scale, scale_q, scale_k, scale_kt) if s is not None]))
+    if perm is not None:
+        # k as it stands is transposed already or not; the operator wants its places before sizes.
+        order = (*perm[:-2], perm[-1], perm[-2])
+        k_rows: Operand = k if order == tuple(range(k.rank)) else o.transpose(k, perm=order)
+    else:
+        k_rows = k
+    made = o.attention(q, k_rows, v, _mask(q, mask, kept, hidden, lowest), scale=factor)
+    because = f"softmax of {q.name} times {k.name}, scaled by {factor:.4g}, weighs {v.name}"
+    return Because(made, because)
+
+
+def _mask(
+    q: Tensor, mask: Tensor | None, kept: Tensor | None, hidden: Tensor | None, lowest: float | None
+) -> Operand:
+    """The mask as numbers to add."""
+    if lowest is None:
+        return mask
+    dtype: DType = q.dtype
+    nothing, much = np.asarray(0, dtype.numpy), np.asarray(lowest, dtype.numpy)
+    return o.where(kept, nothing, much) if kept is not None else o.where(hidden, much, nothing)
+
+
+ATTENTION: list[Rule] = [attention_of_products]
+"""Rules for attention."""
+
+recognise_attention = rules_pass(
+    "recognise_attention",
+    ATTENTION,
+    """Find attention in its products and softmax.
+
+    The operator is computed by the same kernels as its parts, without what fusion would join to
+    them, so no preset has this pass: it shows the layers of a model, and exports them as one.
+    """,
+    needs=["constants"],
+)
