@@ -3,7 +3,7 @@
 Importing this package declares every pass.
 """
 
-from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead
+from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead, remove_empty
 from compiler.passes.control_flow import (
     adopt,
     hoist,
@@ -56,6 +56,7 @@ __all__ = [
     "presets",
     "propagate_quantization",
     "remove_dead",
+    "remove_empty",
     "run_pipeline",
     "select_branches",
     "settle_sizes",
