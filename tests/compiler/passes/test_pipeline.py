@@ -54,7 +54,7 @@ def test_text_is_read_and_printed_in_one_form(text: str, printed: str) -> None:
         ("fuse,-fuze", "E-PIPELINE-PASS", "no pass 'fuze'"),
         ("fuse{police=none}", "E-PIPELINE-OPTION", "no option 'police'"),
         ("measure{x=1}", "E-PIPELINE-OPTION", "options: none"),
-        ("fuse{policy=strict}", "E-PIPELINE-OPTION", "anchor or elementwise or none"),
+        ("fuse{policy=strict}", "E-PIPELINE-OPTION", "anchor or xla or postdominator"),
         ("fuse{duplicate=1}", "E-PIPELINE-OPTION", "true or false"),
         ("fold_constants{max_growth=much}", "E-PIPELINE-OPTION", "a number"),
         ("fold_constants{max_growth=-1}", "E-PIPELINE-OPTION", "not negative"),

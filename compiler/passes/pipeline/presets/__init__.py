@@ -16,7 +16,10 @@ from compiler.passes.pipeline.pipeline import Pipeline
 if TYPE_CHECKING:
     from compiler.passes.pipeline.presets.manner import Manner
 
-SYSTEMS: tuple[str, ...] = ()
+SYSTEMS = (
+    *("xla", "tvm", "glow", "ngraph", "onnc"),
+    *("tensorrt", "onnxruntime", "openvino", "grappler", "pytorch_jit"),
+)
 """Modules of this folder that declare a `MANNER`."""
 
 DEFAULT = "O2"

@@ -7,7 +7,7 @@ docs/pipelines.md all come from that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 
@@ -50,4 +50,11 @@ class Manner:
         for step in self.steps:
             if step.ours is not None and str(step.ours) != last:
                 last = str(step.ours)
-                yield step.ours
+                because = step.ours.because or f"for {shortened(step.names)}"
+                yield replace(step.ours, because=because)
+
+
+def shortened(names: str) -> str:
+    """Their passes, the first three by name."""
+    each = names.split(", ")
+    return names if len(each) <= 3 else f"{', '.join(each[:3])} and {len(each) - 3} more"

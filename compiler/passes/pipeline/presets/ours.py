@@ -70,26 +70,61 @@ O2 = Pipeline(
     "Everything that is known to help and quick to do: the default.",
 )
 
+_FIXPOINT = Repeat(
+    (
+        line("remove_empty", "tensors without elements are constants"),
+        line("settle_sizes", "sizes are read where they are at hand"),
+        line("simplify", "one rule's result is what another looks for"),
+        line("join_parts", "what is cut and joined again"),
+        line("drop_broadcasts", "readers that broadcast anyway"),
+        line("sink_transposes", "to where they meet others, or cost least"),
+        line("clean_quantization", "pairs that cancel"),
+        line("fold_affine", "scales and shifts vanish into weights"),
+        line("fold_constants", "what folding and rules left to compute"),
+        line("merge_common", "different nodes have become equal"),
+        line("remove_dead", "old weights and shapes have no reader any more"),
+    ),
+    because="each of these makes work for the others",
+)
+
+_BRANCHES = (
+    _HOIST,
+    line("simplify_loops", "states that never change, results that nobody reads"),
+    line("merge_branches", "what both branches compute"),
+    line("select_branches", "branches that cost less than choosing"),
+    line("sink_into_branches", "what only one branch needs"),
+)
+
 O3 = Pipeline(
     (
         *_make_known(),
-        Repeat(
-            (
-                line("settle_sizes", "sizes are read where they are at hand"),
-                line("simplify", "one rule's result is what another looks for"),
-                line("join_parts", "what is cut and joined again"),
-                line("fold_affine", "scales and shifts vanish into weights"),
-                line("fold_constants", "what folding and rules left to compute"),
-                line("merge_common", "different nodes have become equal"),
-                line("remove_dead", "old weights and shapes have no reader any more"),
-            ),
-            because="each of these makes work for the others",
-        ),
-        _HOIST,
+        _FIXPOINT,
+        *_BRANCHES,
+        line("propagate_quantization", "movement between Q and DQ works on bytes"),
+        line("subsample_early", "elements that are stepped over"),
+        line("merge_products", "products that read one value become one"),
+        line("simplify", "what merging made simpler"),
+        line("fold_constants", "weights that were joined"),
+        line("merge_common", "weights that were joined alike"),
+        line("remove_dead", "weights that were joined have no reader"),
         *_kernels(),
     ),
     "O3",
     "Everything, again until nothing changes: the fewest nodes.",
+)
+
+PORTABLE = Pipeline(
+    (
+        line("fold_constants", "constants first: the other passes look at their elements"),
+        line("adopt", "constants may be the parameters that carried operators waited for"),
+        line("take_branches", "sizes that are known now decide conditions"),
+        _FIXPOINT,
+        *_BRANCHES,
+        line("recognise_attention", "one operator that every runtime has a kernel for"),
+        line("remove_dead", "what recognising left unread"),
+    ),
+    "portable",
+    "Few and simple operators, for export to ONNX: no kernels, layouts, or loops written out.",
 )
 
 DEBUG = Pipeline(
@@ -113,4 +148,4 @@ DEBUG = Pipeline(
     "The default in smaller steps, with measurements between them.",
 )
 
-OURS = (O2, O3, O1, O0, DEBUG)
+OURS = (O2, O3, O1, O0, DEBUG, PORTABLE)

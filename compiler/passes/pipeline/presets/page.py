@@ -1,0 +1,67 @@
+"""docs/pipelines.md: the presets, and what other compilers run beside what we run for it.
+
+python -m compiler.passes.pipeline.presets.page > docs/pipelines.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.passes.pipeline.pipeline import Pipeline
+from compiler.passes.pipeline.presets import manners, presets
+from compiler.passes.pipeline.presets.manner import Manner
+
+_HEAD = """# Pipelines
+
+A pipeline is a list of passes with their options: `simplify{until=once},fuse{policy=xla}`. A
+preset's name stands for its lines, `-fuse` takes a pass out of what stands before it
+(`default,-fuse`), and passes that make work for each other stand in a group that is repeated until
+a round changes nothing: `until_stable{at_most=4}(simplify,merge_common)`.
+
+This page is written by `python -m compiler.passes.pipeline.presets.page` from the declarations in
+`compiler/passes/pipeline/presets/`; a test compares the two. To add a preset in the manner of
+another system, write a file there with its passes in its order and list it in the folder's
+`__init__`.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return "\n".join([_HEAD, *_ours(), *(line for m in manners() for line in _manner(m))]) + "\n"
+
+
+def _ours() -> Iterator[str]:
+    yield "## Our own\n"
+    for name, p in presets().items():
+        if name not in {m.name for m in manners()}:
+            yield from _preset(name, p)
+
+
+def _preset(name: str, p: Pipeline) -> Iterator[str]:
+    yield f"### {name}\n"
+    yield f"{p.words}\n"
+    for x in p.lines:
+        yield f"- `{x}`" + (f": {x.because}" if x.because else "")
+    yield ""
+
+
+def _manner(m: Manner) -> Iterator[str]:
+    yield f"## `{m.name}`: in the manner of {m.system}\n"
+    yield f"{m.words}\n"
+    yield f"    {m.pipeline}\n"
+    yield "| theirs, in order | ours | |"
+    yield "|---|---|---|"
+    for step in m.steps:
+        words = step.words or (step.ours.because if step.ours is not None else "")
+        yield f"| {step.names} | {_code(step.ours)} | {words} |"
+    yield f"\n**Alike.** {m.alike}\n"
+    yield f"**Not alike.** {m.unlike}\n"
+    yield f"Order read from: {m.source}.\n"
+
+
+def _code(x: object) -> str:
+    return "" if x is None else f"`{x}`"
+
+
+if __name__ == "__main__":
+    print(page(), end="")
