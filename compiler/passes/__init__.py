@@ -20,13 +20,19 @@ from compiler.passes.engine.rule import RULES, Rule
 from compiler.passes.fusion import fuse, fuse_movement
 from compiler.passes.layout import assign_layout
 from compiler.passes.merging import merge_products
-from compiler.passes.movement import drop_broadcasts, join_parts, settle_sizes, sink_transposes
+from compiler.passes.movement import (
+    drop_broadcasts,
+    join_parts,
+    settle_sizes,
+    sink_transposes,
+)
 from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
 from compiler.passes.quantization import propagate_quantization
 from compiler.passes.rules import clean_quantization, fold_affine, simplify
+from compiler.passes.saturate import saturate
 from compiler.passes.sinking import sink_conversions, sink_elementwise, subsample_early
 
 __all__ = [
@@ -58,6 +64,7 @@ __all__ = [
     "remove_dead",
     "remove_empty",
     "run_pipeline",
+    "saturate",
     "select_branches",
     "settle_sizes",
     "simplify",

@@ -1,0 +1,1 @@
+"""Equality saturation: all forms of an expression at once, and the cheapest of them."""

@@ -1,0 +1,109 @@
+"""An e-graph as data: classes of equal terms, their nodes, what was picked; as text and drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.types import TensorType
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ENode:
+    """A call of an operator over classes; with an empty operator, the value `attrs` names."""
+
+    op: str
+    attrs: str
+    operands: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if not self.op:
+            return self.attrs
+        attrs = f"[{self.attrs}]" if self.attrs else ""
+        return f"{self.op}{attrs}({', '.join(self.operands)})"
+
+
+@dataclass(slots=True)
+class EClass:
+    """Terms that are equal: any of these nodes computes the value."""
+
+    name: str
+    nodes: list[ENode] = field(default_factory=list)
+    type: TensorType | None = None
+
+
+@dataclass(slots=True)
+class EGraph:
+    """The classes by name, the class of each value of the graph, and how it grew.
+
+    `attrs` says what the texts of attributes stand for, `picked` which node extraction takes of a
+    class, `matches` how often each equation matched.
+    """
+
+    attrs: Mapping[str, Mapping[str, Any]]
+    classes: dict[str, EClass] = field(default_factory=dict)
+    of_value: dict[str, str] = field(default_factory=dict)
+    picked: dict[str, ENode] = field(default_factory=dict)
+    rounds: int = 0
+    saturated: bool = False
+    matches: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes all classes have."""
+        return sum(len(c.nodes) for c in self.classes.values())
+
+    @property
+    def summary(self) -> str:
+        """How large it is, and how it came to that."""
+        end = "nothing was left to add" if self.saturated else "a limit ended it"
+        return (
+            f"{self.n_nodes:,} nodes in {len(self.classes):,} classes after {self.rounds} rounds; "
+            f"{end}"
+        )
+
+    def names(self) -> dict[str, str]:
+        """Classes by the values of the graph that they hold, or as they are called."""
+        found: dict[str, list[str]] = {}
+        for value, name in self.of_value.items():
+            found.setdefault(name, []).append(value)
+        return {c: "=".join(found[c]) if c in found else c for c in self.classes}
+
+    def text(self) -> str:
+        """One class a line, its nodes behind it; what extraction picked has a star."""
+        names, lines = self.names(), [self.summary]
+        for c in self.classes.values():
+            nodes = [
+                ("*" if self.picked.get(c.name) == n else "") + _named(n, names) for n in c.nodes
+            ]
+            lines.append(f"{names[c.name]}: {c.type} = {' | '.join(nodes)}")
+        return "\n".join(lines)
+
+    def dot(self) -> str:
+        """A drawing for Graphviz: a box for each class, nodes inside, picked ones filled."""
+        names = self.names()
+        lines = ["digraph egraph {", "  compound=true; rankdir=BT; node [shape=box];"]
+        at: dict[str, str] = {}
+        for i, c in enumerate(self.classes.values()):
+            at[c.name] = f"c{i}"
+            lines.append(f'  subgraph cluster_c{i} {{ label="{_escaped(names[c.name])}";')
+            for j, n in enumerate(c.nodes):
+                style = ", style=filled" if self.picked.get(c.name) == n else ""
+                label = _escaped(n.op + (f" {n.attrs}" if n.attrs else ""))
+                lines.append(f'    c{i}_{j} [label="{label}"{style}];')
+            lines.append("  }")
+        for i, c in enumerate(self.classes.values()):
+            for j, n in enumerate(c.nodes):
+                for operand in n.operands:
+                    to = at[operand]
+                    lines.append(f"  {to}_0 -> c{i}_{j} [ltail=cluster_{to}];")
+        return "\n".join([*lines, "}"])
+
+
+def _named(n: ENode, names: Mapping[str, str]) -> str:
+    return str(ENode(n.op, n.attrs, tuple(names[c] for c in n.operands)))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
