@@ -1,4 +1,4 @@
-"""Presets are data: their page is written from them, and those after other systems map every pass."""
+"""Presets are data: their page is written from them; manners of other systems map every pass."""
 
 from __future__ import annotations
 

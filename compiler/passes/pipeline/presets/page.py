@@ -27,7 +27,8 @@ another system, write a file there with its passes in its order and list it in t
 
 def page() -> str:
     """The page as Markdown."""
-    return "\n".join([_HEAD, *_ours(), *(line for m in manners() for line in _manner(m))]) + "\n"
+    lines = [_HEAD, *_ours(), *(line for m in manners() for line in _manner(m))]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def _ours() -> Iterator[str]:
