@@ -228,7 +228,7 @@ def write_table(page: Path, rows: list[Row]) -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("folders", nargs="*", type=Path, help="with more models")
-    parser.add_argument("--pipeline", default="default", help="a preset, or passes with commas")
+    parser.add_argument("--pipeline", default="O3", help="a preset, or passes with commas")
     parser.add_argument("--only", default="", help="parts of models' names, with commas")
     parser.add_argument("--output", type=Path, help="the page whose table is written anew")
     return parser.parse_args()

@@ -201,7 +201,7 @@ def _window(conv: Node) -> dict[str, Attribute]:
 def _plain_zeros(work: _Work, product: Node) -> bool:
     """Whether the zero points are one constant number each, as every runtime takes them."""
     points = [work.known(p) for p in product.inputs[2:] if p]
-    return all(c is not None and c.type.n_elements == 1 for c in points)
+    return all(c is not None and len(np.unique(c.array())) == 1 for c in points)
 
 
 def _points(
@@ -213,7 +213,7 @@ def _points(
         given = work.known(points[k]) if k < len(points) and points[k] else None
         t = work.type(operand)
         assert t is not None, f"{operand!r} is no tensor"
-        value = np.zeros((), t.dtype.numpy) if given is None else given.array().reshape(())
+        value = np.zeros((), t.dtype.numpy) if given is None else given.array().reshape(-1)[0]
         made.append(work.constant(node.output, value))
     return made
 

@@ -230,7 +230,7 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 @deform_conv.export
-def _(*operands: Tensor | None, groups: int, offset_groups: int, **window: Ints) -> Operand:
+def _(*operands: Tensor | None, groups: int, offset_groups: int, **window: Any) -> Operand:
     return standard("DeformConv", *operands, group=groups, offset_group=offset_groups, **window)
 
 

@@ -212,7 +212,8 @@ def _(
 def _exported_codes(packed: Tensor, rows: int, bits: int) -> Operand:
     """The codes in each row of bytes, [rows, codes]."""
     bytes_ = _reshaped(packed, rows, -1, 1)
-    shifted = standard("BitShift", bytes_, np.arange(0, 8, bits, np.uint8), direction="RIGHT")
+    places = np.arange(0, 8, bits).astype(np.uint8)
+    shifted = standard("BitShift", bytes_, places, direction="RIGHT")
     return _reshaped(standard("BitwiseAnd", shifted, np.uint8((1 << bits) - 1)), rows, -1)
 
 

@@ -141,7 +141,21 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 @conv_integer.export
-def _(*operands: Tensor | None, groups: int, auto_pad: str, **window: Any) -> Operand:
+def _(
+    x: Tensor,
+    w: Tensor,
+    x_zero: Tensor | None = None,
+    w_zero: Tensor | None = None,
+    *,
+    groups: int,
+    auto_pad: str,
+    **window: Any,
+) -> Operand:
+    """Equal zero points of all channels are written as one: some runtimes take no other."""
+    point: Operand = w_zero
+    if w_zero is not None and w_zero.value is not None and len(np.unique(w_zero.known)) == 1:
+        point = w_zero.known.reshape(-1)[0]
+    operands = (x, w, x_zero, point)
     return standard("ConvInteger", *operands, group=groups, **exported_window(auto_pad, **window))
 
 

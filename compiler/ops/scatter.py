@@ -321,7 +321,7 @@ def _(
     if x.dtype.is_integer and x.dtype.bits > 32:
         return None
     given = standard("Cast", x, to=DType.f64) if x.dtype.is_integer else x
-    window = {"kernel_shape": kernel, "strides": strides, "pads": pads}
+    window: dict[str, Any] = {"kernel_shape": kernel, "strides": strides, "pads": pads}
     made = standard("MaxUnpool", given, places, shape, **window)
     return standard("Cast", made, to=x.dtype) if x.dtype.is_integer else made
 

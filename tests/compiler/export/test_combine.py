@@ -1,0 +1,162 @@
+"""What was taken apart when a model was read is one node again when it is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+import compiler
+from compiler.passes.pipeline.run import run_pipeline
+from tests.onnx_models import F32, I64, model, node, stored, value
+
+
+def there_and_back(given: onnx.ModelProto, pipeline: str = "none") -> onnx.ModelProto:
+    graph, _ = run_pipeline(compiler.load(given.SerializeToString()), pipeline)
+    made = onnx.load_from_string(compiler.to_onnx(graph))
+    onnx.checker.check_model(made, full_check=True)
+    return made
+
+
+def op_types(made: onnx.ModelProto) -> list[str]:
+    return [n.op_type for n in made.graph.node]
+
+
+def assert_same(given: onnx.ModelProto, made: onnx.ModelProto, inputs: dict[str, Any]) -> None:
+    needed = compiler.reference(compiler.load(given.SerializeToString()), inputs)
+    found = compiler.reference(compiler.load(made.SerializeToString()), inputs)
+    assert list(found) == list(needed)
+    for name, array in needed.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
+RNG = np.random.default_rng(7)
+W = stored("w", RNG.normal(size=(5, 3)), np.float32)
+X = RNG.normal(size=(2, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 1), (1, 5), (2, 5), ()])
+def test_a_product_of_matrices_and_a_sum_are_a_gemm(shape: tuple[int, ...]) -> None:
+    bias = stored("b", RNG.normal(size=shape), np.float32)
+    given = model(
+        [node("Gemm", ["x", "w", "b"], ["y"], "dense", transB=1)],
+        outputs=[value("y", (2, 5))],
+        initialisers=[W, bias],
+    )
+    made = there_and_back(given)
+    assert [(n.op_type, n.name, list(n.output)) for n in made.graph.node] == [
+        ("Gemm", "dense", ["y"])
+    ]
+    assert_same(given, made, {"x": X})
+
+
+def test_a_sum_that_makes_the_product_larger_is_no_gemm() -> None:
+    bias = stored("b", RNG.normal(size=(4, 1, 5)), np.float32)
+    nodes = [node("Gemm", ["x", "w"], ["p"], transB=1), node("Add", ["b", "p"], ["y"])]
+    given = model(nodes, outputs=[value("y", (4, 2, 5))], initialisers=[W, bias])
+    made = there_and_back(given)
+    assert op_types(made) == ["Gemm", "Add"]
+    assert_same(given, made, {"x": X})
+
+
+def test_a_product_that_is_read_twice_stays_by_itself() -> None:
+    bias = stored("b", RNG.normal(size=(5,)), np.float32)
+    nodes = [
+        node("Gemm", ["x", "w"], ["p"], transB=1),
+        node("Add", ["p", "b"], ["q"]),
+        node("Mul", ["p", "q"], ["y"]),
+    ]
+    given = model(nodes, outputs=[value("y", (2, 5))], initialisers=[W, bias])
+    made = there_and_back(given)
+    assert op_types(made) == ["Gemm", "Add", "Mul"]
+    assert_same(given, made, {"x": X})
+
+
+def test_a_gemm_in_a_branch_reads_weights_from_around() -> None:
+    def branch(name: str, op_type: str) -> onnx.GraphProto:
+        nodes = [
+            node("Gemm", ["x", "w", "b"], [f"{name}_p"], transB=1),
+            node(op_type, [f"{name}_p"], [f"{name}_y"]),
+        ]
+        return helper.make_graph(nodes, name, [], [value(f"{name}_y", (2, 5))])
+
+    bias = stored("b", RNG.normal(size=(5,)), np.float32)
+    choose = node(
+        "If", ["c"], ["y"], then_branch=branch("t", "Relu"), else_branch=branch("e", "Neg")
+    )
+    given = model(
+        [choose],
+        inputs=[value("x"), value("c", (), TensorProto.BOOL)],
+        outputs=[value("y", (2, 5))],
+        initialisers=[W, bias],
+    )
+    made = there_and_back(given)
+    (only,) = made.graph.node
+    branches = {a.name: [n.op_type for n in a.g.node] for a in only.attribute}
+    assert branches == {"then_branch": ["Gemm", "Relu"], "else_branch": ["Gemm", "Neg"]}
+    for flag in (True, False):
+        assert_same(given, made, {"x": X, "c": np.array(flag)})
+
+
+def test_searches_have_results_of_the_size_that_they_find() -> None:
+    boxes = np.array([[[0, 0, 2, 1], [0, 0, 2, 1.1], [0, 3, 2, 5]]], np.float32)
+    scores = np.array([[[0.5, 0.75, 0.25]]], np.float32)
+    given = model(
+        [
+            node("NonMaxSuppression", ["boxes", "scores", "most", "overlap"], ["kept"]),
+            node("NonZero", ["x"], ["places"]),
+            node("Unique", ["x"], ["rows", "", "inverse", "counts"], axis=1),
+        ],
+        inputs=[value("boxes", (1, 3, 4)), value("scores", (1, 1, 3)), value("x", (2, 3), I64)],
+        outputs=[
+            value("kept", (None, 3), I64),
+            value("places", (2, None), I64),
+            value("rows", (2, None), I64),
+            value("inverse", (3,), I64),
+            value("counts", (None,), I64),
+        ],
+        initialisers=[stored("most", [2]), stored("overlap", [0.5], np.float32)],
+    )
+    made = there_and_back(given)
+    assert op_types(made) == ["NonMaxSuppression", "NonZero", "Unique"]
+    x = np.array([[3, 0, 3], [5, 1, 5]])
+    assert_same(given, made, {"boxes": boxes, "scores": scores, "x": x})
+
+
+@pytest.mark.parametrize("pipeline", ["O0", "O2", "O3"])
+def test_quantized_products_are_one_node(pipeline: str) -> None:
+    chance = np.random.default_rng(11)
+    constants = [
+        stored("x_scale", 0.05, np.float32),
+        stored("x_zero", 12, np.uint8),
+        stored("w", chance.integers(-9, 9, (4, 2, 3, 1)), np.int8),
+        stored("w_scale", [0.1, 0.02, 0.3, 0.04], np.float32),
+        stored("w_zero", 0, np.int8),
+        stored("y_scale", 0.25, np.float32),
+        stored("y_zero", 100, np.uint8),
+        stored("bias", chance.integers(-50, 50, 4), np.int32),
+        stored("m", chance.integers(-9, 9, (5, 6)), np.int8),
+        stored("m_scale", 0.125, np.float32),
+    ]
+    convolution = [
+        "q", "x_scale", "x_zero", "w", "w_scale", "w_zero", "y_scale", "y_zero", "bias",
+    ]  # fmt: skip
+    product = ["c", "y_scale", "y_zero", "m", "m_scale", "w_zero", "x_scale", "x_zero"]
+    given = model(
+        [
+            node("QuantizeLinear", ["x", "x_scale", "x_zero"], ["q"]),
+            node("QLinearConv", convolution, ["c"], "conv", pads=[1, 0, 0, 1], strides=[2, 1]),
+            node("QLinearMatMul", product, ["p"], "product"),
+            node("DequantizeLinear", ["p", "x_scale", "x_zero"], ["y"]),
+        ],
+        inputs=[value("x", (1, 2, 6, 4), F32)],
+        outputs=[value("y", (1, 4, 3, 6))],
+        initialisers=constants,
+    )
+    made = there_and_back(given, pipeline)
+    assert op_types(made) == ["QuantizeLinear", "QLinearConv", "QLinearMatMul", "DequantizeLinear"]
+    x = chance.normal(size=(1, 2, 6, 4)).astype(np.float32)
+    assert_same(given, made, {"x": x})
