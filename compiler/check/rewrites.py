@@ -8,7 +8,7 @@ what the inputs of a model hide.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import chain
 from time import perf_counter
@@ -19,6 +19,7 @@ import numpy as np
 from compiler.check.feeds import KINDS, OUT_OF_RANGE, make_feeds, turns
 from compiler.check.judge import Verdict, adds_up, judge, keeps_bits
 from compiler.check.margins import evaluated, expectations, wide_results
+from compiler.check.shrink import shrunk
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, open_symbols
@@ -121,6 +122,15 @@ def judge_rewrite(rewrite: Rewrite, known: Sequence[Values] = (), *, seed: int =
         verify(rewrite.after)
     except CompileError as e:
         return Judged(rewrite, 0, f"what it made is no valid graph: {e}", np.inf, "structure")
+    small = shrunk(rewrite.before, rewrite.after)
+    if small is not None:
+        judged = _judged(replace(rewrite, before=small[0], after=small[1]), (), seed)
+        if judged.ok and judged.n_inputs:
+            return replace(judged, rewrite=rewrite)
+    return _judged(rewrite, known, seed)
+
+
+def _judged(rewrite: Rewrite, known: Sequence[Values], seed: int) -> Judged:
     start, n_inputs = perf_counter(), 0
     drawn = ((k, _drawn(rewrite.before, k, seed + i)) for k, i in turns(rewrite.before, MOST_TURNS))
     for kind, given in chain((("model", g) for g in known), drawn):

@@ -1,6 +1,8 @@
 """The commands as a shell sees them: what they print, write, and exit with."""
 
+import importlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -232,6 +234,47 @@ def test_check_takes_our_reference_where_onnx_cannot_run_the_model(
     assert verdict["note"] == "onnx.reference cannot"
 
 
+def test_check_looks_at_every_rewrite_and_value(model: Path) -> None:
+    facts = told("check", model, "--shape", "x=3,3", "--peers", "", "--every-rewrite", "--by-node")
+    assert facts["rewrites"]["wrong"] == []
+    assert facts["narrow"] == []
+    assert facts["stages"][0]["against_f64"][0]["ulps"] < 100
+    assert all(n["first_wrong"] is None for n in facts["nodes"])
+    assert "values that keep their names" in invoke("check", model, "--by-node").output
+
+
+def test_bisect_says_that_nothing_is_broken(model: Path, tmp_path: Path) -> None:
+    facts = told("bisect", model, "--shape", "x=3,3", "-o", tmp_path / "none")
+    assert (facts["ok"], facts["broken"], facts["rules"]) == (True, False, [])
+    assert not (tmp_path / "none").exists()
+    assert "nothing is broken" in invoke("bisect", model, "--program").output
+
+
+def test_bisect_names_a_broken_pass_and_its_folder_replays(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shown"
+    fuse = importlib.import_module("compiler.passes.fusion.fuse")
+    right = fuse._fuse
+
+    def wrong(graph: Any, *rest: Any) -> Any:
+        made = right(graph, *rest)
+        body = made.regions["body"]
+        nodes = tuple(replace(n, op="abs") if n.op == "relu" else n for n in body.nodes)
+        return replace(made, regions={"body": replace(body, nodes=nodes)})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fuse, "_fuse", wrong)
+        facts = told("bisect", model, "--shape", "x=3,3", "-o", folder, code=1)
+        assert (facts["kind"], facts["rules"]) == ("wrong", ["fuse"])
+        assert facts["reduced"]["nodes"] <= 3
+        assert "fuse at" in invoke("bisect", model, "--reduce", 0).output
+        assert told("bisect", "--replay", folder, code=1)["ok"] is False
+        assert "still wrong" in invoke("bisect", "--replay", folder).output
+    assert told("bisect", "--replay", folder)["ok"] is True
+    assert "no longer fails" in invoke("bisect", "--replay", folder).output
+
+
 def test_bench_times_in_turns(model: Path) -> None:
     facts = told("bench", model, "--shape", "x=2,3", "--against", "onnxruntime", "--seconds", "0")
     assert set(facts["programs"]) == {"compilarium", "onnxruntime"}
@@ -294,6 +337,8 @@ def test_doctor_finds_everything_needed_here() -> None:
         (("run", "{model}", "--input", "x"), "E-OPTION-VALUE"),
         (("run", "{model}", "--input", "q=a.npy"), "E-INPUT-NAME"),
         (("run", "{model}", "--input", "x={tmp}/absent.npy"), "E-INPUT-FILE"),
+        (("bisect",), "E-OPTION-VALUE"),
+        (("bisect", "--replay", "{tmp}"), "E-REPRO-FOLDER"),
         (("bench", "{model}", "--against", "no_such_peer"), "E-OPTION-VALUE"),
         (("bench", "{model}", "--threads", "3"), "E-OPTION-VALUE"),
         (("plan", "{tmp}/absent.csv"), "E-PLAN-INPUT"),

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from compiler.check.model import Wanted, check_model
+from compiler.check.nodes import by_node
+from compiler.check.rewrites import Rewrites, judge_rewrites
+from compiler.check.shrink import shrunk
+from compiler.ir.graph import Graph
+from compiler.passes import RULES, run_pipeline
+from compiler.passes.engine.rewrite import apply_rules
+from compiler.passes.rules.calls import o
+from compiler.runtime.inputs import random_inputs
+from compiler.trace import Event, Log
+from tests.compiler.passes.networks import NETWORKS
+from tests.compiler.passes.numbers import graph
+from tests.faults.fault import exchanged, instead
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_the_example_of_every_rule_is_a_right_rewrite(name: str) -> None:
+    """And there are inputs on which that can be seen."""
+    rewrites, rule = Rewrites(), RULES[name]
+    before, _ = rule.example_graphs()
+    log = Log(watch=rewrites.watch)
+    after = apply_rules(before, [rule], log)
+    rewrites.progress(Event("pass", before, after, 0.0, steps=tuple(log.steps)))
+    judged = list(judge_rewrites(rewrites))
+    assert judged
+    assert all(j.n_inputs for j in judged)
+    assert [j.objection for j in judged if not j.ok] == []
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_pass(name: str) -> None:
+    verdict = check_model(NETWORKS[name], wanted=Wanted(every_rewrite=True, by_node=True))
+    assert verdict.ok
+    assert verdict.yardstick == "reference"
+    assert not verdict.narrow
+    assert {"random", "special", "extreme"} <= set(verdict.kinds)
+    assert len(verdict.rewrites) > 0
+    last = verdict.findings[-1]
+    assert last.stage == "program"
+    assert all(e.ulps < 1e4 and e.relative < 1e-4 for e in last.wide)
+    assert all(n.first_wrong is None for n in verdict.nodes)
+
+
+HIDDEN = graph("""
+graph hidden(x: f32[3,5]) {
+  const top: f32[] = literal(1.0)
+  a: f32[3,5] = exp(x)
+  b: f32[3,5] = neg(a)
+  c: f32[3,5] = neg(b)
+  s: f32[3,5] = max(c, top)
+  t: f32[3,5] = min(s, top)
+  return t
+}
+""")
+
+
+def test_a_fault_that_no_result_shows_is_found_in_its_rewrite() -> None:
+    with instead("drop_double_negation", lambda x: o.neg(x))():
+        verdict = check_model(HIDDEN, pipeline="algebra")
+    assert not verdict.ok
+    (wrong,) = [j for j in verdict.rewrites if not j.ok]
+    assert wrong.rewrite.step.rule == "drop_double_negation"
+    assert wrong.rewrite.step.at == "c"
+    assert wrong.rewrite.step.source.startswith("passes/rules/")
+    assert "neg" in str(wrong.rewrite.before)
+    assert not any(f.objection for f in verdict.findings)
+
+
+def test_the_first_wrong_value_is_named() -> None:
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      a: f32[3,5] = exp(x)
+      b: f32[3,5] = neg(a)
+      c: f32[3,5] = neg(b)
+      d: f32[3,5] = sin(c)
+      e: f32[3,5] = tanh(d)
+      return e
+    }
+    """)
+    with instead("drop_double_negation", lambda x: o.sin(x))():
+        after, _ = run_pipeline(g, "algebra")
+    (nodes,) = by_node(g, random_inputs(g), [("algebra", after)], 1e-4)
+    assert nodes.first_wrong is not None
+    assert nodes.first_wrong.name == "c"
+    assert [e.name for e in nodes.errors] == ["a", "c", "d", "e"]
+
+
+def test_a_rule_that_rounds_more_than_it_declares_is_found() -> None:
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      const c: f32[5] = literal(3.0,7.0,11.0,13.0,17.0)
+      y: f32[3,5] = div(x, c)
+      return y
+    }
+    """)
+    assert check_model(g, pipeline="algebra").ok
+    with exchanged(RULES["divide_by_constant"], error=0.0):
+        verdict = check_model(g, pipeline="algebra")
+    assert [j.rewrite.step.rule for j in verdict.rewrites if not j.ok] == ["divide_by_constant"]
+
+
+def test_a_pass_that_breaks_down_fails_the_check() -> None:
+    def fails(**given: object) -> Graph:
+        raise IndexError("there is no such axis")
+
+    with instead("drop_double_negation", fails)():
+        verdict = check_model(HIDDEN)
+    assert not verdict.ok
+    assert "IndexError: there is no such axis" in verdict.broken
+    assert verdict.program is None
+
+
+def stages(verdict_findings: Sequence[object]) -> list[str]:
+    return [f.stage for f in verdict_findings]  # type: ignore[attr-defined]
+
+
+def test_what_stays_narrow_is_told() -> None:
+    g = graph("""
+    graph g(x: f32[3]) {
+      a: i32[3] = bitcast(x, to=i32)
+      return a
+    }
+    """)
+    verdict = check_model(g, pipeline="none")
+    assert verdict.ok
+    assert verdict.narrow == ("a",)
+    assert stages(verdict.findings) == ["imported", "program"]
+
+
+def test_overflow_in_another_order_is_rounding_and_a_wrong_factor_is_not() -> None:
+    g = graph("""
+    graph g(x: f32[3,4]) {
+      const a: f32[4] = literal(1e20,1e20,1e-20,1.0)
+      const b: f32[4] = literal(1e-20,1e-10,1e20,3.0)
+      m: f32[3,4] = mul(x, a)
+      y: f32[3,4] = mul(m, b)
+      return y
+    }
+    """)
+    assert check_model(g, pipeline="algebra", wanted=Wanted(every_rewrite=True)).ok
+    with instead("merge_multiplications", lambda x, a, b: o.mul(x, a.stored.array()))():
+        assert not check_model(g, pipeline="algebra").ok
+
+
+def test_rewrites_are_judged_on_what_the_model_computes_too() -> None:
+    g = NETWORKS["shapes"]
+    rewrites = Rewrites()
+    run_pipeline(g, "simplify", watch=rewrites.watch, progress=rewrites.progress)
+    judged = list(judge_rewrites(rewrites, [random_inputs(g)]))
+    assert judged
+    assert all(j.ok and j.n_inputs for j in judged)
+
+
+def test_large_tensors_are_judged_on_small_ones() -> None:
+    g = graph("""
+    graph g(x: f32[1,3,112,96]) {
+      const w: f32[4,3,3,3] = splat(0.125)
+      const s: f32[4,1,1] = literal(1.0,2.0,-0.5,0.25)
+      c: f32[1,4,112,96] = conv(x, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      y: f32[1,4,112,96] = mul(c, s)
+      return y
+    }
+    """)
+    rewrites = Rewrites()
+    run_pipeline(g, "fold_affine", watch=rewrites.watch, progress=rewrites.progress)
+    (rewrite,) = rewrites.found
+    small = shrunk(rewrite.before, rewrite.after)
+    assert small is not None
+    assert [str(v.type) for v in small[0].inputs] == ["f32[1,3,6,5]"]
+    assert [str(v.type) for v in small[1].outputs] == ["f32[1,4,6,5]"]
+    assert all(j.ok and j.n_inputs >= 5 for j in judge_rewrites(rewrites))
+    # A size that a constant names stays: which of them mean the same cannot be told.
+    named = graph("""
+    graph g(x: f32[400,112]) {
+      const to: i64[2] = literal(112,400)
+      y: f32[112,400] = reshape(x, to)
+      return y
+    }
+    """)
+    assert shrunk(named, named) is None
