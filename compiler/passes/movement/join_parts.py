@@ -19,6 +19,7 @@ from compiler.passes.movement.parts import (
     taken_by,
 )
 from compiler.passes.movement.splits import slices_to_splits
+from compiler.passes.movement.stacks import concat_of_views
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
@@ -118,6 +119,15 @@ class _Joiner:
         if len(values) > 1 and len(set(values)) == 1:
             self.repeat(node, values, axis)
             return
+        view = concat_of_views(self.ed, node, axis)
+        reader = self.only_reader(node)
+        if view is not None and reader == "transpose":
+            because = f"the transpose behind {node.output} may be a view before it"
+            self.decline("concat_of_views", node, node.output, because)
+        elif view is not None and reader != "concat":
+            because = f"{len(node.inputs)} views become one of all of them together"
+            self.put("concat_of_views", node, node.output, view, because)
+            return
         groups = self.groups(node, values, axis)
         if [[v] for v in node.inputs] == groups:
             return
@@ -125,6 +135,11 @@ class _Joiner:
         made = operands[0] if len(operands) == 1 else o.concat(*operands, axis=axis)
         because = f"{len(node.inputs)} operands are {len(groups)} in a row"
         self.put("concat_of_parts", node, node.output, made, because)
+
+    def only_reader(self, node: Node) -> str:
+        """The operator of the one reader; empty where there are several, or results."""
+        users = self.ed.users(node.output)
+        return users[0].op if len(users) == 1 == self.ed.n_uses(node.output) else ""
 
     def repeat(self, node: Node, values: list[str], axis: int) -> None:
         """The same tensor several times is a repetition, which reads it once."""

@@ -48,8 +48,8 @@ class _Steps:
         self.kinds: list[Callable[[Tensor], Operand | None]] = [
             self.transpose, self.transpose, self.reshape, self.computed_reshape, self.flatten,
             self.squeeze, self.unsqueeze, self.slice, self.slice, self.concat, self.rejoin,
-            self.split, self.expand, self.tile, self.gather, self.pad, self.each, self.both,
-            self.largest, self.sizes,
+            self.stack, self.split, self.expand, self.tile, self.gather, self.pad, self.each,
+            self.both, self.largest, self.sizes,
         ]  # fmt: skip
 
     def step(self) -> None:
@@ -156,6 +156,15 @@ class _Steps:
         if self.rng.random() < 0.3:
             parts.reverse()
         return o.concat(*parts, axis=axis)
+
+    def stack(self, x: Tensor) -> Operand | None:
+        """Views of tensors of one shape side by side."""
+        if not x.rank or x.rank > 4 or _large(x):
+            return None
+        others = [v for v in self.values if self.ed.type(v) == x.type]
+        at, axis = self.rng.randint(0, x.rank), self.rng.randint(0, x.rank)
+        tensors = [x, *(self.ed.tensor(self.rng.choice(others)) for _ in range(2))]
+        return o.concat(*(o.unsqueeze(t, axes=(at,)) for t in tensors), axis=axis)
 
     def split(self, x: Tensor) -> Operand | None:
         axes = self.fixed_axes(x)
