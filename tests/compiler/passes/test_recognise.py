@@ -33,7 +33,8 @@ _NUMBERS = """
   const quick: f32[] = literal(1.702)
   const w: f32[5] = literal(1.0,-2.0,0.5,3.0,0.25)
   const b: f32[5] = literal(0.5,1.0,-1.0,0.0,2.0)
-  const minus20: f32[] = literal(20.0)
+  const least: f32[] = literal(-inf)
+  const twenty: f32[] = literal(20.0)
 """
 
 
@@ -47,6 +48,10 @@ def written(body: str) -> Graph:
         if op.startswith("reduce"):
             axes = call.rsplit("[", 1)[1].partition("]")[0].split(",")
             shape = f"f32[{','.join('1' if str(i) in axes else n for i, n in enumerate('235'))}]"
+            if "keepdims=false" in call:
+                shape = shape.replace("1,", "").replace(",1", "")
+        elif op == "unsqueeze":
+            shape = "f32[2,3,1]"
         elif op not in ("mul", "add", "sub", "where", "div"):
             shape = types.get(call.partition("(")[2].partition(",")[0].rstrip(")"), shape)
         elif op != "where":
@@ -225,6 +230,14 @@ STYLES = {
              f2 = exp(d2)
              s = reduce_sum(f2, axes=[2])
              y = div(f2, s)""",
+        "jax": """
+            t = reduce_max(x, axes=[2], keepdims=false)
+            u = unsqueeze(t, axes=[2])
+            d = sub(x, u)
+            f = exp(d)
+            s = reduce_sum(f, axes=[2], keepdims=false)
+            z = unsqueeze(s, axes=[2])
+            y = div(f, z)""",
         "another axis": """
             t = reduce_max(x, axes=[1])
             d = sub(x, t)
@@ -251,7 +264,7 @@ STYLES = {
     "softplus": {
         "stable": "p = relu(x)\na = abs(x)\nn = neg(a)\nf = exp(n)\ns = add(f, one)\nl = log(s)\n"
         "y = add(l, p)",
-        "threshold": "f = exp(x)\ns = add(f, one)\nl = log(s)\nc = greater(x, minus20)\n"
+        "threshold": "f = exp(x)\ns = add(f, one)\nl = log(s)\nc = greater(x, twenty)\n"
         "y = where(c, x, l)",
     },
     "elu": {
@@ -443,6 +456,22 @@ def test_a_normalisation_with_casts_around_keeps_them() -> None:
     after = PASSES["simplify"].run(g)
     assert [n.op for n in after.nodes] == ["cast", "rms_norm", "cast", "mul"]
     assert_same_results(g, after, random_inputs(g), error=1e-3)
+
+
+def test_the_bound_that_jax_gives_the_largest_is_no_obstacle() -> None:
+    g = written(
+        """
+        t = reduce_max(x, axes=[2], keepdims=false)
+        k = max(least, t)
+        u = unsqueeze(k, axes=[2])
+        d = sub(x, u)
+        f = exp(d)
+        s = reduce_sum(f, axes=[2], keepdims=false)
+        z = unsqueeze(s, axes=[2])
+        y = div(f, z)
+        """
+    )
+    assert [n.op for n in PASSES["simplify"].run(g).nodes] == ["softmax"]
 
 
 def test_what_others_read_of_a_normalisation_keeps_it_written_out() -> None:

@@ -9,6 +9,7 @@ from compiler.passes.rules.recognise.attention import ATTENTION
 from compiler.passes.rules.recognise.gelu import GELU
 from compiler.passes.rules.recognise.group_norm import GROUP_NORM
 from compiler.passes.rules.recognise.hard import HARD
+from compiler.passes.rules.recognise.kept_axes import KEPT_AXES
 from compiler.passes.rules.recognise.layer_norm import LAYER_NORM
 from compiler.passes.rules.recognise.rotary import ROTARY
 from compiler.passes.rules.recognise.slopes import SLOPES
@@ -21,6 +22,7 @@ RECOGNISE: list[Rule] = [
     *SMOOTH,
     *SLOPES,
     *GELU,
+    *KEPT_AXES,
     *SUMS,
     *LAYER_NORM,
     *GROUP_NORM,

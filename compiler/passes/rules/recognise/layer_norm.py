@@ -110,19 +110,19 @@ def _one(x: Tensor) -> Constant:
     graph g(x: f32[2,3,5]) {
       const two: f32[] = literal(2.0)
       const eps: f32[] = literal(0.25)
-      m: f32[2,3,1] = reduce_mean(x, axes=[2])
+      m: f32[2,1,1] = reduce_mean(x, axes=[1,2])
       c: f32[2,3,5] = sub(x, m)
       s: f32[2,3,5] = pow(c, two)
-      v: f32[2,3,1] = reduce_mean(s, axes=[2])
-      e: f32[2,3,1] = add(v, eps)
-      r: f32[2,3,1] = sqrt(e)
+      v: f32[2,1,1] = reduce_mean(s, axes=[1,2])
+      e: f32[2,1,1] = add(v, eps)
+      r: f32[2,1,1] = sqrt(e)
       y: f32[2,3,5] = div(c, r)
       return y
     }
     =>
     graph g(x: f32[2,3,5]) {
       const y.scale: f32[] = literal(1.0)
-      y: f32[2,3,5] = layer_norm(x, y.scale, axis=2, epsilon=0.25)
+      y: f32[2,3,5] = layer_norm(x, y.scale, axis=1, epsilon=0.25)
       return y
     }
     """,
@@ -291,15 +291,15 @@ def _scaled(
     sole=True,
     error=ROUNDINGS,
     example="""
-    graph g(x: f32[2,3,5], s: f32[5]) {
+    graph g(x: f32[2,3,5], s: f32[3,5]) {
       const one: f32[] = literal(1.0)
-      a: f32[2,3,5] = layer_norm(x, one, axis=2)
+      a: f32[2,3,5] = layer_norm(x, one, axis=1)
       b: f32[2,3,5] = mul(s, a)
       return b
     }
     =>
-    graph g(x: f32[2,3,5], s: f32[5]) {
-      b: f32[2,3,5] = layer_norm(x, s, axis=2)
+    graph g(x: f32[2,3,5], s: f32[3,5]) {
+      b: f32[2,3,5] = layer_norm(x, s, axis=1)
       return b
     }
     """,
@@ -364,14 +364,14 @@ def scale_into_rms_norm(
     sole=True,
     error=ROUNDINGS,
     example="""
-    graph g(x: f32[2,3,5], s: f32[5], b: f32[5]) {
-      a: f32[2,3,5] = layer_norm(x, s, axis=2, epsilon=0.25)
+    graph g(x: f32[2,3,5], s: f32[3,1], b: f32[3,5]) {
+      a: f32[2,3,5] = layer_norm(x, s, axis=1, epsilon=0.25)
       y: f32[2,3,5] = add(b, a)
       return y
     }
     =>
-    graph g(x: f32[2,3,5], s: f32[5], b: f32[5]) {
-      y: f32[2,3,5] = layer_norm(x, s, b, axis=2, epsilon=0.25)
+    graph g(x: f32[2,3,5], s: f32[3,1], b: f32[3,5]) {
+      y: f32[2,3,5] = layer_norm(x, s, b, axis=1, epsilon=0.25)
       return y
     }
     """,
