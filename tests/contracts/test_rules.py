@@ -82,12 +82,7 @@ def with_random_constants(graph: Graph, seed: int) -> Graph:
     return replace(graph, constants=constants)
 
 
-each_near_miss = pytest.mark.parametrize(
-    "rule", [r for r in RULES.values() if r.near_miss], ids=lambda r: r.name
-)
-
-
-@each_near_miss
+@each_rule
 def test_the_near_miss_stays_as_it_is(rule: Rule) -> None:
     graph = rule.near_miss_graph()
     assert {*roots(rule.pattern)} & {n.op for n in graph.nodes}

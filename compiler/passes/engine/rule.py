@@ -55,7 +55,7 @@ class Rule:
     pattern: Root
     body: Callable[..., Any]
     example: str
-    near_miss: str = ""
+    near_miss: str
     error: float = 0.0
     sole: bool = False
     result: str = ""
@@ -113,7 +113,7 @@ def rule(
     pattern: Root,
     *,
     example: str,
-    near_miss: str = "",
+    near_miss: str,
     error: float = 0.0,
     sole: bool = False,
     result: str = "",

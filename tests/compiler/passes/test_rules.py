@@ -41,7 +41,7 @@ def made(pattern: Operand, body: Anything, **options: Anything) -> Rule:
     body.__name__ = options.pop("name", "tried")
     body.__doc__ = "A rule of this test."
     RULES.pop(body.__name__, None)
-    return rule(pattern, example="", **options)(body)
+    return rule(pattern, example="", near_miss="", **options)(body)
 
 
 def run(g: Graph, *tried: Rule, **options: Anything) -> tuple[Graph, Log]:
@@ -239,7 +239,7 @@ def test_a_body_that_does_not_take_the_placeholders_is_refused() -> None:
     with pytest.raises(AssertionError, match="its pattern gives"):
         made(o.neg(X), lambda y: y)
     with pytest.raises(AssertionError, match="declared twice"):
-        rule(o.neg(X), example="")(RULES["drop_double_negation"].body)
+        rule(o.neg(X), example="", near_miss="")(RULES["drop_double_negation"].body)
 
 
 def test_the_type_to_give_is_handed_over_on_request() -> None:
