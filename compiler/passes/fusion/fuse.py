@@ -11,6 +11,7 @@ from dataclasses import replace
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ops.fusion import fuse_nodes
+from compiler.passes.engine.cost import cost_of, node_cost
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.fusion.policies import POLICIES
 from compiler.passes.fusion.policy import Group, Limits, Plan
@@ -60,7 +61,11 @@ def fuse(
     groups of their own. With `duplicate` a cheap node that several groups read is computed in each
     of them when that saves bytes.
     """
-    plan = POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log)
+    return carried_out(POLICIES[policy].plan(graph, Limits(max_nodes, duplicate), log), log)
+
+
+def carried_out(plan: Plan, log: Log) -> Graph:
+    """The graph of a plan with its groups as kernels, and the ledger of what was done and not."""
     groups = [g for g in plan.groups if log.may("fuse", g.last.output)]
     _log_declined(plan, log)
     if not groups:
@@ -88,7 +93,15 @@ def _fuse(graph: Graph, group: Group, position: Mapping[str, int], log: Log) -> 
     names = ", ".join(n.op for n in nodes)
     stored = f", {len(made.outputs)} results" if len(made.outputs) > 1 else ""
     because = f"{len(nodes)} nodes in one kernel ({names}){stored}; {saved:,} bytes of traffic less"
-    log.applied("fuse", group.last.output, because, nodes, [made])
+    log.applied(
+        "fuse",
+        group.last.output,
+        because,
+        nodes,
+        [made],
+        cost_before=cost_of(nodes, graph.types.__getitem__),
+        cost_after=node_cost(made, graph.types.__getitem__),
+    )
     return made
 
 

@@ -8,14 +8,21 @@ from compiler.ir.graph import Graph
 from compiler.ir.verify import verify
 from compiler.passes import PASSES
 from compiler.passes.engine.rule import example_graphs
+from compiler.passes.fusion.fuse import carried_out
 from compiler.passes.fusion.policies import POLICIES
-from compiler.passes.fusion.policy import Policy
+from compiler.passes.fusion.policy import Limits, Policy
 from compiler.trace import Log
 from tests.compiler.passes.networks import NETWORKS
 from tests.compiler.passes.numbers import applied, assert_same_results, plain, random_inputs
 
 each_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=list(POLICIES))
 each_network = pytest.mark.parametrize("network", NETWORKS.values(), ids=list(NETWORKS))
+
+
+def fused(policy: Policy, graph: Graph, log: Log | None = None) -> Graph:
+    """The graph as the pass leaves it with this policy, and its default limits."""
+    log = Log() if log is None else log
+    return carried_out(policy.plan(graph, Limits(32, True), log), log)
 
 
 def test_the_choices_of_the_pass_are_the_policies() -> None:
@@ -25,7 +32,7 @@ def test_the_choices_of_the_pass_are_the_policies() -> None:
 @each_policy
 def test_the_example_holds_in_text_and_numbers(policy: Policy) -> None:
     before, expected = example_graphs(policy.example)
-    after = PASSES["fuse"].run(before, policy=policy.name)
+    after = fused(policy, before)
     verify(after)
     assert plain(after) == plain(expected)
     for seed in range(3):
@@ -42,7 +49,7 @@ def test_a_policy_has_words_and_says_what_it_is_like(policy: Policy) -> None:
 @each_policy
 @each_network
 def test_networks_keep_their_numbers(policy: Policy, network: Graph) -> None:
-    after = PASSES["fuse"].run(network, policy=policy.name)
+    after = fused(policy, network)
     verify(after)
     assert_same_results(network, after, random_inputs(network), error=0)
 
@@ -50,9 +57,9 @@ def test_networks_keep_their_numbers(policy: Policy, network: Graph) -> None:
 @each_policy
 @each_network
 def test_a_second_run_changes_nothing(policy: Policy, network: Graph) -> None:
-    once = PASSES["fuse"].run(network, policy=policy.name)
+    once = fused(policy, network)
     log = Log()
-    assert PASSES["fuse"].run(once, log, policy=policy.name) is once
+    assert fused(policy, once, log) is once
     assert not applied(log.steps)
 
 
@@ -62,7 +69,7 @@ def test_a_policy_that_is_refused_everything_changes_nothing(
     policy: Policy, network: Graph
 ) -> None:
     log = Log(gate=lambda decision: False)
-    assert PASSES["fuse"].run(network, log, policy=policy.name) is network
+    assert fused(policy, network, log) is network
     assert not applied(log.steps)
 
 
@@ -70,7 +77,7 @@ def test_a_policy_that_is_refused_everything_changes_nothing(
 @each_network
 def test_every_pair_that_is_not_fused_has_one_reason(policy: Policy, network: Graph) -> None:
     log = Log()
-    after = PASSES["fuse"].run(network, log, policy=policy.name)
+    after = fused(policy, network, log)
     declined = [s.took for s in log.steps if s.outcome == "declined" and len(s.took) == 2]
     assert len(set(declined)) == len(declined)
     kernel_of = {}
@@ -91,5 +98,5 @@ def test_every_pair_that_is_not_fused_has_one_reason(policy: Policy, network: Gr
 @each_policy
 def test_a_policy_gives_the_same_groups_twice(policy: Policy) -> None:
     for network in NETWORKS.values():
-        first = PASSES["fuse"].run(network, policy=policy.name)
-        assert str(PASSES["fuse"].run(network, policy=policy.name)) == str(first)
+        first = fused(policy, network)
+        assert str(fused(policy, network)) == str(first)
