@@ -78,12 +78,12 @@ def measure(subject: Subject, pipeline: str) -> Row:
     """Optimize one model in every way."""
     data = subject.model.SerializeToString()
     graph = compiler.load(data)
-    optimized, _ = run_pipeline(
-        graph, as_pipeline(pipeline).without(*IN_HOUSE), keep_declined=False
-    )
-    unfused = compiler.to_onnx(optimized)
+    passes = as_pipeline(pipeline).without(*IN_HOUSE, "fuse")
+    operators, _ = run_pipeline(graph, passes, keep_declined=False)
+    kernels, _ = run_pipeline(operators, "fuse", keep_declined=False)
+    unfused = compiler.to_onnx(kernels)
     check(unfused, like=subject.model)
-    fused = onnx.load_from_string(compiler.to_onnx(optimized, fused=True))
+    fused = onnx.load_from_string(compiler.to_onnx(kernels, fused=True))
     levels = ort.GraphOptimizationLevel
     return Row(
         subject.name,
@@ -91,10 +91,10 @@ def measure(subject: Subject, pipeline: str) -> Row:
         peer_nodes(data, levels.ORT_ENABLE_BASIC),
         peer_nodes(data, levels.ORT_ENABLE_EXTENDED),
         onnxsim_nodes(subject.model),
-        n_nodes(onnx.load_from_string(unfused).graph),
+        n_nodes(onnx.load_from_string(compiler.to_onnx(operators)).graph),
         n_nodes(fused.graph),
         cost(graph),
-        cost(optimized),
+        cost(kernels),
         worst_error(data, unfused, subject.inputs),
     )
 

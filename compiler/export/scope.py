@@ -47,9 +47,23 @@ class Scope:
     stored: list[Any] = field(default_factory=list)
     types: dict[str, Type] = field(default_factory=dict)
     """Types of values by their written names."""
+    written: dict[tuple[Any, ...], tuple[str, ...]] = field(default_factory=dict)
+    """The outputs of nodes that are written, by what they compute."""
     _written: dict[str, str] = field(default_factory=dict)
     _constants: dict[str, Constant] = field(default_factory=dict)
     _literals: dict[tuple[Any, ...], str] = field(default_factory=dict)
+
+    def inner(self) -> Scope:
+        """A scope of other names in the same graph, for a body that is written in place."""
+        return Scope(
+            self.model,
+            self,
+            self.in_function,
+            self.nodes,
+            self.stored,
+            self.types,
+            self.written,
+        )
 
     def define(self, value: str, written: str, t: Type, constant: Constant | None = None) -> None:
         """Say what a value of the graph is called in the model, and what its elements are."""
@@ -75,6 +89,18 @@ class Scope:
             return self._written[name]
         assert self.around is not None, f"{name!r} is no value of the graph"
         return self.around.value(name)
+
+    def identity(self, name: str) -> Any:
+        """What tells a value from others: its written name, or a constant's elements."""
+        if not name:
+            return ""
+        if name in self._written:
+            return self._written[name]
+        if name in self._constants:
+            c = self._constants[name]
+            return (c.type, c.storage)
+        assert self.around is not None, f"{name!r} is no value of the graph"
+        return self.around.identity(name)
 
     def constant(self, name: str) -> Constant | None:
         """The constant of this name here or around."""

@@ -47,6 +47,12 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
     if node.op == "relayout":
         scope.define(node.output, scope.value(node.inputs[0]), logical(node.type))
         return
+    again = scope.written.get(_key(scope, node), ()) if _is_repeatable(node, targets) else ()
+    if again:
+        for value, written, t in zip(node.outputs, again, node.types, strict=True):
+            if value:
+                scope.define(value, written, logical(t))
+        return
     outputs = [targets.get(o) or scope.model.names.fresh(o) if o else "" for o in node.outputs]
     if node.op == "fusion" and scope.model.fused and not scope.in_function:
         call_function(scope, node, outputs, write_body)
@@ -61,6 +67,24 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
     for value, written, t in zip(node.outputs, outputs, node.types, strict=True):
         if value:
             scope.define(value, written, logical(t))
+    if node.op in OPERATORS:
+        scope.written.setdefault(_key(scope, node), tuple(outputs))
+
+
+def _is_repeatable(node: Node, targets: Mapping[str, str]) -> bool:
+    """Whether an equal node that is there already can stand for this one.
+
+    Fusions repeat what is cheap in each of several kernels; opened, they need it once.
+    """
+    drawn = node.op.startswith("random_")
+    return node.op in OPERATORS and not drawn and not any(o in targets for o in node.outputs)
+
+
+def _key(scope: Scope, node: Node) -> tuple[Any, ...]:
+    """What a node computes, in the names of the model."""
+    attrs = tuple((k, repr(v)) for k, v in sorted(node.attrs.items()))
+    outputs = tuple(bool(o) for o in node.outputs)
+    return (node.op, tuple(map(scope.identity, node.inputs)), attrs, outputs)
 
 
 def _through_facet(scope: Scope, node: Node, outputs: Sequence[str]) -> None:
@@ -96,7 +120,7 @@ def inline(
     scope: Scope, body: Graph, operands: Sequence[str], results: Sequence[tuple[str, str]]
 ) -> None:
     """Write the nodes of a body in place; its inputs are these operands, its results get names."""
-    inner = Scope(scope.model, scope, scope.in_function, scope.nodes, scope.stored, scope.types)
+    inner = scope.inner()
     for v, operand in zip(body.inputs, operands, strict=True):
         inner.define(v.name, scope.value(operand), logical(v.type), scope.constant(operand))
     write_body(inner, body, results)
