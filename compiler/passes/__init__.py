@@ -33,7 +33,12 @@ from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
 from compiler.passes.quantization import propagate_quantization
 from compiler.passes.rules import clean_quantization, fold_affine, simplify
 from compiler.passes.saturate import saturate
-from compiler.passes.sinking import sink_conversions, sink_elementwise, subsample_early
+from compiler.passes.sinking import (
+    absorb_affine,
+    sink_conversions,
+    sink_elementwise,
+    subsample_early,
+)
 
 __all__ = [
     "PASSES",
@@ -43,6 +48,7 @@ __all__ = [
     "PassBug",
     "Pipeline",
     "Rule",
+    "absorb_affine",
     "adopt",
     "as_pipeline",
     "assign_layout",
