@@ -18,6 +18,9 @@ from compiler.passes.sinking.moves import (
 )
 from compiler.trace import Log
 
+VIEWS = ("identity", "reshape", "flatten", "squeeze", "unsqueeze")
+"""Moves that copy nothing: a cast stays where it is computed together with others."""
+
 
 @graph_pass(
     example="""
@@ -81,6 +84,8 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
     objection = _unfit(t) or _unfit(after.type)
     if not objection and isinstance(t, TensorType) and after.tensor.dtype.nbytes >= t.dtype.nbytes:
         objection = f"elements of {after.tensor.dtype} are no shorter than those of {t.dtype}"
+    if not objection and not _leads_up(ed, node):
+        objection = f"{node.op} moves no bytes, and stands behind no move that would"
     if objection:
         log.declined("cast_earlier", value, objection, [node, after])
         return False
@@ -108,9 +113,33 @@ def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
         return f"{other.output} is read elsewhere too, so it would be cast twice"
     if grows(ed, node):
         return f"{node.output} has more elements than {node.inputs[0]}"
+    if not _leads_down(ed, node):
+        return f"{node.op} moves no bytes, and no move follows that would"
     if node.op == "max_pool":
         return "the largest element is looked for among numbers as they are"
     return ""
+
+
+def _leads_down(ed: Editor, node: Node) -> bool:
+    """Whether a move copies elements, or is a view behind which one does that reads it alone."""
+    while node.op in VIEWS:
+        readers = ed.users(node.output)
+        if len(readers) != 1 or readers[0].op not in MOVES or ed.is_result(node.output):
+            return False
+        node = readers[0]
+    return True
+
+
+def _leads_up(ed: Editor, node: Node) -> bool:
+    """Whether a move copies elements, or is a view of what one gives to it alone."""
+    while node.op in VIEWS:
+        maker = ed.producer(node.inputs[0])
+        if maker is None or maker.op not in MOVES - SELECTS - {"concat"}:
+            return False
+        if len(ed.users(maker.output)) != 1 or ed.is_result(maker.output):
+            return False
+        node = maker
+    return True
 
 
 def _unfit(t: object) -> str:

@@ -229,7 +229,8 @@ def test_parts_that_are_computed_otherwise_stay(parts: tuple[str, str]) -> None:
 
 CASTS = {
     "longer later": ("i8", "transpose(c, perm=[1,0])", "f32", ["transpose", "cast"]),
-    "bools too": ("bool", "reshape(c, six)", "f32", ["reshape", "cast"]),
+    "bools too": ("bool", "transpose(c, perm=[1,0])", "f32", ["transpose", "cast"]),
+    "a view": ("bool", "reshape(c, six)", "f32", ["cast", "reshape"]),
     "concat": ("f16", "concat(c, c, axis=0)", "f32", ["concat", "cast"]),
     "slice": ("f16", "slice(c, zero, one)", "f32", ["slice", "cast"]),
     "shorter stays": ("f32", "transpose(c, perm=[1,0])", "f16", ["cast", "transpose"]),
