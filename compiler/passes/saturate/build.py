@@ -8,7 +8,7 @@ import numpy as np
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node, merge_origins
-from compiler.ir.operator import OPERATORS, Call
+from compiler.ir.operator import OPERATORS, Call, Operand
 from compiler.passes.saturate.egraph import EGraph, ENode
 from compiler.passes.saturate.terms import Region, Vocabulary, operands_of
 
@@ -70,12 +70,19 @@ class Builder:
         ed, attrs = self.editor, self.egraph.attrs[n.attrs]
         tensors = [ed.tensor(v) for v in operands]
         if n.op == "reshape":
-            call = OPERATORS["reshape"](tensors[0], np.array(attrs["shape"], np.int64))
+            call = OPERATORS["reshape"](tensors[0], self._sizes(attrs["shape"]))
         else:
             call = Call(OPERATORS[n.op], tuple(tensors), dict(attrs))
         hint = next((v for v, c in self.egraph.of_value.items() if c == name), n.op)
         origins = merge_origins(*(n.origins for n in self.region.nodes))
         return ed.build(call, hint=hint, origins=origins)
+
+    def _sizes(self, shape: tuple[int, ...]) -> Operand:
+        """The list of sizes for a reshape: one that is there, or a new constant."""
+        for old in self.region.nodes:
+            if old.op == "reshape" and old.tensor.static_shape == shape:
+                return self.editor.tensor(old.inputs[1])
+        return np.array(shape, np.int64)
 
     def _is_same(self, old: Node, n: ENode, operands: list[str]) -> bool:
         same = old.op == n.op and list(operands_of(old)) == operands

@@ -106,8 +106,18 @@ class _Growing:
                 break
             if found.n_nodes > limits.nodes:
                 break
+        self._order(found)
         found.matches = {k: v for k, v in sorted(self.matches.items()) if v}
         return found
+
+    def _order(self, found: EGraph) -> None:
+        """The nodes that stood in the graph first, so that they stay where others cost the same."""
+        stood = {
+            ENode(n.op, self.words.attributes(n), tuple(found.of_value[i] for i in operands_of(n)))
+            for n in self.region.nodes
+        }
+        for c in found.classes.values():
+            c.nodes.sort(key=lambda n: (n not in stood, n))
 
     def say(self, *texts: str) -> list[Any]:
         return self.engine.run_program(*self.engine.parse_program("\n".join(texts)))
@@ -216,8 +226,6 @@ class _Growing:
             elif node["op"] == "is":
                 name, term = (nodes[c] for c in node["children"])
                 found.of_value[json.loads(name["op"])] = term["eclass"]
-        for c in found.classes.values():
-            c.nodes.sort()
         return found
 
     def _count(self, outputs: list[Any]) -> None:

@@ -7,11 +7,12 @@ Source: Tate et al. 2009; egg, Willsey et al. 2021; for tensor programs TENSAT, 
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from compiler.errors import CompileError
 from compiler.ir.editor import Editor
-from compiler.ir.graph import Graph
+from compiler.ir.graph import Graph, Node
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.declaration import analysis, graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
@@ -37,7 +38,7 @@ graph g(x: f32[40,50], p: f32[40,50], q: f32[40,50], r: f32[40,50]) {
 =>
 graph g(x: f32[40,50], p: f32[40,50], q: f32[40,50], r: f32[40,50]) {
   a: f32[40,50] = max(x, p)
-  c: f32[40,50] = max(q, a)
+  c: f32[40,50] = max(a, q)
   y: f32[40,50] = max(r, c)
   return y
 }
@@ -140,18 +141,16 @@ def look(graph: Graph, region: Region, inexact: bool, limits: Limits) -> Found |
 def _replaced(graph: Graph, found: Found, log: Log, inexact: bool) -> Graph:
     """The graph with a region's cheapest terms in its place."""
     ed, region = Editor(graph), found.region
-    at, before = region.outputs[-1], cost_of(region.nodes, ed.type)
+    at, before = region.outputs[-1], cost_of(_at_run_time(region.nodes, graph), ed.type)
     try:
         Builder(ed, region, found.egraph).put()
         after = ed.graph()
     except CompileError as e:
         log.declined("saturate", at, f"the terms do not make a graph: {e}", region.nodes)
         return graph
-    was = {id(n) for n in region.nodes}
-    now = [n for n in after.nodes if id(n) in was or n.output not in graph.types]
-    names = {n.output for n in region.nodes}
-    made = [n for n in after.nodes if n.output in names and id(n) not in was]
-    made += [n for n in now if id(n) not in was]
+    was, names = {id(n) for n in region.nodes}, {n.output for n in region.nodes}
+    now = [n for n in after.nodes if n.output in names or n.output not in graph.types]
+    made = [n for n in now if id(n) not in was]
     stay = {id(n) for n in now}
     rounds_otherwise = inexact and any(n.tensor.dtype.is_float for n in made)
     log.applied(
@@ -162,9 +161,21 @@ def _replaced(graph: Graph, found: Found, log: Log, inexact: bool) -> Graph:
         [*made, *(c for c in after.constants if c not in graph.types)],
         error=ROUNDINGS * len(made) if rounds_otherwise else 0.0,
         cost_before=before,
-        cost_after=cost_of([*made, *(n for n in now if id(n) in was)], ed.type),
+        cost_after=cost_of(_at_run_time(now, after), ed.type),
     )
     return after
+
+
+def _at_run_time(nodes: Iterable[Node], graph: Graph) -> list[Node]:
+    """The nodes that constants alone do not make up."""
+    known = set(graph.constants)
+    found: list[Node] = []
+    for n in nodes:
+        if known.issuperset(n.reads):
+            known.update(n.outputs)
+        else:
+            found.append(n)
+    return found
 
 
 def _shown(matches: dict[str, int]) -> str:
