@@ -24,6 +24,7 @@ from compiler.passes.movement import (
     drop_broadcasts,
     join_parts,
     settle_sizes,
+    shrink_early,
     sink_transposes,
 )
 from compiler.passes.pipeline.pipeline import Line, Pipeline
@@ -73,6 +74,7 @@ __all__ = [
     "saturate",
     "select_branches",
     "settle_sizes",
+    "shrink_early",
     "simplify",
     "simplify_loops",
     "sink_conversions",

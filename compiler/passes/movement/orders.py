@@ -203,12 +203,22 @@ def without(perm: Perm, axes: Iterable[int]) -> Perm:
     return tuple(rank_of[a] for a in left)
 
 
-_REDUCTIONS = (
-    "reduce_sum reduce_mean reduce_max reduce_min reduce_prod reduce_l1 reduce_l2 "
-    "reduce_sum_square reduce_log_sum reduce_log_sum_exp"
+REDUCTIONS = (
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_max",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_l1",
+    "reduce_l2",
+    "reduce_sum_square",
+    "reduce_log_sum",
+    "reduce_log_sum_exp",
 )
+"""Reductions along any axes, kept or left out."""
+
 _HOW: dict[str, Callable[[Editor, Node, Perm], Reordered | str]] = {
-    **dict.fromkeys(_REDUCTIONS.split(), _reduction),
+    **dict.fromkeys(REDUCTIONS, _reduction),
     **dict.fromkeys(("softmax", "log_softmax"), _softmax),
     **dict.fromkeys(("argmax", "argmin"), _arg),
     "concat": _axis,

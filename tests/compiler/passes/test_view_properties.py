@@ -19,7 +19,7 @@ from compiler.trace import Log
 from tests.compiler.passes.moving_graphs import moving_graph
 from tests.compiler.passes.numbers import SPECIAL, applied
 
-MOVING = ("settle_sizes", "join_parts", "sink_transposes", "drop_broadcasts")
+MOVING = ("settle_sizes", "join_parts", "sink_transposes", "drop_broadcasts", "shrink_early")
 """The graph passes about where elements lie."""
 
 BATCH = 25
@@ -64,7 +64,7 @@ def check(seed: int, is_open: bool) -> None:
     verify(graph)
     sizes = [{"N": 5, "M": 7}, {"N": 1, "M": 2}] if is_open else [{}]
     inputs = [feeds(graph, seed + i, s) for i, s in enumerate(sizes)]
-    order = ["views", *random.Random(seed).sample(MOVING, 4), "views", "remove_noops"]
+    order = ["views", *random.Random(seed).sample(MOVING, 5), "views", "remove_noops"]
     after = graph
     for i, name in enumerate(order):
         after = stepped(after, name)
