@@ -212,15 +212,24 @@ def test_a_long_value_is_loaded_again_instead_of_doubling_each_time() -> None:
         np.testing.assert_allclose(found[name], wanted, rtol=1e-4)
 
 
-def test_open_sizes_share_loops_too() -> None:
-    text = CHAIN.replace("[5,37]", "[N,M]").replace("[37]", "[M]")
+OPEN = {
+    "chain": CHAIN.replace("[5,37]", "[N,M]").replace("[37]", "[M]"),
+    "siblings": SIBLINGS.replace("[5,37]", "[N,M]"),
+    "reductions": REDUCTIONS.replace("6,5", "N,5").replace("37]", "M]"),
+    "over_rows": OVER_ROWS.replace("[19,40]", "[N,M]").replace("[40]", "[M]"),
+    "product": PRODUCT.replace("[7,", "[N,").replace(",33]", ",M]"),
+}
+
+
+@pytest.mark.parametrize("text", OPEN.values(), ids=list(OPEN))
+def test_open_sizes_share_loops_too(text: str) -> None:
     g, together = in_one(text)
     program = compiler.compile(together, pipeline="remove_dead")
-    for n, m in ((3, 5), (1, 70)):
-        rng = np.random.default_rng(n)
-        inputs = {
-            "x": rng.normal(size=(n, m)).astype(np.float32),
-            "z": rng.normal(size=m).astype(np.float32),
-        }
+    for n, m in ((3, 5), (1, 70), (20, 33)):
+        inputs = {}
+        for v in g.inputs:
+            shape = [{"N": n, "M": m}.get(str(d), d) for d in v.type.dims]
+            inputs[v.name] = np.random.default_rng(n).normal(size=shape).astype(np.float32)
+        found = program.run(inputs)
         for name, wanted in reference(g, inputs).items():
-            np.testing.assert_allclose(program.run(inputs)[name], wanted, rtol=3e-5, atol=1e-5)
+            np.testing.assert_allclose(found[name], wanted, rtol=3e-5, atol=1e-5)

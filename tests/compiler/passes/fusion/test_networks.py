@@ -10,6 +10,7 @@ import pytest
 import compiler
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
+from compiler.passes import PASSES
 from compiler.passes.fusion.policies import POLICIES
 from compiler.reference import reference
 from tests.compiler.passes.numbers import graph, random_inputs
@@ -93,3 +94,53 @@ def test_several_outputs_save_kernels(text: str, n_less: int, policy: str) -> No
         program = compiler.compile(g, pipeline=f"fuse{{policy={p}}}")
         found[p] = len(program.kernels)
     assert found[policy] <= found["anchor"] - n_less
+
+
+LOOP = """
+graph loop(a0: f32[5,37], b0: f32[5,37]) {
+  const n: i64[] = literal(4)
+  const go: bool[] = literal(true)
+  a: f32[5,37], b: f32[5,37], s: f32[4,5,37] = onnx.Loop(n, go, a0, b0, opset=18) {
+    body: graph body(i: i64[], c: bool[], x: f32[5,37], y: f32[5,37]) {
+      const half: f32[] = literal(0.5)
+      p: f32[5,37] = mul(x, half)
+      q: f32[5,37] = add(p, y)
+      r: f32[5,37] = tanh(q)
+      t: f32[5,37] = sub(r, x)
+      return c, r, q, t
+    }
+  }
+  return a, b, s
+}
+"""
+
+
+@pytest.mark.parametrize("policy", ["xla", "greedy"])
+def test_a_step_of_a_loop_stores_all_its_states_in_one_kernel(policy: str) -> None:
+    g = graph(LOOP)
+    after = PASSES["fuse"].run(g, policy=policy)
+    (step,) = after.nodes[0].regions["body"].nodes
+    assert step.outputs == ("q", "r", "t")
+    program = compiler.compile(after, pipeline="remove_dead")
+    assert all(k.native for k in program.kernels)
+    inputs = random_inputs(g)
+    found = program.run(inputs)
+    for name, wanted in reference(g, inputs).items():
+        np.testing.assert_allclose(found[name], wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["xla", "greedy", "postdominator"])
+def test_one_program_for_all_sizes(policy: str) -> None:
+    """Batch and length stay open; the kernels with several outputs read them when they run."""
+    g = with_weights(GATES.replace("[5", "[N"))
+    program = compiler.compile(g, pipeline=f"fuse{{policy={policy}}},assign_layout")
+    for n in (1, 5, 18):
+        chance = np.random.default_rng(n)
+        inputs = {
+            "x": chance.normal(size=(n, 24)).astype(np.float32),
+            "h": chance.normal(size=(n, 37)).astype(np.float32),
+            "c": chance.normal(size=(n, 37)).astype(np.float32),
+        }
+        found = program.run(inputs)
+        for name, wanted in reference(g, inputs).items():
+            np.testing.assert_allclose(found[name], wanted, rtol=1e-4, atol=1e-4)

@@ -17,6 +17,8 @@ from compiler.reference import reference
 from tests.noise import expectations, objection
 from tests.random_graphs import random_feeds, random_graphs
 
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 1e-3, 1e3, float("inf"), float("-inf"), float("nan"))
+
 quick = settings(
     max_examples=25,
     derandomize=True,
@@ -27,22 +29,27 @@ quick = settings(
 
 
 class Case(NamedTuple):
-    """A graph with the seed of its inputs and the policy to look at."""
+    """A graph, its inputs (with infinities and NaN, perhaps), and the policy to look at."""
 
     graph: Graph
     seed: int
+    special: bool
     policy: str
 
 
 cases = st.builds(
-    Case, random_graphs(max_steps=14), st.integers(0, 99), st.sampled_from(list(POLICIES))
+    Case,
+    random_graphs(max_steps=14),
+    st.integers(0, 99),
+    st.booleans(),
+    st.sampled_from(list(POLICIES)),
 )
 
 
 @quick
 @given(cases)
 def test_random_graphs_compute_the_same_under_every_policy(case: Case) -> None:
-    feeds = random_feeds(case.graph, case.seed, ())
+    feeds = random_feeds(case.graph, case.seed, SPECIAL if case.special else ())
     expected = expectations(case.graph, feeds)
     after = PASSES["fuse"].run(case.graph, policy=case.policy)
     verify(after)
