@@ -12,6 +12,7 @@ from compiler.passes.rules.views.reshapes import RESHAPES
 from compiler.passes.rules.views.slices import SLICES
 from compiler.passes.rules.views.squeezes import SQUEEZES
 from compiler.passes.rules.views.transposes import TRANSPOSES
+from compiler.passes.rules.views.units import UNITS
 
 VIEWS: list[Rule] = [
     *TRANSPOSES,
@@ -23,5 +24,6 @@ VIEWS: list[Rule] = [
     *PADS,
     *REDUCTIONS,
     *MATMUL_OPERANDS,
+    *UNITS,
 ]
 """Rules of `algebra` about shapes, in the order in which they are tried."""
