@@ -201,13 +201,17 @@ SQUARABLE = Fact("|{}| <= 1e18", lambda ed, value: max(map(abs, range_of(ed, val
 """With squares that are no infinity as an f32."""
 
 
-def _is_no_product(ed: Editor, value: str) -> bool:
+def _is_no_product(ed: Editor, value: str, depth: int = DEPTH) -> bool:
     node = ed.producer(value)
-    return node is None or node.op not in OPERATORS or OPERATORS[node.op].kind != "contraction"
+    if node is None or node.op not in OPERATORS or not depth:
+        return True
+    if node.op in ("add", "sub", "mul", "neg", "batch_norm") or _is_view(node):
+        return all(_is_no_product(ed, i, depth - 1) for i in node.inputs[:2] if i)
+    return OPERATORS[node.op].kind != "contraction"
 
 
 NO_PRODUCT = Fact("plain {}", _is_no_product)
-"""Not the result of a convolution or a matrix product, whose weights can take up factors."""
+"""Not a scaled or shifted result of a product or convolution, whose weights can take up factors."""
 
 COMPUTED = Fact("computed {}", lambda ed, value: value not in ed.constants)
 """Not a constant: what is made of constants alone is computed beforehand anyway."""

@@ -120,7 +120,7 @@ def _of_transposed(row: _Row) -> Rule:
     """A reduction of everything does not care for the order."""
 
     def body(x: Tensor, perm: Axes, axes: Axes, keepdims: bool) -> Operand:
-        if len(axes) != x.rank:
+        if x.type.shape is None or len(axes) != x.rank:
             return Skip("it does not reduce all axes, so their order matters")
         return o[row.op](x, axes=axes, keepdims=keepdims)
 
@@ -155,7 +155,7 @@ def _of_reshaped(row: _Row) -> Rule:
     def body(
         x: Tensor, shape: Tensor, allowzero: bool, axes: Axes, keepdims: bool, t: TensorType
     ) -> Operand:
-        if x.type.shape is None or keepdims or t.dims:
+        if x.type.shape is None or keepdims or t.shape != ():
             return Skip("it does not reduce everything to one number")
         return o[row.op](x, axes=tuple(range(x.rank)), keepdims=False)
 

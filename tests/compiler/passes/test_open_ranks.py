@@ -23,3 +23,15 @@ def test_a_reshape_between_open_ranks_stays() -> None:
     assert [n.op for n in after.nodes] == ["relu", "reshape", "exp"]
     inputs = {"x": np.zeros((2, 3), np.float32), "s": np.array([3, 1, 2])}
     assert reference(after, inputs)["y"].shape == (3, 1, 2)
+
+
+def test_a_sum_behind_a_reshape_to_an_open_rank_stays() -> None:
+    g = graph("""
+    graph g(x: f32[2,3], s: i64[rank]) {
+      b: f32[...] = reshape(x, s)
+      y: f32[...] = reduce_sum(b, axes=[0], keepdims=false)
+      z: f32[...] = exp(y)
+      return z
+    }
+    """)
+    assert PASSES["simplify"].run(g, Log()) is g

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from compiler.errors import CompileError
+from compiler.ir import affine
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, Result, Value
@@ -43,6 +44,8 @@ def variations(g: Graph) -> Iterator[tuple[str, Graph]]:
     """Every variation that the operators accept, with a name."""
     for name, sizes in RESIZED.items():
         yield from _kept(name, lambda s=sizes: _resized(g, s))
+    yield from _kept("open sizes", lambda: _opened(g))
+    yield from _kept("open ranks", lambda: _of_open_rank(g))
     for types in RETYPED:
         words = " ".join(f"{a}->{b}" for a, b in types.items())
         yield from _kept(words, lambda t=types: _retyped(g, t))
@@ -126,9 +129,24 @@ def _filled(c: Constant, shape: tuple[int, ...]) -> Constant:
     return Constant.of(np.resize(c.array(), shape), c.type.dtype)
 
 
-def _with_shape(t: Any, shape: Shape) -> TensorType:
+def _with_shape(t: Any, shape: Shape | None) -> TensorType:
     assert isinstance(t, TensorType)
     return TensorType(t.dtype, shape)
+
+
+def _opened(g: Graph) -> Graph:
+    """The first size of inputs of more than one axis is a symbol, of equal sizes the same."""
+    shapes = {
+        i: (affine.parse(f"N{v.type.dims[0]}"), *v.type.dims[1:])
+        for i, v in enumerate(g.inputs)
+        if isinstance(v.type, TensorType) and v.type.rank > 1 and v.type.dims[0] != 1
+    }
+    return _reshaped(g, shapes)
+
+
+def _of_open_rank(g: Graph) -> Graph:
+    inputs = [Value(v.name, _with_shape(v.type, None)) for v in g.inputs]
+    return _rebuilt(g, inputs, g.constants, _same)
 
 
 def _reshaped(g: Graph, shapes: Mapping[int, Shape]) -> Graph:
