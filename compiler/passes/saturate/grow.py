@@ -11,6 +11,7 @@ import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from compiler.ir.graph import Graph
@@ -91,7 +92,7 @@ class _Growing:
         from egglog import bindings
 
         self.engine = bindings.EGraph()
-        self.say(PRELUDE, *rules_of((*AXIOMS, *derived()), self.inexact))
+        self.engine.run_program(*_program(self.inexact))
         self.say(*self._facts(), *self._terms())
         self._settle()
         found = self._read_back()
@@ -232,6 +233,15 @@ class _Growing:
         for output in outputs:
             for name, n in output.report.num_matches_per_rule.items():
                 self.matches[name] = self.matches.get(name, 0) + n
+
+
+@cache
+def _program(inexact: bool) -> tuple[Any, ...]:
+    """What every e-graph begins with, read once."""
+    from egglog import bindings
+
+    rules = rules_of((*AXIOMS, *derived()), inexact)
+    return tuple(bindings.EGraph().parse_program("\n".join([PRELUDE, *rules])))
 
 
 def _enode(kind: str, parts: list[dict[str, Any]]) -> ENode:
