@@ -6,7 +6,7 @@ import numpy as np
 
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
-from compiler.passes.engine.pattern import Any, Const, ConstTensor, uniform
+from compiler.passes.engine.pattern import Any, Const, ConstTensor, OneOf, uniform
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
 from compiler.passes.rules.arithmetic import combined, objection_to, unless_long
 from compiler.passes.rules.calls import o
@@ -149,12 +149,13 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 
 
 @rule(
-    o.mul(X, o.reciprocal(Y)),
+    OneOf(o.mul(X, o.reciprocal(Y)), o.mul(X, o.div(1, Y))),
     error=ROUNDINGS,
     sole=True,
     example="""
     graph g(x: f32[3], y: f32[2,3]) {
-      a: f32[2,3] = reciprocal(y)
+      const one: f32[] = literal(1.0)
+      a: f32[2,3] = div(one, y)
       b: f32[2,3] = mul(x, a)
       return b
     }
@@ -177,7 +178,10 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
     """Multiplying by a reciprocal is dividing: one operation instead of two.
 
     Only where there are as many divisors as results: a few reciprocals spare many divisions.
+    Source: DivMulFusion of ONNX Runtime.
     """
+    if not t.dtype.is_float:
+        return Skip(f"quotients of {t.dtype} are cut off")
     if y.type.logical != t:
         return Skip(f"{y.type} are fewer reciprocals than {t} are divisions")
     return o.div(x, y)
