@@ -108,6 +108,12 @@ class Region:
         """Whether a reader is the transpose into the region's order."""
         return user.op == "transpose" and tuple(user.attrs["perm"]) == inverse(self.orders[value])
 
+    def transposes(self) -> list[str]:
+        """The outputs of the transposes that bring values into the region's order, and back."""
+        into = [v for v in self.orders if self.source(v)]
+        users = [(v, u) for v in self.orders for u in self.ed.users(v)]
+        return [*into, *(u.output for v, u in users if self.returned(v, u))]
+
     def energy(self) -> tuple[Energy, list[Node]]:
         """The choices as an energy, and the nodes by number; two kernels stand for the others."""
         energy = Energy([{0: 0, 1: NEVER}, {0: NEVER, 1: 0}])

@@ -20,6 +20,9 @@ from compiler.trace import Log
 ROUNDS = 8
 """Times that all nodes are visited, at most: lists that are read anew may become equal."""
 
+PLACES = 16
+"""Axes of one size that are looked at, at most: the inputs' come first."""
+
 
 @graph_pass(
     needs=["constants"],
@@ -99,7 +102,9 @@ class _Settler:
         if isinstance(t, TensorType) and t.shape and value not in self.sources:
             self.sources[value] = t.shape
             for axis, d in enumerate(t.shape):
-                self.places.setdefault(d, []).append((value, axis))
+                places = self.places.setdefault(d, [])
+                if len(places) < PLACES:
+                    places.append((value, axis))
 
     def visit(self, value: str) -> None:
         node = self.ed.producer(value)

@@ -62,16 +62,19 @@ def sink_transposes(graph: Graph, log: Log, *, inexact: bool = True) -> Graph:
         return graph
     ed, n_moved, told = Editor(graph), 0, set[str]()
     for _ in range(SWEEPS):
-        seeds = [n for n in ed.graph().nodes if n.op == "transpose"]
-        moved = sum(_moved(ed, seed, log, inexact, told) for seed in seeds)
+        seeds, seen = [n for n in ed.graph().nodes if n.op == "transpose"], set[str]()
+        moved = 0
+        for seed in seeds:
+            if seed.output not in seen:
+                moved += _moved(ed, seed, log, inexact, told, seen)
         n_moved += moved
         if not moved:
             break
     return ed.graph() if n_moved else graph
 
 
-def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str]) -> bool:
-    """Reorder the region of one transpose if that pays."""
+def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str], seen: set[str]) -> bool:
+    """Reorder the region of one transpose if that pays; those around it are `seen` if not."""
     if not ed.alive(seed) or not all(is_plain(ed, v) for v in (seed.inputs[0], seed.output)):
         return False
     region = Region.around(ed, seed)
@@ -84,6 +87,7 @@ def _moved(ed: Editor, seed: Node, log: Log, inexact: bool, told: set[str]) -> b
     before = energy.of([0, 1, *(0 for _ in nodes)])
     after = energy.of(chosen)
     if after >= before:
+        seen.update(region.transposes())
         because = f"{len(nodes)} nodes around it could be reordered; {before:,} is the least cost"
         return _declined(log, seed, because, told)
     if not log.may("sink_transposes", seed.output):
@@ -114,7 +118,7 @@ class _Rewrite:
         ed = self.ed
         old = {n.output: n for n in self.picked}
         ed.made.clear()
-        for node in [n for n in ed.graph().nodes if n.output in old]:
+        for node in self.in_order(old):
             self.make(node)
         touched = [seed.output, *(o for n in old.values() for o in n.outputs if o)]
         took = [seed, *old.values()]
@@ -133,6 +137,20 @@ class _Rewrite:
             [n for n in ed.made if ed.alive(n)],
             ROUNDINGS if inexact else 0.0,
         )
+
+    def in_order(self, old: dict[str, Node]) -> list[Node]:
+        """The nodes, each behind those that it reads."""
+        found: dict[str, Node] = {}
+        pending = list(reversed(old.values()))
+        while pending:
+            node = pending[-1]
+            before = [self.ed.producer(v) for v in node.inputs if v]
+            waits = [b for b in before if b and b.output in old and b.output not in found]
+            if waits:
+                pending += waits
+                continue
+            found[pending.pop().output] = node
+        return list(found.values())
 
     def make(self, node: Node) -> None:
         """The node in the other order."""
