@@ -6,10 +6,11 @@ for `bit_or` with 0, under other names.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from compiler.ir.constant import Constant
-from compiler.ir.operator import Tensor
+from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any
 from compiler.passes.engine.rule import Rule, Skip, rule
@@ -82,8 +83,7 @@ def _deciding(row: _Row, result: int) -> Rule:
     return _declared(row, body, after, "t")
 
 
-def _declared(row: _Row, body: object, after: str, result: str) -> Rule:
-    assert callable(body)
+def _declared(row: _Row, body: Callable[..., Operand], after: str, result: str) -> Rule:
     body.__name__, body.__doc__ = row.name, row.words
     return rule(
         o[row.op](X, row.number),

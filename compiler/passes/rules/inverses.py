@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
@@ -119,12 +122,13 @@ def inverse_of_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
     return _inverse(x, a, b, lambda ratio, x: o.mul(x, ratio))
 
 
-def _inverse(x: Tensor, a: ConstTensor, b: ConstTensor, made: object) -> Operand:
+def _inverse(
+    x: Tensor, a: ConstTensor, b: ConstTensor, made: Callable[[Constant, Tensor], Operand]
+) -> Operand:
     if not x.dtype.is_float:
         return Skip(f"quotients of {x.dtype} are rounded")
     ratio = combined(np.divide, a.stored, b.stored)
     objection = objection_to(ratio, a.stored, b.stored)
-    assert callable(made)
     return Skip(objection) if objection else made(ratio, x)
 
 
