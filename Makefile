@@ -67,6 +67,10 @@ sweep-graphs: .venv/.dev ## thousands of random graphs through passes and progra
 sweep-pipelines: .venv/.dev ## 10,000 random graphs through O3 and through passes in random orders
 	$(BIN)/python -m pytest -m slow tests/contracts/test_random_pipelines.py -n auto
 
+.PHONY: sweep-faults
+sweep-faults: .venv/.dev ## change every function of the rules a little, print what check does not notice
+	$(BIN)/python -m tests.faults.sweep
+
 .PHONY: sweep-accuracy
 sweep-accuracy: .venv/.dev ## all f32 numbers through the main functions; takes hours (STEP=, FUNCTIONS=)
 	$(BIN)/python -m tests.accuracy --step $(STEP) --only $(FUNCTIONS)

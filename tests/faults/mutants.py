@@ -13,6 +13,8 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from compiler.passes.engine.pattern import COMMUTATIVE
+
 OTHER_OPERATOR = {
     "add": "sub",
     "sub": "add",
@@ -57,6 +59,9 @@ _ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Mult: ast.Add,
     ast.Mod: ast.FloorDiv,
 }
+
+SAME_EITHER_WAY = {*COMMUTATIVE, "logical_and", "logical_or", "objection_to", "operator"}
+"""What does not ask for the order of its operands, or only says why not."""
 
 WORDS = {"Skip", "Because", "Objection", "CompileError", "traffic", "counted", "_reason"}
 """Calls that only say why."""
@@ -171,7 +176,8 @@ def _of(node: ast.AST) -> Iterator[Change]:
             )
         case ast.Call():
             text = ast.unparse(node)
-            if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args):
+            plain = not any(isinstance(a, ast.Starred) for a in node.args)
+            if len(node.args) >= 2 and plain and _called(node) not in SAME_EITHER_WAY:
                 yield change(
                     f"first operands of `{text}` change places",
                     lambda: node.args.__setitem__(slice(0, 2), node.args[1::-1]),
