@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from compiler.compute.builder import Lowering
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
@@ -39,6 +40,12 @@ from compiler.ir.types import DType, TensorType, Type, open_symbols
 
 DUPLICATE_LIMIT = 48
 """A producer read several times is substituted while copies times size stay within this."""
+
+DEAR = frozenset({"exp", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"})
+"""Functions of dozens of instructions: storing a value and reading it again costs less."""
+
+NEAR_BYTES = 1 << 20
+"""What a core keeps near it: values of dear functions are stored while they stay within this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,8 +340,19 @@ def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
     if producer.reduce is not None:
         # However often its value is read at the end, the reduction itself runs once.
         return len(consumers) == 1
+    if n_reads > 1 and _is_better_stored(producer):
+        return False
     size = sum(1 for _ in walk(producer.value))
     return n_reads == 1 or n_reads * size <= DUPLICATE_LIMIT
+
+
+def _is_better_stored(producer: Stage) -> bool:
+    """Whether computing values twice costs more than storing them: dear ones that lie near."""
+    if not any(isinstance(s, Apply) and s.fn in DEAR for s in walk(producer.value)):
+        return False
+    sizes = [producer.extents[a] for a in producer.axes]
+    near = all(isinstance(n, int) for n in sizes)
+    return near and prod(int(n) for n in sizes) * producer.value.dtype.nbytes <= NEAR_BYTES
 
 
 def _merge(producer: Stage, consumer: Stage) -> Stage | None:

@@ -105,6 +105,15 @@ def test_a_sum_read_twice_is_not_computed_twice() -> None:
     assert n_sums == 1
 
 
+@pytest.mark.parametrize(("rows", "n_exp"), [(3, 1), (8_000, 2)])
+def test_exponentials_read_twice_are_stored_while_they_lie_near(rows: int, n_exp: int) -> None:
+    text = f"graph g(x: f32[{rows},64]) {{ y: f32[{rows},64] = softmax(x) return y }}"
+    g = parse_graph(text)
+    lowered = lower_node(g.nodes[0], g)
+    assert lowered is not None
+    assert str(lowered.computation).count("exp(") == n_exp
+
+
 def test_names_depend_on_structure_alone() -> None:
     _, _, first = fused(RESIDUAL)
     renamed = RESIDUAL
