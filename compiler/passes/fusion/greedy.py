@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.ir.graph import Graph, Node
 from compiler.passes.fusion.policy import Limits, Plan, policy
 from compiler.passes.fusion.siblings import shared_bytes, try_to_merge, why_not
-from compiler.passes.fusion.units import Unit, Units
+from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 ROUNDS = 10
@@ -54,7 +54,9 @@ def greedy(graph: Graph, limits: Limits, log: Log) -> Plan:
     def why(node: Node, user: Node) -> str:
         a, b = units.unit_of[node.output], units.unit_of[user.output]
         reason = why_not(units, a, b, limits.max_nodes) or units.way(a, b).obstacle
-        return reason or f"other kernels share more bytes with {a.last} or {b.last} than these two"
+        if not reason and units.has_many_readers(a):
+            return f"{node.output} has more than {MOST_READERS} readers, so it is stored"
+        return reason or f"{a.last} and {b.last} share no bytes worth a merger"
 
     return Plan(made, groups, why)
 

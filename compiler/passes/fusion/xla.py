@@ -6,7 +6,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.passes.fusion.policy import Limits, Plan, policy
 from compiler.passes.fusion.priority import Priorities
 from compiler.passes.fusion.siblings import shared_bytes, try_to_merge, why_not
-from compiler.passes.fusion.units import Unit, Units
+from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 from compiler.trace import Log
 
 CANDIDATES = 8
@@ -90,4 +90,8 @@ def _why(units: Units, priorities: Priorities, node: Node, user: Node, max_nodes
     apart = priorities.kept_apart.get(node.output, "")
     if reason and apart and not (a.alone or b.alone):
         return f"{reason}; {apart}"
-    return reason or apart or f"{node.output} has too many readers to look for the best of them"
+    if reason or apart:
+        return reason or apart
+    if units.has_many_readers(a):
+        return f"{node.output} has more than {MOST_READERS} readers, so it is stored"
+    return f"{a.last} and {b.last} were compared before other kernels merged with them"

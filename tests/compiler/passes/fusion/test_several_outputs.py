@@ -243,3 +243,15 @@ def test_a_group_keeps_to_the_limit(policy: str) -> None:
     assert sum(sizes) == 20
     assert max(sizes) <= 8
     assert all("nodes" in s.because for s in log.steps if s.outcome == "declined")
+
+
+@pytest.mark.parametrize("policy", ["xla", "greedy"])
+def test_a_value_with_very_many_readers_is_stored_and_says_so(policy: str) -> None:
+    lines = "\n".join(f"y{i}: f32[3,40] = add(a, x)" for i in range(70))
+    names = ", ".join(f"y{i}" for i in range(70))
+    g = graph(f"graph g(x: f32[3,40]) {{\na: f32[3,40] = exp(x)\n{lines}\nreturn {names}\n}}")
+    log = Log()
+    after = PASSES["fuse"].run(g, log, policy=policy)
+    verify(after)
+    assert after.producers["a"].op == "exp"
+    assert why(log, ("a", "y3")) == "a has more than 64 readers, so it is stored"
