@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import Any, AnyAttr
 from compiler.passes.engine.rule import Because, Rule, Skip, rule
 from compiler.passes.rules.calls import o
@@ -124,5 +124,75 @@ def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Ope
     return Because(o.expand(inner, target), f"{few:,} elements are transposed instead of {many:,}")
 
 
-TRANSPOSES: list[Rule] = [merge_transposes, transpose_is_reshape, transpose_before_expand]
+@rule(
+    o.cast(o.transpose(X, perm=P), to=AnyAttr("to")),
+    example="""
+    graph g(x: f32[2,3,4]) {
+      a: f32[3,4,2] = transpose(x, perm=[1,2,0])
+      b: u8[3,4,2] = cast(a, to=u8)
+      return b
+    }
+    =>
+    graph g(x: f32[2,3,4]) {
+      b.x: u8[2,3,4] = cast(x, to=u8)
+      b: u8[3,4,2] = transpose(b.x, perm=[1,2,0])
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: u8[2,3,4]) {
+      a: u8[3,4,2] = transpose(x, perm=[1,2,0])
+      b: f32[3,4,2] = cast(a, to=f32)
+      return b
+    }
+    """,
+    sole=True,
+)
+def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
+    """A cast to smaller elements comes before a transpose, which moves fewer bytes then."""
+    if to.nbytes >= x.dtype.nbytes:
+        return Skip(f"{x.dtype} takes {x.dtype.nbytes} bytes, {to} takes {to.nbytes}")
+    because = f"elements of {to.nbytes} bytes are moved instead of {x.dtype.nbytes}"
+    return Because(o.transpose(o.cast(x, to=to), perm=p), because)
+
+
+@rule(
+    o.transpose(o.cast(X, to=AnyAttr("to")), perm=P),
+    example="""
+    graph g(x: u8[2,3,4]) {
+      a: f32[2,3,4] = cast(x, to=f32)
+      b: f32[3,4,2] = transpose(a, perm=[1,2,0])
+      return b
+    }
+    =>
+    graph g(x: u8[2,3,4]) {
+      b.x: u8[3,4,2] = transpose(x, perm=[1,2,0])
+      b: f32[3,4,2] = cast(b.x, to=f32)
+      return b
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,4]) {
+      a: f16[2,3,4] = cast(x, to=f16)
+      b: f16[3,4,2] = transpose(a, perm=[1,2,0])
+      return b
+    }
+    """,
+    sole=True,
+)
+def transpose_before_cast(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
+    """A cast to larger elements comes behind a transpose, which moves fewer bytes then."""
+    if to.nbytes <= x.dtype.nbytes:
+        return Skip(f"{x.dtype} takes {x.dtype.nbytes} bytes, {to} takes {to.nbytes}")
+    because = f"elements of {x.dtype.nbytes} bytes are moved instead of {to.nbytes}"
+    return Because(o.cast(o.transpose(x, perm=p), to=to), because)
+
+
+TRANSPOSES: list[Rule] = [
+    merge_transposes,
+    transpose_is_reshape,
+    transpose_before_expand,
+    cast_before_transpose,
+    transpose_before_cast,
+]
 """Rules about transposes, in the order in which they are tried."""
