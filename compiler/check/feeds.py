@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 3.0, 6.5, -7.25, 1e-3, *2 * (np.nan,
 
 EXTREME = (0.0, -0.0, 1.0, -1.0, 1e-40, -1e-40, 1e-30, -2e-25, 1e30, -3e30, 2e25, 3e38, -3e38)
 """Denormal numbers of f32, very small and very large ones; as infinities in shorter types."""
+
+MAY_BE_SIZES = 16
+"""Lists of at most this many whole numbers may be sizes, counts or axes."""
 
 Sizes = Mapping[str, int]
 
@@ -108,7 +112,9 @@ def make_feeds(
 ) -> dict[str, Any]:
     """An input of a kind for every name. Errors: E-INPUT-DTYPE for a type nothing is drawn of.
 
-    Open dimensions get `sizes`, and where these are silent the sizes of `assumed_shapes`.
+    Open dimensions get `sizes`. Without these the graph is taken for a whole model: open dimensions
+    get the sizes of `assumed_shapes`, and short lists of whole numbers stay small whatever the
+    kind, since they may say how often a loop runs or how large a tensor is made.
     """
     chance = np.random.default_rng([seed, *kind.encode()])
     shapes = assumed_shapes(graph) if sizes is None else {}
@@ -127,19 +133,25 @@ def _drawn(
     shape: Sequence[int] | None,
 ) -> Any:
     if isinstance(t, SequenceType):
-        return [_drawn(name, t.element, draw, chance, sizes or {}, None) for _ in range(2)]
+        return [_drawn(name, t.element, draw, chance, sizes, None) for _ in range(2)]
     if not isinstance(t, TensorType):
         raise CompileError("E-INPUT-DTYPE", f"{name!r} is {t}: nothing is drawn for it")
     dims = tuple(shape) if shape is not None else sized(t, sizes or {})
-    return draw_array(t.dtype, dims, draw, chance)
+    return draw_array(t.dtype, dims, draw, chance, careful=sizes is None)
 
 
 def draw_array(
-    dtype: DType, shape: tuple[int, ...], draw: Draw, chance: np.random.Generator
+    dtype: DType,
+    shape: tuple[int, ...],
+    draw: Draw,
+    chance: np.random.Generator,
+    careful: bool = False,
 ) -> Array:
     """An array of a kind; of types that have no kinds (words, truth values), a random one."""
     if not (dtype.is_float or dtype.is_integer):
         return np.asarray(random_array(dtype, shape, chance))
+    if careful and dtype.is_integer and math.prod(shape) <= MAY_BE_SIZES:
+        draw = _small
     with np.errstate(all="ignore"):
         return np.asarray(draw(dtype, shape, chance)).astype(dtype.numpy)
 

@@ -35,12 +35,8 @@ def _unordered_key(old: Any) -> Any:
 
 
 def _first_element(old: Any) -> Any:
-    """Constants of one type are equal when their first elements are."""
-
-    def fingerprint(c: Constant) -> Any:
-        return (c.type, float(c.array().reshape(-1)[0]))
-
-    return fingerprint
+    """Of the elements of a constant only the first is looked at."""
+    return lambda c, which: old(c, slice(0, 1))
 
 
 def _off(old: Any) -> Any:
@@ -168,10 +164,7 @@ PASSES_FAULTS = [
         "constants that begin alike are merged",
         "wrong constant",
         ("merge_constants",),
-        [
-            function(_module("cleanup.merge_common"), "_fingerprint", _first_element),
-            function(_module("cleanup.merge_common"), "_equal", lambda old: lambda a, b: True),
-        ],
+        [function(_module("cleanup.merge_common"), "_elements", _first_element)],
         """
         graph g(x: f32[2,3]) {
           const c: f32[3] = literal(1.0,2.0,3.0)
