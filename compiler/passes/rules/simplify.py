@@ -37,10 +37,10 @@ algebra = rules_pass(
 recognise = rules_pass(
     "recognise",
     RECOGNISE,
-    """Find activation functions in the operations that exporters write for them.
+    """Find activations, normalisations, softmax and positions in the operations written for them.
 
-    A named operator is one loop with one formula, and can be applied while a convolution stores
-    its result.
+    A named operator is one loop with one formula; an activation can be applied while a convolution
+    stores its result, and a normalisation reads a row once and keeps it near.
     """,
     needs=["constants"],
 )
@@ -48,7 +48,7 @@ recognise = rules_pass(
 simplify = rules_pass(
     "simplify",
     [*NOOPS, *RECOGNISE, *VIEWS, *ALGEBRA],
-    """Remove no-ops, recognise activations and simplify arithmetic, together.
+    """Remove no-ops, recognise operators and simplify arithmetic, together.
 
     One rule's result is often what another looks for, so all of them are tried until nothing
     changes.

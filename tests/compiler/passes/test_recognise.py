@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compiler.ir.graph import Graph
-from compiler.passes import PASSES
+from compiler.passes import PASSES, presets
 from tests.compiler.passes.numbers import (
     assert_same_results,
     graph,
@@ -288,7 +288,7 @@ _CASES = [(op, style) for op, styles in STYLES.items() for style in styles]
 @pytest.mark.parametrize("pass_name", ["recognise", "simplify"])
 def test_every_style_is_recognised(op: str, style: str, pass_name: str) -> None:
     g = written(STYLES[op][style])
-    after = PASSES[pass_name].run(g)
+    after = PASSES["recognise_exact"].run(PASSES[pass_name].run(g))
     assert [n.op for n in after.nodes] == [op]
     for seed in range(2):
         assert_same_results(g, after, random_inputs(g, seed), error=1e-5)
@@ -299,7 +299,8 @@ def test_every_style_is_recognised(op: str, style: str, pass_name: str) -> None:
 @pytest.mark.parametrize(("op", "style"), _CASES, ids=[f"{op}: {s}" for op, s in _CASES])
 def test_every_style_is_recognised_after_algebra(op: str, style: str) -> None:
     g = PASSES["algebra"].run(written(STYLES[op][style]))
-    assert [n.op for n in PASSES["recognise"].run(g).nodes] == [op]
+    after = PASSES["recognise_exact"].run(PASSES["recognise"].run(g))
+    assert [n.op for n in after.nodes] == [op]
 
 
 NEAR = {
@@ -428,10 +429,15 @@ _NEAR = [(op, style) for op, styles in NEAR.items() for style in styles]
 @pytest.mark.parametrize(("op", "style"), _NEAR, ids=[f"{op}: {s}" for op, s in _NEAR])
 def test_what_only_looks_like_it_is_not_recognised(op: str, style: str) -> None:
     g = written(NEAR[op][style])
-    after = PASSES["simplify"].run(g)
+    after = PASSES["recognise_exact"].run(PASSES["simplify"].run(g))
     assert op not in {n.op for n in after.nodes}
     for seed in range(2):
         assert_same_results(g, after, random_inputs(g, seed), error=1e-5)
+
+
+def test_what_runs_no_faster_is_in_no_preset_that_is_about_speed() -> None:
+    for name in ("default", "O0", "O1", "O2", "O3"):
+        assert "recognise_exact" not in str(presets()[name])
 
 
 def test_a_normalisation_with_casts_around_keeps_them() -> None:

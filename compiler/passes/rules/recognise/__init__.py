@@ -6,11 +6,13 @@ cast; each rule's pattern has the forms that are the same numbers, its near miss
 
 from compiler.passes.engine.rule import Rule
 from compiler.passes.rules.recognise.attention import ATTENTION
+from compiler.passes.rules.recognise.exact import EXACT
 from compiler.passes.rules.recognise.gelu import GELU
 from compiler.passes.rules.recognise.group_norm import GROUP_NORM
 from compiler.passes.rules.recognise.hard import HARD
 from compiler.passes.rules.recognise.kept_axes import KEPT_AXES
 from compiler.passes.rules.recognise.layer_norm import LAYER_NORM
+from compiler.passes.rules.recognise.norm_parameters import NORM_PARAMETERS
 from compiler.passes.rules.recognise.rotary import ROTARY
 from compiler.passes.rules.recognise.slopes import SLOPES
 from compiler.passes.rules.recognise.smooth import SMOOTH
@@ -25,10 +27,14 @@ RECOGNISE: list[Rule] = [
     *KEPT_AXES,
     *SUMS,
     *LAYER_NORM,
+    *NORM_PARAMETERS,
     *GROUP_NORM,
     *SOFTMAX,
     *ROTARY,
 ]
-"""Rules of `recognise`, in the order in which they are tried; attention has a pass of its own."""
+"""Rules of `recognise`, in the order in which they are tried.
 
-__all__ = ["ATTENTION", "RECOGNISE"]
+Those of `attention` and `exact` have passes of their own, since what they give runs no faster.
+"""
+
+__all__ = ["ATTENTION", "EXACT", "RECOGNISE"]

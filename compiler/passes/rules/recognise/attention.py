@@ -123,7 +123,7 @@ recognise_attention = rules_pass(
     """Find attention in its products and softmax.
 
     The operator is computed by the same kernels as its parts, without what fusion would join to
-    them, so no preset has this pass: it shows the layers of a model, and exports them as one.
+    them, so no preset that is about speed has this pass: it shows the layers of a model.
     """,
     needs=["constants"],
 )
