@@ -150,7 +150,8 @@ def _is_finite(a: Array | None) -> bool:
 def _anything(a: Array, chance: np.random.Generator) -> Array:
     """What makes every element uncertain."""
     with np.errstate(all="ignore"):
-        return chance.choice([np.nan, 1e30, -1e30], a.shape).astype(a.dtype)
+        # NaN not too often, or what is made of several such values would be NaN every time.
+        return chance.choice([np.nan, *[1e30, -1e30] * 3], a.shape).astype(a.dtype)
 
 
 def _shaken(a: Array, chance: np.random.Generator) -> Array:

@@ -97,42 +97,6 @@ def sum_of_scaled_elements(
 
 
 @rule(
-    o.mul(o.reduce_sum(X, **_ATTRS), Number("n")),
-    error=ROUNDINGS,
-    sole=True,
-    example="""
-    graph g(x: f32[2,5]) {
-      const n: f32[] = literal(0.2)
-      a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
-      b: f32[2] = mul(a, n)
-      return b
-    }
-    =>
-    graph g(x: f32[2,5]) {
-      b: f32[2] = reduce_mean(x, axes=[1], keepdims=false)
-      return b
-    }
-    """,
-    near_miss="""
-    graph g(x: f32[2,5]) {
-      const n: f32[] = literal(0.5)
-      a: f32[2] = reduce_sum(x, axes=[1], keepdims=false)
-      b: f32[2] = mul(a, n)
-      return b
-    }
-    """,
-)
-def mean_written_out(x: Tensor, n: float, axes: Axes, keepdims: bool) -> Operand:
-    """The sum of n elements times 1/n is their mean."""
-    count = _count(x, axes)
-    if not x.dtype.is_float or count is None:
-        return Skip("there is no known number of elements to take the mean of")
-    if abs(n * count - 1) > ROUNDINGS:
-        return Skip(f"the factor {n:g} is not 1/{count}")
-    return o.reduce_mean(x, axes=axes, keepdims=keepdims)
-
-
-@rule(
     o.mul(o.reduce_mean(X, **_ATTRS), Number("n")),
     error=ROUNDINGS,
     sole=True,
@@ -175,7 +139,6 @@ def _count(x: Tensor, axes: Axes) -> int | None:
 
 SCALED_SUMS: list[Rule] = [
     place_of_one,
-    mean_written_out,
     sum_by_mean,
     sum_of_scaled_elements,
 ]
