@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.ir.operator import Array, Call, Cost, Operand, Tensor, op
+from compiler.ir.operator import Array, Call, Cost, Operand, Tensor, op, standard
 from compiler.ir.types import TensorType
 from compiler.ops.elementwise import add, mul
 from compiler.ops.matmul import matmul
@@ -73,6 +73,14 @@ def _(
 @attention.decompose
 def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float) -> Call:
     return _composed(q, k, v, mask, scale)
+
+
+@attention.export
+def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float) -> Operand:
+    """The standard's operator takes as many heads of each; else the composition is written."""
+    if q.rank != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
+        return _composed(q, k, v, mask, scale)
+    return standard("Attention", q, k, v, mask, scale=scale)
 
 
 @attention.samples
