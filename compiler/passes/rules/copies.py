@@ -186,7 +186,7 @@ def drop_split_into_one(
     near_miss="""
     graph g(x: f32[1,2,3,5]) {
       const by: f32[2] = literal(1.25,1.125)
-      a: f32[1,2,3,5] = resize(x, by, axes=[2,3], coordinates="asymmetric")
+      a: f32[1,2,3,5] = resize(x, by, axes=[2,3], coordinates="asymmetric", nearest="floor")
       b: f32[1,2,3,5] = relu(a)
       return b
     }
