@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.export.contrib import opened, quantized_lstm
 from compiler.export.scope import Scope
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Graph, Node, merge_origins
@@ -27,7 +28,8 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
     The scope in which it will be written knows the values that it takes from around it.
     """
-    work = _Work(graph, scope)
+    graph = opened(graph)
+    work = Work(graph, scope)
     for node in graph.nodes:
         rule = _RULES.get(node.op)
         if rule is not None and node.output not in work.taken:
@@ -43,7 +45,9 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
 
 @dataclass
-class _Work:
+class Work:
+    """A graph, and what has been put together in it so far."""
+
     graph: Graph
     scope: Scope
     made: dict[str, Node] = field(default_factory=dict)
@@ -93,6 +97,11 @@ class _Work:
             merge_origins(*(p.origins for p in parts)),
         )
 
+    def set_version(self, at: Node, version: int) -> None:
+        """Say of which version of its own domain a node is."""
+        made = self.made[at.output]
+        self.made[at.output] = replace(made, attrs={**made.attrs, "opset": version})
+
     def constant(self, like: str, values: Any) -> str:
         """The name of a new constant for a part that has gone."""
         name = f"{like}%{len(self.constants)}"
@@ -100,7 +109,7 @@ class _Work:
         return name
 
 
-def _gemm(work: _Work, node: Node) -> None:
+def _gemm(work: Work, node: Node) -> None:
     """A product of matrices and a sum that broadcasts to it."""
     out = work.type(node.output)
     if out is None or out.dtype not in GEMM_TYPES or out.shape is None or out.rank != 2:
@@ -119,12 +128,12 @@ def _gemm(work: _Work, node: Node) -> None:
         return
 
 
-def _are_matrices(work: _Work, product: Node) -> bool:
+def _are_matrices(work: Work, product: Node) -> bool:
     types = [work.type(i) for i in product.inputs]
     return all(t is not None and t.shape is not None and t.rank == 2 for t in types)
 
 
-def _quantized(work: _Work, node: Node) -> None:
+def _quantized(work: Work, node: Node) -> None:
     """A product of bytes, brought back to bytes by one scale."""
     sums, scale, *rest = node.inputs
     zero = rest[0] if rest else ""
@@ -149,7 +158,7 @@ def _quantized(work: _Work, node: Node) -> None:
         _quantized_conv(work, [conv, *parts], t.rank, scale, zero, bias)
 
 
-def _quantized_matmul(work: _Work, node: Node, product: Node, scale: str, zero: str) -> None:
+def _quantized_matmul(work: Work, node: Node, product: Node, scale: str, zero: str) -> None:
     factors = work.known(scale)
     if factors is None or factors.type.n_elements != 1 or not _plain_zeros(work, product):
         return
@@ -162,7 +171,7 @@ def _quantized_matmul(work: _Work, node: Node, product: Node, scale: str, zero: 
 
 
 def _quantized_conv(
-    work: _Work, parts: Sequence[Node], rank: int, scale: str, zero: str, bias: str
+    work: Work, parts: Sequence[Node], rank: int, scale: str, zero: str, bias: str
 ) -> None:
     conv, node = parts[0], parts[-1]
     factors, biases = work.known(scale), work.known(bias)
@@ -198,14 +207,14 @@ def _window(conv: Node) -> dict[str, Attribute]:
     return {**attrs, "auto_pad": str(conv.attrs["auto_pad"]).upper()}
 
 
-def _plain_zeros(work: _Work, product: Node) -> bool:
+def _plain_zeros(work: Work, product: Node) -> bool:
     """Whether the zero points are one constant number each, as every runtime takes them."""
     points = [work.known(p) for p in product.inputs[2:] if p]
     return all(c is not None and len(np.unique(c.array())) == 1 for c in points)
 
 
 def _points(
-    work: _Work, node: Node, operands: Sequence[str], points: Sequence[str]
+    work: Work, node: Node, operands: Sequence[str], points: Sequence[str]
 ) -> Sequence[str]:
     """The zero points of both operands; 0 where one is left out."""
     made: list[str] = []
@@ -218,7 +227,7 @@ def _points(
     return made
 
 
-def _single(work: _Work, node: Node, value: str) -> str:
+def _single(work: Work, node: Node, value: str) -> str:
     """A constant of one element without axes."""
     c = work.known(value)
     return value if c is None else work.constant(node.output, c.array().reshape(()))
@@ -256,7 +265,7 @@ _SEARCHES = {
 }
 
 
-def _search(work: _Work, node: Node) -> None:
+def _search(work: Work, node: Node) -> None:
     """A search all of whose results are cut to what it found."""
     search, graph = _SEARCHES[node.op], work.graph
     count = node.outputs[search.count]
@@ -297,8 +306,9 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
     return rank > 0 and stated % rank == axis % rank
 
 
-_RULES: Mapping[str, Callable[[_Work, Node], None]] = {
+_RULES: Mapping[str, Callable[[Work, Node], None]] = {
     "add": _gemm,
     "requantize": _quantized,
+    "lstm": quantized_lstm,
     **dict.fromkeys(_SEARCHES, _search),
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper
+from onnxruntime import quantization
 
 import compiler
 from compiler.passes.pipeline.run import run_pipeline
@@ -160,3 +163,35 @@ def test_quantized_products_are_one_node(pipeline: str) -> None:
     assert op_types(made) == ["QuantizeLinear", "QLinearConv", "QLinearMatMul", "DequantizeLinear"]
     x = chance.normal(size=(1, 2, 6, 4)).astype(np.float32)
     assert_same(given, made, {"x": x})
+
+
+@pytest.mark.parametrize("pipeline", ["O0", "portable", "portable,fuse"])
+@pytest.mark.parametrize("each", [False, True])
+def test_a_quantized_lstm_is_the_one_that_was_read(
+    each: bool, pipeline: str, tmp_path: Path
+) -> None:
+    chance = np.random.default_rng(13)
+    weights = [
+        stored("w", chance.normal(size=(2, 768, 40)) / 9, np.float32),
+        stored("r", chance.normal(size=(2, 768, 192)) / 9, np.float32),
+        stored("b", chance.normal(size=(2, 1536)) / 9, np.float32),
+    ]
+    layer = node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=192, direction="bidirectional")
+    plain = model(
+        [layer], [value("x", (4, 2, 40))], [value("y", (4, 2, 2, 192))], weights, opset=17
+    )
+    onnx.save(plain, tmp_path / "plain.onnx")
+    quantization.quantize_dynamic(
+        tmp_path / "plain.onnx", tmp_path / "quantized.onnx", per_channel=each
+    )
+    data = (tmp_path / "quantized.onnx").read_bytes()
+    graph, _ = run_pipeline(compiler.load(data), pipeline)
+    exported = compiler.to_onnx(graph)
+    (made,) = onnx.load_from_string(exported).graph.node
+    assert (made.domain, made.op_type) == ("com.microsoft", "DynamicQuantizeLSTM")
+    x = chance.normal(size=(4, 2, 40)).astype(np.float32)
+    results = [
+        ort.InferenceSession(m, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
+        for m in (data, exported)
+    ]
+    np.testing.assert_allclose(results[1], results[0], rtol=0, atol=1e-6)

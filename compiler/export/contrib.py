@@ -1,0 +1,154 @@
+"""An LSTM with quantized weights, as the operator of ONNX Runtime that it was read from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import Array
+from compiler.ops.fusion import body_names
+
+if TYPE_CHECKING:
+    from compiler.export.combine import Work
+
+DOMAIN_VERSION = 1
+
+
+@dataclass(frozen=True)
+class _Weights:
+    """Bytes [D, I, 4H] with a scale and zero point per direction, or per direction and column."""
+
+    bytes: Array
+    scale: Array
+    zero: Array
+    parts: tuple[Node, ...]
+
+
+def opened(graph: Graph) -> Graph:
+    """The graph with fusions that only make an operand of such a layer opened."""
+    layers = [n for n in graph.nodes if n.op == "lstm" and n.attrs["rounded_states"]]
+    wanted = {i for n in layers for i in n.inputs[:3]}
+    made: list[Node] = []
+    constants: dict[str, Constant] = {}
+    for node in graph.nodes:
+        single = [n.op for n in graph.users.get(node.output, ())] == ["lstm"]
+        if node.op != "fusion" or node.output not in wanted or not single:
+            made.append(node)
+            continue
+        body, names = node.regions["body"], body_names(node)
+        names.update((v, f"{node.output}%{v}") for v in body.types if v not in names)
+        constants.update((names[k], c) for k, c in body.constants.items())
+        for n in body.nodes:
+            outputs = tuple(names.get(o, o) for o in n.outputs)
+            made.append(replace(n.with_inputs(names), outputs=outputs))
+    if len(made) == len(graph.nodes) and not constants:
+        return graph
+    return replace(graph, nodes=tuple(made), constants={**graph.constants, **constants})
+
+
+def quantized_lstm(work: Work, node: Node) -> None:
+    """No operator of the standard rounds the state of every step."""
+    x = _rounded_input(work, node.inputs[0])
+    w, r = (_weights(work, i) for i in node.inputs[1:3])
+    if not node.attrs["rounded_states"] or node.attrs["layout"] or not (x and w and r):
+        return
+    given = [*node.inputs[3:8], *[""] * (8 - len(node.inputs))]
+    parameters = [work.constant(node.output, a) for a in (w.scale, w.zero, r.scale, r.zero)]
+    weights = [work.constant(node.output, a.bytes) for a in (w, r)]
+    a = node.attrs
+    attrs: dict[str, Any] = {
+        "hidden_size": r.bytes.shape[1],
+        "direction": a["direction"],
+        "input_forget": int(bool(a["input_forget"])),
+        "activations": a["activations"] or None,
+        "activation_alpha": a["alphas"] or None,
+        "activation_beta": a["betas"] or None,
+        "clip": a["clip"] or None,
+    }
+    source, parts = x.source, x.parts
+    if x.turned is not None:
+        work.made[x.turned.output] = replace(x.turned, inputs=(source,))
+        source = x.turned.output
+    work.combine(
+        node,
+        [*parts, *w.parts, *r.parts, node],
+        "com.microsoft.DynamicQuantizeLSTM",
+        [source, *weights, *given, *parameters],
+        {k: v for k, v in attrs.items() if v is not None},
+    )
+    work.set_version(node, DOMAIN_VERSION)
+
+
+@dataclass(frozen=True)
+class _Input:
+    """What is rounded to bytes and back, which the operator does itself, and what turns it then."""
+
+    source: str
+    parts: tuple[Node, ...]
+    turned: Node | None
+
+
+def _rounded_input(work: Work, value: str) -> _Input | None:
+    turned = work.inner(value, "transpose")
+    back = work.inner(turned.inputs[0] if turned else value, "dequantize")
+    there = None if back is None else work.graph.producers.get(back.inputs[0])
+    if back is None or there is None or there.op != "dynamic_quantize":
+        return None
+    if tuple(back.inputs) != tuple(there.outputs):
+        return None
+    readers = {n.output for o in there.outputs for n in work.graph.users.get(o, ())}
+    gone = readers == {back.output} and not set(there.outputs) & work.graph.result_values
+    return _Input(there.inputs[0], (back, there) if gone else (back,), turned)
+
+
+def _weights(work: Work, value: str) -> _Weights | None:
+    """The stored bytes of weights that are widened, moved and scaled when the model runs."""
+    parts: list[Node] = []
+
+    def step(op: str, at: str) -> Node | None:
+        found = work.inner(at, op)
+        if found is not None:
+            parts.append(found)
+        return found
+
+    turn = step("transpose", value)
+    if turn is not None:
+        if tuple(turn.attrs["perm"]) != (0, 2, 1):
+            return None
+        value = turn.inputs[0]
+    product = step("mul", value)
+    if product is None:
+        return None
+    scale, value = work.known(product.inputs[1]), product.inputs[0]
+    moved = step("sub", value)
+    zero = None if moved is None else work.known(moved.inputs[1])
+    widened = step("cast", value if moved is None else moved.inputs[0])
+    stored = None if widened is None else work.known(widened.inputs[0])
+    if scale is None or stored is None or stored.type.dtype.bits != 8:
+        return None
+    if (moved is not None and zero is None) or stored.type.rank != 3:
+        return None
+    raw, factors = stored.array(), scale.array()
+    points = np.zeros_like(factors) if zero is None else zero.array()
+    if turn is None:
+        raw = raw.transpose(0, 2, 1)
+    listed = [_by_direction(a, raw) for a in (factors, points)]
+    if any(a is None for a in listed):
+        return None
+    factor, point = (np.asarray(a) for a in listed)
+    point = np.broadcast_to(point, factor.shape).astype(raw.dtype)
+    return _Weights(np.ascontiguousarray(raw), factor, np.ascontiguousarray(point), tuple(parts))
+
+
+def _by_direction(values: Array, weights: Array) -> Array | None:
+    """Numbers for each direction [D], or for each of its columns [D, 4H]."""
+    n, columns = weights.shape[0], weights.shape[2]
+    if values.size == n * columns:
+        return values.reshape(n, columns)
+    if values.size == n:
+        return values.reshape(n)
+    return None
