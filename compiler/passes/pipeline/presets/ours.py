@@ -34,6 +34,10 @@ def _kernels() -> tuple[Line, ...]:
     )
 
 
+_QUANTIZATION = (
+    line("propagate_quantization", "movement between Q and DQ works on bytes"),
+    line("clean_quantization", "pairs that meet now, and bounds that saturating keeps"),
+)
 _HOIST = line("hoist", "what a loop computes again in every step, now that little else is left")
 _MERGE = line("merge_common", "after simplifying, since that makes different nodes equal")
 
@@ -63,6 +67,7 @@ O2 = Pipeline(
         line("simplify", "fewer, simpler nodes give the later passes more to match"),
         _MERGE,
         _HOIST,
+        *_QUANTIZATION,
         *_affine(),
         *_kernels(),
     ),
@@ -80,6 +85,7 @@ _FIXPOINT = Repeat(
         line("sink_transposes", "to where they meet others, or cost least"),
         line("clean_quantization", "pairs that cancel"),
         line("fold_affine", "scales and shifts vanish into weights"),
+        line("absorb_affine", "and those that have to pass sums and joins first"),
         line("fold_constants", "what folding and rules left to compute"),
         line("merge_common", "different nodes have become equal"),
         line("remove_dead", "old weights and shapes have no reader any more"),
@@ -100,7 +106,9 @@ O3 = Pipeline(
         *_make_known(),
         _FIXPOINT,
         *_BRANCHES,
-        line("propagate_quantization", "movement between Q and DQ works on bytes"),
+        *_QUANTIZATION,
+        line("sink_elementwise", "behind what leaves elements out"),
+        line("sink_conversions", "casts to where elements are short"),
         line("subsample_early", "elements that are stepped over"),
         line("merge_products", "products that read one value become one"),
         line("simplify", "what merging made simpler"),
@@ -121,6 +129,7 @@ PORTABLE = Pipeline(
         _FIXPOINT,
         *_BRANCHES,
         line("recognise_attention", "one operator that every runtime has a kernel for"),
+        line("recognise_exact", "names that make fewer nodes, not faster ones"),
         line("remove_dead", "what recognising left unread"),
     ),
     "portable",
