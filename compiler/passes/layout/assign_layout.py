@@ -114,9 +114,9 @@ def _explain(problem: Problem, energy: Energy, chosen: Sequence[int], log: Log) 
         copies = list({id(c): c for i in kernels for c in touching.get(i, ())}.values())
 
         def cost(to: int, kernels=kernels, copies=copies) -> float:
-            moved = list(chosen)
-            for i in kernels:
-                moved[i] = to if to in energy.kernels[i] else PLAIN_LABEL
+            near = {i for c in copies for i in (*c.readers, c.maker) if i is not None}
+            moved = {i: chosen[i] for i in near}
+            moved.update((i, to if to in energy.kernels[i] else PLAIN_LABEL) for i in kernels)
             alone = sum(energy.kernels[i][moved[i]] for i in kernels)
             return (alone + sum(c.cost for c in copies if is_needed(c, moved))) * 1e-12
 

@@ -67,8 +67,8 @@ class Energy:
         return _Move(self, chosen, label).best()
 
 
-def is_needed(copy: Copy, chosen: Sequence[int]) -> bool:
-    """Whether a copy has to be made."""
+def is_needed(copy: Copy, chosen: Sequence[int] | Mapping[int, int]) -> bool:
+    """Whether a copy has to be made; labels by kernel."""
     if copy.maker is not None and chosen[copy.maker] in copy.labels:
         return False
     return any(chosen[r] in copy.labels for r in copy.readers)
