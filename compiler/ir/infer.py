@@ -199,8 +199,9 @@ class Facts:
     ) -> None:
         """Follow shape arithmetic through one node whose outputs have the inferred types."""
         operator = OPERATORS.get(node.op)
-        if node.op == "size" and isinstance(t := types[0], TensorType) and t.is_static:
-            self.known[node.outputs[0]] = np.array(t.n_elements, np.int64)
+        if node.op == "size" and isinstance(t := types[0], TensorType) and t.shape is not None:
+            if is_simple(t.size):
+                self.known[node.outputs[0]] = dims_array([t.size]).reshape(())
             return
         if operator is None or not operator.shape_math or operator.reference_fn is None:
             return

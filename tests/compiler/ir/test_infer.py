@@ -9,7 +9,8 @@ import pytest
 
 import compiler
 from compiler.errors import CompileError
-from compiler.ir.infer import specialize, stated
+from compiler.ir.infer import infer, specialize, stated
+from compiler.ir.text import parse_graph
 from compiler.ir.types import parse_type
 from compiler.ir.verify import verify
 from tests.onnx_models import BOOL, I64, graph, model, node, stored, value
@@ -108,3 +109,22 @@ def test_the_record_says_only_what_the_rules_leave_open(
     inferred: str, recorded: str, together: str
 ) -> None:
     assert str(stated(parse_type(inferred), parse_type(recorded))) == together
+
+
+def test_the_number_of_elements_of_an_open_tensor_is_a_product() -> None:
+    made, facts = infer(
+        parse_graph(
+            """
+            graph g(x: f32[N,3,M]) {
+              n: i64[] = size(x)
+              const one: i64[1] = literal(1)
+              s: i64[1] = reshape(n, one)
+              y: f32[3*M*N] = reshape(x, s)
+              return y
+            }
+            """
+        )
+    )
+    assert facts.known["n"].shape == ()
+    assert str(facts.known["n"].item()) == "3*(M*N)"
+    assert str(made.nodes[-1].type) == "f32[3*(M*N)]"
