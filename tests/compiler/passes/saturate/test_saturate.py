@@ -91,7 +91,7 @@ graph g(x: f32[30,60], a: f32[60,20], b: f32[60,24]) {
 """
 
 
-def test_two_products_of_one_matrix_become_one() -> None:
+def test_two_products_of_one_matrix_cost_no_more_and_mean_the_same() -> None:
     g = graph(PRODUCTS.replace("b: f32[60,24]", "b: f32[60,24]"))
     after, _ = steps(g, inexact=True)
     assert seconds(after) <= seconds(g)
