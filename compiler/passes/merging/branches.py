@@ -16,6 +16,9 @@ from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import COMMUTATIVE, uniform
 from compiler.passes.rules.calls import o
 
+SHARED_BYTES = 4096
+"""Weights that others read too may be stored a second time up to this size."""
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
@@ -75,7 +78,7 @@ def objection(ed: Editor, node: Node) -> str:
     for w in filter(None, weights):
         if w not in ed.constants:
             return f"{w} is no constant, so it would have to be joined in every run"
-        if ed.n_uses(w) > 1:
+        if ed.n_uses(w) > 1 and ed.constants[w].stored_bytes > SHARED_BYTES:
             return f"{w} has {ed.n_uses(w)} readers, so it would be stored twice"
     rank = ed.constants[node.inputs[1]].type.rank
     if node.op == "matmul" and (rank != 2 or not node.tensor.is_ranked or node.tensor.rank < 2):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph
 from compiler.passes import PASSES
 from compiler.passes.engine.rule import ROUNDINGS
@@ -165,24 +169,35 @@ def test_weights_that_are_no_constants_are_declined() -> None:
     assert any("v is no constant" in r for r in declined(log.steps, "merge_products"))
 
 
-def test_shared_weights_are_declined() -> None:
-    g = graph(
-        """
-        graph g(x: f32[3,4], z: f32[2,4]) {
-          const w: f32[4,5] = splat(0.5)
-          const v: f32[4,2] = splat(0.25)
-          a: f32[3,5] = matmul(x, w)
-          b: f32[3,2] = matmul(x, v)
-          c: f32[2,5] = matmul(z, w)
-          d: f32[2,3] = transpose(b, perm=[1,0])
-          e: f32[5,3] = transpose(a, perm=[1,0])
-          return e, d, c
-        }
-        """
-    )
+SHARED = """
+graph g(x: f32[3,40], z: f32[2,40]) {
+  const w: f32[40,50] = splat(0.5)
+  const v: f32[40,20] = splat(0.25)
+  a: f32[3,50] = matmul(x, w)
+  b: f32[3,20] = matmul(x, v)
+  c: f32[2,50] = matmul(z, w)
+  d: f32[20,3] = transpose(b, perm=[1,0])
+  e: f32[50,3] = transpose(a, perm=[1,0])
+  return e, d, c
+}
+"""
+
+
+def test_large_weights_that_others_read_are_declined() -> None:
+    g = graph(SHARED)
+    values = Constant.of(np.arange(2000, dtype=np.float32).reshape(40, 50))
+    g = replace(g, constants={**g.constants, "w": values})
     after, log = merge(g)
     assert after is g
     assert any("w has 2 readers" in r for r in declined(log.steps, "merge_products"))
+
+
+def test_small_weights_may_be_stored_twice() -> None:
+    g = graph(SHARED)
+    after, log = merge(g)
+    assert applied(log.steps) == ["merge_products"]
+    assert ops(after).count("matmul") == 2
+    assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 
 
 def test_copies_of_the_parts_may_cost_more_than_they_save() -> None:
