@@ -150,7 +150,10 @@ class _Search:
         items = list(dict.fromkeys(outcome.decisions))
         ask: Ask[Decision] = remembering(lambda part: self.fails(only(part)))
         self.tell(f"{len(items)} rewrites of {', '.join(rules)}")
-        chosen = tuple(ddmin(items, ask)) if ask(items) else tuple(items)
+        # What a rewrite makes has a name that begins with what it took: these belong together.
+        by_place = sorted(items, key=lambda d: d.at)
+        found = set(ddmin(by_place, ask)) if ask(by_place) else set(items)
+        chosen = tuple(d for d in items if d in found)
         broken = self.probe.ask(only(chosen)).at_work
         return chosen if broken is None or broken in chosen else (*chosen, broken)
 
