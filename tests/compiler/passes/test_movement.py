@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from compiler.ir.affine import symbol
 from compiler.ir.graph import Graph
-from compiler.passes import PASSES
+from compiler.ir.infer import specialize
+from compiler.passes import PASSES, RULES
+from compiler.passes.engine.rewrite import apply_rules
 from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.rules.views.cuts import Cut, merged_cut
 from compiler.trace import Log
 from tests.compiler.passes.numbers import (
     applied,
@@ -262,3 +267,82 @@ def test_a_product_for_one_row_is_computed_for_that_row() -> None:
     assert "us estimated before" in log.steps[-1].because
     same, _ = after("shrink_early", before, inexact=False)
     assert same is before
+
+
+def test_orders_that_do_not_cancel_are_composed() -> None:
+    before = graph(
+        """
+        graph g(x: f32[2,3,4,5]) {
+          a: f32[3,4,5,2] = transpose(x, perm=[1,2,3,0])
+          b: f32[3,4,5,2] = neg(a)
+          c: f32[5,3,4,2] = transpose(b, perm=[2,0,1,3])
+          d: f32[2,3,4,5] = transpose(b, perm=[3,0,1,2])
+          return c, d
+        }
+        """
+    )
+    made, _ = after("sink_transposes", before)
+    assert [n.op for n in made.nodes] == ["neg", "transpose"]
+    assert made.nodes[1].attrs["perm"] == (3, 1, 2, 0)
+
+
+def test_a_part_of_the_second_operand_is_counted_from_its_begin() -> None:
+    before = graph(
+        """
+        graph g(x: f32[2,3], y: f32[2,5]) {
+          const four: i64[1] = literal(4)
+          const six: i64[1] = literal(-2)
+          const one: i64[1] = literal(1)
+          c: f32[2,8] = concat(x, y, axis=1)
+          s: f32[2,2] = slice(c, four, six, one)
+          return s
+        }
+        """
+    )
+    made, log = after("join_parts", before)
+    assert applied(log.steps) == ["part_of_part"]
+    assert [n.op for n in made.nodes] == ["slice"]
+
+
+def test_slices_of_open_axes_are_merged_from_the_front() -> None:
+    before = graph(
+        """
+        graph g(x: f32[N,2]) {
+          const one: i64[1] = literal(1)
+          const two: i64[1] = literal(2)
+          const seven: i64[1] = literal(7)
+          const three: i64[1] = literal(3)
+          const zero: i64[1] = literal(0)
+          a: f32[(max(min(7,N)-1,0)+1)//2,2] = slice(x, one, seven, zero, two)
+          b: f32[max(min(3,(max(min(7,N)-1,0)+1)//2)-1,0),2] = slice(a, one, three, zero)
+          return b
+        }
+        """
+    )
+    merged = RULES["merge_slices"]
+    for n in range(10):
+        x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
+        sized = specialize(before, {"x": (n, 2)})
+        made = apply_rules(sized, [merged], Log())
+        assert_same_results(sized, made, {"x": x}, error=0)
+    cut = merged_cut(symbol("N"), Cut(1, 7, 2), Cut(1, 3, 1))
+    assert cut is not None
+    assert all(list(cut.of(n)) == list(range(n)[1:7:2][1:3]) for n in range(12))
+
+
+def test_rows_behind_a_transpose_are_columns_before_it() -> None:
+    before = graph(
+        """
+        graph g(x: f32[50,60], w: f32[60,70]) {
+          const zero: i64[1] = literal(0)
+          const two: i64[1] = literal(2)
+          p: f32[50,70] = matmul(x, w)
+          t: f32[70,50] = transpose(p, perm=[1,0])
+          y: f32[2,50] = slice(t, zero, two, zero)
+          return y
+        }
+        """
+    )
+    made, _ = after("shrink_early", before)
+    assert [n.op for n in made.nodes] == ["slice", "matmul", "transpose"]
+    assert made.nodes[0].tensor.static_shape == (60, 2)
