@@ -9,6 +9,7 @@ fair, stands in docs/optimizer.md, whose table this writes anew between two mark
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -149,14 +150,18 @@ def onnxsim_nodes(model: onnx.ModelProto) -> int | None:
 def worst_error(given: bytes, exported: bytes, inputs: Mapping[str, Any]) -> float | None:
     """The largest difference of results, relative to their scale, in ONNX Runtime as they are.
 
-    None where it cannot run the model that was given.
+    None where it cannot run the model that was given, infinite where only the exported one.
     """
     try:
         needed = run_peer(given, inputs)
     except Exception as e:  # its own exceptions have no common class
         print(f"ONNX Runtime: {e}", file=sys.stderr)
         return None
-    found = run_peer(exported, inputs)
+    try:
+        found = run_peer(exported, inputs)
+    except Exception as e:
+        print(f"ONNX Runtime: {e}", file=sys.stderr)
+        return math.inf
     return max((difference(a, b) for a, b in zip(found, needed, strict=True)), default=0.0)
 
 

@@ -169,3 +169,27 @@ def test_types_that_onnx_does_not_take_are_computed_in_wider_ones() -> None:
     assert op_types(exported(text)) == ["Cast", "Pow", "Cast"]
     x = np.array([1, 2, 100, 255], np.uint8)
     assert_same_numbers(text, {"x": x, "n": np.array([3], np.uint8)})
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "node"),
+    [
+        (["y: f32[2,3] = couple(x)"], "E-EXPORT-OPERATOR", "y"),
+        (["c: u64[2,3] = cast(x, to=u64)", "y: u64[2,3] = pow(c, c)"], "E-EXPORT-TYPE", "y"),
+        (
+            [
+                "a: opaque = onnx.ai.onnx.ml.LabelEncoder(x, opset=1)",
+                "y: opaque = onnx.ai.onnx.ml.LabelEncoder(a, opset=4)",
+            ],
+            "E-EXPORT-OPSET",
+            "y",
+        ),
+    ],
+)
+def test_what_cannot_be_written_is_told_with_its_node(
+    lines: list[str], code: str, node: str
+) -> None:
+    text = "\n".join(["graph g(x: f32[2,3]) {", *lines, "return y", "}"])
+    with pytest.raises(CompileError) as e:
+        compiler.to_onnx(compiler.parse(text))
+    assert (e.value.code, e.value.where.node) == (code, node)
