@@ -190,7 +190,7 @@ def test_a_quantized_lstm_is_the_one_that_was_read(
     (made,) = onnx.load_from_string(exported).graph.node
     assert (made.domain, made.op_type) == ("com.microsoft", "DynamicQuantizeLSTM")
     x = chance.normal(size=(4, 2, 40)).astype(np.float32)
-    results = [
+    results: list[Any] = [
         ort.InferenceSession(m, providers=["CPUExecutionProvider"]).run(None, {"x": x})[0]
         for m in (data, exported)
     ]
