@@ -61,10 +61,20 @@ O1 = Pipeline(
     "What is quick to do and changes no bit of the results.",
 )
 
+_MOVEMENT = (
+    line("settle_sizes", "sizes are read where they are at hand"),
+    line("drop_broadcasts", "readers that broadcast anyway"),
+    line("sink_transposes", "to where they meet others, or cost least"),
+    line("join_parts", "what is cut and joined again"),
+    line("shrink_early", "what is cut away later need not be computed"),
+)
+
 O2 = Pipeline(
     (
         *_make_known(),
         line("simplify", "fewer, simpler nodes give the later passes more to match"),
+        *_MOVEMENT,
+        line("simplify", "what moved has met what it cancels with"),
         _MERGE,
         _HOIST,
         *_QUANTIZATION,
@@ -78,11 +88,8 @@ O2 = Pipeline(
 _FIXPOINT = Repeat(
     (
         line("remove_empty", "tensors without elements are constants"),
-        line("settle_sizes", "sizes are read where they are at hand"),
         line("simplify", "one rule's result is what another looks for"),
-        line("join_parts", "what is cut and joined again"),
-        line("drop_broadcasts", "readers that broadcast anyway"),
-        line("sink_transposes", "to where they meet others, or cost least"),
+        *_MOVEMENT,
         line("clean_quantization", "pairs that cancel"),
         line("fold_affine", "scales and shifts vanish into weights"),
         line("absorb_affine", "and those that have to pass sums and joins first"),
