@@ -63,6 +63,9 @@ def reorder(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
     """How a node runs when its main operand stands in an order; or why it does not."""
     if len(perm) < 2:
         return f"{len(perm)} axes have one order only"
+    types = [*node.types, *(ed.type(i) for i in node.inputs if i)]
+    if not all(isinstance(t, TensorType) and t.is_ranked for t in types):
+        return f"{node.output} or what it reads is no tensor of known rank"
     if node.regions or node.op not in OPERATORS:
         return f"{node.op} has no axes that could be reordered"
     if OPERATORS[node.op].kind == "elementwise":
