@@ -112,7 +112,7 @@ def test_inspect_says_how_a_model_will_run(model: Path, mixed: Path) -> None:
     assert (running["n_fallback"], running["sizes"]) == (0, "")
     assert told("inspect", model)["running"]["sizes"] == "one program serves all sizes"
 
-    running = told("inspect", mixed)["running"]
+    running = told("inspect", mixed, "--shape", "x=4,3")["running"]
     (fallback,) = running["fallbacks"]
     assert (fallback["node"], fallback["operator"]) == ("words", "onnx.StringConcat")
     assert fallback["because"]
