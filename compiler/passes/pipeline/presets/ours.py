@@ -118,6 +118,7 @@ O3 = Pipeline(
         line("sink_conversions", "casts to where elements are short"),
         line("subsample_early", "elements that are stepped over"),
         line("merge_products", "products that read one value become one"),
+        line("join_parts", "slices of what was merged are a split"),
         line("simplify", "what merging made simpler"),
         line("fold_constants", "weights that were joined"),
         line("merge_common", "weights that were joined alike"),
