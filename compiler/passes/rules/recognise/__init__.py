@@ -6,6 +6,7 @@ cast; each rule's pattern has the forms that are the same numbers, its near miss
 
 from compiler.passes.engine.rule import Rule
 from compiler.passes.rules.recognise.attention import ATTENTION
+from compiler.passes.rules.recognise.blocks import BLOCKS
 from compiler.passes.rules.recognise.exact import EXACT
 from compiler.passes.rules.recognise.gelu import GELU
 from compiler.passes.rules.recognise.group_norm import GROUP_NORM
@@ -14,6 +15,7 @@ from compiler.passes.rules.recognise.kept_axes import KEPT_AXES
 from compiler.passes.rules.recognise.layer_norm import LAYER_NORM
 from compiler.passes.rules.recognise.norm_parameters import NORM_PARAMETERS
 from compiler.passes.rules.recognise.rotary import ROTARY
+from compiler.passes.rules.recognise.shuffle import SHUFFLE
 from compiler.passes.rules.recognise.slopes import SLOPES
 from compiler.passes.rules.recognise.smooth import SMOOTH
 from compiler.passes.rules.recognise.softmax import SOFTMAX
@@ -31,10 +33,11 @@ RECOGNISE: list[Rule] = [
     *GROUP_NORM,
     *SOFTMAX,
     *ROTARY,
+    *BLOCKS,
 ]
 """Rules of `recognise`, in the order in which they are tried.
 
-Those of `attention` and `exact` have passes of their own, since what they give runs no faster.
+Those of `attention`, `exact` and `shuffle` have passes of their own: what they give runs no faster.
 """
 
-__all__ = ["ATTENTION", "EXACT", "RECOGNISE"]
+__all__ = ["ATTENTION", "EXACT", "RECOGNISE", "SHUFFLE"]

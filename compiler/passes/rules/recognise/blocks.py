@@ -1,0 +1,161 @@
+"""Rules that recognise depth to space and space to depth in a transpose of parts of axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+
+from compiler.ir import affine
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import Dim, TensorType
+from compiler.passes.engine.pattern import Any, AnyAttr, Named, OneOf
+from compiler.passes.engine.rule import Because, Rule, Skip, rule
+from compiler.passes.rules.calls import o
+
+_PARTS = o.transpose(
+    Named("parts", o.reshape(Any("x"), Any("first"), allowzero=AnyAttr("zeros"))),
+    perm=AnyAttr("perm"),
+)
+MOVED = OneOf(
+    o.reshape(_PARTS, Any("second"), allowzero=AnyAttr("zeros2")),
+    o.flatten(_PARTS, axis=AnyAttr("cut")),
+)
+"""`x`, its `parts` as axes, those in another order, and all of that under another shape."""
+
+Order = tuple[tuple[Dim, ...], tuple[int, ...]]
+"""Runs of axes that stay together, by their sizes, and which of them stands where afterwards."""
+
+
+def order_of(dims: Sequence[Dim], perm: Sequence[int]) -> Order:
+    """A transpose with as few axes as say the same: without ones, neighbours that stay as one.
+
+    Two changes of shape around a transpose move elements alike when these are equal.
+    """
+    kept = [a for a in perm if dims[a] != 1]
+    places = {a: i for i, a in enumerate(sorted(kept))}
+    runs: list[list[int]] = []
+    for a in kept:
+        if runs and places[a] == places[runs[-1][-1]] + 1:
+            runs[-1].append(a)
+        else:
+            runs.append([a])
+    before = sorted(runs)
+    sizes = tuple(affine.product(dims[a] for a in run) for run in before)
+    return sizes, tuple(before.index(run) for run in runs)
+
+
+def order_text(order: Order) -> str:
+    """Sizes and order as a reason says them."""
+    sizes, perm = order
+    return f"[{', '.join(map(str, sizes))}] in the order {list(perm)}"
+
+
+@rule(
+    MOVED,
+    result="t",
+    sole=True,
+    example="""
+    graph g(x: f32[2,12,4,5]) {
+      const s: i64[6] = literal(2,3,2,2,4,5)
+      const r: i64[4] = literal(2,3,8,10)
+      a: f32[2,3,2,2,4,5] = reshape(x, s)
+      b: f32[2,3,4,2,5,2] = transpose(a, perm=[0,1,4,2,5,3])
+      y: f32[2,3,8,10] = reshape(b, r)
+      return y
+    }
+    =>
+    graph g(x: f32[2,12,4,5]) {
+      y: f32[2,3,8,10] = depth_to_space(x, blocksize=2, mode="CRD")
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,12,4,5]) {
+      const s: i64[6] = literal(2,3,2,2,4,5)
+      const r: i64[4] = literal(2,3,8,10)
+      a: f32[2,3,2,2,4,5] = reshape(x, s)
+      b: f32[2,3,4,2,5,2] = transpose(a, perm=[0,1,4,3,5,2])
+      y: f32[2,3,8,10] = reshape(b, r)
+      return y
+    }
+    """,
+)
+def depth_to_space_of_transpose(
+    x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
+) -> Operand:
+    """Channels that are cut in three and spread over rows and columns: depth to space."""
+    if x.type.shape is None or t.shape is None or not x.rank == len(t.shape) == 4:
+        return Skip(f"from {x.type} to {t}: not from image to image")
+    n, channels, h, w = x.shape
+    fewer = t.shape[1]
+    b = _block(channels, fewer)
+    if b is None or t.shape != (n, fewer, h * b, w * b) or parts.type.shape is None:
+        return Skip(f"from {x.type} to {t} no square of channels becomes a square of pixels")
+    found = order_of(parts.shape, perm)
+    for mode, dims, axes in (
+        ("DCR", (n, b, b, fewer, h, w), (0, 3, 4, 1, 5, 2)),
+        ("CRD", (n, fewer, b, b, h, w), (0, 1, 4, 2, 5, 3)),
+    ):
+        if found == order_of(dims, axes):
+            because = f"{b}x{b} channels become a square of pixels"
+            return Because(o.depth_to_space(x, blocksize=b, mode=mode), because)
+    return Skip(f"{order_text(found)} puts the channels in neither order of the operator")
+
+
+@rule(
+    MOVED,
+    result="t",
+    sole=True,
+    example="""
+    graph g(x: f32[N,3,4,6]) {
+      const s: i64[6] = literal(0,3,2,2,3,2)
+      const r: i64[4] = literal(0,12,2,3)
+      a: f32[N,3,2,2,3,2] = reshape(x, s)
+      b: f32[N,2,2,3,2,3] = transpose(a, perm=[0,3,5,1,2,4])
+      y: f32[N,12,2,3] = reshape(b, r)
+      return y
+    }
+    =>
+    graph g(x: f32[N,3,4,6]) {
+      y: f32[N,12,2,3] = space_to_depth(x, blocksize=2)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,4,6]) {
+      const s: i64[6] = literal(2,3,2,2,3,2)
+      const r: i64[4] = literal(2,12,2,3)
+      a: f32[2,3,2,2,3,2] = reshape(x, s)
+      b: f32[2,3,2,2,2,3] = transpose(a, perm=[0,1,3,5,2,4])
+      y: f32[2,12,2,3] = reshape(b, r)
+      return y
+    }
+    """,
+)
+def space_to_depth_of_transpose(
+    x: Tensor, parts: Tensor, perm: tuple[int, ...], t: TensorType, **_: object
+) -> Operand:
+    """Rows and columns that are cut in two, places within before the channels: space to depth."""
+    if x.type.shape is None or t.shape is None or not x.rank == len(t.shape) == 4:
+        return Skip(f"from {x.type} to {t}: not from image to image")
+    n, channels, h, w = x.shape
+    b, (_n, _more, rows, columns) = _block(t.shape[1], channels), t.shape
+    if b is None or (n, h, w) != (_n, rows * b, columns * b) or parts.type.shape is None:
+        return Skip(f"from {x.type} to {t} no square of pixels becomes a square of channels")
+    found = order_of(parts.shape, perm)
+    if found != order_of((n, channels, rows, b, columns, b), (0, 3, 5, 1, 2, 4)):
+        return Skip(f"{order_text(found)} does not put the place in a square before the channels")
+    because = f"squares of {b}x{b} pixels become channels"
+    return Because(o.space_to_depth(x, blocksize=b), because)
+
+
+def _block(more: Dim, fewer: Dim) -> int | None:
+    """The side of a square, when there are as many times more channels; None when it is none."""
+    if not (isinstance(more, int) and isinstance(fewer, int)) or fewer < 1 or more % fewer:
+        return None
+    side = isqrt(more // fewer)
+    return side if side > 1 and side * side * fewer == more else None
+
+
+BLOCKS: list[Rule] = [depth_to_space_of_transpose, space_to_depth_of_transpose]
+"""Rules for blocks of pixels and channels; what they give copies as the three nodes do."""
