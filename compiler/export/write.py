@@ -284,10 +284,15 @@ class _Expression:
             while inputs and not inputs[-1]:
                 inputs.pop()
             n = max(s.n_outputs, *(i + 1 for i in named), 1)
+            key = (s.op_type, s.domain, *inputs, repr(sorted(s.attrs.items())), n)
+            again = self.scope.written.get(key) if not named else None
             fresh = self.scope.model.names.fresh
             outputs = [named.get(i) or fresh(f"{self.node.name}/{s.op_type}") for i in range(n)]
-            self._write_one(s, inputs, outputs, bool(named))
-            self._done[id(s)] = (s, outputs)
+            if again is None:
+                self._write_one(s, inputs, outputs, bool(named))
+            if again is None and not named and not s.op_type.startswith("Random"):
+                self.scope.written[key] = tuple(outputs)
+            self._done[id(s)] = (s, outputs if again is None else list(again))
         return self._done[id(s)][1]
 
     def _write_one(self, s: Standard, inputs: list[str], outputs: list[str], last: bool) -> None:

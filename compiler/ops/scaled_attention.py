@@ -80,7 +80,17 @@ def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: flo
     """The standard's operator takes as many heads of each; else the composition is written."""
     if q.rank != 4 or not q.shape[:2] == k.shape[:2] == v.shape[:2]:
         return _composed(q, k, v, mask, scale)
-    return standard("Attention", q, k, v, mask, scale=scale)
+    return standard("Attention", q, k, v, _for_every_query(q, k, mask), scale=scale)
+
+
+def _for_every_query(q: Tensor, k: Tensor, mask: Tensor | None) -> Operand:
+    """The mask with a row for each query: runtimes broadcast batches and heads alone."""
+    n_queries, n_keys = q.shape[-2], k.shape[-2]
+    if mask is None or mask.shape[-2:] == (n_queries, n_keys):
+        return mask
+    if not (isinstance(n_queries, int) and isinstance(n_keys, int)):
+        return mask
+    return standard("Expand", mask, np.array([n_queries, n_keys], np.int64))
 
 
 @attention.samples

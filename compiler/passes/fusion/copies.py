@@ -8,7 +8,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.groups import Grouping
-from compiler.passes.fusion.kinds import DEAR
+from compiler.passes.fusion.kinds import DEAR, is_cheap_number, is_elementwise, share_lanes
 from compiler.trace import Log
 
 
@@ -34,12 +34,11 @@ def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
 
 def _is_elementwise_reader(grouping: Grouping, user: Node, node: Node) -> bool:
     group = grouping.group_of.get(user.output)
-    return (
-        group is not None
-        and group.kind == "elementwise"
-        and user.tensor.shape == node.tensor.shape
-        and len(group.nodes) < grouping.max_nodes
-    )
+    if group is None or len(group.nodes) >= grouping.max_nodes:
+        return False
+    if is_cheap_number(node) and is_elementwise(user) and share_lanes(node, group.first):
+        return True
+    return group.kind == "elementwise" and user.tensor.shape == node.tensor.shape
 
 
 def copy_saving(graph: Graph, node: Node, n_users: int) -> int:

@@ -10,6 +10,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.kinds import (
     DEAR,
+    is_cheap_number,
     is_contraction,
     is_elementwise,
     is_reduction,
@@ -85,6 +86,7 @@ class Grouping:
         """Take in all that can follow an anchor."""
         while self.add_epilogue(group, anchor):
             pass
+        self.add_numbers(group)
         self.keep(group)
 
     def from_elementwise(self) -> None:
@@ -93,6 +95,7 @@ class Grouping:
             if self.is_free(node) and is_elementwise(node):
                 group = self.start("elementwise", node)
                 self.add_producers(group, node, node.type)
+                self.add_numbers(group)
                 self.keep(group)
 
     def start(self, kind: str, node: Node) -> Group:
@@ -176,6 +179,31 @@ class Grouping:
             and node.tensor.shape == t.shape
             and not self.is_result(node)
             and all(u.output in group.nodes for u in self.users(node))
+        )
+
+    def add_numbers(self, group: Group) -> None:
+        """Take in single numbers that elementwise nodes of the group read, such as scales.
+
+        Each loop computes them once, from operands that it would load the result of otherwise.
+        """
+        pending = [n for n in group.nodes.values() if is_elementwise(n)]
+        while pending and len(group.nodes) < self.max_nodes:
+            for value in filter(None, pending.pop().inputs):
+                node = self.graph.producers.get(value)
+                if node is not None and self.fits_number(group, node):
+                    group.add([node])
+                    pending.append(node)
+
+    def fits_number(self, group: Group, node: Node) -> bool:
+        """Whether a node is a cheap single number that elementwise nodes of a group alone read."""
+        return (
+            self.is_free(node)
+            and node.output not in group.nodes
+            and len(group.nodes) < self.max_nodes
+            and is_cheap_number(node)
+            and share_lanes(node, group.first)
+            and not self.is_result(node)
+            and all(u.output in group.nodes and is_elementwise(u) for u in self.users(node))
         )
 
     def groups(self) -> list[Group]:

@@ -36,6 +36,13 @@ def is_elementwise(node: Node) -> bool:
     return is_lowerable(node) and OPERATORS[node.op].kind == "elementwise"
 
 
+def is_cheap_number(node: Node) -> bool:
+    """Whether the node computes one number, from others, in next to no time."""
+    if not is_elementwise(node) or node.op in DEAR:
+        return False
+    return node.tensor.is_static and node.tensor.n_elements == 1
+
+
 def is_contraction(node: Node) -> bool:
     """Whether the node is a sum of products: a convolution or a matrix product."""
     return is_lowerable(node) and OPERATORS[node.op].kind == "contraction"

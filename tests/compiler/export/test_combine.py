@@ -13,7 +13,9 @@ from onnx import TensorProto, helper
 from onnxruntime import quantization
 
 import compiler
+from compiler.ir.text import parse_graph
 from compiler.passes.pipeline.run import run_pipeline
+from compiler.reference import reference
 from tests.onnx_models import F32, I64, model, node, stored, value
 
 
@@ -195,3 +197,22 @@ def test_a_quantized_lstm_is_the_one_that_was_read(
         for m in (data, exported)
     ]
     np.testing.assert_allclose(results[1], results[0], rtol=0, atol=1e-6)
+
+
+def test_a_mask_of_attention_has_a_row_for_each_query() -> None:
+    """Runtimes broadcast batches and heads alone; two layers share one larger mask."""
+    given = parse_graph("""
+    graph g(q: f32[2,3,5,4], k: f32[2,3,7,4], v: f32[2,3,7,4], mask: f32[2,1,1,7]) {
+      a: f32[2,3,5,4] = attention(q, k, v, mask, scale=0.5)
+      b: f32[2,3,5,4] = attention(a, k, v, mask, scale=0.5)
+      return b
+    }
+    """)
+    made = onnx.load_from_string(compiler.to_onnx(given))
+    assert op_types(made) == ["Expand", "Attention", "Attention"]
+    onnx.checker.check_model(made, full_check=True)
+    chance = np.random.default_rng(5)
+    feeds = {v.name: chance.normal(size=v.type.static_shape).astype("f") for v in given.inputs}
+    session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    (found,) = session.run(None, feeds)
+    np.testing.assert_allclose(found, reference(given, feeds)["b"], rtol=1e-5, atol=1e-6)
