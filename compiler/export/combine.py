@@ -306,8 +306,26 @@ def _is_cut(cut: Node, value: str, count: str, axis: int, t: Any) -> bool:
     return rank > 0 and stated % rank == axis % rank
 
 
+def _best_class(work: Work, node: Node) -> None:
+    """The classes of a forest's scores, which are no NaN when its weights are numbers.
+
+    An operand that is NaN goes one way at every branch, and finite weights add up to no NaN.
+    """
+    scores, labels = node.inputs
+    forest, known = work.graph.producers.get(scores), work.known(labels)
+    if forest is None or forest.op != "forest" or known is None:
+        return
+    weights, absent = work.known(forest.inputs[-1]), float(forest.attrs["absent"])  # type: ignore[arg-type]
+    numbered = known.array().tolist() == list(range(known.type.n_elements))
+    if weights is None or not np.isfinite(weights.array()).all() or np.isnan(absent):
+        return
+    if numbered:
+        work.combine(node, [node], "ArgMax", [scores], {"axis": 1, "keepdims": 0})
+
+
 _RULES: Mapping[str, Callable[[Work, Node], None]] = {
     "add": _gemm,
+    "class_of": _best_class,
     "requantize": _quantized,
     "lstm": quantized_lstm,
     **dict.fromkeys(_SEARCHES, _search),

@@ -284,7 +284,8 @@ class _Expression:
             while inputs and not inputs[-1]:
                 inputs.pop()
             n = max(s.n_outputs, *(i + 1 for i in named), 1)
-            key = (s.op_type, s.domain, *inputs, repr(sorted(s.attrs.items())), n)
+            attrs = tuple((k, _told_apart(v)) for k, v in sorted(s.attrs.items()))
+            key = (s.op_type, s.domain, *inputs, attrs, n)
             again = self.scope.written.get(key) if not named else None
             fresh = self.scope.model.names.fresh
             outputs = [named.get(i) or fresh(f"{self.node.name}/{s.op_type}") for i in range(n)]
@@ -351,3 +352,10 @@ class _Expression:
             origins=self.node.origins,
             attributes=attributes,
         )
+
+
+def _told_apart(attribute: Any) -> Any:
+    """What tells an attribute from others; long arrays are not printed in full."""
+    if isinstance(attribute, np.ndarray):
+        return (str(attribute.dtype), attribute.shape, attribute.tobytes())
+    return repr(attribute)

@@ -215,16 +215,19 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 @class_of.export
-def _(scores: Tensor, labels: Tensor) -> Operand:
+def _(scores: Tensor, labels: Tensor) -> Operand | None:
     """A NaN is no score, or one above all when it comes first."""
-    number = scores.dtype.numpy.type
-    least, first = number(-np.inf), np.array([0])
-    nan = standard("IsNaN", scores)
-    plain = standard("Where", nan, least, scores)
-    ahead = standard("Slice", nan, first, np.array([1]), np.array([1]))
+    n_classes = scores.shape[1] if isinstance(scores.shape[1], int) else labels.shape[0]
+    if not isinstance(n_classes, int):
+        return None
+    instead = np.full(n_classes, -np.inf, scores.dtype.numpy)
+    instead[0] = np.inf
+    plain = standard("Where", standard("IsNaN", scores), instead, scores)
     best = standard("ArgMax", plain, axis=1, keepdims=False)
-    place = standard("Where", standard("Squeeze", ahead, np.array([1])), np.array(0), best)
-    return standard("Gather", labels, place)
+    known = labels.value
+    if known is not None and list(known) == list(range(n_classes)):
+        return best
+    return standard("Gather", labels, best)
 
 
 @dataclass(frozen=True)

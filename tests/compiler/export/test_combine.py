@@ -212,7 +212,48 @@ def test_a_mask_of_attention_has_a_row_for_each_query() -> None:
     assert op_types(made) == ["Expand", "Attention", "Attention"]
     onnx.checker.check_model(made, full_check=True)
     chance = np.random.default_rng(5)
-    feeds = {v.name: chance.normal(size=v.type.static_shape).astype("f") for v in given.inputs}
+    shapes = {"q": (2, 3, 5, 4), "k": (2, 3, 7, 4), "v": (2, 3, 7, 4), "mask": (2, 1, 1, 7)}
+    feeds = {name: chance.normal(size=shape).astype("f") for name, shape in shapes.items()}
     session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, feeds)
+    found: Any = session.run(None, feeds)[0]
     np.testing.assert_allclose(found, reference(given, feeds)["b"], rtol=1e-5, atol=1e-6)
+
+
+def test_the_class_of_a_forest_is_found_by_one_node_where_no_score_is_nan() -> None:
+    def forest(weight: float) -> onnx.ModelProto:
+        trees = helper.make_node(
+            "TreeEnsembleClassifier",
+            ["x"],
+            ["label", "scores"],
+            domain="ai.onnx.ml",
+            nodes_treeids=[0, 0, 0],
+            nodes_nodeids=[0, 1, 2],
+            nodes_featureids=[1, 0, 0],
+            nodes_values=[0.5, 0.0, 0.0],
+            nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+            nodes_truenodeids=[1, 0, 0],
+            nodes_falsenodeids=[2, 0, 0],
+            class_treeids=[0] * 6,
+            class_nodeids=[1, 1, 1, 2, 2, 2],
+            class_ids=[0, 1, 2, 0, 1, 2],
+            class_weights=[0.25, 0.5, 0.25, weight, 0.125, 0.75],
+            classlabels_int64s=[0, 1, 2],
+        )
+        graph = helper.make_graph(
+            [trees],
+            "g",
+            [helper.make_tensor_value_info("x", F32, [4, 2])],
+            [
+                helper.make_tensor_value_info("label", I64, [4]),
+                helper.make_tensor_value_info("scores", F32, [4, 3]),
+            ],
+        )
+        opsets = [helper.make_opsetid("", 20), helper.make_opsetid("ai.onnx.ml", 3)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=9)
+
+    given = forest(0.125)
+    made = there_and_back(given, "portable")
+    assert op_types(made) == ["TreeEnsemble", "ArgMax"]
+    x = np.array([[0, 0.25], [1, 2], [np.nan, np.nan], [3, 0.5]], np.float32)
+    assert_same(given, made, {"x": x})
+    assert "IsNaN" in op_types(there_and_back(forest(np.nan), "portable"))

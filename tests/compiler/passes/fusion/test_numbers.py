@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.ir.types import TensorType
 from compiler.passes import PASSES
 from compiler.reference import reference
 from tests.compiler.passes.numbers import graph
@@ -46,9 +47,10 @@ def test_a_number_is_computed_in_each_kernel_that_reads_it(text: str, n_kernels:
     fused = PASSES["fuse"].run(given)
     assert len(fused.nodes) == n_kernels
     chance = np.random.default_rng(3)
+    types = {v.name: v.type for v in given.inputs if isinstance(v.type, TensorType)}
     feeds = {
-        v.name: (chance.normal(size=v.type.static_shape) * 40).astype(v.type.dtype.numpy)
-        for v in given.inputs
+        name: (chance.normal(size=t.static_shape) * 40).astype(t.dtype.numpy)
+        for name, t in types.items()
     }
     needed, made = reference(given, feeds), compiler.compile(fused, pipeline="none").run(feeds)
     for name, expected in needed.items():
