@@ -27,6 +27,9 @@ N_RUNS = 6
 READS_PLACES = {"grid_sample"}
 """Operators whose floats say where to read: what lies at infinity is nobody's promise either."""
 
+TERMS = {"random_uniform": ("low", "high"), "random_normal": ("mean", "scale")}
+"""Operators that add numbers of these sizes, which may cancel, to what they draw."""
+
 FACTOR = 16.0
 """How many times the largest movement seen is allowed."""
 
@@ -140,6 +143,9 @@ def _shaken_node(
         raise Unsteady(f"{node.op} fails with noise") from None
     if copies:
         return made
+    if node.op in TERMS:
+        largest = max(abs(float(node.attrs[name])) for name in TERMS[node.op])
+        made = tuple(_shaken(m + largest, chance) - largest for m in made)
     return tuple(_shaken(m, chance) for m in made)
 
 

@@ -7,6 +7,7 @@ cast; each rule's pattern has the forms that are the same numbers, its near miss
 from compiler.passes.engine.rule import Rule
 from compiler.passes.rules.recognise.attention import ATTENTION
 from compiler.passes.rules.recognise.blocks import BLOCKS
+from compiler.passes.rules.recognise.cells import recognise_cells
 from compiler.passes.rules.recognise.exact import EXACT
 from compiler.passes.rules.recognise.gelu import GELU
 from compiler.passes.rules.recognise.group_norm import GROUP_NORM
@@ -40,4 +41,4 @@ RECOGNISE: list[Rule] = [
 Those of `attention`, `exact` and `shuffle` have passes of their own: what they give runs no faster.
 """
 
-__all__ = ["ATTENTION", "EXACT", "RECOGNISE", "SHUFFLE"]
+__all__ = ["ATTENTION", "EXACT", "RECOGNISE", "SHUFFLE", "recognise_cells"]

@@ -1,0 +1,162 @@
+"""The pass that recognises the step of a long short-term memory, which has two results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.operator import Out
+from compiler.ir.types import TensorType, Type
+from compiler.passes.engine.cost import cost_of
+from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.matching import Match, match
+from compiler.passes.engine.pattern import Any, Named
+from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.rules.calls import o
+from compiler.passes.rules.views.cuts import cuts
+from compiler.trace import Log
+
+_RULE = "lstm_cell_of_gates"
+_KEPT = o.mul(o.sigmoid(Any("f")), Any("c"))
+_FILLED = o.mul(o.sigmoid(Any("i")), o.tanh(Any("g")))
+_STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
+
+
+@graph_pass(
+    needs=["constants"],
+    example="""
+    graph g(z: f32[3,8], c: f32[3,2]) {
+      f: f32[3,2], i: f32[3,2], g: f32[3,2], s: f32[3,2] = split(z, axis=1, sizes=[2,2,2,2])
+      fs: f32[3,2] = sigmoid(f)
+      is: f32[3,2] = sigmoid(i)
+      gt: f32[3,2] = tanh(g)
+      kept: f32[3,2] = mul(fs, c)
+      filled: f32[3,2] = mul(is, gt)
+      new: f32[3,2] = add(kept, filled)
+      os: f32[3,2] = sigmoid(s)
+      t: f32[3,2] = tanh(new)
+      h: f32[3,2] = mul(os, t)
+      return h, new
+    }
+    =>
+    graph g(z: f32[3,8], c: f32[3,2]) {
+      new_2: f32[3,2], new_3: f32[3,2] = lstm_cell(z, c, order="figo")
+      return h=new_3, new=new_2
+    }
+    """,
+)
+def recognise_cells(graph: Graph, log: Log) -> Graph:
+    """Find the step of a long short-term memory in its gates, whatever order they stand in.
+
+    Products and biases before it stay as they are: exporters differ most there. The operator runs
+    as its parts do, so no preset that is about speed has this pass: it shows the layers of a model.
+    """
+    if not any(n.op == "tanh" for n in graph.nodes):
+        return graph
+    ed, n_done = Editor(graph), 0
+    for node in graph.nodes:
+        if ed.alive(node):
+            n_done += _recognise(ed, node, log)
+    return ed.graph() if n_done else graph
+
+
+def _recognise(ed: Editor, root: Node, log: Log) -> bool:
+    """Replace the step that ends at a node: whether there was one."""
+    reason, found = "", None
+    for m in match(ed, _STEP, root):
+        values = {name: str(v) for name, v in m.bound.items()}
+        objection, order = _order(ed, values, root.type)
+        reason = objection or _read_elsewhere(ed, m, values["new"])
+        found = m
+        if not reason:
+            if not log.may(_RULE, root.output):
+                return False
+            _replace(ed, root, m, values, order, log)
+            return True
+    if found is not None:
+        log.declined(_RULE, root.output, reason, reversed(found.nodes))
+    return False
+
+
+def _order(ed: Editor, values: Mapping[str, str], shown: Type) -> tuple[str, str]:
+    """Why the gates are no four parts of one value, or the order in which they are."""
+    c, new = ed.type(values["c"]), ed.type(values["new"])
+    if not isinstance(c, TensorType) or c.shape is None or not c.shape or not c == new == shown:
+        return f"the cell {values['c']} is {c}, the new one {new}, the state {shown}", ""
+    size = c.shape[-1]
+    if not isinstance(size, int) or not c.layout.is_plain or size == 0:
+        return f"the last size of {values['c']}, {c}, is not a number of its own", ""
+    places: dict[int, str] = {}
+    sources: set[str] = set()
+    for gate in "ifgo":
+        place = _place(ed, values[gate], size)
+        if place is None:
+            return f"gate {gate}, {values[gate]}, is no part of {size} along a last axis", ""
+        sources.add(place[0])
+        places[place[1]] = gate
+    if len(sources) > 1:
+        return f"the gates are parts of {', '.join(sorted(sources))}, not of one value", ""
+    z = ed.type(next(iter(sources)))
+    if sorted(places) != [0, 1, 2, 3] or not isinstance(z, TensorType):
+        return f"the gates are the parts {sorted(places)}, not each of four once", ""
+    if z.shape != (*c.shape[:-1], 4 * size) or not z.layout.is_plain:
+        return f"the gates are parts of {z}, not four times {c}", ""
+    return "", "".join(places[k] for k in range(4))
+
+
+def _place(ed: Editor, value: str, size: int) -> tuple[str, int] | None:
+    """Of which value a gate is a part, and which part of `size` it is."""
+    node = ed.producer(value)
+    if node is None or node.op not in ("split", "slice"):
+        return None
+    whole = ed.type(node.inputs[0])
+    if not isinstance(whole, TensorType) or whole.shape is None:
+        return None
+    last, end = len(whole.shape) - 1, whole.shape[-1]
+    if node.op == "split":
+        sizes: Sequence[int] = node.attrs["sizes"]
+        at = node.outputs.index(value)
+        if node.attrs["axis"] % len(whole.shape) != last or sizes[at] != size:
+            return None
+        start = sum(sizes[:at])
+    else:
+        given = [ed.tensor(v) if v else None for v in node.inputs[1:]]
+        starts, ends, axes, steps = (*given, None, None)[:4]
+        taken = cuts(last + 1, starts, ends, axes, steps) if starts and ends else None
+        if taken is None or list(taken) != [last] or not isinstance(end, int):
+            return None
+        places = taken[last].of(end)
+        if places.step != 1 or len(places) != size:
+            return None
+        start = places.start
+    return (node.inputs[0], start // size) if start % size == 0 else None
+
+
+def _read_elsewhere(ed: Editor, m: Match, new: str) -> str:
+    """Which value inside the step somebody else reads, besides the new cell."""
+    for node in m.nodes[1:]:
+        if node.output != new and ed.n_uses(node.output) != 1:
+            return f"{node.output} is read elsewhere too"
+    return ""
+
+
+def _replace(
+    ed: Editor, root: Node, m: Match, values: Mapping[str, str], order: str, log: Log
+) -> None:
+    gate = ed.producer(values["i"])
+    assert gate is not None, "gates are parts"
+    origins = merge_origins(*(n.origins for n in m.nodes))
+    parts = [n for g in "ifgo" if (n := ed.producer(values[g])) is not None]
+    ed.made.clear()
+    ed.made_constants.clear()
+    call = o.lstm_cell(ed.tensor(gate.inputs[0]), ed.tensor(values["c"]), order=order)
+    cell = ed.build(Out(call, 0), hint=values["new"], origins=origins)
+    state = ed.build(Out(call, 1))
+    ed.replace(root.output, state)
+    ed.replace(values["new"], cell)
+    gone = ed.remove_unused([root.output, *(n.output for n in (*m.nodes, *parts))])
+    before = list(dict.fromkeys([*m.nodes, *gone]))
+    because = f"gates {', '.join(order)} of {gate.inputs[0]} keep, fill and show {values['c']}"
+    costs = cost_of(before, ed.type), cost_of(ed.made, ed.type)
+    log.applied(_RULE, root.output, because, before, ed.made, ROUNDINGS, "", *costs)
