@@ -45,6 +45,7 @@ def anchor(graph: Graph, limits: Limits, log: Log) -> Plan:
 
     An anchor takes the elementwise nodes behind it up to where all that reads them comes together,
     a pool or reduction also those before it. What is left forms elementwise groups. A cheap node
-    that several groups read is computed in each when that saves bytes. Groups have one output.
+    that several groups read is computed in each when that saves bytes, and a single number, such as
+    a product of scales, where elementwise nodes read it. Groups have one output.
     """
     return grown(graph, limits, log, "anchor")
