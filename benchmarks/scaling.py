@@ -181,11 +181,11 @@ def page(found: dict[str, list[Timing]], dense: Timing, pipeline: str, picture: 
     """docs/scaling.md."""
     lines = [
         "# How the optimizer scales\n",
-        f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, the "
-        "smallest of several runs with sizes in turns. Written by `python -m benchmarks.scaling "
-        "--output docs/scaling.md`; the families are described there.\n",
-        f"DenseNet-121 ({dense.n_nodes:,} nodes): {dense.seconds:.2f} s, {dense.n_steps:,} steps in "
-        f"the ledger, {dense.n_after:,} nodes left.\n",
+        f"`{pipeline}` with the ledger kept and the graph verified after each pass, one thread, "
+        "the smallest of several runs with sizes in turns. Written by `python -m "
+        "benchmarks.scaling --output docs/scaling.md`; the families are described there.\n",
+        f"DenseNet-121 ({dense.n_nodes:,} nodes): {dense.seconds:.2f} s, {dense.n_steps:,} steps "
+        f"in the ledger, {dense.n_after:,} nodes left.\n",
         f"![time over nodes]({picture})\n",
         "| family | nodes | nodes left | steps | seconds | microseconds per node |",
         "|---|---:|---:|---:|---:|---:|",
