@@ -2,9 +2,9 @@
 
     python -m benchmarks.scaling --output docs/scaling.md
 
-Three families of graphs are made in several sizes. Each size runs several times, sizes in turns, and
-the smallest time counts: a machine that is busy only ever adds. The exponent is the slope of a line
-through the times on logarithmic scales.
+Three families of graphs are made in several sizes. Each size runs several times, sizes in turns,
+and the smallest time counts: a machine that is busy only ever adds. The exponent is the slope of a
+line through the times on logarithmic scales.
 """
 
 from __future__ import annotations

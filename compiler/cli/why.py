@@ -41,14 +41,15 @@ def command(
 
     A NODE is the name of a node of the model, or of a value that it makes.
     """
-    if len(nodes) > 2:
+    first, *others = nodes
+    if len(others) > 1:
         raise click.UsageError("one or two nodes can be asked about")
     with progress(f"optimizing {model.name}"):
         graph = load_model(model, weights_seed)
         if shapes:
             graph = specialize(graph, named_shapes(shapes))
         ledger = Ledger(run_pipeline(graph, pipeline)[1])
-    found = ledger.fate(nodes[0]) if len(nodes) == 1 else ledger.why(nodes[0], nodes[1])
+    found = ledger.why(first, others[0]) if others else ledger.fate(first)
     report({"ok": True, "model": str(model), **_json(found)}, lambda c: _show(c, found))
 
 

@@ -197,6 +197,7 @@ class Editor:
             case Constant():
                 return self.add_constant(operand, hint or "c", origins)
             case Out(call, index):
+                assert isinstance(call, Call | Regioned), "nodes of the standard are for export"
                 if id(call) not in self._built:
                     if isinstance(call, Regioned):
                         node = self._build_regioned(call, hint, origins)
