@@ -23,6 +23,7 @@ import onnxruntime as ort
 
 import compiler
 from benchmarks.optimizer_models import Subject, subjects
+from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Cost
 from compiler.passes.engine.cost import graph_cost
@@ -61,13 +62,19 @@ class Row:
 def main() -> int:
     options = _options()
     rows: list[Row] = []
+    unwritten: list[str] = []
     for subject in subjects(options.folders):
         if options.only and not any(word in subject.name for word in options.only.split(",")):
             continue
-        rows.append(measure(subject, options.pipeline))
+        try:
+            rows.append(measure(subject, options.pipeline))
+        except CompileError as e:
+            unwritten.append(f"{subject.name}: {e.message}")
+            print(unwritten[-1], flush=True)
+            continue
         print(line_of(rows[-1]), *rows[-1].misses, sep="   ", flush=True)
     if options.output is not None:
-        write_table(options.output, rows)
+        write_table(options.output, rows, unwritten)
     return 1 if any(r.misses for r in rows) else 0
 
 
@@ -216,12 +223,13 @@ def line_of(r: Row) -> str:
     return f"| {r.name} | {' | '.join(map(shown, counts))} | {flops} | {moved} | {error} |"
 
 
-def write_table(page: Path, rows: list[Row]) -> None:
-    """Put the table between the marks of a page."""
+def write_table(page: Path, rows: list[Row], unwritten: list[str]) -> None:
+    """Put the table between the marks of a page, and below it what ONNX has no words for."""
     text = page.read_text(encoding="utf-8")
     before, _, rest = text.partition(MARKS[0])
     _, _, behind = rest.partition(MARKS[1])
-    table = "\n".join([MARKS[0], HEAD, *map(line_of, rows), MARKS[1]])
+    notes = [f"\nNot written to ONNX: {'; '.join(unwritten)}."] if unwritten else []
+    table = "\n".join([MARKS[0], HEAD, *map(line_of, rows), *notes, MARKS[1]])
     page.write_text(before + table + behind, encoding="utf-8")
 
 
