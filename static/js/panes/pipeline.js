@@ -207,7 +207,7 @@ function rowElement(row, i, n, pipelines, opened, because) {
   part(item, "index").textContent = String(i + 1);
   part(item, "name").textContent = row.name;
   part(item, "words").textContent = row.inside
-    ? word("pipeline.group", { inside: row.inside })
+    ? word("pipeline.group", { inside: row.inside.replaceAll(",", ", ") })
     : info
     ? firstSentence(info.words)
     : pipelines

@@ -239,7 +239,7 @@ function explain({ took, made, source, error, seconds, saves }, rule) {
   if (rule?.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
   if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
   if (made.length) facts.push(["steps.made", el("code", {}, made.join(", "))]);
-  if (saves) facts.push(["steps.saves", savings(saves)]);
+  if (saves && (saves.flops || saves.bytes)) facts.push(["steps.saves", savings(saves)]);
   if (error) facts.push(["steps.error", word("steps.error-words", { error: error.toPrecision(1) })]);
   facts.push(["steps.seconds", formatSeconds(seconds)]);
   if (source) facts.push(["steps.source", el("code", {}, source)]);
