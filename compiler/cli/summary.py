@@ -13,7 +13,7 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.plan import plan_memory
-from compiler.runtime.kernels import node_cost
+from compiler.runtime.kernels import reported_cost
 from compiler.runtime.program import Program
 from compiler.runtime.select import in_memory, view_source
 
@@ -123,7 +123,9 @@ def graph_facts(graph: Graph) -> Facts:
     common = dict(operators.most_common()), len(graph.nodes), n_parameters, stored
     if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
         return Facts(*common, None, None, None, None)
-    costs = [(n, node_cost(n, graph.types)) for n in graph.nodes if view_source(n, graph) is None]
+    costs = [
+        (n, reported_cost(n, graph.types)) for n in graph.nodes if view_source(n, graph) is None
+    ]
     flops = sum(c.flops for _, c in costs)
     return Facts(
         *common,

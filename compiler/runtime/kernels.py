@@ -111,7 +111,7 @@ def _info(
     x: _Listed, name: str, symbol: str, names: Sequence[str], loops: Mapping[str, Kernel]
 ) -> KernelInfo:
     work, node = x.work, x.work.node
-    cost = node_cost(node, x.graph.types)
+    cost = reported_cost(node, x.graph.types)
     native = work if isinstance(work, NativeWork) else None
     fallback = work if isinstance(work, FallbackWork) and not work.is_view else None
     return KernelInfo(
@@ -150,8 +150,10 @@ def _unique_names(works: Sequence[Launchable]) -> list[str]:
     return names
 
 
-def node_cost(node: Node, types: Mapping[str, Type]) -> Cost:
-    """The work of a node: its operators' flops, and the bytes that cross its border.
+def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
+    """The work of a node as reports count it; unlike `passes.engine.cost.node_cost` never None.
+
+    It is its operators' flops, and the bytes that cross its border; units: operations, bytes.
 
     Values inside a fusion stay in registers or caches and do not count as traffic.
     """
