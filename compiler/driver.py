@@ -25,6 +25,7 @@ from compiler.runtime.built import Built, Stage
 from compiler.runtime.open_build import NotOpen, build_open
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.program import Program, Shapes, Specialised
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Gate, Trace
 
@@ -37,7 +38,7 @@ class Options:
     """What `compile` was asked for, checked."""
 
     pipeline: Pipeline
-    target: Target
+    code: CodeOptions
     keep_trace: bool = True
     verify: bool = True
     progress: Progress | None = None
@@ -70,7 +71,7 @@ def compile(
     """
     options = Options(
         as_pipeline(pipeline),
-        target if isinstance(target, Target) else by_name(target),
+        CodeOptions(target if isinstance(target, Target) else by_name(target), threads),
         trace,
         verify,
         progress,
@@ -104,7 +105,7 @@ def _program(
     if opened is not None:
         built = replace(opened.built, trace=events, stages=tuple(clock.stages))
     elif is_open:
-        built = Built(optimised, events, options.target, tuple(clock.stages))
+        built = Built(optimised, events, options.code.target, tuple(clock.stages))
     else:
         built = _compiled(optimised, events, options, clock)
         if not possible_parameters(source):
@@ -153,7 +154,7 @@ def _open_program(
     if possible_parameters(source):
         return None, "code is made for each set of shapes: some inputs are parameters"
     try:
-        opened = build_open(optimised, options.target, clock.stage)
+        opened = build_open(optimised, options.code, clock.stage)
     except NotOpen as e:
         return None, f"code is made for each set of shapes: {e}"
     return opened, "one program serves all sizes"
@@ -258,5 +259,5 @@ def build(source: Graph, options: Options, clock: Clock) -> Built:
 
 
 def _compiled(graph: Graph, trace: Trace | None, options: Options, clock: Clock) -> Built:
-    built = build_program(graph, options.target, clock.stage)
+    built = build_program(graph, options.code, clock.stage)
     return replace(built, trace=trace, stages=tuple(clock.stages))

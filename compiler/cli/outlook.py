@@ -18,6 +18,7 @@ from compiler.passes.pipeline.run import run_pipeline
 from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 from compiler.runtime.open_build import NotOpen, choose_open
 from compiler.runtime.outlook import FATES, Fate, Outlook, fates, outlook
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 
 WORDS: Mapping[Fate, str] = {
@@ -69,7 +70,7 @@ def _open_sizes(graph: Graph) -> str:
     if possible_parameters(graph):
         return "code is made for each set of shapes: some inputs are parameters"
     try:
-        choose_open(_optimised(graph), by_name("host"))
+        choose_open(_optimised(graph), CodeOptions())
     except NotOpen as e:
         return f"code is made for each set of shapes: {e}"
     return "one program serves all sizes"

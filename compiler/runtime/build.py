@@ -36,21 +36,23 @@ from compiler.runtime.select import (
     in_memory,
     inner_works,
 )
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Opens a step of the compilation under a name; it is timed until the block ends."""
 
 
-def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
+def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     """Choose, arrange, write and compile everything that runs the graph.
 
     For another target than the host there is text but nothing that runs.
     """
+    target = options.target
     with stage("loops"):
-        works = grouped(list(Selector(graph, target).works()))
+        works = grouped(list(Selector(graph, options).works()))
     with stage("llvm"):
-        works, made, texts = written_functions(works, target)
+        works, made, texts = written_functions(works, options)
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
         arrangement = arrange(graph, works)
@@ -83,7 +85,7 @@ def build_program(graph: Graph, target: Target, stage: Stage) -> Built:
     with stage("pack weights"):
         block = pool.block()
     inside = {
-        number: _bodies(w.node, graph, target, stage)
+        number: _bodies(w.node, graph, options, stage)
         for number, w in enumerate(launched)
         if isinstance(w, FallbackWork) and w.node.op in CONTROL_FLOW
     }
@@ -109,7 +111,7 @@ Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
 """By key what was made of a region, and the names of the inputs that it captures."""
 
 
-def _bodies(node: Node, graph: Graph, target: Target, stage: Stage) -> Bodies:
+def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
     """Programs for the regions of a node that the reference runs, where all sizes are known."""
     found: dict[str, tuple[Built, tuple[str, ...]]] = {}
     for key, region in node.regions.items():
@@ -120,12 +122,12 @@ def _bodies(node: Node, graph: Graph, target: Target, stage: Stage) -> Bodies:
             verify(closed.graph)
         except CompileError:
             continue  # it fails when it is run, and it may never be
-        found[key] = build_program(closed.graph, target, stage), closed.captured
+        found[key] = build_program(closed.graph, options, stage), closed.captured
     return found
 
 
 def written_functions(
-    works: list[Work], target: Target
+    works: list[Work], options: CodeOptions
 ) -> tuple[list[Work], Functions, list[FunctionText]]:
     """LLVM text for every different kernel; works that it cannot express become fallbacks."""
     made = functions(works)
@@ -133,14 +135,14 @@ def written_functions(
     refused: dict[int, str] = {}
     for symbol, kernel in made.kernels.items():
         try:
-            texts.append(function_text(kernel, symbol, target))
+            texts.append(function_text(kernel, symbol, options.target))
         except NotLowerable as e:
             refused[id(kernel)] = str(e)
     if not refused:
         return works, made, texts
     kept = [_without_refused(w, made, refused) for w in works]
     made = functions(kept)
-    return kept, made, [function_text(k, s, target) for s, k in made.kernels.items()]
+    return kept, made, [function_text(k, s, options.target) for s, k in made.kernels.items()]
 
 
 def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:

@@ -25,25 +25,26 @@ from compiler.runtime.parts import HostNode, cut
 from compiler.runtime.regions import RegionWriter
 from compiler.runtime.select import FallbackWork, Selector, Work
 from compiler.runtime.sizes import inferred_sizes, input_symbols
-from compiler.targets.target import Target
+from compiler.targets.options import CodeOptions
 
 
 class NotOpen(Exception):
     """One program for all sizes would run something slower than programs for each; says what."""
 
 
-def build_open(graph: Graph, target: Target, stage: Stage) -> OpenProgram:
+def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     """One program that gets its sizes when it runs. `graph` is what the passes made of the model.
 
     Errors: NotOpen when some node has code for known sizes only.
     """
+    target = options.target
     with stage("loops"):
-        choice = choose_open(graph, target)
+        choice = choose_open(graph, options)
     shapes, inferred = choice.shapes, choice.inferred
     pieces, chosen = choice.pieces, choice.works
     with stage("llvm"):
         flat = [w for works in chosen for w in works or ()]
-        flat, made, texts = written_functions(flat, target)
+        flat, made, texts = written_functions(flat, options)
     steps: list[OpenPart | HostNode] = []
     at = first = 0
     for piece, works in zip(pieces, chosen, strict=True):
@@ -115,17 +116,17 @@ class OpenChoice:
     inferred: frozenset[str]
 
 
-def choose_open(graph: Graph, target: Target) -> OpenChoice:
+def choose_open(graph: Graph, options: CodeOptions) -> OpenChoice:
     """Choose for the one program, without making code. Errors: NotOpen, as `build_open`."""
     shapes, inferred = _check_inputs(graph)
     pieces = cut(graph, input_symbols(graph) | inferred)
-    works = [_works(p, target) if isinstance(p, Graph) else None for p in pieces]
-    _require_no_loss(graph, shapes, target, works)
+    works = [_works(p, options) if isinstance(p, Graph) else None for p in pieces]
+    _require_no_loss(graph, shapes, options, works)
     return OpenChoice(pieces, works, shapes, inferred)
 
 
-def _works(graph: Graph, target: Target) -> list[Work]:
-    return list(OpenSelector(graph, target).works())
+def _works(graph: Graph, options: CodeOptions) -> list[Work]:
+    return list(OpenSelector(graph, options).works())
 
 
 def _entries(steps: Sequence[OpenPart | HostNode], library: Library) -> Iterator[tuple]:  # type: ignore[type-arg]
@@ -212,7 +213,7 @@ def _check_inputs(graph: Graph) -> tuple[dict[str, tuple[int, ...]] | None, froz
 def _require_no_loss(
     graph: Graph,
     shapes: Mapping[str, Sequence[int]] | None,
-    target: Target,
+    options: CodeOptions,
     chosen: Iterable[list[Work] | None],
 ) -> None:
     """Errors: NotOpen when a node that would be code for known sizes is not for open ones."""
@@ -228,7 +229,7 @@ def _require_no_loss(
         node = next(iter(refused.values()))
         raise NotOpen(f"{node.node.name or node.node.output}: {node.because}")
     fixed = specialize(graph, shapes)
-    selector = Selector(fixed, target)
+    selector = Selector(fixed, options)
     for node in fixed.nodes:
         work = refused.get(node.output)
         if work is not None and not isinstance(selector.work(node), FallbackWork):

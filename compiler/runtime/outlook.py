@@ -19,6 +19,7 @@ from compiler.runtime.select import (
     Work,
     inner_works,
 )
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 Fate = Literal["native", "view", "constant", "reference"]
@@ -77,7 +78,7 @@ class Outlook:
 
 def outlook(graph: Graph, target: Target) -> Outlook:
     """How a graph will run that the passes are done with and whose sizes are known."""
-    works = grouped(list(Selector(graph, target).works()))
+    works = grouped(list(Selector(graph, CodeOptions(target)).works()))
     launched = [w for w in works if not isinstance(w, ViewWork)]
     nameless = {id(w.scheduled.kernel): "" for w in inner_works(works)}
     return Outlook(works, kernel_infos(launched, graph, {}, {}, nameless))

@@ -23,7 +23,7 @@ from compiler.ops.loop_form import unfit
 from compiler.schedule.policy import Scheduled, schedule
 
 if TYPE_CHECKING:
-    from compiler.targets.target import Target
+    from compiler.targets.options import CodeOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,11 @@ def bodies(works: Iterable[Work]) -> Iterator[Body]:
 
 
 class Selector:
-    """Decides for one graph and target; equal computations are scheduled once."""
+    """Decides for one graph and what code is for; equal computations are scheduled once."""
 
-    def __init__(self, graph: Graph, target: Target, around: Selector | None = None) -> None:
+    def __init__(self, graph: Graph, options: CodeOptions, around: Selector | None = None) -> None:
         self.graph = graph
-        self.target = target
+        self.options = options
         self._scheduled: dict[tuple[str, frozenset[str]], Scheduled] = (
             around._scheduled if around else {}
         )
@@ -207,7 +207,7 @@ class Selector:
     def _body(self, graph: Graph, captured: tuple[str, ...]) -> Body | str:
         """How a closed graph runs inside a launch; a text that says what in it cannot."""
         works: list[Work] = []
-        for work in type(self)(graph, self.target, self).works():
+        for work in type(self)(graph, self.options, self).works():
             if isinstance(work, FallbackWork):
                 return f"{work.node.output}: {work.because}"
             works.append(work)
@@ -220,7 +220,7 @@ class Selector:
         )
         key = (_text(computation), constants)
         if key not in self._scheduled:
-            found = schedule(computation, constants, self.target)
+            found = schedule(computation, constants, self.options)
             check_kernel(found.kernel)
             self._scheduled[key] = found
         return self._scheduled[key]

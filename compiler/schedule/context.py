@@ -1,4 +1,4 @@
-"""What a policy may know besides the nest: which operands are constants, and the target."""
+"""What a policy may know besides the nest: which operands are constants, and what code is for."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from compiler.ir import affine
 from compiler.ir.affine import Apply, Expr
 from compiler.ir.types import DType
 from compiler.schedule.nest import Axis, Nest
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
 
@@ -18,8 +19,13 @@ from compiler.targets.target import Target
 class Context:
     """`packable` are the constants that only this nest reads."""
 
-    target: Target
+    options: CodeOptions
     packable: frozenset[str]
+
+    @property
+    def target(self) -> Target:
+        """The machine that the code is for."""
+        return self.options.target
 
     def lanes(self, dtype: DType) -> int:
         """Elements of a full vector; small types still take as many lanes as f32."""

@@ -21,7 +21,7 @@ from compiler.schedule.pointwise import pointwise
 from compiler.schedule.realize import Realizer
 from compiler.schedule.reduction import reduction
 from compiler.schedule.turn import turn_operands
-from compiler.targets.target import Target
+from compiler.targets.options import CodeOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,17 @@ class Scheduled:
     moves: tuple[str, ...]
 
 
-def schedule(computation: Computation, constants: frozenset[str], target: Target) -> Scheduled:
-    """The kernel for a computation on a target; `constants` names operands known at compile time.
+def schedule(
+    computation: Computation, constants: frozenset[str], options: CodeOptions
+) -> Scheduled:
+    """The kernel for a computation; `constants` names operands known at compile time.
 
     Shapes: the kernel's buffers have the physical shapes of the tensors' layouts; a packed constant
     that of its packing.
     """
     computation = turn_operands(computation, constants)
     parts = joints(computation)
-    context = Context(target, frozenset(_packable(parts, constants)))
+    context = Context(options, frozenset(_packable(parts, constants)))
     realizer = Realizer()
     body: list[Statement] = []
     packings: dict[str, Packing] = {}

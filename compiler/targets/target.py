@@ -44,6 +44,26 @@ class Target:
         """Whether loads and stores of part of a vector are single instructions."""
         return "+avx512vl" in self.features or self.cpu == "x86-64-v4" or "+sve" in self.features
 
+    @property
+    def has_int8_dot(self) -> bool:
+        """Whether products of four bytes are summed into each 32-bit lane (x86: AVX-512 VNNI)."""
+        return "+avx512vnni" in self.features
+
+    @property
+    def has_bf16_dot(self) -> bool:
+        """Whether products of two bf16 are summed into each f32 lane (x86: AVX-512 BF16)."""
+        return "+avx512bf16" in self.features
+
+    @property
+    def has_bf16_tiles(self) -> bool:
+        """Whether products of bf16 matrix tiles are one instruction (x86: AMX-BF16)."""
+        return "+amx-bf16" in self.features
+
+    @property
+    def has_int8_tiles(self) -> bool:
+        """Whether products of 8-bit matrix tiles are one instruction (x86: AMX-INT8)."""
+        return "+amx-int8" in self.features
+
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
@@ -52,6 +72,7 @@ _LINUX_ARM = "aarch64-unknown-linux-gnu"
 
 _V3 = "+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+movbe,+popcnt"
 _V4 = f"{_V3},+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl,-prefer-256-bit"
+_AMX = f"{_V4},+avx512vnni,+avx512bf16,+amx-tile,+amx-int8,+amx-bf16"
 
 TARGETS: dict[str, Target] = {
     t.name: t
@@ -62,6 +83,8 @@ TARGETS: dict[str, Target] = {
                32 * _KIB, 512 * _KIB, 16 * _MIB, 1, True),
         Target("x86-64-v4", _LINUX_X86, "x86-64-v4", _V4, 64, 32,
                48 * _KIB, 1 * _MIB, 32 * _MIB, 1, True),
+        Target("x86-64-amx", _LINUX_X86, "x86-64-v4", _AMX, 64, 32,
+               48 * _KIB, 2 * _MIB, 64 * _MIB, 1, True),
         Target("aarch64", _LINUX_ARM, "generic", "+neon,+fp-armv8", 16, 32,
                64 * _KIB, 512 * _KIB, 8 * _MIB, 1, True),
         Target("neoverse-v1", _LINUX_ARM, "neoverse-v1", "", 16, 32,

@@ -18,7 +18,7 @@ from compiler.ir.operator import OPERATORS, Operator
 from compiler.loops.limits import LOWERABLE
 from compiler.ops.meaning import evaluate_graph
 from compiler.runtime.open_build import NotOpen, build_open, choose_open
-from compiler.targets.target import host
+from compiler.targets.options import CodeOptions
 from tests.open_graphs import OpenSample, open_samples, together
 from tests.operator_samples import assert_same
 
@@ -41,7 +41,7 @@ def _has_code(sample: OpenSample) -> bool:
     if not all(getattr(v.type, "dtype", None) in LOWERABLE for v in types):
         return False
     try:
-        choose_open(sample.graph, host())
+        choose_open(sample.graph, CodeOptions())
     except NotOpen:
         return False
     return True
@@ -83,7 +83,7 @@ def _serve(samples: list[OpenSample]) -> tuple[list[OpenSample], list[list[Resul
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_one_program_is_right_for_all_sizes(group: int) -> None:
     samples, needed = _serve([s for o in _lowered()[group::GROUPS] for s in _chosen(o)])
-    program = build_open(together(samples), host(), stage)
+    program = build_open(together(samples), CodeOptions(), stage)
     for number in range(len(GROWN)):
         inputs = {k: v for found in needed for k, v in found[number][0].items()}
         made = program.run(inputs)

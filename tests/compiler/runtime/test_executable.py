@@ -9,7 +9,7 @@ from compiler.runtime.arrange import arrange
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.select import FallbackWork, NativeWork, Selector, ViewWork
-from compiler.targets.target import by_name
+from compiler.targets.options import CodeOptions
 
 
 def graph_of(*lines: str, signature: str, results: str) -> compiler.Graph:
@@ -44,7 +44,7 @@ def test_a_reshape_between_layouts_is_work_and_between_plain_ones_is_not() -> No
         signature="x: f32[2,4,2,3]",
         results="y",
     )
-    works = list(Selector(graph, by_name("host")).works())
+    works = list(Selector(graph, CodeOptions()).works())
     kinds = {w.node.output: type(w) for w in works}
     assert kinds["v"] is ViewWork
     assert kinds["w"] is not ViewWork
@@ -63,7 +63,7 @@ def test_reasons_say_why_a_node_is_a_fallback() -> None:
         signature="x: f32[3]",
         results="t, e",
     )
-    works = {w.node.output: w for w in Selector(graph, by_name("host")).works()}
+    works = {w.node.output: w for w in Selector(graph, CodeOptions()).works()}
 
     def because(name: str) -> str:
         work = works[name]
@@ -83,7 +83,7 @@ def test_results_are_made_where_the_user_gets_them() -> None:
         signature="x: f32[4,4]",
         results="z, y, again=y",
     )
-    works = list(Selector(graph, by_name("host")).works())
+    works = list(Selector(graph, CodeOptions()).works())
     assert all(isinstance(w, NativeWork) for w in works)
     arrangement = arrange(graph, works)
     spaces = {v: p.space for v, p in arrangement.places.items()}

@@ -15,6 +15,7 @@ from compiler.loops.verify import verify_kernel
 from compiler.ops.fusion import fuse_nodes
 from compiler.reference import reference
 from compiler.schedule.policy import schedule
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 from tests.compiler.passes.numbers import graph, random_inputs
 
@@ -157,7 +158,7 @@ def kernel_of(text: str, target: str = "x86-64-v4") -> Kernel:
     _, g = in_one(text)
     lowered = lower_node(g.nodes[0], g)
     assert lowered is not None
-    made = schedule(lowered.computation, frozenset(), by_name(target)).kernel
+    made = schedule(lowered.computation, frozenset(), CodeOptions(by_name(target))).kernel
     verify_kernel(made)
     return made
 

@@ -18,7 +18,7 @@ from compiler.loops.sizes import with_sizes
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
 from compiler.schedule.policy import schedule
-from compiler.targets.target import host
+from compiler.targets.options import CodeOptions
 from tests.kernel_runs import random_array, run_native
 
 assert compiler.ops.__doc__
@@ -45,7 +45,7 @@ def kernel_of(name: str) -> tuple[Kernel, Any]:
     graph = parse_graph(f"graph g({signature}) {{\n  {line}\n  return z\n}}")
     lowered = lower_node(graph.nodes[0], graph)
     assert lowered is not None
-    return schedule(lowered.computation, frozenset(), host()).kernel, graph
+    return schedule(lowered.computation, frozenset(), CodeOptions()).kernel, graph
 
 
 @pytest.mark.parametrize("name", NODES)

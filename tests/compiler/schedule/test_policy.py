@@ -18,6 +18,7 @@ from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
 from compiler.schedule.physical import nest_of
 from compiler.schedule.policy import schedule
+from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 
 Array = np.ndarray
@@ -48,7 +49,7 @@ def check(computation: Computation, constants: str = "") -> None:
     }
     wanted = evaluate(computation, arrays)
     for target in TARGETS:
-        made = schedule(computation, frozenset(constants), target)
+        made = schedule(computation, frozenset(constants), CodeOptions(target))
         verify_kernel(made.kernel)
         assert parse_kernel(str(made.kernel)) == made.kernel
         memory = {}
@@ -172,7 +173,7 @@ def transposed_conv(k: Lowering, x: Handle, w: Handle, y: Handle) -> None:
 def test_a_transposed_convolution_runs_its_lanes_over_every_other_pixel(constants: str) -> None:
     c = computation(["f32[1,6,3,19]", "f32[6,5,2,2]"], "f32[1,5,6,38]", transposed_conv)
     check(c, constants)
-    made = schedule(c, frozenset(constants), TARGETS[0])
+    made = schedule(c, frozenset(constants), CodeOptions(TARGETS[0]))
     assert "vector xgl in 0..16" in str(made.kernel)
 
 
@@ -283,7 +284,9 @@ def test_pointwise_stages_are_right(case: str, constants: str) -> None:
 
 
 def test_weights_of_a_blocked_convolution_are_packed_in_reading_order() -> None:
-    made = schedule(computation(*CONVOLUTIONS["blocked_3x3"]), frozenset("BC"), TARGETS[0])
+    made = schedule(
+        computation(*CONVOLUTIONS["blocked_3x3"]), frozenset("BC"), CodeOptions(TARGETS[0])
+    )
     assert set(made.packings) == {"B", "C"}
     assert made.packings["B"].shape[-1] == 16
 
