@@ -165,6 +165,7 @@ def _cache() -> Iterator[Finding]:
 def _peers() -> Iterator[Finding]:
     for name, use in (
         ("onnxruntime", "bench --against onnxruntime, and a second opinion in check"),
+        ("openvino", "bench --against openvino"),
     ):
         version = _version(name)
         if version:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from compiler.errors import CompileError
 
@@ -24,7 +27,8 @@ class Peer:
 
 def installed(name: str) -> bool:
     """Whether a peer can be used here."""
-    return name in _LOADERS and importlib.util.find_spec(name) is not None
+    package = _PACKAGES.get(name, name)
+    return name in _LOADERS and importlib.util.find_spec(package) is not None
 
 
 def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
@@ -34,13 +38,30 @@ def load_peer(name: str, model: bytes | Path, threads: int = 1) -> Peer:
             "E-OPTION-VALUE", f"no peer is named {name!r:.40}; there are: {', '.join(_LOADERS)}"
         )
     if not installed(name):
-        raise CompileError("E-OPTION-VALUE", f"{name} is not installed", hint=f"pip install {name}")
-    try:
+        package = _PACKAGES.get(name, name)
+        raise CompileError(
+            "E-OPTION-VALUE", f"{package} is not installed", hint=f"pip install {package}"
+        )
+    with _refusing(name):
         return _LOADERS[name](model, threads)
+
+
+def first_run(peer: Peer, inputs: Mapping[str, Any]) -> Outputs:
+    """A peer's results. Errors: E-OPTION-VALUE when it only now finds what it cannot do."""
+    with _refusing(peer.name):
+        return peer.run(inputs)
+
+
+@contextmanager
+def _refusing(name: str) -> Generator[None]:
+    """A peer may refuse a model with any error of its own."""
+    try:
+        yield
     except CompileError:
         raise
-    except Exception as e:  # a peer may refuse a model with any error of its own
-        reason = str(e).splitlines()[0][:200] if str(e) else type(e).__name__
+    except Exception as e:
+        said = [line for line in str(e).splitlines() if line.strip()]
+        reason = said[-1][:200] if said else type(e).__name__
         raise CompileError("E-OPTION-VALUE", f"{name} refuses the model: {reason}") from e
 
 
@@ -63,4 +84,39 @@ def _onnxruntime(model: bytes | Path, threads: int) -> Peer:
     return Peer("onnxruntime", ort.__version__, run)
 
 
-_LOADERS: dict[str, Callable[[bytes | Path, int], Peer]] = {"onnxruntime": _onnxruntime}
+def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Peer:
+    """OpenVINO at f32: left to itself it computes in bf16 wherever the processor has it."""
+    import openvino as ov  # pyright: ignore[reportMissingImports]
+
+    core = ov.Core()
+    read = core.read_model(model if isinstance(model, bytes) else str(model))
+    settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
+    if hint is not None:
+        settings["INFERENCE_PRECISION_HINT"] = hint
+    made: dict[tuple[tuple[int, ...], ...], Any] = {}
+
+    def run(inputs: Mapping[str, Any]) -> Outputs:
+        shapes = tuple(np.shape(v) for v in inputs.values())
+        if shapes not in made:
+            if read.is_dynamic():
+                read.reshape({k: list(s) for k, s in zip(inputs, shapes, strict=True)})
+            made[shapes] = core.compile_model(read, "CPU", settings).create_infer_request()
+        found = made[shapes].infer(dict(inputs), share_inputs=True, share_outputs=True)
+        return {port.get_any_name(): array for port, array in found.items()}
+
+    version: str = ov.__version__
+    name = "openvino" if hint else "openvino-default"
+    return Peer(name, version.split("-")[0], run)
+
+
+def _openvino_default(model: bytes | Path, threads: int) -> Peer:
+    return _openvino(model, threads, None)
+
+
+_LOADERS: dict[str, Callable[[bytes | Path, int], Peer]] = {
+    "onnxruntime": _onnxruntime,
+    "openvino": _openvino,
+    "openvino-default": _openvino_default,
+}
+_PACKAGES = {"openvino-default": "openvino"}
+"""What has to be installed for a peer, where that has another name."""
