@@ -17,6 +17,7 @@ from compiler.ir.types import TensorType, Type
 from compiler.passes.control_flow.declare import declared, specialised, with_values
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.pipeline import Line, Pipeline
+from compiler.passes.pipeline.precision import check_suits, with_precision
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.buckets import Buckets, checked_buckets, make_buckets
@@ -65,23 +66,25 @@ def compile(
     first run with each set of shapes instead, and `notes` of the program says which node. It is
     also made anew for the elements of inputs that are parameters (axes, pads, counts).
     `buckets` names open sizes for which there shall be code of its own, as in `{"N": [1, 8]}`.
+    `precision` changes lines of the pipeline: docs/precision.md says what each mode promises.
     `trace=False` does not keep what the passes did. `gate` is asked before each rewrite.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-OPTION-VALUE for what is not offered.
     """
     options = Options(
-        as_pipeline(pipeline),
+        with_precision(as_pipeline(pipeline), precision),
         CodeOptions(target if isinstance(target, Target) else by_name(target), threads),
         trace,
         verify,
         progress,
         gate,
     )
-    _check_offered(threads, precision)
+    _check_offered(threads)
     clock = Clock(options.progress)
     if not isinstance(graph, Graph):
         with clock.stage("import"):
             graph = _load(graph)
+    check_suits(graph, precision)
     shapes = _checked_shapes(inputs)
     if shapes:
         with clock.stage("specialise"):
@@ -203,18 +206,12 @@ def _checked_shape(name: str, shape: object) -> tuple[int, ...]:
         ) from e
 
 
-def _check_offered(threads: int, precision: str) -> None:
+def _check_offered(threads: int) -> None:
     if threads != 1:
         raise CompileError(
             "E-OPTION-VALUE",
             f"programs run on one thread so far, got threads={threads}",
             hint="leave threads at 1",
-        )
-    if precision != "f32":
-        raise CompileError(
-            "E-OPTION-VALUE",
-            f"code is made at f32 accuracy only so far, got precision={precision!r:.40}",
-            hint='leave precision at "f32"',
         )
 
 

@@ -20,7 +20,9 @@ from compiler.errors import CompileError
 from compiler.frontend import load
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
+from compiler.passes.pipeline.text import as_pipeline
 from compiler.reference import reference
 from compiler.runtime.compare import TOLERANCE, Difference, compare, worst
 from compiler.runtime.inputs import random_inputs
@@ -217,7 +219,8 @@ def check_model(
     A graph has no ONNX form that onnx.reference could run: our reference stands in.
     Errors: what reading and compiling the model raise.
     """
-    wanted = wanted or Wanted()
+    mode = precision_mode(precision)
+    wanted = wanted or Wanted(tolerance=mode.tolerance)
     graph = model if isinstance(model, Graph) else load(model)
     inputs = random_inputs(graph, wanted.seed, shapes)
     given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
@@ -226,7 +229,8 @@ def check_model(
     broken = ""
     tell("passes", None)
     try:
-        run_pipeline(source, pipeline, watch=rewrites.watch, progress=rewrites.progress)
+        lines = mode.lines(as_pipeline(pipeline))
+        run_pipeline(source, lines, watch=rewrites.watch, progress=rewrites.progress)
     except PassBug as e:
         broken = str(e)
         rewrites.end(e.pass_name, source)

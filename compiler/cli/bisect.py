@@ -20,13 +20,14 @@ from compiler.cli.options import (
     pipeline_options,
     random_weights_option,
     shape_option,
+    tolerance_option,
 )
 from compiler.cli.output import progress, report, reporting, seconds_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.text import as_pipeline
-from compiler.runtime.compare import TOLERANCE
 from compiler.runtime.inputs import random_inputs
 from compiler.trace import Decision
 
@@ -43,8 +44,7 @@ from compiler.trace import Decision
 @click.option("--ratio", default=1.1, show_default=True, type=click.FloatRange(min=1),
               help="Times as long as without rewrites that count as slower.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
-@click.option("--tolerance", default=TOLERANCE, show_default=True, type=click.FloatRange(min=0),
-              help="Largest error relative to an output's scale.")  # fmt: skip
+@tolerance_option()
 @click.option("--limit", default=120.0, show_default=True, type=click.FloatRange(min=1),
               help="Seconds that one compilation with its runs may take.")  # fmt: skip
 @click.option("--memory", default=0, type=click.IntRange(min=0), metavar="MB",
@@ -69,7 +69,7 @@ def command(
     slow: bool,
     ratio: float,
     seed: int,
-    tolerance: float,
+    tolerance: float | None,
     limit: float,
     memory: int,
     reduce_seconds: float,
@@ -84,12 +84,13 @@ def command(
         ctx.exit(_replayed(replay))
     if model is None:
         raise CompileError("E-OPTION-VALUE", "needed a MODEL, or a folder with --replay")
+    mode = precision_mode(precision)
     settings = Settings(
-        as_pipeline(pipeline),
+        mode.lines(as_pipeline(pipeline)),
         "slow" if slow else "" if until == "any" else until,
         program,
         seed,
-        tolerance,
+        mode.tolerance if tolerance is None else tolerance,
         ratio,
         limit,
         memory,

@@ -20,11 +20,12 @@ from compiler.cli.options import (
     pipeline_options,
     random_weights_option,
     shape_option,
+    tolerance_option,
 )
 from compiler.cli.output import progress, report, reporting, seconds_text, table
 from compiler.cli.peers import installed, load_peer
 from compiler.cli.summary import making_json, making_lines
-from compiler.runtime.compare import TOLERANCE
+from compiler.passes.pipeline.precision import precision_mode
 
 
 @click.command()
@@ -33,8 +34,7 @@ from compiler.runtime.compare import TOLERANCE
 @shape_option()
 @random_weights_option()
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
-@click.option("--tolerance", default=TOLERANCE, show_default=True, type=click.FloatRange(min=0),
-              help="Largest error relative to an output's scale.")  # fmt: skip
+@tolerance_option()
 @click.option("--peers", default=None, metavar="PEER,...",
               help="Runtimes to compare with; by default those that are installed.")  # fmt: skip
 @click.option("--every-rewrite", is_flag=True,
@@ -51,12 +51,14 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
     seed: int,
-    tolerance: float,
+    tolerance: float | None,
     peers: str | None,
     every_rewrite: bool,
     by_node: bool,
 ) -> None:
     """Check MODEL after every pass and as a program against onnx.reference and other runtimes."""
+    mode = precision_mode(precision)
+    allowed = mode.tolerance if tolerance is None else tolerance
     source = model_bytes(model, weights_seed)
     with progress(f"checking {model.name}") as tell:
         verdict = check_model(
@@ -65,7 +67,7 @@ def command(
             precision=precision,
             shapes=named_shapes(shapes),
             peers={name: load_peer(name, source).run for name in _peers(peers)},
-            wanted=Wanted(seed, tolerance, every_rewrite, by_node),
+            wanted=Wanted(seed, allowed, every_rewrite, by_node),
             tell=tell,
         )
     report(_json(model, verdict), lambda c: _show(c, model, verdict))

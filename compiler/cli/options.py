@@ -10,6 +10,7 @@ import click
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.passes.pipeline.precision import PRECISIONS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -104,7 +105,7 @@ def pipeline_options() -> Decorator:
             "--precision",
             default="f32",
             show_default=True,
-            type=click.Choice(["f32", "fast", "bf16", "int8"]),
+            type=click.Choice(list(PRECISIONS)),
             help="Accuracy of the arithmetic.",
         )(command)
         return pipeline_option()(command)
@@ -119,6 +120,16 @@ def pipeline_option() -> Decorator:
         default="default",
         show_default=True,
         help="A preset, or passes with options: simplify,fold_constants{max_growth=1.1},fuse.",
+    )
+
+
+def tolerance_option() -> Decorator:
+    """`--tolerance`; left out, it is that of the precision mode."""
+    return click.option(
+        "--tolerance",
+        default=None,
+        type=click.FloatRange(min=0),
+        help="Largest error relative to an output's scale; by default what --precision promises.",
     )
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from compiler.passes.pipeline.precision import F32_TOLERANCE
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -24,8 +26,8 @@ class Difference:
     note: str = ""
 
 
-TOLERANCE = 1e-4
-"""Relative error that f32 programs may have: roundings of long sums in another order."""
+TOLERANCE = F32_TOLERANCE
+"""Relative error that programs may have unless their precision mode says otherwise."""
 
 
 def compare(made: Mapping[str, Any], expected: Mapping[str, Any]) -> tuple[Difference, ...]:

@@ -1,0 +1,95 @@
+"""Precision modes: what each promises, and the lines of a pipeline that make it so.
+
+docs/precision.md has the words for users. A mode changes nothing but lines, so the trace shows what
+was done for it, with reasons and error budgets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, all_nodes
+from compiler.passes.pipeline.pipeline import Pipeline
+
+QUANTIZED = frozenset(
+    {"quantize", "dequantize", "dynamic_quantize", "quantized_conv", "quantized_matmul"}
+)
+"""Operators on which it shows that a model was quantized."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """A mode. `tolerance` is the error of a whole model, relative to the scale of its outputs.
+
+    `lines` changes the pipeline. A mode that is not offered yet says so in `refused`.
+    """
+
+    name: str
+    words: str
+    tolerance: float
+    lines: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline
+    refused: str = ""
+
+
+F32_TOLERANCE = 1e-4
+"""What a whole model at f32 accuracy may be off by: roundings of long sums in another order."""
+
+PRECISIONS = {
+    p.name: p
+    for p in (
+        Precision("f32", "The accuracy of f32, whatever computes it.", F32_TOLERANCE),
+        Precision(
+            "fast",
+            "Fewer multiplications and shorter products where their stated error is small.",
+            F32_TOLERANCE,
+            refused="faster algorithms are not there yet",
+        ),
+        Precision(
+            "bf16",
+            "Products of bf16, sums of f32.",
+            3e-2,
+            refused="products of bf16 are not there yet",
+        ),
+        Precision("int8", "A quantized model in its own whole numbers.", F32_TOLERANCE),
+    )
+}
+"""All modes by name."""
+
+
+def precision_mode(name: str) -> Precision:
+    """The mode of this name. Errors: E-OPTION-VALUE for one unknown or not offered."""
+    found = PRECISIONS.get(name)
+    if found is None:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"precision is one of {', '.join(PRECISIONS)}, got {name!r:.40}",
+            hint='leave precision at "f32"',
+        )
+    if found.refused:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"precision {name} is not offered: {found.refused}",
+            hint='leave precision at "f32"',
+        )
+    return found
+
+
+def with_precision(pipeline: Pipeline, precision: str) -> Pipeline:
+    """The pipeline with the lines that a mode wants. Errors: E-OPTION-VALUE."""
+    return precision_mode(precision).lines(pipeline)
+
+
+def check_suits(graph: Graph, precision: str) -> None:
+    """Refuse int8 for a model that has no whole numbers: making them needs data to calibrate with.
+
+    Errors: E-OPTION-VALUE.
+    """
+    if precision == "int8" and not any(n.op in QUANTIZED for n in all_nodes(graph)):
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"precision int8 is for quantized models, and {graph.name!r:.60} is not one",
+            hint="quantize the model first, with onnxruntime.quantization for example: "
+            "quantized models run in whole numbers in every mode",
+        )
