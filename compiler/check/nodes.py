@@ -15,7 +15,7 @@ from compiler.check.widen import wide_feeds, widened
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Result
 from compiler.ir.types import TensorType
-from compiler.ops.meaning import machine_bytes
+from compiler.targets.memory import machine_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.plan import plan_memory
+from compiler.runtime.frame import in_memory
 from compiler.runtime.kernels import reported_cost
 from compiler.runtime.program import Program
-from compiler.runtime.select import in_memory, view_source
+from compiler.runtime.select import view_source
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.ops.carried import evaluate_carried
 from compiler.ops.control import Run, evaluate
+from compiler.targets.memory import machine_bytes
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Their references give views of one element, or what they give is counted elsewhere."""
@@ -106,9 +105,3 @@ def _check_memory(node: Node, where: Where) -> None:
             f"{node.op} gives {needed:,} bytes, this machine has {machine_bytes():,}",
             where=where,
         )
-
-
-@cache
-def machine_bytes() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

@@ -18,8 +18,9 @@ from compiler.memory.check import check_plan, check_steps
 from compiler.memory.in_place import overwritable
 from compiler.memory.lifetimes import Step, join_lifetimes, root_of
 from compiler.memory.plan import plan_memory
+from compiler.runtime.frame import in_memory
 from compiler.runtime.regions import RegionPlan, plan_region
-from compiler.runtime.select import NativeWork, RegionWork, ViewWork, Work, in_memory
+from compiler.runtime.select import NativeWork, RegionWork, ViewWork, Work
 
 Space = Literal["arena", "input", "output"]
 

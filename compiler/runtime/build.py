@@ -25,6 +25,7 @@ from compiler.runtime.executable import (
     NativeSegment,
     Segment,
 )
+from compiler.runtime.frame import in_memory
 from compiler.runtime.kernels import inner_infos, kernel_infos
 from compiler.runtime.native import Functions, Launchable, calls, functions
 from compiler.runtime.partition import grouped
@@ -33,7 +34,6 @@ from compiler.runtime.select import (
     Selector,
     ViewWork,
     Work,
-    in_memory,
     inner_works,
 )
 from compiler.targets.options import CodeOptions

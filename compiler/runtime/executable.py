@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -19,17 +17,13 @@ from compiler.ops.control import Run as RunRegion
 from compiler.ops.control import by_reference
 from compiler.ops.meaning import evaluate_node
 from compiler.runtime.arrange import Arrangement
-from compiler.runtime.select import in_memory
+from compiler.runtime.frame import Entry, Frame, InputSpec, OutputSpec, Run, Workspaces, in_memory
 from compiler.runtime.storage import (
     aligned_array,
-    aligned_bytes,
     physical_view,
     store_logical,
     to_logical,
 )
-
-Entry = Callable[[int, int, int, int], None]
-"""Native code of one segment: arena, constants, inputs, outputs as addresses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,58 +67,6 @@ class CompiledBody:
 Segment = NativeSegment | FallbackSegment
 
 
-@dataclass(slots=True)
-class Workspace:
-    """What one run needs for itself: arena and the tables of input and output addresses."""
-
-    arena: Array
-    inputs: Any
-    outputs: Any
-    arena_address: int
-    inputs_address: int
-    outputs_address: int
-
-    @staticmethod
-    def of(arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
-        """A fresh one. Units: bytes."""
-        arena = aligned_bytes(max(arena_bytes, 1))
-        inputs = (ctypes.c_void_p * max(n_inputs, 1))()
-        outputs = (ctypes.c_void_p * max(n_outputs, 1))()
-        addresses = arena.ctypes.data, ctypes.addressof(inputs), ctypes.addressof(outputs)
-        return Workspace(arena, inputs, outputs, *addresses)
-
-
-class Workspaces:
-    """Workspaces that no run uses now, for the next ones; programs for other sizes may share it."""
-
-    def __init__(self) -> None:
-        self._free: deque[Workspace] = deque()
-
-    def take(self, arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
-        """One with an arena that is large enough."""
-        try:
-            space = self._free.pop()
-        except IndexError:
-            space = None
-        if space is None or space.arena.nbytes < arena_bytes:
-            space = Workspace.of(arena_bytes, n_inputs, n_outputs)
-        return space
-
-    def give(self, space: Workspace) -> None:
-        """The run that took it is over."""
-        self._free.append(space)
-
-
-@dataclass(slots=True)
-class Run:
-    """The state of one run: memory, arrays of the caller, and values that have no place."""
-
-    space: Workspace
-    inputs: list[Any]
-    outputs: list[Any]
-    kept: dict[str, Any] = field(default_factory=dict)
-
-
 class Executable:
     """Runs a graph whose inputs have fixed shapes. May be called from several threads at once."""
 
@@ -144,13 +86,14 @@ class Executable:
         self._keep = keep
         """What the entries' machine code lives in."""
         self._constants_address = constants.ctypes.data
-        self._spaces = spaces or Workspaces()
-        self._inputs = tuple(_InputSpec.of(v) for v in graph.inputs)
-        self._outputs = _direct_outputs(graph, arrangement)
+        specs = tuple(InputSpec.of(v) for v in graph.inputs)
+        outputs = _direct_outputs(graph, arrangement)
+        self.frame = Frame(specs, outputs, arrangement.plan.peak_bytes, spaces)
+        self._names = tuple(r.name for r in graph.results)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, in graph order, as new arrays; inputs must fit the graph."""
-        run = self._start(inputs)
+        run = self.frame.start(inputs)
         try:
             for segment in self.segments:
                 if isinstance(segment, NativeSegment):
@@ -165,13 +108,13 @@ class Executable:
                     self._fall_back(segment, run)
             return self._finish(run)
         finally:
-            self._spaces.give(run.space)
+            self.frame.spaces.give(run.space)
 
     def timed(
         self, inputs: Mapping[str, Any], launch: Callable[[int, Run, int], None], n_kernels: int
     ) -> list[float]:
         """Seconds of each kernel in one run; `launch(kernel, run, constants)` runs a native one."""
-        run = self._start(inputs)
+        run = self.frame.start(inputs)
         seconds = [0.0] * n_kernels
         try:
             for segment in self.segments:
@@ -184,26 +127,13 @@ class Executable:
                     seconds[number] = perf_counter() - start
             self._finish(run)
         finally:
-            self._spaces.give(run.space)
+            self.frame.spaces.give(run.space)
         return seconds
-
-    def _start(self, inputs: Mapping[str, Any]) -> Run:
-        arena_bytes = self.arrangement.plan.peak_bytes
-        space = self._spaces.take(arena_bytes, len(self._inputs), len(self._outputs))
-        given = [spec.accept(inputs[spec.name]) for spec in self._inputs]
-        for i, spec in enumerate(self._inputs):
-            if spec.is_array:
-                space.inputs[i] = given[i].ctypes.data
-        outputs: list[Any] = [None if t is None else aligned_array(t) for t in self._outputs]
-        for i, made in enumerate(outputs):
-            if made is not None:
-                space.outputs[i] = made.ctypes.data
-        return Run(space, given, outputs)
 
     def _finish(self, run: Run) -> dict[str, Any]:
         for position, result in self.arrangement.copied:
             run.outputs[position] = self._copy(run, result)
-        return {r.name: value for r, value in zip(self.graph.results, run.outputs, strict=True)}
+        return dict(zip(self._names, run.outputs, strict=True))
 
     def _copy(self, run: Run, result: Result) -> Any:
         constant = self.graph.constants.get(result.value)
@@ -232,7 +162,7 @@ class Executable:
         return _shaped(held[place.offset], t)
 
     def _kept(self, run: Run, name: str) -> Any:
-        for i, spec in enumerate(self._inputs):
+        for i, spec in enumerate(self.frame.inputs):
             if spec.name == name:
                 return run.inputs[i]
         return run.kept[name]
@@ -314,41 +244,13 @@ def _check_made(value: Value, array: Array) -> None:
         )
 
 
-def _direct_outputs(graph: Graph, arrangement: Arrangement) -> tuple[TensorType | None, ...]:
-    """The types of results that launches write straight into new arrays; None for copied ones."""
+def _direct_outputs(graph: Graph, arrangement: Arrangement) -> tuple[OutputSpec | None, ...]:
+    """What launches write straight into new arrays; None for results that are copied."""
     copied = {position for position, _ in arrangement.copied}
-    found: list[TensorType | None] = []
+    found: list[OutputSpec | None] = []
     for position, result in enumerate(graph.results):
         t = graph.types[result.value]
         direct = position not in copied
         assert not direct or isinstance(t, TensorType), f"{result.name} is {t}"
-        found.append(t if direct and isinstance(t, TensorType) else None)
+        found.append(OutputSpec.of(t) if direct and isinstance(t, TensorType) else None)
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class _InputSpec:
-    """What `run` needs to know about one input."""
-
-    name: str
-    is_array: bool
-    dtype: Any
-    shape: tuple[int, ...]
-
-    @staticmethod
-    def of(v: Value) -> _InputSpec:
-        t = v.type
-        if isinstance(t, TensorType) and in_memory(t):
-            return _InputSpec(v.name, True, t.dtype.numpy, t.static_shape)
-        return _InputSpec(v.name, False, None, ())
-
-    def accept(self, value: Any) -> Any:
-        """The value as native code can read it: a row-major, aligned array, copied only if not."""
-        if not self.is_array:
-            return value
-        array = np.asarray(value)
-        assert array.dtype == self.dtype, f"{self.name} has element type {array.dtype}"
-        assert array.shape == self.shape, f"{self.name} has shape {array.shape}"
-        if array.flags.c_contiguous and array.flags.aligned:
-            return array
-        return np.array(array, order="C")

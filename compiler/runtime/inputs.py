@@ -12,7 +12,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Value
 from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, DType, SequenceType, TensorType, Type
-from compiler.ops.meaning import machine_bytes
+from compiler.targets.memory import machine_bytes
 
 Shapes = dict[str, tuple[int, ...]]
 

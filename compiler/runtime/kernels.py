@@ -11,8 +11,9 @@ from compiler.ir.operator import OPERATORS, Cost
 from compiler.ir.types import TensorType, Type
 from compiler.loops.nodes import Kernel
 from compiler.ops.loop_form import LoopForm, loop_form
+from compiler.runtime.frame import in_memory
 from compiler.runtime.native import Launchable
-from compiler.runtime.select import FallbackWork, NativeWork, RegionWork, ViewWork, in_memory
+from compiler.runtime.select import FallbackWork, NativeWork, RegionWork, ViewWork
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from compiler.runtime.executable import (
     FallbackSegment,
     NativeSegment,
     Segment,
-    Workspaces,
 )
+from compiler.runtime.frame import Workspaces
 from compiler.runtime.native import Functions, Launchable
 from compiler.runtime.open_calls import OpenCaller, Slots, kernel_sizes
 from compiler.runtime.regions import RegionWriter

@@ -10,7 +10,7 @@ from compiler.codegen.jit import Library
 from compiler.codegen.module import Launch
 from compiler.errors import CompileError
 from compiler.runtime.built import Built
-from compiler.runtime.executable import Run
+from compiler.runtime.frame import Run
 
 
 class Profile(dict[str, float]):

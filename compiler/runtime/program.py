@@ -22,6 +22,7 @@ from compiler.runtime.buckets import Bucket, Buckets
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
 from compiler.runtime.executable import Executable
+from compiler.runtime.frame import FastCheck, InputSpec
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.profile import Profile, profile
@@ -89,7 +90,7 @@ class Program:
         self._n_parameter_sets = 0
         self._lock = Lock()
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
-        self._fast = _FastCheck(graph)
+        self._fast = FastCheck([InputSpec.of(v) for v in graph.inputs])
 
     # Looking
 
@@ -294,26 +295,3 @@ def _is_static(t: Type) -> bool:
 def _open_shapes(graph: Graph, why: str) -> CompileError:
     inputs = [f"{v.name}: {v.type}" for v in graph.inputs]
     return CompileError("E-SHAPE-OPEN", f"{why}, but the model has {', '.join(inputs)}")
-
-
-class _FastCheck:
-    """Whether inputs are exactly what the graph asks for; all else goes the long way."""
-
-    def __init__(self, graph: Graph) -> None:
-        types = [(v.name, v.type) for v in graph.inputs]
-        self._usable = all(isinstance(t, TensorType) and t.is_static for _, t in types)
-        self._wanted = tuple(
-            (name, t.dtype.numpy, t.static_shape)
-            for name, t in types
-            if self._usable and isinstance(t, TensorType)
-        )
-
-    def fits(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether nothing has to be checked or converted."""
-        if not self._usable or type(inputs) is not dict or len(inputs) != len(self._wanted):
-            return False
-        for name, dtype, shape in self._wanted:
-            value = inputs.get(name)
-            if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
-                return False
-        return True

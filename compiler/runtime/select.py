@@ -20,6 +20,7 @@ from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable, check_kernel
 from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.loop_form import unfit
+from compiler.runtime.frame import in_memory
 from compiler.schedule.policy import Scheduled, schedule
 
 if TYPE_CHECKING:
@@ -266,11 +267,6 @@ def plain_view(node: Node, graph: Graph, has_place: Callable[[Type | None], bool
     assert isinstance(after, TensorType), f"{node.output} is {after}"
     plain = before.layout.is_plain and after.layout.is_plain
     return source if plain and before.dtype is after.dtype else None
-
-
-def in_memory(t: Type | None) -> bool:
-    """Whether values of a type are bytes of a size known now: what may lie in an arena."""
-    return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
 
 
 def _outputs(node: Node) -> Iterator[tuple[str, Type]]:

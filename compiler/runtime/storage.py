@@ -7,7 +7,7 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.types import TensorType
-from compiler.ops.meaning import machine_bytes
+from compiler.targets.memory import machine_bytes
 
 PAGE_BYTES = 2 << 20
 """Large memory starts at a multiple of this, so that the system may use large pages."""

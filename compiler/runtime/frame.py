@@ -1,0 +1,201 @@
+"""What one call of native code needs: an arena, tables of addresses, and arrays for its results."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.constant import Array
+from compiler.ir.graph import Value
+from compiler.ir.types import DType, TensorType, Type
+from compiler.runtime.storage import aligned_bytes
+
+Entry = Callable[[int, int, int, int], None]
+"""Native code of one segment: arena, constants, inputs, outputs as addresses."""
+
+SMALL_BYTES = 4096
+"""Results below this lie where numpy puts them: aligning them would take longer than it saves."""
+
+
+def _numpy_address(array: Array) -> int:
+    return array.ctypes.data
+
+
+def _field_address(array: Array) -> int:
+    return ctypes.c_void_p.from_address(id(array) + object.__basicsize__).value or 0
+
+
+def _pick_address() -> Callable[[Array], int]:
+    """The first field of CPython's array objects is their address: ten times as fast to read."""
+    try:
+        sample = np.empty(3, np.uint8)
+        if _field_address(sample) == _numpy_address(sample):
+            return _field_address
+    except (TypeError, ValueError):
+        pass
+    return _numpy_address
+
+
+address_of: Callable[[Array], int] = _pick_address()
+"""Where the elements of an array begin."""
+
+
+def in_memory(t: Type | None) -> bool:
+    """Whether values of a type are bytes of a size known now: what may lie in an arena."""
+    return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
+
+
+@dataclass(frozen=True, slots=True)
+class InputSpec:
+    """What a call needs to know about one input; `dtype` is None for what is no array of bytes."""
+
+    name: str
+    dtype: np.dtype[Any] | None
+    shape: tuple[int, ...]
+
+    @staticmethod
+    def of(v: Value) -> InputSpec:
+        """That of an input of a graph."""
+        t = v.type
+        if isinstance(t, TensorType) and in_memory(t):
+            return InputSpec(v.name, np.dtype(t.dtype.numpy), t.static_shape)
+        return InputSpec(v.name, None, ())
+
+    def accept(self, value: Any) -> Any:
+        """The value as native code can read it: a row-major, aligned array, copied only if not."""
+        if self.dtype is None:
+            return value
+        array = np.asarray(value)
+        assert array.dtype == self.dtype, f"{self.name} has element type {array.dtype}"
+        assert array.shape == self.shape, f"{self.name} has shape {array.shape}"
+        flags = array.flags
+        if flags.c_contiguous and flags.aligned:
+            return array
+        return np.array(array, order="C")
+
+
+@dataclass(frozen=True, slots=True)
+class OutputSpec:
+    """A result that native code writes into an array of its own. Units: bytes."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    nbytes: int
+
+    @staticmethod
+    def of(t: TensorType) -> OutputSpec:
+        """That of a result of a static type."""
+        shape = t.static_shape
+        return OutputSpec(np.dtype(t.dtype.numpy), shape, t.n_elements * t.dtype.nbytes)
+
+    def array(self) -> Array:
+        """An uninitialised array; a large one starts at a cache line or a large page."""
+        if self.nbytes < SMALL_BYTES:
+            return np.empty(self.shape, self.dtype)
+        return aligned_bytes(self.nbytes).view(self.dtype).reshape(self.shape)
+
+
+@dataclass(slots=True)
+class Workspace:
+    """What one run needs for itself: arena and the tables of input and output addresses."""
+
+    arena: Array
+    inputs: Any
+    outputs: Any
+    arena_address: int
+    inputs_address: int
+    outputs_address: int
+
+    @staticmethod
+    def of(arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
+        """A fresh one. Units: bytes."""
+        arena = aligned_bytes(max(arena_bytes, 1))
+        inputs = (ctypes.c_void_p * max(n_inputs, 1))()
+        outputs = (ctypes.c_void_p * max(n_outputs, 1))()
+        addresses = arena.ctypes.data, ctypes.addressof(inputs), ctypes.addressof(outputs)
+        return Workspace(arena, inputs, outputs, *addresses)
+
+
+class Workspaces:
+    """Workspaces that no run uses now, for the next ones; programs for other sizes may share it."""
+
+    def __init__(self) -> None:
+        self._free: deque[Workspace] = deque()
+
+    def take(self, arena_bytes: int, n_inputs: int, n_outputs: int) -> Workspace:
+        """One with an arena that is large enough."""
+        try:
+            space = self._free.pop()
+        except IndexError:
+            space = None
+        if space is None or space.arena.nbytes < arena_bytes:
+            space = Workspace.of(arena_bytes, n_inputs, n_outputs)
+        return space
+
+    def give(self, space: Workspace) -> None:
+        """The run that took it is over."""
+        self._free.append(space)
+
+
+@dataclass(slots=True)
+class Run:
+    """The state of one run: memory, arrays of the caller, and values that have no place."""
+
+    space: Workspace
+    inputs: list[Any]
+    outputs: list[Any]
+    kept: dict[str, Any] = field(default_factory=dict)
+
+
+class Frame:
+    """Makes the state of a run; results without a specification are left to the caller."""
+
+    def __init__(
+        self,
+        inputs: Sequence[InputSpec],
+        outputs: Sequence[OutputSpec | None],
+        arena_bytes: int,
+        spaces: Workspaces | None = None,
+    ) -> None:
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.arena_bytes = arena_bytes
+        self.spaces = spaces or Workspaces()
+        self._arrays = tuple((i, o) for i, o in enumerate(self.outputs) if o is not None)
+
+    def start(self, inputs: Mapping[str, Any]) -> Run:
+        """Everything a run needs; `inputs` fit. The workspace has to be given back."""
+        given = [spec.accept(inputs[spec.name]) for spec in self.inputs]
+        outputs: list[Any] = [None] * len(self.outputs)
+        for i, spec in self._arrays:
+            outputs[i] = spec.array()
+        space = self.spaces.take(self.arena_bytes, len(given), len(outputs))
+        for i, spec in enumerate(self.inputs):
+            if spec.dtype is not None:
+                space.inputs[i] = address_of(given[i])
+        for i, _ in self._arrays:
+            space.outputs[i] = address_of(outputs[i])
+        return Run(space, given, outputs)
+
+
+class FastCheck:
+    """Whether inputs are exactly what is asked for; all else goes the long way."""
+
+    def __init__(self, wanted: Sequence[InputSpec]) -> None:
+        self._usable = all(spec.dtype is not None for spec in wanted)
+        self._wanted = tuple((spec.name, spec.dtype, spec.shape) for spec in wanted)
+
+    def fits(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether nothing has to be checked or converted."""
+        if not self._usable or type(inputs) is not dict or len(inputs) != len(self._wanted):
+            return False
+        for name, dtype, shape in self._wanted:
+            value = inputs.get(name)
+            if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
+                return False
+        return True
