@@ -31,6 +31,7 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
+from compiler.passes.precision import lower_precision
 from compiler.passes.quantization import propagate_quantization
 from compiler.passes.rules import clean_quantization, fold_affine, simplify
 from compiler.passes.saturate import saturate
@@ -61,6 +62,7 @@ __all__ = [
     "fuse_movement",
     "hoist",
     "join_parts",
+    "lower_precision",
     "measure",
     "merge_branches",
     "merge_common",

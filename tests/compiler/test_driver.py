@@ -95,7 +95,7 @@ def test_the_pipeline_may_be_text_a_preset_or_none() -> None:
         ({"target": "z80"}, "E-TARGET-NAME"),
         ({"threads": 2}, "E-OPTION-VALUE"),
         ({"threads": 0}, "E-OPTION-VALUE"),
-        ({"precision": "bf16"}, "E-OPTION-VALUE"),
+        ({"precision": "int8"}, "E-OPTION-VALUE"),
         ({"precision": "f17"}, "E-OPTION-VALUE"),
         ({"inputs": {"z": (1,)}}, "E-INPUT-NAME"),
         ({"inputs": {"x": (3, 5)}}, "E-INPUT-SHAPE"),

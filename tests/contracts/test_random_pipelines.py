@@ -57,9 +57,13 @@ cases = st.builds(Case, random_graphs(max_steps=14), st.integers(0, 9999))
 
 
 def random_pipeline(chance: random.Random) -> Pipeline:
-    """Passes drawn with replacement, some of them with an option of their own."""
+    """Passes drawn with replacement, some of them with an option of their own.
+
+    What rounds on purpose moves results of ill-conditioned graphs by more than can be told.
+    """
     lines = []
-    for name in chance.choices(list(PASSES), k=chance.randint(2, 12)):
+    exact = [name for name, p in PASSES.items() if not p.error]
+    for name in chance.choices(exact, k=chance.randint(2, 12)):
         choices = [o for o in PASSES[name].options.values() if o.choices]
         options = {o.name: chance.choice(o.choices) for o in choices if chance.random() < 0.5}
         lines.append(line(name, **options))

@@ -56,6 +56,8 @@ class Pass:
 
     `needs` and `gives` name what a pass profits from and provides; any order gives a right program,
     a wise one a fast program. `idempotent` says that a second run right after changes nothing.
+    `error` is how far each of its rewrites may move results on purpose, relative to their scale:
+    such a pass runs only where a precision mode, or the user, asks for it.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Pass:
     gives: tuple[str, ...] = ()
     idempotent: bool = True
     example_options: Mapping[str, Any] | None = None
+    error: float = 0.0
 
     @property
     def title(self) -> str:
@@ -149,6 +152,7 @@ def graph_pass(
     idempotent: bool = True,
     example_options: Mapping[str, Any] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
+    error: float = 0.0,
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
@@ -170,6 +174,7 @@ def graph_pass(
                 tuple(gives),
                 idempotent,
                 example_options,
+                error,
             )
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
-from compiler.passes.pipeline.pipeline import Pipeline
+from compiler.passes.pipeline.pipeline import Pipeline, line
 
 QUANTIZED = frozenset(
     {"quantize", "dequantize", "dynamic_quantize", "quantized_conv", "quantized_matmul"}
@@ -33,6 +33,13 @@ class Precision:
     refused: str = ""
 
 
+def _with_last(pipeline: Pipeline, name: str, because: str) -> Pipeline:
+    """A pipeline that ends with this pass, if it does not have it already."""
+    if any(x.name == name for x in pipeline.passes):
+        return pipeline
+    return Pipeline((*pipeline.lines, line(name, because)), pipeline.name, pipeline.words)
+
+
 F32_TOLERANCE = 1e-4
 """What a whole model at f32 accuracy may be off by: roundings of long sums in another order."""
 
@@ -50,7 +57,7 @@ PRECISIONS = {
             "bf16",
             "Products of bf16, sums of f32.",
             3e-2,
-            refused="products of bf16 are not there yet",
+            lambda pipeline: _with_last(pipeline, "lower_precision", "kernels and layouts stand"),
         ),
         Precision("int8", "A quantized model in its own whole numbers.", F32_TOLERANCE),
     )

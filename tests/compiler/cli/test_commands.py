@@ -325,7 +325,7 @@ def test_doctor_finds_everything_needed_here() -> None:
         (("inspect", "absent.onnx"), "E-MODEL-FILE"),
         (("compile", "{model}", "--pipeline", "nonsense"), "E-PIPELINE-PASS"),
         (("compile", "{model}", "--target", "z80"), "E-TARGET-NAME"),
-        (("compile", "{model}", "--precision", "bf16"), "E-OPTION-VALUE"),
+        (("compile", "{model}", "--precision", "int8"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--shape", "x=a,b"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--shape", "x=2,3", "--shape", "x=2,3"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--shape", "q=2,3"), "E-INPUT-NAME"),

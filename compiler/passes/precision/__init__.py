@@ -1,0 +1,1 @@
+"""Numbers of fewer bits where a model can do with them: what is stored, and what is multiplied."""

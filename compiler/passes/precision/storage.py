@@ -1,0 +1,153 @@
+"""Which values between kernels are stored with fewer bits, and why others are not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import DType, TensorType
+from compiler.passes.fusion.kinds import is_lowerable
+from compiler.passes.precision.products import inner_nodes, products_of
+
+VIEWS = frozenset({"identity", "reshape", "flatten", "squeeze", "unsqueeze"})
+"""Operators whose result is their operand's memory: both have one element type."""
+
+MOVES = VIEWS | {
+    "transpose", "relayout", "slice", "split", "concat", "gather", "expand", "tile",
+    "channel_shuffle", "depth_to_space", "space_to_depth",
+}  # fmt: skip
+"""Operators that copy elements whatever these mean."""
+
+_CODE = ("elementwise", "contraction", "reduction", "movement")
+
+
+@dataclass(slots=True)
+class Storage:
+    """The values of a graph that are stored narrow, and the reasons for those that are not.
+
+    A value is looked at when it lies between products: one is computed from it, and it is computed
+    from one, or a product reads it as it is. What leads to no product (scores, boxes, results)
+    keeps its type.
+    """
+
+    graph: Graph
+    products: Mapping[str, Collection[str]]
+    """The products with rounded operands, by the kernel that they are in."""
+    narrow: set[str] = field(default_factory=set)
+    declined: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        behind, before, read = self._behind(), self._before(), self._read_by_products()
+        for node in self.graph.nodes:
+            for v in node.values():
+                if not _is_f32(v.type) or v.name not in before:
+                    continue
+                if v.name not in behind and v.name not in read:
+                    continue
+                reason = self._objection(node, v.name)
+                if reason:
+                    self.declined[v.name] = reason
+                else:
+                    self.narrow.add(v.name)
+        while self._settle():
+            pass
+
+    def refuse(self, value: str) -> None:
+        """Keep a value as it is, and with it what shares its memory."""
+        self.narrow.discard(value)
+        while self._settle():
+            pass
+
+    def _behind(self) -> set[str]:
+        """Values that some product leads to."""
+        found: set[str] = set()
+        for node in self.graph.nodes:
+            if self._is_product(node) or any(i in found for i in node.reads):
+                found.update(filter(None, node.outputs))
+        return found
+
+    def _before(self) -> set[str]:
+        """Values that lead to some product."""
+        found: set[str] = set()
+        for node in reversed(self.graph.nodes):
+            if self._is_product(node) or any(o in found for o in node.outputs):
+                found.update(node.reads)
+                found.update(v.name for v in node.values() if not self._is_read(v.name))
+        return found
+
+    def _is_read(self, value: str) -> bool:
+        return value in self.graph.users or value in self.graph.result_values
+
+    def _is_product(self, node: Node) -> bool:
+        return bool(self.products.get(node.output)) or any(products_of(node))
+
+    def _read_by_products(self) -> set[str]:
+        """Values that are operands of products as they are."""
+        return {v for n in self.graph.nodes for v in product_operands(n, self.products)}
+
+    def _objection(self, maker: Node, value: str) -> str:
+        if value in self.graph.result_values:
+            return f"{value} is a result of the graph, which keeps its type"
+        for node in (maker, *self.graph.users.get(value, ())):
+            reason = self._unfit(node)
+            if reason:
+                return reason
+        return ""
+
+    def _unfit(self, node: Node) -> str:
+        """Why a kernel reads and writes f32 alone."""
+        if node.op in MOVES or node.op == "fusion":
+            return ""
+        if is_lowerable(node) and OPERATORS[node.op].kind in _CODE:
+            return ""
+        return f"{node.op} {node.output} runs on its own and works on f32"
+
+    def _settle(self) -> bool:
+        """Views, and what has several results, have one type: narrow only if all can be."""
+        for node in self.graph.nodes:
+            if not (node.op in VIEWS or (node.op in MOVES and len(node.outputs) > 1)):
+                continue
+            values = [*self.moved(node), *filter(None, node.outputs)]
+            wide = [v for v in values if v not in self.narrow]
+            if wide and len(wide) < len(values):
+                for v in self.narrow & set(values):
+                    self.narrow.discard(v)
+                    self.declined[v] = f"{node.op} makes it {node.output} without a change of type"
+                    self.declined[v] += f", and {wide[0]} stays f32"
+                return True
+        return False
+
+    def moved(self, node: Node) -> list[str]:
+        """The operands of a move whose elements end up in its result."""
+        return [i for i in node.inputs if i and _is_f32(self.graph.types[i])]
+
+    def moves_bits(self, node: Node) -> bool:
+        """Whether a kernel copies narrow elements to narrow ones, so that nothing is converted."""
+        if not all(n.op in MOVES for n in inner_nodes(node)):
+            return False
+        moved = [i for i in self.moved(node) if i not in self.graph.constants]
+        return bool(moved) and all(v in self.narrow for v in (*moved, *filter(None, node.outputs)))
+
+
+def product_operands(node: Node, products: Mapping[str, Collection[str]]) -> dict[str, None]:
+    """The operands of a kernel that its rounded products alone read, in order."""
+    chosen = products.get(node.output, ())
+    if node.op != "fusion":
+        return dict.fromkeys(node.inputs[:2]) if chosen else {}
+    body = node.regions["body"]
+    read: dict[str, None] = {}
+    others: set[str] = set(body.result_values)
+    for n in body.nodes:
+        if n.output in chosen:
+            read.update(dict.fromkeys(n.inputs[:2]))
+            others.update(n.inputs[2:])
+        else:
+            others.update(n.inputs)
+    outer = {v.name: i for v, i in zip(body.inputs, node.inputs, strict=True)}
+    return {outer[v]: None for v in read if v in outer and v not in others}
+
+
+def _is_f32(t: object) -> bool:
+    return isinstance(t, TensorType) and t.is_ranked and t.dtype is DType.f32
