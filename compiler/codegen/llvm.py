@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
 from compiler.codegen.convert import convert
+from compiler.codegen.dots import Dots, Products, products
 from compiler.codegen.emitter import Block, Emitter
 from compiler.codegen.fetches import Places, fetch, inside_buffer, put
 from compiler.codegen.indices import Indices
@@ -107,6 +108,7 @@ class _Writer:
         cuts = cut_registers(prepared)
         self.registers = Registers(self.out, self.env, self.indices, cuts, prepared.widths)
         self.trees = Trees(self.registers, self.arithmetic)
+        self.dots = Dots(self.memory, self.arithmetic, target)
         self.vector: Loop | None = None
         self.guards: list[Value] = []
 
@@ -156,21 +158,61 @@ class _Writer:
         self.env.ranges[loop.var] = (low, max(low, high))
         if loop.kind == "vector":
             self._vector_loop(loop, cache)
+        elif loop.kind == "dot" and self.vector is not None:
+            self._in_pieces(lambda: self._dot_loop(loop, cache))
         elif (
             isinstance(start, int)
             and isinstance(stop, int)
-            and (loop.kind == "unroll" or extent == 1)
+            and (loop.kind in ("unroll", "dot") or extent == 1)
         ):
-            for i in range(start, stop):
-                self.env.numbers[loop.var] = i
-                self.statements(loop.body, cache)
-            self.env.numbers.pop(loop.var, None)
+            self._written_out(loop, start, stop, lambda: self.statements(loop.body, cache))
         else:
             self._counted_loop(loop, start, stop, cache)
         if outer is None:
             self.env.ranges.pop(loop.var, None)
         else:
             self.env.ranges[loop.var] = outer
+
+    def _written_out(self, loop: Loop, start: int, stop: int, write: Callable[[], None]) -> None:
+        for i in range(start, stop):
+            self.env.numbers[loop.var] = i
+            write()
+        self.env.numbers.pop(loop.var, None)
+
+    def _dot_loop(self, loop: Loop, cache: Cache) -> None:
+        """A dot loop for the lanes of one vector: one step where it can be, else written out."""
+        step = products(loop)
+        if step is not None and self._dot_step(loop, step, cache):
+            return
+        assert isinstance(loop.start, int)
+        for s in loop.body:
+            assert isinstance(s, Store), "a dot loop in a vector loop holds stores only"
+            known = cache.setdefault(id(s), {})
+            stop = loop.start + loop.extent
+            self._written_out(
+                loop, loop.start, stop, lambda s=s, known=known: self._store(s, known)
+            )
+
+    def _dot_step(self, loop: Loop, step: Products, cache: Cache) -> bool:
+        lane = self.env.lane
+        assert lane is not None
+        if not self.dots.can(lane.lanes) or step.store.buffer not in self.registers.cuts:
+            return False
+        groups: list[Value] = []
+        for read in (step.left, step.right):
+            b = self.buffers[read.tensor]
+            flat = self._flat(read, b, read.index, cache)
+            first = affine.simplify(affine.substitute(flat, {loop.var: 0}), self.env.ranges)
+            if flat - first != affine.symbol(loop.var) or b.role == "register":
+                return False
+            found = self.dots.group(b, self.indices.resolve(first))
+            if found is None:
+                return False
+            groups.append(found)
+        total = self.registers.read(step.store.buffer, step.store.index)
+        total = self.dots.add(total, *groups)
+        self.registers.write(step.store.buffer, step.store.index, total)
+        return True
 
     def _when(self, s: When, cache: Cache) -> None:
         condition = self.value(s.condition, cache)

@@ -88,6 +88,12 @@ class Memory:
         text = f"load {memory_type(b.dtype, lanes)}, ptr {pointer.ref}, align {b.dtype.nbytes}"
         return self.finish(b, text, lanes, level)
 
+    def read_word(self, b: Buffer, pointer: Value, level: int) -> Value:
+        """The 32 bits from a pointer on, several elements of a small type, as one number."""
+        text = f"load i32, ptr {pointer.ref}, align {b.dtype.nbytes}"
+        key = f"{text};{b.name}.{self._versions[b.name]}"
+        return self.out.op_at(text, DType.i32, 0, level, key)
+
     def read_masked(self, b: Buffer, pointer: Value, mask: Value, level: int) -> Value:
         """Elements that lie side by side, where a mask holds; 0 elsewhere, without a read."""
         result = memory_type(b.dtype, mask.lanes)

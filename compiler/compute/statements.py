@@ -18,15 +18,17 @@ from compiler.compute.scalar import Fetch, Read, Scalar, renamed_tensors, substi
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 
-LoopKind = Literal["for", "unroll", "vector", "parallel"]
+LoopKind = Literal["for", "unroll", "vector", "parallel", "dot"]
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
     """Run the body for `start <= var < stop`.
 
-    `unroll` and `vector` loops have numbers as bounds; a vector loop holds no other loop than
-    unrolled ones, and at most one vector loop is open at a time.
+    `unroll`, `dot` and `vector` loops have numbers as bounds; a vector loop holds no other loop
+    than unrolled ones and dot steps, and at most one vector loop is open at a time. A `dot` loop
+    sums products of a few neighbouring elements of a small type into each lane: one instruction
+    where the machine has it.
     """
 
     var: str

@@ -99,12 +99,12 @@ class _Checker:
         _require(loop.var not in self.ranges, f"the loop {loop.var} is inside another of its name")
         self._known(loop.start)
         self._known(loop.stop)
-        if loop.kind in ("unroll", "vector"):
+        if loop.kind in ("unroll", "dot", "vector"):
             numbers = isinstance(loop.start, int) and isinstance(loop.stop, int)
             _require(numbers, f"{loop.kind} {loop.var} needs numbers as bounds")
         if self._lane:
             _require(
-                loop.kind == "unroll",
+                loop.kind in ("unroll", "dot"),
                 f"{loop.kind} {loop.var} cannot be inside the vector loop {self._lane}",
             )
         low = affine.bounds(loop.start, self.ranges)[0]
@@ -182,7 +182,7 @@ class _Checker:
                 kind = self.kinds[symbol]
                 last = axis == len(index) - 1
                 _require(
-                    kind == "unroll" or (kind == "vector" and last),
+                    kind in ("unroll", "dot") or (kind == "vector" and last),
                     f"register {b.name} is indexed by {symbol}, a {kind} loop",
                 )
                 if kind == "vector":

@@ -53,8 +53,8 @@ class Axis:
         return (0, affine.last_of(self.extent))
 
     def __str__(self) -> str:
-        word = {"for": "", "unroll": "unroll ", "vector": "vector ", "parallel": "parallel "}
-        return f"{word[self.kind]}{self.var}<{self.extent}"
+        word = "" if self.kind == "for" else f"{self.kind} "
+        return f"{word}{self.var}<{self.extent}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,15 +243,21 @@ class Nest:
         return replace(self, axes=axes, moves=(*self.moves, f"reorder({', '.join(order)})"))
 
     def mark(self, kind: LoopKind, *loops: str) -> Nest:
-        """Run loops in another way: `unroll`, `vector` or `parallel`.
+        """Run loops in another way: `unroll`, `vector`, `parallel` or `dot`.
 
-        Errors: E-SCHEDULE-MOVE for a vector loop that is not innermost.
+        Errors: E-SCHEDULE-MOVE for a vector loop that is not innermost but for a dot step, and for
+        a dot step that is no loop of the reduction.
         """
         for var in loops:
+            require(
+                kind != "dot" or self.axis(var).is_reduction,
+                "E-SCHEDULE-MOVE",
+                f"{var} is no loop of the reduction, and products are summed along those only",
+            )
             self.axis(var)
         axes = tuple(replace(a, kind=kind) if a.var in loops else a for a in self.axes)
         require(
-            all(a.kind != "vector" for a in axes[:-1]),
+            all(a.kind != "vector" for a in [a for a in axes if a.kind != "dot"][:-1]),
             "E-SCHEDULE-MOVE",
             "a vector loop must be innermost",
         )

@@ -58,7 +58,8 @@ def packing_for(
         terms = [] if isinstance(e, int) else list(e.terms)
         if (isinstance(e, int) and e) or (not isinstance(e, int) and e.constant):
             return None, ()
-        terms.sort(key=lambda t: -t[1])
+        # A loop that runs once has the step of the one around it.
+        terms.sort(key=lambda t: (-t[1], -sizes.get(str(t[0]), 0)))
         step = 1
         for atom, c in reversed(terms):
             if not isinstance(atom, str) or c != step or atom in factors or atom not in sizes:

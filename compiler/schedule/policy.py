@@ -13,6 +13,7 @@ from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 from compiler.loops.sizes import sizes_of
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
+from compiler.schedule.dots import dots
 from compiler.schedule.joining import Joint, joints
 from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
@@ -116,5 +117,5 @@ def apply_policy(nest: Nest, ctx: Context) -> Nest:
     if nest.reduce is None:
         return pointwise(nest, ctx)
     if is_contraction(nest) and len(nest.reductions) == 1:
-        return contraction(nest, ctx)
+        return dots(nest, ctx) or contraction(nest, ctx)
     return reduction(split_blocked_reduction(nest), ctx)

@@ -46,8 +46,9 @@ class Target:
 
     @property
     def has_int8_dot(self) -> bool:
-        """Whether products of four bytes are summed into each 32-bit lane (x86: AVX-512 VNNI)."""
-        return "+avx512vnni" in self.features
+        """Whether products of four bytes are summed into each 32-bit lane (x86: VNNI)."""
+        named = ("+avx512vnni", "+avxvnni", "+dotprod")
+        return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_DOT
 
     @property
     def has_bf16_dot(self) -> bool:
@@ -64,6 +65,9 @@ class Target:
         """Whether products of 8-bit matrix tiles are one instruction (x86: AMX-INT8)."""
         return "+amx-int8" in self.features
 
+
+_ARM_DOT = ("neoverse-v1", "apple-m1")
+"""Processors whose name says that they have Arm's dot products."""
 
 _KIB, _MIB = 1 << 10, 1 << 20
 

@@ -1,0 +1,191 @@
+"""Dot steps: products of a few neighbouring bytes summed into each 32-bit lane.
+
+A loop of the kind `dot` inside a vector loop adds to every lane of a register the products of four
+neighbours of one operand with four of another. Where the machine has an instruction for that, it is
+one; elsewhere on x86 pairs of 16 bits are multiplied and summed. All of it is exact, or wraps, as
+the loop written out does.
+Source: VPDPBUSD and VPMADDWD of Intel's manual, SDOT, UDOT and USDOT of Arm's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.codegen.addresses import Resolved
+from compiler.codegen.arithmetic import Arithmetic
+from compiler.codegen.loads import least_elements
+from compiler.codegen.memory import Memory
+from compiler.codegen.values import Value, constant, value_type
+from compiler.compute.scalar import Apply, Convert, Read, Scalar
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer, Loop, Store
+from compiler.targets.target import Target
+
+GROUP = 4
+"""Neighbouring bytes that make up a lane."""
+
+BYTES = (DType.u8, DType.i8)
+HIGH_BIT = 0x80
+
+Step = Callable[[Value, Value, Value], Value]
+"""Adds the products of the second and third value to the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """What a dot loop does: a register to which the products of two reads are added."""
+
+    store: Store
+    left: Read
+    right: Read
+
+
+def products(loop: Loop) -> Products | None:
+    """The products of a dot loop of four bytes; None when it is to be written out."""
+    if (loop.start, loop.stop) != (0, GROUP) or len(loop.body) != 1:
+        return None
+    (store,) = loop.body
+    if not isinstance(store, Store) or not isinstance(store.value, Apply):
+        return None
+    match store.value:
+        case Apply("add", (Read(name, index, DType.i32), Apply("mul", (a, b), _)), _):
+            left, right = _byte(a), _byte(b)
+            if (name, index) == (store.buffer, store.index) and left and right:
+                return Products(store, left, right)
+        case _:
+            pass
+    return None
+
+
+def _byte(s: Scalar) -> Read | None:
+    match s:
+        case Convert(Read() as read, DType.i32) if read.dtype in BYTES:
+            return read
+        case _:
+            return None
+
+
+class Dots:
+    """Writes dot steps for the lanes of the open vector loop."""
+
+    def __init__(self, memory: Memory, arithmetic: Arithmetic, target: Target) -> None:
+        self.memory = memory
+        self.arithmetic = arithmetic
+        self.out = arithmetic.out
+        self.target = target
+
+    def can(self, lanes: int) -> bool:
+        """Whether there are instructions for so many lanes."""
+        return (
+            lanes in (4, 8, 16)
+            and lanes * GROUP <= self.target.vector_bytes
+            and (self.target.is_x86 or self.target.has_int8_dot)
+        )
+
+    def group(self, b: Buffer, first: Resolved) -> Value | None:
+        """Four neighbours for each lane, from the first one on; None when they lie otherwise.
+
+        All lanes read the same four, or each lane the four behind those of the lane before it.
+        """
+        lane = self.memory.indices.env.lane
+        assert lane is not None
+        if first.lane_atoms or first.lane_step not in (0, GROUP):
+            return None
+        pointer = self.memory.base(b, first)
+        level = self.memory.load_level(b, pointer)
+        at = self.memory.displaced(pointer, first.constant, level)
+        if not first.lane_step:
+            word = self.memory.read_word(b, at, level)
+            return self._as(self.out.splat(word, lane.lanes), b.dtype, GROUP)
+        n_active, n = GROUP * lane.active, GROUP * lane.lanes
+        _, last = self.memory.indices.bounds(first)
+        if lane.is_full or last + n - n_active + GROUP <= least_elements(b):
+            return self.memory.read(b, at, n, level)
+        found = self.memory.read(b, at, n_active, level)
+        return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n)])
+
+    def add(self, total: Value, left: Value, right: Value) -> Value:
+        """The lanes of a total, with the products of each lane's four bytes added."""
+        kinds = (left.dtype, right.dtype)
+        if kinds == (DType.i8, DType.u8):
+            return self.add(total, right, left)
+        if not self.target.has_int8_dot:
+            return self._by_pairs(total, left, right)
+        if self.target.is_x86:
+            return self._unsigned_by_signed(total, left, right, self._vpdpbusd)
+        if kinds[0] is kinds[1]:
+            sign = "u" if kinds[0] is DType.u8 else "s"
+            return self._arm(f"{sign}dot", total, left, right)
+        moved = self._arm("sdot", total, self._flipped(left), right)
+        ones = constant(1, DType.i8, right.lanes)
+        return self._plus(moved, self._arm("sdot", self._zero(total), ones, right), "add")
+
+    def _unsigned_by_signed(self, total: Value, left: Value, right: Value, step: Step) -> Value:
+        """Operands with another sign are moved by 128, and 128 times the other's sum is added."""
+        if left.dtype is DType.i8:
+            moved = step(total, self._flipped(left), right)
+            sums = step(self._zero(total), constant(1, DType.u8, left.lanes), right)
+            return self._plus(moved, sums, "sub")
+        if right.dtype is DType.u8:
+            moved = step(total, left, self._flipped(right))
+            sums = step(self._zero(total), left, constant(1, DType.i8, right.lanes))
+            return self._plus(moved, sums, "add")
+        return step(total, left, right)
+
+    def _plus(self, total: Value, sums: Value, operation: str) -> Value:
+        """The total with 128 times some sums added or subtracted."""
+        shifted = self.arithmetic.two("shl", sums, constant(7, DType.i32, sums.lanes))
+        return self.arithmetic.two(operation, total, shifted)
+
+    def _flipped(self, v: Value) -> Value:
+        """Unsigned bytes less 128 as signed ones, or the other way round."""
+        flipped = self.arithmetic.two("xor", v, constant(HIGH_BIT, v.dtype, v.lanes))
+        dtype = DType.u8 if v.dtype is DType.i8 else DType.i8
+        return Value(flipped.ref, dtype, v.lanes, flipped.level)
+
+    def _zero(self, like: Value) -> Value:
+        return constant(0, like.dtype, like.lanes)
+
+    def _vpdpbusd(self, total: Value, left: Value, right: Value) -> Value:
+        name = f"llvm.x86.avx512.vpdpbusd.{total.lanes * 32}"
+        return self.out.call(name, DType.i32, total.lanes, total, left, right)
+
+    def _arm(self, name: str, total: Value, left: Value, right: Value) -> Value:
+        full = f"llvm.aarch64.neon.{name}.v{total.lanes}i32.v{left.lanes}i8"
+        return self.out.call(full, DType.i32, total.lanes, total, left, right)
+
+    # Without an instruction for four bytes
+
+    def _by_pairs(self, total: Value, left: Value, right: Value) -> Value:
+        """The products of the even bytes and those of the odd ones, each two in a lane."""
+        for part in (self._even, self._odd):
+            pair = self._pairs(part(left), part(right))
+            total = self.arithmetic.two("add", total, pair)
+        return total
+
+    def _even(self, v: Value) -> Value:
+        """The lower byte of each 16 bits, as a number of 16 bits."""
+        a, wide = self.arithmetic, self._as(v, DType.i16, 2, from_lanes=v.lanes // GROUP)
+        if v.dtype is DType.u8:
+            return a.two("and", wide, constant(0xFF, DType.i16, wide.lanes))
+        eight = constant(8, DType.i16, wide.lanes)
+        return a.two("ashr", a.two("shl", wide, eight), eight)
+
+    def _odd(self, v: Value) -> Value:
+        """The upper byte of each 16 bits, as a number of 16 bits."""
+        wide = self._as(v, DType.i16, 2, from_lanes=v.lanes // GROUP)
+        shift = "lshr" if v.dtype is DType.u8 else "ashr"
+        return self.arithmetic.two(shift, wide, constant(8, DType.i16, wide.lanes))
+
+    def _pairs(self, left: Value, right: Value) -> Value:
+        """The products of two neighbours of 16 bits, summed in 32."""
+        lanes = left.lanes // 2
+        name = {4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[lanes]
+        return self.out.call(f"llvm.x86.{name}", DType.i32, lanes, left, right)
+
+    def _as(self, v: Value, dtype: DType, parts: int, from_lanes: int = 0) -> Value:
+        """The same bits as so many elements in each lane of 32 bits."""
+        lanes = parts * (from_lanes or v.lanes)
+        text = f"bitcast {v.typed} to {value_type(dtype, lanes)}"
+        return self.out.op(text, dtype, lanes, v)

@@ -1,0 +1,238 @@
+"""The policy for sums of products of bytes: steps of four, each summed into 32 bits.
+
+    o: split(i, 4, io, id)    four neighbouring channels are one step
+    o: dot(id)
+    o: reorder(..., io, row, column, lane, id)
+    o: pack(W)                [..., io, lane, 4 channels]
+
+One operand is a constant, packed so that the four bytes of every lane lie together; the other has
+its four neighbours in memory, and all lanes read the same ones. For the rest the loops are those of
+a contraction in f32: rows and vectors of the target stay in registers over the whole reduction.
+Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
+(arXiv:1712.05877).
+"""
+
+from __future__ import annotations
+
+from compiler.compute.scalar import Apply, Convert, Read, Scalar
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.types import DType
+from compiler.schedule.context import Context, contiguous_axis, divided, fuse_all, pack_constants
+from compiler.schedule.contraction import split_groups
+from compiler.schedule.nest import Axis, Nest
+from compiler.schedule.tiles import choose_tile
+
+BYTES = (DType.u8, DType.i8)
+STEP = 4
+"""Bytes that one step multiplies and sums in each lane."""
+
+UNROLL = 4
+"""Steps written out, as in contractions of f32."""
+
+
+def dots(nest: Nest, ctx: Context) -> Nest | None:
+    """The nest in dot steps; None where operands are no bytes, or do not lie as steps need them."""
+    operands = _bytes_of(nest)
+    if operands is None:
+        return None
+    nest = _round_up_lanes(split_groups(nest), ctx)
+    k = _steps_along(nest, ctx)
+    if k is None:
+        return None
+    nest = _split_steps(nest, k)
+    nest = fuse_all(_reduction_inside(nest))
+    vector = contiguous_axis(nest)
+    if vector is None or not _loads_along(nest, vector.var, ctx):
+        return None
+    return _tile(nest, vector, ctx)
+
+
+def _bytes_of(nest: Nest) -> tuple[Read, Read] | None:
+    """The two reads of bytes whose products are summed, as they are."""
+    reduce = nest.reduce
+    if reduce is None or reduce.combine != "add" or not nest.reduced:
+        return None
+    match reduce.body:
+        case Apply("mul", (a, b), DType.i32):
+            left, right = _byte(a), _byte(b)
+            return (left, right) if left is not None and right is not None else None
+        case _:
+            return None
+
+
+def _byte(s: Scalar) -> Read | None:
+    match s:
+        case Convert(Read() as read) if read.dtype in BYTES:
+            return read
+        case _:
+            return None
+
+
+def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
+    """The operand that lanes share, and the constant that is packed for them."""
+    found = _bytes_of(nest)
+    if found is None:
+        return None
+    a, b = found
+    if b.tensor in ctx.packable and b.tensor != a.tensor:
+        return a, b
+    return (b, a) if a.tensor in ctx.packable and a.tensor != b.tensor else None
+
+
+def _round_up_lanes(nest: Nest, ctx: Context) -> Nest:
+    """Compute the padding lanes of a blocked target too, where every operand has them."""
+    block = nest.tensors[nest.target].layout.block
+    if block == 1:
+        return nest
+    for var, d in divided(nest).items():
+        if d != block or not nest.has(var) or nest.axis(var).is_reduction:
+            continue
+        if all(_has_lanes(nest, r, var, block, ctx) for r in nest.reads()):
+            nest = nest.round_up(var, block)
+    return nest
+
+
+def _has_lanes(nest: Nest, read: Read, var: str, block: int, ctx: Context) -> bool:
+    uses = [e for e in read.index if var in affine.symbols(e)]
+    if read.tensor in ctx.packable:
+        return all(e == affine.symbol(var) for e in uses)
+    return not uses or nest.tensors[read.tensor].layout.block == block
+
+
+def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
+    """The reduction loop along which the shared operand's bytes are neighbours."""
+    operands = _operands(nest, ctx)
+    if operands is None:
+        return None
+    shared, packed = operands
+    at = [e for e in shared.index if not isinstance(e, int)]
+    for a in nest.reduced:
+        is_last = bool(at) and a.var in affine.symbols(at[-1])
+        if is_last and affine.symbol(a.var) in packed.index and _are_neighbours(nest, shared, a):
+            return a
+    return None
+
+
+def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
+    """Whether every four steps of a loop from a multiple of four on read neighbouring bytes."""
+    if not isinstance(a.extent, int):
+        return False
+    first = affine.symbol(a.var) * STEP
+    ranges = {**nest.ranges, a.var: (0, -(-a.extent // STEP) - 1)}
+    places = [
+        affine.simplify(
+            nest.address(
+                read.tensor, tuple(affine.substitute(e, {a.var: first + i}) for e in read.index)
+            ),
+            ranges,
+        )
+        for i in (0, STEP - 1)
+    ]
+    return places[1] - places[0] == STEP - 1
+
+
+def _split_steps(nest: Nest, k: Axis) -> Nest:
+    """Steps of four along a loop, inside blocks where the shared operand lies in blocks.
+
+    Behind the last channel of a blocked operand lie the bytes of its padding, which meet zeros.
+    """
+    v, extent = k.var, k.extent
+    assert isinstance(extent, int)
+    if extent % STEP and _has_padding(nest, k):
+        nest = nest.round_up(v, STEP)
+    nest = nest.split(v, STEP, f"{v}o", f"{v}d").mark("dot", f"{v}d")
+    steps = f"{v}o"
+    block = divided(nest).get(steps, 0)
+    if block and nest.axis(steps).size > block:
+        return nest.split(steps, block, f"{v}b", f"{v}u").mark("unroll", f"{v}u")
+    if not extent % STEP and nest.axis(steps).size >= 2 * UNROLL and not block:
+        return nest.split(steps, UNROLL, f"{v}b", f"{v}u").mark("unroll", f"{v}u")
+    return nest
+
+
+def _has_padding(nest: Nest, k: Axis) -> bool:
+    """Whether a loop walks over all channels of a blocked image, so that more bytes follow them."""
+    for read in _bytes_of(nest) or ():
+        t = nest.tensors[read.tensor]
+        if t.layout.block % STEP == 0 and t.dims[1] == k.extent:
+            return True
+    return False
+
+
+def _reduction_inside(nest: Nest) -> Nest:
+    """Reduction loops after the others: blocks of channels, taps, steps."""
+    steps = [a for a in nest.reduced if a.kind != "for"]
+    blocks = [a for a in nest.reduced if a.kind == "for" and a.var in nest.splits]
+    taps = [a for a in nest.reduced if a not in steps and a not in blocks]
+    steps.sort(key=lambda a: a.kind == "dot")
+    order = [a.var for a in (*nest.space, *blocks, *taps, *steps)]
+    return nest.reorder(*order)
+
+
+def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
+    """Whether lanes along a loop share the one operand and have their own bytes of the other."""
+    operands = _operands(nest, ctx)
+    if operands is None:
+        return False
+    shared, packed = operands
+    return not _depends(shared, var) and _depends(packed, var)
+
+
+def _depends(read: Read, var: str) -> bool:
+    return any(var in affine.symbols(e) for e in read.index)
+
+
+def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
+    lanes = ctx.lanes(DType.i32)
+    operands = _operands(nest, ctx)
+    assert operands is not None
+    shared, packed = operands
+    others = [a for a in nest.space if a is not vector]
+    free = [a for a in others if a.size > 1 and not _depends(packed, a.var)]
+    rows = max(reversed(free), key=lambda a: min(a.size, 14), default=None)
+    depth = 1
+    for a in nest.reduced:
+        depth *= a.size if a.kind != "dot" else 1
+    n_vectors = -(-vector.size // lanes)
+    tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target)
+    outer = [a.var for a in others if a is not rows]
+    v = vector.var
+    nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m").split(
+        f"{v}m", lanes, f"{v}v", f"{v}l"
+    )
+    inside: list[str] = []
+    around: list[str] = []
+    if rows is not None:
+        around, inside = [f"{rows.var}o"], [f"{rows.var}i"]
+        nest = nest.split(rows.var, tile.rows, *around, *inside)
+    reduced = [a.var for a in nest.reduced if a.kind != "dot"]
+    (step,) = (a.var for a in nest.reduced if a.kind == "dot")
+    first = _outer_order(nest, outer, f"{v}o", around, shared, packed, ctx)
+    nest = nest.reorder(*first, *reduced, *inside, f"{v}v", f"{v}l", step)
+    nest = nest.mark("vector", f"{v}l").mark("unroll", *inside, f"{v}v")
+    try:
+        nest = pack_constants(nest.pack(packed.tensor), ctx)
+    except CompileError:
+        return None  # the constant does not follow the loops
+    a = nest.axes[0]
+    is_plain = not a.is_reduction and a.kind == "for" and a.size > 1
+    return nest.mark("parallel", a.var) if is_plain else nest
+
+
+def _outer_order(
+    nest: Nest,
+    outer: list[str],
+    columns: str,
+    rows: list[str],
+    shared: Read,
+    packed: Read,
+    ctx: Context,
+) -> list[str]:
+    """Batch and groups first; columns inside when their constant stays in the cache."""
+    image = [v for v in outer if not _depends(packed, v)]
+    groups = [v for v in outer if v not in image]
+    weights, data = (nest.tensors[r.tensor].assumed.n_elements for r in (packed, shared))
+    if weights <= ctx.target.l2_bytes // 2 < data:
+        return [*groups, *image, *rows, columns]
+    return [*groups, columns, *image, *rows]
