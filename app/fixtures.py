@@ -19,7 +19,7 @@ from app import create_app
 
 JOB = {"kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default"}
 JOB_ID = "20260101-00000000000000000000"
-_SECONDS = {"seconds", "verify_seconds", "median_s", "min_s", "created"}
+_SECONDS = {"seconds", "verify_seconds", "median_s", "min_s", "predicted_s", "created"}
 _RATES = {"gflops", "gbytes_per_s"}
 _MACHINE = {
     "versions": {"compilarium": "0.1.0"},
@@ -93,6 +93,8 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return 10.0
     if name == "repeats":
         return 3
+    if name == "bound" and value:
+        return "compute"
     return _MACHINE[name] if name in _MACHINE else steady(value, job)
 
 

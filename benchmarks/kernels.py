@@ -18,22 +18,8 @@ from compiler.codegen.jit import Library
 from compiler.codegen.module import module_ir
 from compiler.loops.nodes import Kernel
 from compiler.loops.text import parse_kernel
+from compiler.machine.probes import peak_text
 from compiler.targets.target import Target, host
-
-
-def peak_text(lanes: int, n_accumulators: int = 12, turns: int = 20000) -> str:
-    """A loop of multiply-adds whose operands never leave registers."""
-    return f"""
-    kernel peak(x: f32[2,{lanes}] input, y: f32[{n_accumulators},{lanes}] output) {{
-      register acc: f32[{n_accumulators},{lanes}]
-      unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{ acc[a, l] = x[0, l] }} }}
-      for t in 0..{turns} {{
-        unroll u in 0..4 {{ unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{
-          acc[a, l] = add(acc[a, l], mul(x[0, l], x[1, l]))
-        }} }} }}
-      }}
-      unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
-    }}"""
 
 
 def matmul_text(m: int, n: int, k: int, rows: int, columns: int, unroll: int) -> str:

@@ -20,11 +20,13 @@ def kernel_rows(program: Program) -> list[dict[str, Any]]:
     producers = program.graph.producers
     first = first_users(kernels)
     numbers = {k.name: i for i, k in enumerate(kernels)}
+    predictions = program.predictions
     rows: list[dict[str, Any]] = []
     for number, k in enumerate(kernels):
         launched = _launched(k, kernels, numbers)
         around = producers.get(launched.writes[0]) if launched.writes else None
         region, node = _place(k, around)
+        prediction = predictions.get(k.name)
         rows.append(
             {
                 "kernel": number,
@@ -40,6 +42,8 @@ def kernel_rows(program: Program) -> list[dict[str, Any]]:
                 "flops": k.flops,
                 "bytes_read": k.bytes_read,
                 "bytes_written": k.bytes_written,
+                "predicted_s": prediction.seconds if prediction else None,
+                "bound": prediction.bound if prediction else "",
                 "median_s": None,
                 "min_s": None,
                 "gflops": None,

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import click
 from rich.console import Console
 
-from compiler.cli.output import bytes_text, report, reporting, table
+from compiler.cli.output import bytes_text, progress, report, reporting, table
 
 State = Literal["ok", "missing", "broken"]
 
@@ -40,6 +40,7 @@ def examine() -> list[Finding]:
         _python,
         _packages,
         _machine,
+        _speeds,
         _code,
         _cache,
         _peers,
@@ -112,6 +113,23 @@ def _machine() -> Iterator[Finding]:
     )
     on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
     yield Finding("features", "ok", " ".join(on) or "none are known")
+
+
+def _speeds() -> Iterator[Finding]:
+    """How fast this machine is: predictions rest on that."""
+    from compiler.machine.keep import known
+
+    m = known()
+    words = (
+        f"{m.flops_per_second / 1e9:.0f} GF/s; GB/s: L1 {m.l1_bytes_per_second / 1e9:.0f}, "
+        f"L2 {m.l2_bytes_per_second / 1e9:.0f}, L3 {m.l3_bytes_per_second / 1e9:.0f}, "
+        f"DRAM {m.dram_bytes_per_second / 1e9:.0f}"
+    )
+    if m.is_measured:
+        yield Finding("speeds", "ok", f"measured for one core: {words}")
+    else:
+        fix = "compilarium doctor --measure"
+        yield Finding("speeds", "missing", f"estimated, not measured: {words}", fix)
 
 
 def _code() -> Iterator[Finding]:
@@ -225,10 +243,19 @@ def _browser() -> Iterator[Finding]:
 
 
 @click.command()
+@click.option("--measure", is_flag=True, help="Measure how fast this machine is, and keep that.")
 @reporting
 @click.pass_context
-def command(ctx: click.Context) -> None:
+def command(ctx: click.Context, measure: bool) -> None:
     """Look at what this machine can and cannot do, and say how to fix it."""
+    if measure:
+        from compiler.cli.speeds import measured, show_speeds
+
+        with progress("measuring this machine") as tell:
+            machine, file = measured(tell)
+        speeds = {"ok": True, "machine": machine.to_json(), "file": str(file) if file else None}
+        report(speeds, lambda c: show_speeds(c, machine, file))
+        return
     findings = examine()
     ok = all(f.state == "ok" for f in findings if f.needed)
     data: dict[str, Any] = {"ok": ok, "findings": [asdict(f) for f in findings]}

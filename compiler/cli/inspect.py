@@ -9,10 +9,11 @@ from rich.console import Console
 
 from compiler.cli.options import load_model, model_argument, named_shapes, shape_option
 from compiler.cli.outlook import Running, how_it_runs, running_json, show_running
-from compiler.cli.output import bytes_text, progress, report, reporting, table
-from compiler.cli.summary import Facts, graph_facts
+from compiler.cli.output import bytes_text, progress, report, reporting, seconds_text, table
+from compiler.cli.summary import Facts, graph_facts, least_seconds
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.machine.keep import known
 
 
 @click.command()
@@ -27,6 +28,8 @@ def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> Non
             graph = specialize(graph, named_shapes(shapes))
         facts = graph_facts(graph)
         running = how_it_runs(graph)
+        machine = known()
+        least = least_seconds(graph, machine)
     data = {
         "ok": True,
         "model": str(model),
@@ -42,12 +45,16 @@ def command(model: Path, shapes: tuple[tuple[str, tuple[int, ...]], ...]) -> Non
         "bytes_moved": facts.bytes_moved,
         "peak_bytes": facts.peak_bytes,
         "intensity_flops_per_byte": facts.intensity,
+        "least_seconds": least,
+        "is_measured_machine": machine.is_measured,
         "running": running_json(running),
     }
-    report(data, lambda c: _show(c, graph, facts, running))
+    how = "the measured" if machine.is_measured else "estimated"
+    told = "" if least is None else f"{seconds_text(least)}, by {how} speeds of a core"
+    report(data, lambda c: _show(c, graph, facts, running, told))
 
 
-def _show(console: Console, graph: Graph, facts: Facts, running: Running) -> None:
+def _show(console: Console, graph: Graph, facts: Facts, running: Running, least: str) -> None:
     values = [("input", v.name, v.type) for v in graph.inputs]
     values += [("output", v.name, v.type) for v in graph.outputs]
     console.print(table(["", "name", "type"], values, graph.name))
@@ -66,6 +73,7 @@ def _show(console: Console, graph: Graph, facts: Facts, running: Running) -> Non
         ("bytes moved", figure(facts.bytes_moved)),
         ("peak memory of activations", figure(facts.peak_bytes)),
         ("operations per byte", "" if intensity is None else f"{intensity:.1f}"),
+        ("a run here, node by node, at least", least),
     ]
     console.print(table(["fact", ">"], rows))
     show_running(console, running)

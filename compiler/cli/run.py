@@ -31,6 +31,7 @@ from compiler.cli.output import (
     table,
     write_output,
 )
+from compiler.cli.profile import profile_json, show_profile
 from compiler.cli.summary import making_json, making_lines
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
@@ -46,6 +47,8 @@ from compiler.runtime.inputs import random_inputs
 @bucket_option()
 @pipeline_options()
 @random_weights_option()
+@click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
+              help="Time each kernel in so many runs, beside what it needs at least.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
               help="Write every output there as NAME.npy.")  # fmt: skip
 @reporting
@@ -58,6 +61,7 @@ def command(
     pipeline: str,
     precision: str,
     weights_seed: int | None,
+    repeat: int | None,
     output_dir: Path | None,
 ) -> None:
     """Run MODEL once and show its outputs."""
@@ -75,6 +79,7 @@ def command(
         start = perf_counter()
         outputs = program.run(inputs)
         seconds = perf_counter() - start
+        profile = program.profile(inputs, repeat) if repeat else None
     written = _write(outputs, output_dir) if output_dir else {}
     data = {
         "ok": True,
@@ -84,8 +89,15 @@ def command(
         "n_fallback": sum(not k.native for k in program.kernels),
         **making_json(program),
         "outputs": {name: _facts(value, written.get(name)) for name, value in outputs.items()},
+        **({} if profile is None else {"profile": profile_json(profile)}),
     }
-    report(data, lambda c: _show(c, data))
+
+    def show(c: Console) -> None:
+        _show(c, data)
+        if profile is not None:
+            show_profile(c, profile)
+
+    report(data, show)
 
 
 def read_inputs(

@@ -9,12 +9,14 @@ from typing import Any
 
 from compiler.cli.output import seconds_text
 from compiler.ir.graph import Graph, Node, all_nodes
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, Cost
 from compiler.ir.types import TensorType
+from compiler.machine.machine import Level, Machine
+from compiler.machine.roofline import predicted
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.plan import plan_memory
+from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.frame import in_memory
-from compiler.runtime.kernels import reported_cost
 from compiler.runtime.program import Program
 from compiler.runtime.select import view_source
 
@@ -122,11 +124,9 @@ def graph_facts(graph: Graph) -> Facts:
     n_parameters = sum(t.n_elements for t in weights if t.dtype.is_float)
     stored = sum(t.nbytes for t in weights)
     common = dict(operators.most_common()), len(graph.nodes), n_parameters, stored
-    if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
+    costs = _costs(graph)
+    if costs is None:
         return Facts(*common, None, None, None, None)
-    costs = [
-        (n, reported_cost(n, graph.types)) for n in graph.nodes if view_source(n, graph) is None
-    ]
     flops = sum(c.flops for _, c in costs)
     return Facts(
         *common,
@@ -135,6 +135,29 @@ def graph_facts(graph: Graph) -> Facts:
         sum(c.bytes_read + c.bytes_written for _, c in costs),
         _peak_bytes(graph),
     )
+
+
+def _costs(graph: Graph) -> list[tuple[Node, Cost]] | None:
+    """The work of every node that does some; None where dimensions are open."""
+    if not all(in_memory(v.type) for n in graph.nodes for v in n.values()):
+        return None
+    works = (n for n in graph.nodes if view_source(n, graph) is None)
+    return [(n, reported_cost(n, graph.types)) for n in works]
+
+
+def least_seconds(graph: Graph, machine: Machine) -> float | None:
+    """What a run takes at least, each node a kernel; None where dimensions are open.
+
+    The bytes of a node come from the smallest cache that holds all of them.
+    """
+    costs = _costs(graph)
+    if costs is None:
+        return None
+    found = 0.0
+    for _, c in costs:
+        traffic: dict[Level, float] = {machine.level_of(c.bytes_moved): c.bytes_moved}
+        found += predicted(c.flops, traffic, machine, machine.launch_seconds).seconds
+    return found
 
 
 def _is_contraction(node: Node) -> bool:

@@ -133,7 +133,8 @@ class ObjectStore:
         """Remove the oldest entries beyond the limit."""
         if self.directory is None:
             return
-        entries = [(p.stat().st_mtime, p.stat().st_size, p) for p in self.directory.iterdir()]
+        files = (p for p in self.directory.iterdir() if p.is_file())
+        entries = [(p.stat().st_mtime, p.stat().st_size, p) for p in files]
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= self.limit_bytes:
@@ -151,6 +152,14 @@ def user_cache_directory() -> Path:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return base / "compilarium"
+
+
+def measured_directory() -> Path | None:
+    """Where what was measured on this machine is kept; None where nothing is kept."""
+    named = os.environ.get("COMPILARIUM_CACHE")
+    if named is None:
+        return user_cache_directory() / "measured"
+    return Path(named) / "measured" if named else None
 
 
 class Library:

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compiler.compute.computation import Computation
-from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS, Cost
-from compiler.ir.types import TensorType, Type
+from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.ops.loop_form import LoopForm, loop_form
-from compiler.runtime.frame import in_memory
+from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.native import Launchable
 from compiler.runtime.select import FallbackWork, NativeWork, RegionWork, ViewWork
 
@@ -149,44 +147,3 @@ def _unique_names(works: Sequence[Launchable]) -> list[str]:
         taken.add(name)
         names.append(name)
     return names
-
-
-def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
-    """The work of a node as reports count it; unlike `passes.engine.cost.node_cost` never None.
-
-    It is its operators' flops, and the bytes that cross its border; units: operations, bytes.
-
-    Values inside a fusion stay in registers or caches and do not count as traffic.
-    """
-    body = node.regions.get("body") if node.op == "fusion" else None
-    if body is None:
-        own = _operator_cost(node, types)
-        if own is not None:
-            return own
-    flops = sum(c.flops for c in _inner_costs(body)) if body is not None else 0
-    reads = [types[i] for i in dict.fromkeys(node.reads) if i in types]
-    return Cost(flops, sum(map(_nbytes, reads)), sum(_nbytes(v.type) for v in node.values()))
-
-
-def _inner_costs(body: Graph) -> Iterator[Cost]:
-    for inner in body.nodes:
-        found = _operator_cost(inner, body.types)
-        if found is not None:
-            yield found
-
-
-def _operator_cost(node: Node, types: Mapping[str, Type]) -> Cost | None:
-    """What the operator's cost facet says; None for open shapes and operators without one."""
-    operator = OPERATORS.get(node.op)
-    operands = [types.get(i) if i else None for i in node.inputs]
-    known = [t for t in (*operands, *(v.type for v in node.values())) if t is not None]
-    if operator is None or operator.cost_fn is None or not all(map(in_memory, known)):
-        return None
-    outputs = tuple(t for t in node.types)
-    return operator.cost_fn(
-        *operands, out=outputs[0] if len(outputs) == 1 else outputs, **node.attrs
-    )
-
-
-def _nbytes(t: Type) -> int:
-    return t.nbytes if isinstance(t, TensorType) and in_memory(t) else 0

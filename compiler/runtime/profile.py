@@ -9,6 +9,7 @@ from typing import Any
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Launch
 from compiler.errors import CompileError
+from compiler.machine.roofline import Prediction
 from compiler.runtime.built import Built
 from compiler.runtime.frame import Run
 
@@ -17,8 +18,11 @@ class Profile(dict[str, float]):
     """Seconds by name of what is launched, in that order: the least of all runs.
 
     `medians` has the medians by name, `runs` the seconds of every run, kernel by kernel. Each
-    figure includes about a microsecond for calling the kernel on its own.
+    figure includes about a microsecond for calling the kernel on its own. `predicted` is what each
+    generated kernel needs at least on this machine, called like this.
     """
+
+    predicted: Mapping[str, Prediction]
 
     def __init__(self, names: tuple[str, ...], runs: list[list[float]]) -> None:
         super().__init__(
@@ -28,6 +32,7 @@ class Profile(dict[str, float]):
             n: median(times) for n, times in zip(names, zip(*runs, strict=True), strict=True)
         }
         self.runs = runs
+        self.predicted = {}
 
     @property
     def seconds(self) -> float:

@@ -16,6 +16,9 @@ from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
 from compiler.ledger import Ledger
+from compiler.machine.keep import machine_of
+from compiler.machine.machine import Machine
+from compiler.machine.roofline import Prediction
 from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
 from compiler.runtime.buckets import Bucket, Buckets
@@ -25,6 +28,7 @@ from compiler.runtime.executable import Executable
 from compiler.runtime.frame import FastCheck, InputSpec
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.open_program import OpenProgram
+from compiler.runtime.predict import predictions
 from compiler.runtime.profile import Profile, profile
 from compiler.runtime.sizes import NotDetermined
 from compiler.targets.target import Target
@@ -134,6 +138,22 @@ class Program:
         return self._opened.kernels if self._opened else self._built.kernels
 
     @property
+    def predictions(self) -> dict[str, Prediction]:
+        """By name what each generated kernel needs at least, one behind the other in a run.
+
+        By the speeds of this machine where `doctor --measure` found them and code is for it, else
+        by what the target's facts suggest.
+        """
+        machine = machine_of(self.target)
+        return self._predictions(machine, machine.launch_seconds)
+
+    def _predictions(self, machine: Machine, overhead_seconds: float) -> dict[str, Prediction]:
+        bound = self._opened.last if self._opened else ()
+        graph = bound[0].graph if len(bound) == 1 else self.graph
+        arena_bytes = self.memory.peak_bytes
+        return predictions(self.kernels, graph, arena_bytes, machine, overhead_seconds)
+
+    @property
     def memory(self) -> Plan:
         """The plan of the arena: peak, lower bound and buffers, in bytes; of the last run."""
         return self._opened.plan if self._opened else self._built.plan
@@ -226,8 +246,12 @@ class Program:
         inputs = check_inputs(self.source, inputs)
         self.run(inputs)
         if self._opened is not None:
-            return self._opened.profile(inputs, repeat)
-        return profile(self._for(inputs), inputs, repeat)
+            found = self._opened.profile(inputs, repeat)
+        else:
+            found = profile(self._for(inputs), inputs, repeat)
+        machine = machine_of(self.target)
+        found.predicted = self._predictions(machine, machine.call_seconds)
+        return found
 
     def _for(self, inputs: Mapping[str, Any]) -> Built:
         """The machine code for inputs of these shapes, made now if it is new."""

@@ -135,6 +135,8 @@ export interface Kernel {
   flops: number;
   bytes_read: number;
   bytes_written: number;
+  predicted_s: number | null;
+  bound: "" | "compute" | "L1" | "L2" | "L3" | "DRAM" | "overhead";
   median_s: number | null;
   min_s: number | null;
   gflops: number | null;

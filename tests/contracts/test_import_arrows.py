@@ -26,6 +26,7 @@ ORDER = (
     "schedule",
     "memory",
     "codegen",
+    "machine",
     "runtime",
     "driver",
     "check",

@@ -118,9 +118,11 @@ class Stage(TypedDict):
 class Kernel(TypedDict):
     """A launch of the program; four figures are null when it was not measured.
 
-    `words`: the family of a native kernel, or why a fallback is one. `text_kernel` is the first
-    kernel that runs the same function; their texts are the same. A kernel that runs in a region of
-    a node is `inside` the kernel of that node, in `region`, and is not measured on its own.
+    `predicted_s` is what it needs at least by the speeds of the machine, which are measured or
+    estimated, and `bound` what binds it: compute, L1, L2, L3, DRAM or overhead. `words`: the
+    family of a native kernel, or why a fallback is one. `text_kernel` is the first kernel that runs
+    the same function; their texts are the same. A kernel that runs in a region of a node is
+    `inside` the kernel of that node, in `region`, and is not measured on its own.
     """
 
     kernel: int
@@ -136,6 +138,8 @@ class Kernel(TypedDict):
     flops: int
     bytes_read: int
     bytes_written: int
+    predicted_s: float | None
+    bound: str
     median_s: float | None
     min_s: float | None
     gflops: float | None

@@ -6,12 +6,12 @@ as long as its operations or its bytes need, whichever is more, and a little for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Cost
-from compiler.ir.types import TensorType, Type
+from compiler.ir.types import DType, TensorType, Type
 
 TypeOf = Callable[[str], Type]
 
@@ -58,6 +58,32 @@ def node_cost(node: Node, type_of: TypeOf) -> Cost | None:
         return None
     out = node.types[0] if len(node.types) == 1 else node.types
     return operator.cost_fn(*types, out=out, **node.attrs)
+
+
+def reported_cost(node: Node, types: Mapping[str, Type]) -> Cost:
+    """The work of a node as reports count it: what is known of it, where `node_cost` is None.
+
+    Inside a fusion, nodes that nobody counts add nothing; a node with open sizes, or without a
+    declared cost, still moves the bytes of known size at its border.
+    """
+    values = [*(types[i] for i in node.inputs if i), *node.types]
+    found = node_cost(node, types.__getitem__) if all(map(_is_sized, values)) else None
+    if found is not None:
+        return found
+    body = node.regions.get("body") if node.op == "fusion" else None
+    inner = [node_cost(n, body.types.__getitem__) for n in body.nodes] if body else []
+    flops = sum(c.flops for c in inner if c is not None)
+    reads = [types[i] for i in dict.fromkeys(node.reads) if i in types]
+    return Cost(flops, sum(map(_nbytes, reads)), sum(_nbytes(v.type) for v in node.values()))
+
+
+def _is_sized(t: Type) -> bool:
+    """Whether it is known now how many bytes a value has."""
+    return isinstance(t, TensorType) and t.is_static and t.dtype is not DType.string
+
+
+def _nbytes(t: Type) -> int:
+    return t.nbytes if isinstance(t, TensorType) and _is_sized(t) else 0
 
 
 def graph_cost(graph: Graph) -> tuple[Cost, int]:

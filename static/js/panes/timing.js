@@ -116,6 +116,13 @@ function running(result) {
           "span",
           { class: "number" },
           `${formatSeconds(kernel.median_s ?? 0)}  ${formatPercent((kernel.median_s ?? 0) / total)}`,
+          kernel.predicted_s === null
+            ? null
+            : el(
+                "span",
+                { class: "muted", title: word("timing.least-words") },
+                `  ${word("timing.least", { time: formatSeconds(kernel.predicted_s), bound: kernel.bound })}`,
+              ),
         ),
       ]),
     ),

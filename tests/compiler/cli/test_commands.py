@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler.check import model as model_check
 from compiler.cli.group import COMMANDS, commands
+from compiler.machine import keep, measure
 
 
 def invoke(*args: object) -> Result:
@@ -308,6 +309,26 @@ def test_plan_says_when_the_capacity_is_too_small(tmp_path: Path) -> None:
     problem.write_text(PROBLEM)
     error = told("plan", problem, "--capacity", 129, code=1)["error"]
     assert error["code"] == "E-PLAN-CAPACITY"
+
+
+def test_run_shows_each_kernel_beside_what_it_needs_at_least(model: Path) -> None:
+    asked = ("run", model, "--random", 3, "--shape", "x=4,3", "--profile", 2)
+    profile = told(*asked)["profile"]
+    assert profile
+    assert all(k["predicted_s"] > 0 and k["bound"] for k in profile)
+    assert profile[0]["kernel"] in invoke(*asked).output
+
+
+def test_doctor_measures_and_keeps_the_speeds_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    monkeypatch.setattr(measure, "ROUNDS", 3)
+    monkeypatch.setattr(measure, "LARGEST_BYTES", 1 << 20)
+    assert not keep.known().is_measured
+    facts = told("doctor", "--measure")
+    assert Path(facts["file"]).is_file()
+    assert keep.known().flops_per_second == facts["machine"]["flops_per_second"]
 
 
 def test_doctor_finds_everything_needed_here() -> None:

@@ -1,0 +1,50 @@
+"""The speeds of this machine in words: for `doctor --measure`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+
+from compiler.cli.output import Progress, bytes_text, seconds_text, table
+from compiler.cli.timing import pinned
+from compiler.machine.keep import keep, processor
+from compiler.machine.machine import LEVELS, Machine
+from compiler.machine.measure import measure
+
+
+def measured(tell: Progress) -> tuple[Machine, Path | None]:
+    """Measure this machine on one processor, and keep the figures where something can be kept."""
+    with pinned():
+        machine = measure(processor(), lambda what: tell(what, None))
+    return machine, keep(machine)
+
+
+def show_speeds(console: Console, machine: Machine, file: Path | None) -> None:
+    """A table of the figures, and where they are kept."""
+    console.print(table(["speed of one core", ">", "measured by"], _rows(machine), machine.name))
+    console.print(f"Kept in {file}." if file else "Not kept: no cache directory can be written.")
+
+
+def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
+    def rate(per_second: float, unit: str) -> str:
+        return f"{per_second / 1e9:.1f} G{unit}/s" if per_second else "not measured"
+
+    yield "f32 multiply-adds", rate(m.flops_per_second, "F"), "registers alone"
+    if m.int8_ops_per_second:
+        yield "int8 dot products", rate(m.int8_ops_per_second, "OP"), "registers alone"
+    if m.bf16_flops_per_second:
+        yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "registers alone"
+    sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
+    for level in LEVELS:
+        how = f"a sum; it has {bytes_text(sizes[level])}" if level in sizes else "a sum"
+        yield f"reading from {level}", rate(m.bytes_per_second(level), "B"), how
+    yield "copying in DRAM", rate(m.copy_bytes_per_second, "B"), "plain stores; bytes copied"
+    if m.streamed_copy_bytes_per_second:
+        rated = rate(m.streamed_copy_bytes_per_second, "B")
+        yield "copying past the caches", rated, "non-temporal stores; bytes copied"
+    yield "one more kernel in a run", seconds_text(m.launch_seconds), "a kernel that does nothing"
+    yield "a call from Python", seconds_text(m.call_seconds), "the same"
+    if m.fork_seconds:
+        yield "starting and joining threads", seconds_text(m.fork_seconds), "a loop of nothing"

@@ -1,0 +1,83 @@
+"""Where the measured speeds of this machine are kept, and when they count as known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import llvmlite
+
+from compiler import __version__
+from compiler.codegen.jit import measured_directory
+from compiler.machine.machine import Machine, estimated
+from compiler.targets.target import Target, host
+
+FORMAT = 1
+
+
+@cache
+def processor() -> str:
+    """What this machine calls its processor: a label, which nothing is decided by."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        return next(x.partition(":")[2].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def key_of(target: Target) -> str:
+    """What figures of a machine depend on: its processor, its features, and what makes code."""
+    facts = (FORMAT, __version__, llvmlite.__version__, processor(), *_facts(target))
+    return hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()[:16]
+
+
+def _facts(target: Target) -> tuple[object, ...]:
+    caches = (target.l1d_bytes, target.l2_bytes, target.l3_bytes)
+    return (target.triple, target.cpu, target.features, *caches, target.n_cores)
+
+
+def path() -> Path | None:
+    """The file of this machine; None where nothing is kept."""
+    directory = measured_directory()
+    return None if directory is None else directory / f"machine-{key_of(host())}.json"
+
+
+def keep(machine: Machine) -> Path | None:
+    """Write the figures; None where there is no directory or it cannot be written."""
+    _read.cache_clear()
+    file = path()
+    if file is None:
+        return None
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+        with os.fdopen(handle, "w", encoding="utf-8") as f:
+            json.dump(machine.to_json(), f, indent=1)
+        os.replace(name, file)
+    except OSError:
+        return None
+    return file
+
+
+def known() -> Machine:
+    """This machine as it was measured, else as its facts suggest; a damaged file counts as none."""
+    file = path()
+    return estimated(host()) if file is None else _read(file)
+
+
+@cache
+def _read(file: Path) -> Machine:
+    try:
+        return Machine.from_json(json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return estimated(host())
+
+
+def machine_of(target: Target) -> Machine:
+    """The speeds of a target: those of this machine if code is for it, else an estimate."""
+    return known() if target.name == "host" else estimated(target)

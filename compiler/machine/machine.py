@@ -1,0 +1,115 @@
+"""The speeds of one machine: peaks, bandwidths by level of memory, and what calls cost.
+
+A `Target` says what a machine has; a `Machine` says how fast that is. The figures are measured by
+`measure.py`, or estimated from the facts of the target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from compiler.targets.target import Target
+
+Level = Literal["L1", "L2", "L3", "DRAM"]
+LEVELS: tuple[Level, ...] = ("L1", "L2", "L3", "DRAM")
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One core of a machine, and the memory behind it.
+
+    Units: operations, bytes and seconds. A peak or rate of 0 is not known: the machine has no such
+    unit, or nothing of ours uses it. `launch_seconds` is one more kernel inside a native call,
+    `call_seconds` a call from Python, `fork_seconds` starting and joining all threads.
+    `is_measured` is False for estimates.
+    """
+
+    name: str
+    flops_per_second: float
+    int8_ops_per_second: float
+    bf16_flops_per_second: float
+    l1_bytes_per_second: float
+    l2_bytes_per_second: float
+    l3_bytes_per_second: float
+    dram_bytes_per_second: float
+    copy_bytes_per_second: float
+    streamed_copy_bytes_per_second: float
+    launch_seconds: float
+    call_seconds: float
+    fork_seconds: float
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    is_measured: bool
+
+    def level_of(self, nbytes: float) -> Level:
+        """The smallest memory that still holds so many bytes."""
+        sizes = (self.l1_bytes, self.l2_bytes, self.l3_bytes)
+        for level, size in zip(LEVELS, sizes, strict=False):
+            if nbytes <= size:
+                return level
+        return "DRAM"
+
+    def bytes_per_second(self, level: Level) -> float:
+        """How fast a core reads from a level of memory."""
+        return {
+            "L1": self.l1_bytes_per_second,
+            "L2": self.l2_bytes_per_second,
+            "L3": self.l3_bytes_per_second,
+            "DRAM": self.dram_bytes_per_second,
+        }[level]
+
+    def to_json(self) -> dict[str, Any]:
+        """All figures by name."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Machine:
+        """What `to_json` gave. Errors: ValueError for anything else."""
+        kinds = {"str": str, "int": int, "bool": bool, "float": float}
+        named = {f.name: kinds[str(f.type)] for f in fields(Machine)}
+        if set(data) != set(named):
+            raise ValueError("these are not the figures of a machine")
+        values: dict[str, Any] = {name: named[name](value) for name, value in data.items()}
+        made = Machine(**values)
+        rates = (made.flops_per_second, *(made.bytes_per_second(level) for level in LEVELS))
+        if not all(0 < rate < float("inf") for rate in rates):
+            raise ValueError("a peak or bandwidth is no positive number")
+        return made
+
+
+CYCLES_PER_SECOND = 3e9
+FMA_PER_CYCLE = 2
+L1_LOADS_PER_CYCLE = 2
+L2_BYTES_PER_CYCLE = 32
+L3_BYTES_PER_CYCLE = 8
+DRAM_BYTES_PER_SECOND = 12e9
+"""A core of a present server or laptop, for machines that nobody measured."""
+
+
+def estimated(target: Target) -> Machine:
+    """The speeds that a target's facts suggest, for one core at an ordinary clock."""
+    operations = FMA_PER_CYCLE * (2 if target.has_fma else 1) * target.lanes(4)
+    peak = CYCLES_PER_SECOND * operations
+    dram = DRAM_BYTES_PER_SECOND
+    return Machine(
+        name=target.name,
+        flops_per_second=peak,
+        int8_ops_per_second=4 * peak if target.has_int8_dot else 0.0,
+        bf16_flops_per_second=2 * peak if target.has_bf16_dot else 0.0,
+        l1_bytes_per_second=CYCLES_PER_SECOND * L1_LOADS_PER_CYCLE * target.vector_bytes,
+        l2_bytes_per_second=CYCLES_PER_SECOND * min(L2_BYTES_PER_CYCLE, target.vector_bytes),
+        l3_bytes_per_second=CYCLES_PER_SECOND * L3_BYTES_PER_CYCLE,
+        dram_bytes_per_second=dram,
+        copy_bytes_per_second=dram / 3 * 2,
+        streamed_copy_bytes_per_second=dram,
+        launch_seconds=5e-9,
+        call_seconds=1e-6,
+        fork_seconds=1e-6 if target.n_cores > 1 else 0.0,
+        l1_bytes=target.l1d_bytes,
+        l2_bytes=target.l2_bytes,
+        l3_bytes=target.l3_bytes,
+        is_measured=False,
+    )

@@ -1,0 +1,157 @@
+"""Measuring a machine: the probes compiled by our own code generator, and the best of their runs.
+
+It takes about two seconds. All probes are timed in turns and the best round of each counts: a core
+that shares its units with another one is at times half as fast, and figures are to say what it can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from compiler.codegen.jit import Library
+from compiler.codegen.module import Arg, Launch, module_ir
+from compiler.machine.machine import Machine, estimated
+from compiler.machine.probes import Probe, copying, multiply_adds, nothing, reading
+from compiler.targets.target import Target, host
+
+ROUNDS = 40
+ROUND_SECONDS = 0.003
+"""A round calls a probe for about so long; shorter ones would time the clock as well."""
+
+PAGE_BYTES = 2 << 20
+LAUNCHES = 1000
+LARGEST_BYTES = 512 << 20
+"""Memory behind all caches is measured with no more than this."""
+
+Tell = Callable[[str], None]
+"""Called with what is done next."""
+
+
+def measure(name: str, tell: Tell = lambda what: None) -> Machine:
+    """The speeds of the machine this runs on, under a name."""
+    target = host()
+    lanes = target.lanes(4)
+    tell("compiling probes")
+    probes = {
+        "flops_per_second": multiply_adds(lanes, 2000),
+        **{level: reading(lanes, n, _turns(n)) for level, n in _sizes(target).items()},
+        "copy_bytes_per_second": copying(lanes, _behind_caches(target) // 2),
+    }
+    one, many = _launches(target)
+    timed = {rate: _Timed(_call(probe, target)) for rate, probe in probes.items()}
+    timed |= {"one": _Timed(one), "many": _Timed(many)}
+    for number in range(ROUNDS):
+        tell(f"round {number + 1} of {ROUNDS}")
+        for each in timed.values():
+            each.round()
+    rates = {rate: probe.work / timed[rate].best for rate, probe in probes.items()}
+    call, every = timed["one"].best, timed["many"].best
+    return replace(
+        estimated(target),
+        name=name,
+        int8_ops_per_second=0.0,
+        bf16_flops_per_second=0.0,
+        streamed_copy_bytes_per_second=0.0,
+        **rates,
+        call_seconds=call,
+        launch_seconds=max(every - call, 0.0) / (LAUNCHES - 1),
+        fork_seconds=0.0,
+        is_measured=True,
+    )
+
+
+def _sizes(target: Target) -> dict[str, int]:
+    """How much memory to read so that it lies in one level and in no smaller one. Units: bytes."""
+    return {
+        "l1_bytes_per_second": target.l1d_bytes // 2,
+        "l2_bytes_per_second": max(target.l2_bytes // 2, 2 * target.l1d_bytes),
+        # Others use the last cache as well: a quarter of it is likely ours.
+        "l3_bytes_per_second": max(target.l3_bytes // 4, 2 * target.l2_bytes),
+        "dram_bytes_per_second": _behind_caches(target),
+    }
+
+
+def _turns(nbytes: int) -> int:
+    """How often a probe reads its memory in one call: some megabytes in all."""
+    return max((4 << 20) // nbytes, 1)
+
+
+def _behind_caches(target: Target) -> int:
+    return min(4 * target.l3_bytes, LARGEST_BYTES)
+
+
+@dataclass
+class _Timed:
+    """A call, how often a round makes it, and the least seconds of one so far."""
+
+    call: Callable[[], object]
+    n: int = 0
+    best: float = float("inf")
+
+    def round(self) -> None:
+        """Time it once more; the first time only finds out how long it takes."""
+        start = perf_counter()
+        for _ in range(self.n or 1):
+            self.call()
+        seconds = perf_counter() - start
+        if self.n:
+            self.best = min(self.best, seconds / self.n)
+        else:
+            self.n = max(int(ROUND_SECONDS / max(seconds, 1e-7)), 1)
+
+
+def _call(probe: Probe, target: Target) -> Callable[[], object]:
+    """A call of a probe over memory of its own, touched once."""
+    library = Library.compile(module_ir({"probe": probe.kernel}, [], target), target)
+    arrays = [_filled(int(b.nbytes)) for b in probe.kernel.params]
+    function = library.function("probe", len(arrays))
+    pointers = [a.ctypes.data for a in arrays]
+
+    def call() -> object:
+        _ = arrays
+        return function(*pointers)
+
+    call()
+    return call
+
+
+def _filled(nbytes: int) -> Any:
+    """Small f32 numbers in memory that begins where the arena of a program does."""
+    raw = np.zeros(nbytes + PAGE_BYTES, np.uint8)
+    start = -raw.ctypes.data % PAGE_BYTES
+    numbers = raw[start : start + nbytes].view(np.float32)
+    numbers.fill(1e-3)
+    return numbers
+
+
+def _launches(target: Target) -> tuple[Callable[[], object], Callable[[], object]]:
+    """Calls from Python of code that launches one kernel that does nothing, and of many."""
+    launch = Launch("probe", (Arg("input", 0), Arg("output", 0)))
+    library = Library.compile(
+        module_ir(
+            {"probe": nothing().kernel},
+            [launch] * LAUNCHES,
+            target,
+            [(0, 1), (0, LAUNCHES)],
+        ),
+        target,
+    )
+    arrays = [np.zeros(1, np.float32), np.zeros(1, np.float32)]
+    tables = [np.array([a.ctypes.data], np.uint64) for a in arrays]
+    pointers = [0, 0, *(t.ctypes.data for t in tables)]
+
+    def caller(symbol: str) -> Callable[[], object]:
+        function = library.function(symbol)
+
+        def call() -> object:
+            _ = arrays, tables
+            return function(*pointers)
+
+        return call
+
+    return caller("run_0"), caller("run_1")

@@ -1,0 +1,76 @@
+"""Kernels that do one thing as fast as it goes, in Loop IR: what `measure.py` times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.loops.nodes import Kernel
+from compiler.loops.text import parse_kernel
+
+ACCUMULATORS = 12
+"""Independent chains: enough to hide the latency of an addition, few enough for 16 registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A kernel and how much of what is measured one call of it does (operations, bytes)."""
+
+    kernel: Kernel
+    work: float
+
+
+def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, turns: int = 20000) -> str:
+    """A loop of multiply-adds whose operands never leave registers."""
+    return f"""
+    kernel peak(x: f32[2,{lanes}] input, y: f32[{n_accumulators},{lanes}] output) {{
+      register acc: f32[{n_accumulators},{lanes}]
+      unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{ acc[a, l] = x[0, l] }} }}
+      for t in 0..{turns} {{
+        unroll u in 0..4 {{ unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{
+          acc[a, l] = add(acc[a, l], mul(x[0, l], x[1, l]))
+        }} }} }}
+      }}
+      unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
+    }}"""
+
+
+def multiply_adds(lanes: int, turns: int) -> Probe:
+    """f32 multiply-adds on registers alone."""
+    text = peak_text(lanes, turns=turns)
+    return Probe(parse_kernel(text), 2.0 * 4 * turns * ACCUMULATORS * lanes)
+
+
+def reading(lanes: int, nbytes: int, turns: int) -> Probe:
+    """Sums over memory of a size, again and again."""
+    n = max(nbytes // (4 * lanes * ACCUMULATORS), 1)
+    shape = f"{ACCUMULATORS},{lanes}"
+    text = f"""
+    kernel reading(x: f32[{n},{shape}] input, y: f32[{shape}] output) {{
+      register acc: f32[{shape}]
+      unroll a in 0..{ACCUMULATORS} {{ vector l in 0..{lanes} {{ acc[a, l] = f32(0.0) }} }}
+      for t in 0..{turns} {{ for i in 0..{n} {{
+        unroll a in 0..{ACCUMULATORS} {{ vector l in 0..{lanes} {{
+          acc[a, l] = add(acc[a, l], x[i, a, l])
+        }} }}
+      }} }}
+      unroll a in 0..{ACCUMULATORS} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
+    }}"""
+    return Probe(parse_kernel(text), 4.0 * n * ACCUMULATORS * lanes * turns)
+
+
+def copying(lanes: int, nbytes: int) -> Probe:
+    """One memory to another; counted are the bytes that are copied."""
+    n = max(nbytes // (16 * lanes), 1)
+    text = f"""
+    kernel copying(x: f32[{n},4,{lanes}] input, y: f32[{n},4,{lanes}] output) {{
+      for i in 0..{n} {{ unroll a in 0..4 {{ vector l in 0..{lanes} {{
+        y[i, a, l] = x[i, a, l]
+      }} }} }}
+    }}"""
+    return Probe(parse_kernel(text), 16.0 * n * lanes)
+
+
+def nothing() -> Probe:
+    """As little as a kernel can do: one number stored."""
+    text = "kernel nothing(x: f32[1] input, y: f32[1] output) { y[0] = x[0] }"
+    return Probe(parse_kernel(text), 1.0)

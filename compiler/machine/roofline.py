@@ -1,0 +1,43 @@
+"""What a kernel needs at least on a machine: its operations, or its bytes, or being called.
+
+Source: the roofline model, Williams, Waterman and Patterson 2009, with a roof for each level of
+memory (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from compiler.machine.machine import LEVELS, Level, Machine
+
+Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
+"""What a kernel cannot be faster than: the arithmetic, a level of memory, or the call itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The least time of a kernel and what it is bound by; `is_measured` says of which figures."""
+
+    seconds: float
+    bound: Bound
+    is_measured: bool
+
+
+def predicted(
+    flops: float, traffic: Mapping[Level, float], machine: Machine, overhead_seconds: float
+) -> Prediction:
+    """The roofline of one kernel: the longer of arithmetic and memory, and the call.
+
+    `traffic` is how many bytes come from (or go to) each level of memory; levels are read one
+    after the other, so that their times add up, and the one that takes longest names the bound.
+    """
+    compute = flops / machine.flops_per_second
+    trips = {at: traffic.get(at, 0.0) / machine.bytes_per_second(at) for at in LEVELS}
+    memory = sum(trips.values())
+    busy = max(compute, memory)
+    bound: Bound = "compute" if compute >= memory else max(LEVELS, key=lambda at: trips[at])
+    if overhead_seconds > busy:
+        bound = "overhead"
+    return Prediction(busy + overhead_seconds, bound, machine.is_measured)

@@ -1,0 +1,111 @@
+"""Seconds that each kernel of a program needs at least on a machine, and what binds it.
+
+Where an operand lies when a kernel reads it follows from how much memory was touched since it was
+touched last (the stack distance of Mattson et al. 1970): the smallest cache that holds so much. A
+program is taken to run again and again, so that its weights come from where the last run left them.
+Each operand is counted once, however often a kernel reads it: the figures are what could be, and
+the distance to what is measured is what a schedule leaves on the table.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType, Type
+from compiler.machine.machine import Level, Machine
+from compiler.machine.roofline import Prediction, predicted
+from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.select import in_memory, view_source
+
+
+def predictions(
+    kernels: Sequence[KernelInfo],
+    graph: Graph,
+    arena_bytes: int,
+    machine: Machine,
+    overhead_seconds: float,
+) -> dict[str, Prediction]:
+    """A prediction by name for every kernel that is generated code, those inside others included.
+
+    What holds other kernels needs as long as these. `overhead_seconds` is what each launch costs.
+    """
+    memory = _Memory(graph, arena_bytes, machine)
+    launched = [k for k in kernels if not k.inside]
+    for k in launched:
+        memory.traffic(k)  # the run before: what it leaves in the caches
+    found = {
+        k.name: predicted(k.flops, memory.traffic(k), machine, overhead_seconds)
+        for k in launched
+        if k.native and k.symbol
+    }
+    for k in kernels:
+        if k.inside and k.native and k.symbol:
+            found[k.name] = predicted(k.flops, _alone(k, machine), machine, machine.launch_seconds)
+    for k in reversed(kernels):
+        inner = [found[i.name] for i in kernels if i.inside == k.name and i.name in found]
+        if inner and k.name in found:
+            longest = max(inner, key=lambda p: p.seconds)
+            seconds = sum(p.seconds for p in inner) + (0.0 if k.inside else overhead_seconds)
+            found[k.name] = Prediction(seconds, longest.bound, machine.is_measured)
+    return {k.name: found[k.name] for k in kernels if k.name in found}
+
+
+def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:
+    """The traffic of a kernel of which only the sum is known: it lies where all of it fits."""
+    nbytes = k.bytes_read + k.bytes_written
+    return {machine.level_of(nbytes): nbytes}
+
+
+class _Memory:
+    """The values that a program touches, the one touched last at the end."""
+
+    def __init__(self, graph: Graph, arena_bytes: int, machine: Machine) -> None:
+        self.machine = machine
+        self.arena_bytes = arena_bytes
+        self.types: Mapping[str, Type] = graph.types
+        self.views = {n.output: s for n in graph.nodes if (s := view_source(n, graph)) is not None}
+        outside = {*graph.constants, *(v.name for v in graph.inputs)}
+        self.footprint = arena_bytes + sum(map(self._nbytes, outside & graph.types.keys()))
+        self.recent: OrderedDict[str, int] = OrderedDict()
+
+    def traffic(self, k: KernelInfo) -> dict[Level, float]:
+        """How many bytes of a launch come from each level; it is the last one to touch them."""
+        values = dict.fromkeys(map(self._root, (*k.reads, *k.writes)))
+        if not all(v in self.types and in_memory(self.types[v]) for v in values):
+            return _alone(k, self.machine)
+        reads, writes = self._trips(k.reads), self._trips(k.writes)
+        # Results take memory of the arena that other values had before them.
+        writes = {v: min(d, max(self.arena_bytes, self._nbytes(v))) for v, d in writes.items()}
+        found: dict[Level, float] = defaultdict(float)
+        for trips, counted in ((reads, k.bytes_read), (writes, k.bytes_written)):
+            whole = sum(map(self._nbytes, trips))
+            share = min(counted / whole, 1.0) if whole else 0.0
+            for value, distance in trips.items():
+                found[self.machine.level_of(distance)] += share * self._nbytes(value)
+        for v in values:
+            self.recent[v] = self._nbytes(v)
+            self.recent.move_to_end(v)
+        return dict(found)
+
+    def _trips(self, values: Iterable[str]) -> dict[str, int]:
+        """By value the bytes that were touched since it was, itself included."""
+        return {v: self._distance(v) for v in map(self._root, values)}
+
+    def _distance(self, value: str) -> int:
+        touched = self._nbytes(value)
+        for other, nbytes in reversed(self.recent.items()):
+            if other == value or touched >= self.footprint:
+                return min(touched, self.footprint)
+            touched += nbytes
+        return self.footprint
+
+    def _root(self, value: str) -> str:
+        while value in self.views:
+            value = self.views[value]
+        return value
+
+    def _nbytes(self, value: str) -> int:
+        t = self.types[value]
+        return t.nbytes if isinstance(t, TensorType) and in_memory(t) else 0

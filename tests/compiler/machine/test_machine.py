@@ -1,0 +1,103 @@
+"""The speeds of a machine: as estimates, as text, measured for real, and kept."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compiler.machine import keep, measure
+from compiler.machine.machine import LEVELS, Machine, estimated
+from compiler.machine.probes import copying, multiply_adds, reading
+from compiler.machine.roofline import predicted
+from compiler.targets.target import TARGETS, by_name, host
+
+SLOW = replace(
+    estimated(by_name("x86-64-v3")),
+    flops_per_second=1e9,
+    l1_bytes_per_second=8e9,
+    l2_bytes_per_second=4e9,
+    l3_bytes_per_second=2e9,
+    dram_bytes_per_second=1e9,
+    l1_bytes=100,
+    l2_bytes=1000,
+    l3_bytes=10000,
+)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_every_target_has_an_estimate_whose_levels_get_slower(name: str) -> None:
+    machine = estimated(by_name(name))
+    rates = [machine.bytes_per_second(level) for level in LEVELS]
+    assert rates == sorted(rates, reverse=True)
+    assert not machine.is_measured
+    assert Machine.from_json(json.loads(json.dumps(machine.to_json()))) == machine
+
+
+def test_wider_vectors_have_the_higher_peak() -> None:
+    peaks = [estimated(by_name(n)).flops_per_second for n in ("x86-64", "x86-64-v3", "x86-64-v4")]
+    assert peaks == [peaks[0], 4 * peaks[0], 8 * peaks[0]]
+
+
+@pytest.mark.parametrize(
+    ("nbytes", "level"), [(0, "L1"), (100, "L1"), (101, "L2"), (10000, "L3"), (10001, "DRAM")]
+)
+def test_the_level_is_the_smallest_that_holds_it(nbytes: int, level: str) -> None:
+    assert SLOW.level_of(nbytes) == level
+
+
+def test_a_kernel_is_bound_by_what_takes_longest() -> None:
+    assert predicted(1e6, {"DRAM": 1e3}, SLOW, 0.0).bound == "compute"
+    memory = predicted(1e3, {"L1": 8e3, "DRAM": 1e6}, SLOW, 0.0)
+    assert memory.bound == "DRAM"
+    assert memory.seconds == pytest.approx(1e-6 + 1e-3)
+    call = predicted(1e3, {}, SLOW, 1e-3)
+    assert (call.bound, call.seconds) == ("overhead", pytest.approx(1e-3 + 1e-6))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["{}", "no json", '{"name": 1}', json.dumps({**SLOW.to_json(), "l1_bytes_per_second": 0})],
+)
+def test_damaged_figures_count_as_none(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    file = keep.path()
+    assert file is not None
+    file.parent.mkdir()
+    file.write_text(damage)
+    assert keep.known() == estimated(host())
+
+
+def test_a_kept_machine_is_known_and_only_for_code_of_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    assert keep.keep(replace(SLOW, is_measured=True)) == keep.path()
+    assert keep.machine_of(host()) == replace(SLOW, is_measured=True)
+    other = by_name("aarch64")
+    assert keep.machine_of(other) == estimated(other)
+    monkeypatch.setenv("COMPILARIUM_CACHE", "")
+    assert keep.keep(SLOW) is None
+    assert keep.known() == estimated(host())
+
+
+def test_probes_count_their_work() -> None:
+    assert multiply_adds(8, 5).work == 2 * 12 * 4 * 5 * 8
+    read = reading(8, 100_000, 3)
+    assert read.work == 3 * read.kernel.buffers["x"].nbytes
+    assert copying(8, 100_000).work == copying(8, 100_000).kernel.buffers["y"].nbytes
+
+
+def test_this_machine_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measure, "ROUNDS", 3)
+    monkeypatch.setattr(measure, "ROUND_SECONDS", 1e-4)
+    monkeypatch.setattr(measure, "LARGEST_BYTES", 1 << 20)
+    told: list[str] = []
+    machine = measure.measure("here", told.append)
+    assert machine.is_measured
+    assert machine.name == "here"
+    assert told[0] == "compiling probes"
+    assert Machine.from_json(machine.to_json()) == machine
+    assert machine.launch_seconds < machine.call_seconds
