@@ -27,7 +27,7 @@ _HOMES = {
     "CompileError": ("compiler.errors", "CompileError"),
     "Graph": ("compiler.ir.graph", "Graph"),
     "Program": ("compiler.runtime.program", "Program"),
-    "compile": ("compiler.driver", "compile"),
+    "compile": ("compiler.cached", "compile"),
     "load": ("compiler.frontend", "load"),
     "to_onnx": ("compiler.export", "to_onnx"),
     # The module of the same name can be called: the import system would put it here anyway.

@@ -91,6 +91,11 @@ class Executable:
         self.frame = Frame(specs, outputs, arrangement.plan.peak_bytes, spaces)
         self._names = tuple(r.name for r in graph.results)
 
+    @property
+    def is_one_call(self) -> bool:
+        """Whether all there is to do is one call of native code."""
+        return len(self.segments) == 1 and isinstance(self.segments[0], NativeSegment)
+
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, in graph order, as new arrays; inputs must fit the graph."""
         run = self.frame.start(inputs)

@@ -123,6 +123,12 @@ class Program:
         return self._built.trace
 
     @property
+    def fixed(self) -> Built | None:
+        """The one machine code of a program all of whose sizes are known; None for others."""
+        is_one = self._specialise is None and self._opened is None and self._buckets is None
+        return self._built if is_one else None
+
+    @property
     def target(self) -> Target:
         """The machine that the code is for."""
         return self._built.target

@@ -29,6 +29,7 @@ ORDER = (
     "machine",
     "runtime",
     "driver",
+    "cached",
     "check",
     "bisect",
     "conformance",

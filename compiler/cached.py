@@ -1,0 +1,137 @@
+"""`compile` for models that were compiled before: the program comes from disk, made only once.
+
+This module imports next to nothing, so that a process that finds its program runs it within a
+tenth of a second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from compiler.targets.disk import kept_directory
+from compiler.targets.target import Target, host
+
+if TYPE_CHECKING:
+    from compiler.ir.graph import Graph
+    from compiler.runtime.program import Program
+
+SETTLED_SECONDS = 2.0
+"""A file changed less than this before it was read may change again in one tick of its clock."""
+
+
+def compile(
+    graph: Graph | str | PathLike[str] | bytes, *positional: Any, **options: Any
+) -> Program:
+    """Make a program of a graph, an ONNX file or its bytes, as `compiler.driver.compile` says.
+
+    A program of a file or of bytes that was made before, with the same options, by the same code
+    and for the same machine, is loaded from disk. It runs at once; asked for more than results, it
+    is compiled again.
+    """
+    made = None
+
+    def again() -> Program:
+        from compiler import driver
+
+        return driver.compile(graph, *positional, **options)  # type: ignore[arg-type]
+
+    key = _key(graph, positional, options)
+    if key is None:
+        return again()
+    from compiler.runtime import kept
+
+    store = kept.ProgramStore(kept_directory("programs"))
+    found = kept.load(store, key, again)
+    if found is not None:
+        return found  # type: ignore[return-value]
+    made = again()
+    image = kept.image_of(made)
+    if image is not None:
+        store.put(key, image)
+    return made
+
+
+def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -> str | None:
+    """What a program depends on, in short; None for what cannot be told apart from outside."""
+    directory = kept_directory("models")
+    if directory is None or not isinstance(graph, str | bytes | PathLike):
+        return None
+    if not all(map(_is_plain, (*positional, *options.values()))):
+        return None
+    try:
+        content = _content(graph, directory)
+    except OSError:
+        return None  # reading it will say why
+    asked = repr(positional), repr(sorted(options.items()))
+    facts = (content, *asked, repr(host()), _code(), platform.python_version())
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()
+
+
+def _is_plain(value: object) -> bool:
+    """Whether two values that print alike are alike."""
+    if isinstance(value, Mapping):
+        return all(_is_plain(k) and _is_plain(v) for k, v in value.items())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))  # pyright: ignore[reportUnknownArgumentType]
+    return value is None or isinstance(value, str | int | float | bool | Target)
+
+
+def _content(model: str | PathLike[str] | bytes, directory: Path) -> str:
+    """A digest of a model's bytes; that of a file that has not changed is known from last time."""
+    if isinstance(model, bytes):
+        return hashlib.sha256(model).hexdigest()
+    path = Path(model).resolve()
+    facts = path.stat()
+    identity = (str(path), facts.st_size, facts.st_mtime_ns, facts.st_ino, facts.st_dev)
+    note = directory / hashlib.sha256(repr(identity).encode()).hexdigest()
+    try:
+        known = json.loads(note.read_text())
+        if known["identity"] == list(identity):
+            return str(known["content"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    with path.open("rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        content = hashlib.sha256(data).hexdigest()
+    if time.time() - facts.st_mtime > SETTLED_SECONDS:
+        _write(note, json.dumps({"identity": identity, "content": content}))
+    return content
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = path.with_name(f".new-{os.getpid()}-{path.name}")
+        own.write_text(text)
+        own.replace(path)
+    except OSError:
+        return
+
+
+@cache
+def _code() -> str:
+    """What tells versions of this package apart, also while it is being changed."""
+    import llvmlite
+    import numpy as np
+
+    files = sorted(_files(Path(__file__).parent))
+    return repr((llvmlite.__version__, np.__version__, files))
+
+
+def _files(folder: Path) -> Iterator[tuple[str, int, int]]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir() and entry.name != "__pycache__":
+                yield from _files(Path(entry.path))
+            elif entry.name.endswith(".py"):
+                facts = entry.stat()
+                yield entry.path, facts.st_size, facts.st_mtime_ns

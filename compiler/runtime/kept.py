@@ -1,0 +1,243 @@
+"""Programs on disk: what running one needs, so that another process has it at once.
+
+A kept program is a folder: `program.json` (inputs, results, sizes), `code.o`, and the packed
+weights. What a program tells besides its results is not kept: it is worked out again when asked,
+by the same deterministic compilation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from compiler.codegen.jit import Library, object_code
+from compiler.ir.constant import Array
+from compiler.runtime.frame import Entry, FastCheck, Frame, InputSpec, OutputSpec, address_of
+from compiler.runtime.storage import aligned_bytes
+
+if TYPE_CHECKING:
+    from compiler.runtime.program import Program
+
+FORMAT = 1
+"""Grows when the meaning of a kept file changes."""
+
+LIMIT_BYTES = 2 << 30
+"""The programs used longest ago go when all together are larger."""
+
+TRIM_EVERY = 64
+"""A process looks at the size of all programs when it first keeps one, and then after so many."""
+
+PROGRAM_LIMIT_BYTES = 512 << 20
+"""Programs with more weights are not kept: writing them would take longer than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A program of one native call: all sizes known, nothing left to the reference.
+
+    Units: bytes. `symbol` is the entry in `code`, an object file for this machine.
+    """
+
+    inputs: tuple[InputSpec, ...]
+    results: tuple[tuple[str, OutputSpec], ...]
+    arena_bytes: int
+    symbol: str
+    code: bytes
+    weights: Array
+
+
+class KeptProgram:
+    """A program from disk: it runs at once; for all else the whole program is made again."""
+
+    def __init__(self, image: Image, again: Callable[[], Program]) -> None:
+        self._names = tuple(name for name, _ in image.results)
+        self._frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
+        self._fast = FastCheck(image.inputs)
+        self._library = Library.load(image.code, [image.symbol])
+        self._entry: Entry = self._library.function(image.symbol)
+        self._weights = image.weights
+        self._weights_address = address_of(image.weights)
+        self._again = again
+        self._whole: Program | None = None
+        self._lock = Lock()
+
+    @property
+    def whole(self) -> Program:
+        """The program with all that it can tell."""
+        with self._lock:
+            if self._whole is None:
+                self._whole = self._again()
+            return self._whole
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """As `Program.run`."""
+        if not self._fast.fits(inputs):
+            return self.whole.run(inputs)
+        run = self._frame.start(inputs)
+        space = run.space
+        try:
+            self._entry(
+                space.arena_address,
+                self._weights_address,
+                space.inputs_address,
+                space.outputs_address,
+            )
+        finally:
+            self._frame.spaces.give(space)
+        return dict(zip(self._names, run.outputs, strict=True))
+
+    __call__ = run
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """To its users it is a program like any other."""
+        from compiler.runtime.program import Program
+
+        return Program
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.whole, name)
+
+
+def image_of(program: Program) -> Image | None:
+    """What of a program can be kept; None when it needs more than one native call."""
+    built = program.fixed
+    executable = built.executable if built is not None else None
+    if built is None or executable is None:
+        return None
+    specs, frame = executable.frame.inputs, executable.frame
+    outputs = [o for o in frame.outputs if o is not None]
+    is_whole = executable.is_one_call and len(outputs) == len(frame.outputs)
+    if not is_whole or any(spec.dtype is None for spec in specs):
+        return None
+    names = [r.name for r in executable.graph.results]
+    code = object_code(built.llvm, built.target)
+    results = tuple(zip(names, outputs, strict=True))
+    return Image(specs, results, frame.arena_bytes, "run", code, executable.constants)
+
+
+class ProgramStore:
+    """Folders of kept programs. One that is damaged or half written counts as missing."""
+
+    n_put: ClassVar[int] = 0
+
+    def __init__(self, directory: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
+        self.directory = directory
+        self.limit_bytes = limit_bytes
+
+    def get(self, key: str) -> Image | None:
+        """A kept program; None when there is none."""
+        if self.directory is None:
+            return None
+        folder = self.directory / key
+        try:
+            facts = json.loads((folder / "program.json").read_bytes())
+            code = (folder / "code.o").read_bytes()
+            if facts["format"] != FORMAT or hashlib.sha256(code).hexdigest() != facts["code"]:
+                return None
+            weights = _read(folder / "weights", facts["weight_bytes"])
+            os.utime(folder)
+            return Image(
+                tuple(InputSpec(n, np.dtype(d), tuple(s)) for n, d, s in facts["inputs"]),
+                tuple((n, OutputSpec(np.dtype(d), tuple(s), b)) for n, d, s, b in facts["results"]),
+                facts["arena_bytes"],
+                facts["symbol"],
+                code,
+                weights,
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def put(self, key: str, image: Image) -> None:
+        """Keep a program; does nothing where that is not possible."""
+        if self.directory is None or image.weights.nbytes > PROGRAM_LIMIT_BYTES:
+            return
+        facts = {
+            "format": FORMAT,
+            "inputs": [(s.name, _text(s.dtype), s.shape) for s in image.inputs],
+            "results": [(n, _text(o.dtype), o.shape, o.nbytes) for n, o in image.results],
+            "arena_bytes": image.arena_bytes,
+            "weight_bytes": image.weights.nbytes,
+            "symbol": image.symbol,
+            "code": hashlib.sha256(image.code).hexdigest(),
+        }
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            folder = Path(tempfile.mkdtemp(dir=self.directory, prefix=".new-"))
+            try:
+                (folder / "weights").write_bytes(image.weights.data)
+                (folder / "code.o").write_bytes(image.code)
+                (folder / "program.json").write_text(json.dumps(facts))
+                shutil.rmtree(self.directory / key, ignore_errors=True)
+                folder.rename(self.directory / key)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            ProgramStore.n_put += 1
+            if ProgramStore.n_put % TRIM_EVERY == 1:
+                self.trim()
+        except OSError:
+            return
+
+    def trim(self) -> None:
+        """Remove the programs used longest ago beyond the limit."""
+        if self.directory is None:
+            return
+        kept = sorted(_sizes(self.directory), reverse=True)
+        total = 0
+        for _, nbytes, folder in kept:
+            total += nbytes
+            if total > self.limit_bytes:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sizes(directory: Path) -> Iterator[tuple[float, int, Path]]:
+    for folder in directory.iterdir():
+        if folder.is_dir():
+            files = [p.stat().st_size for p in folder.iterdir()]
+            yield folder.stat().st_mtime, sum(files), folder
+
+
+def _text(dtype: np.dtype[Any] | None) -> str:
+    """A name that numpy reads back, also for the small types that ml_dtypes adds."""
+    assert dtype is not None, "only arrays are kept"
+    return dtype.name
+
+
+def _read(path: Path, nbytes: int) -> Array:
+    """The bytes of a file in aligned memory. Errors: ValueError when there are more or fewer."""
+    memory = aligned_bytes(nbytes)
+    with path.open("rb", buffering=0) as f:
+        view = memory.data
+        at = 0
+        while at < nbytes:
+            n = f.readinto(view[at:])
+            if not n:
+                raise ValueError("the file is too short")
+            at += n
+        if f.read(1):
+            raise ValueError("the file is too long")
+    return memory
+
+
+def load(store: ProgramStore, key: str, again: Callable[[], Program]) -> KeptProgram | None:
+    """The kept program of a key, ready to run; `again` makes the whole one. None: there is none."""
+    image = store.get(key)
+    if image is None:
+        return None
+    try:
+        return KeptProgram(image, again)
+    except (RuntimeError, KeyError):  # an object that does not link is a damaged one
+        return None
