@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
@@ -16,6 +15,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
 _lock = threading.RLock()
@@ -85,11 +85,8 @@ class ObjectStore:
     @staticmethod
     @cache
     def default() -> ObjectStore:
-        """The store of this user; `COMPILARIUM_CACHE` names another directory, or none if empty."""
-        named = os.environ.get("COMPILARIUM_CACHE")
-        if named is not None:
-            return ObjectStore(Path(named) if named else None)
-        return ObjectStore(user_cache_directory() / "objects")
+        """The store of this user."""
+        return ObjectStore(kept_directory("objects"))
 
     def key(self, ir: str, target: Target) -> str:
         """The name of an entry."""
@@ -141,25 +138,6 @@ class ObjectStore:
                 return
             path.unlink(missing_ok=True)
             total -= size
-
-
-def user_cache_directory() -> Path:
-    """Where this system keeps what programs may lose."""
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "compilarium"
-
-
-def measured_directory() -> Path | None:
-    """Where what was measured on this machine is kept; None where nothing is kept."""
-    named = os.environ.get("COMPILARIUM_CACHE")
-    if named is None:
-        return user_cache_directory() / "measured"
-    return Path(named) / "measured" if named else None
 
 
 class Library:

@@ -13,8 +13,8 @@ from pathlib import Path
 import llvmlite
 
 from compiler import __version__
-from compiler.codegen.jit import measured_directory
 from compiler.machine.machine import Machine, estimated
+from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
 FORMAT = 1
@@ -43,7 +43,7 @@ def _facts(target: Target) -> tuple[object, ...]:
 
 def path() -> Path | None:
     """The file of this machine; None where nothing is kept."""
-    directory = measured_directory()
+    directory = kept_directory("measured")
     return None if directory is None else directory / f"machine-{key_of(host())}.json"
 
 
