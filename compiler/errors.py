@@ -265,6 +265,10 @@ CODES: dict[str, Code] = {
         "export a model with fewer or shorter weights",
     ),
     "E-OPTION-VALUE": Code("An option has a value that it cannot take.", "see the allowed values"),
+    "E-SCHEDULE-TEXT": Code(
+        "The text of a schedule does not follow its grammar, or names a move that does not exist.",
+        "write one move a line, for example Y: split(i, 16, io, ii)",
+    ),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a loop that is not there, or is not legal here.",
         "print the loops first, and read the move's words",
@@ -291,6 +295,10 @@ CODES: dict[str, Code] = {
         "use smaller inputs, or raise the limit",
     ),
     "E-LIMIT-SECONDS": Code("The work took longer than allowed.", "use a smaller model"),
+    "E-LIMIT-CODE": Code(
+        "A schedule writes out so many copies of its innermost statements that they are too much.",
+        "unroll fewer loops, and choose factors that divide the loops' lengths",
+    ),
     "E-LIMIT-MEMORY": Code("The work needed more memory than allowed.", "use a smaller model"),
     "E-LIMIT-OUTPUT": Code(
         "The work wrote more than allowed.", "use a smaller model, or a pipeline of fewer passes"

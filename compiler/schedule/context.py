@@ -98,7 +98,7 @@ def _fuse_once(nest: Nest, held: int, name: Callable[[str], str]) -> tuple[Nest,
 
 def _fresh(nest: Nest) -> Callable[[str], str]:
     def name(hint: str) -> str:
-        taken = {a.var for a in nest.axes}
+        taken = nest.taken
         while hint in taken:
             hint += "_"
         return hint

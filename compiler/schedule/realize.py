@@ -16,12 +16,15 @@ from compiler.compute.scalar import (
     reduction,
     rewrite,
 )
+from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, LoopKind, Statement, Store
 from compiler.schedule.halo import zero_halo
 from compiler.schedule.indices import substitute
+from compiler.schedule.language.legal import require_finished
+from compiler.schedule.limits import MOST_STATEMENTS
 from compiler.schedule.nest import Axis, Beside, Nest, Split
 
 At = Mapping[str, Expr]
@@ -36,9 +39,11 @@ class Realizer:
     """Writes the nests of one kernel; gives each accumulator a name of its own."""
 
     registers: list[Buffer] = field(default_factory=list)
+    n_written: int = 0
 
     def realize(self, nest: Nest) -> tuple[Statement, ...]:
-        """The statements that compute a nest."""
+        """The statements that compute a nest. Errors: E-SCHEDULE-MOVE for one not finished."""
+        require_finished(nest)
         first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
         halos = (zero_halo(nest, b.target) for b in nest.results if b.zero_halo)
         halo = tuple(itertools.chain.from_iterable(halos))
@@ -48,11 +53,21 @@ class Realizer:
                 nest.axes,
                 {},
                 {},
-                lambda at, cut: tuple(_store(nest, b, at, cut) for b in nest.results),
+                lambda at, cut: self.written(tuple(_store(nest, b, at, cut) for b in nest.results)),
             )
             return (*halo, *body)
         point = _Accumulation(nest, first, self)
         return (*halo, *_loops(nest, nest.axes[:first], {}, {}, point.statements))
+
+    def written(self, made: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """The statements, counted. Errors: E-LIMIT-CODE."""
+        self.n_written += len(made)
+        if self.n_written > MOST_STATEMENTS:
+            raise CompileError(
+                "E-LIMIT-CODE",
+                f"the ends of loops would be written out as more than {MOST_STATEMENTS} statements",
+            )
+        return made
 
     def register(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
         """A new accumulator."""
@@ -168,7 +183,12 @@ def _stands_here(at: At, var: str) -> bool:
 
 def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
     """Lanes of a reduction that are cut short run one after the other into one sum."""
-    return "for" if a.lanes and any(a.var in nest.parts(v) for v in cut) else a.kind
+    return "for" if a.lanes and _lanes_cut(nest, cut) else a.kind
+
+
+def _lanes_cut(nest: Nest, cut: Fixed) -> bool:
+    lanes = {a.var for a in nest.axes if a.lanes}
+    return any(not lanes.isdisjoint(nest.parts(v)) for v in cut)
 
 
 def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
@@ -219,7 +239,7 @@ class _Accumulation:
     """Init, update and finish of reductions into registers, for one point of the outer loops."""
 
     def __init__(self, nest: Nest, first: int, realizer: Realizer) -> None:
-        self.nest = nest
+        self.nest, self.realizer = nest, realizer
         self.inner = nest.axes[first:]
         self.tile = [a for a in self.inner if not a.is_reduction]
         self.lanes = [a for a in self.inner if a.lanes]
@@ -272,18 +292,15 @@ class _Accumulation:
         return Store(register.name, self._index(axes, at, cut), value)
 
     def _update(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        return tuple(self._updated(p, at, cut) for p in self.parts)
+        return self.realizer.written(tuple(self._updated(p, at, cut) for p in self.parts))
 
     def _updated(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
         body = _settled(self.nest, p.reduce.body, at, cut)
         into, axes = p.acc, [*self.tile, *self.lanes]
-        if p.rest is not None and self._lanes_cut(cut):
+        if p.rest is not None and _lanes_cut(self.nest, cut):
             into, axes = p.rest, self.tile
         old = self._read(into, axes, at, cut)
         return self._set(into, axes, at, cut, apply(p.reduce.combine, old, body))
-
-    def _lanes_cut(self, cut: Fixed) -> bool:
-        return any(self.lanes[-1].var in self.nest.parts(v) for v in cut)
 
     def _combine(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         return tuple(self._combined(p, at, cut) for p in self.parts)

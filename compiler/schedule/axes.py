@@ -1,0 +1,249 @@
+"""The state of a loop nest: its loops, what it computes at each point, and how to look at it.
+
+A nest is one stage of a computation over physical buffers: a list of loops, outermost first, some
+over the target's points and some over its reduction. The moves that shape it are declared in
+`compiler.schedule.language`; `nest.py` puts both together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+from compiler.compute.scalar import Read, Reduce, Scalar, reads, reduction
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.ir.types import TensorType
+from compiler.loops.nodes import LoopKind
+from compiler.schedule.indices import substitute
+from compiler.schedule.language.call import Call
+from compiler.schedule.packing import Packing
+
+MOST_LOOPS = 32
+"""A nest has at most this many loops: each move looks at all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One loop: its index, how often it runs, and how.
+
+    `lanes` marks a reduction loop whose iterations are kept apart in registers and combined at the
+    end.
+    """
+
+    var: str
+    extent: Expr
+    is_reduction: bool
+    kind: LoopKind = "for"
+    lanes: bool = False
+
+    @property
+    def size(self) -> int:
+        """How often it runs, or is taken to run where only a run tells."""
+        return affine.assumed(self.extent)
+
+    @property
+    def range(self) -> Range:
+        """Where the index runs at most, both ends included."""
+        return (0, affine.last_of(self.extent))
+
+    def __str__(self) -> str:
+        word = "" if self.kind == "for" else f"{self.kind} "
+        return f"{word}{self.var}<{self.extent}"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A loop of `length` run as `outer` parts of `factor` iterations of `inner`.
+
+    When the factor does not divide the length, `inner` is shorter in the last part. Either part
+    may have been split again. Of an open length what is left runs in steps of its own.
+    """
+
+    var: str
+    length: Expr
+    outer: str
+    inner: str
+    factor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One more result of a nest: what is stored, where, at each point of the same loops."""
+
+    target: str
+    index: tuple[Expr, ...]
+    value: Scalar
+    zero_halo: bool = False
+
+
+@dataclass(frozen=True)
+class Loops:
+    """One stage over physical buffers, with its loops and the moves made so far.
+
+    `beside` has further results over the same loops, in the order in which they are stored.
+    `packable` are the constants that only this nest reads; `owed` those that must be packed before
+    the end, since a loop runs past what they hold.
+    """
+
+    target: str
+    index: tuple[Expr, ...]
+    value: Scalar
+    axes: tuple[Axis, ...]
+    tensors: Mapping[str, TensorType]
+    packings: Mapping[str, Packing]
+    shapes: Mapping[str, tuple[Expr, ...]]
+    zero_halo: bool = False
+    beside: tuple[Beside, ...] = ()
+    splits: Mapping[str, Split] = field(default_factory=dict)
+    """By the name of the outer part."""
+    packable: frozenset[str] = frozenset()
+    owed: frozenset[str] = frozenset()
+    moves: tuple[Call, ...] = ()
+    reason: str = ""
+    """Why the next move is made."""
+    used: frozenset[str] = frozenset()
+    """Names of loops that are gone: indices of old splits may still go by them."""
+    _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
+    """Addresses worked out already: policies ask for the same ones many times."""
+
+    @property
+    def ranges(self) -> dict[str, Range]:
+        """Where each index runs, both ends included."""
+        return {a.var: a.range for a in self.axes}
+
+    @property
+    def space(self) -> list[Axis]:
+        """The loops over the target's points."""
+        return [a for a in self.axes if not a.is_reduction]
+
+    @property
+    def reduced(self) -> list[Axis]:
+        """The loops over the reduction."""
+        return [a for a in self.axes if a.is_reduction]
+
+    @property
+    def results(self) -> tuple[Beside, ...]:
+        """All that is stored at each point, the nest's own target first."""
+        return (Beside(self.target, self.index, self.value, self.zero_halo), *self.beside)
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        """What is stored at each point, result by result."""
+        return (self.value, *(b.value for b in self.beside))
+
+    @property
+    def reduce(self) -> Reduce | None:
+        """The reduction inside the value."""
+        return reduction(self.value)
+
+    @property
+    def reductions(self) -> tuple[Reduce, ...]:
+        """The reductions inside all values, equal ones once: each has an accumulator."""
+        found = (reduction(v) for v in self.values)
+        return tuple(dict.fromkeys(r for r in found if r is not None))
+
+    def axis(self, var: str) -> Axis:
+        """The loop with this index. Errors: E-SCHEDULE-MOVE."""
+        found = next((a for a in self.axes if a.var == var), None)
+        if found is None:
+            names = ", ".join(a.var for a in self.axes) or "none"
+            raise CompileError(
+                "E-SCHEDULE-MOVE", f"there is no loop {var!r}; loops of {self.target}: {names}"
+            )
+        return found
+
+    def has(self, var: str) -> bool:
+        """Whether there is a loop with this index."""
+        return any(a.var == var for a in self.axes)
+
+    def reads(self) -> list[Read]:
+        """All reads of buffers."""
+        return [r for value in self.values for r in reads(value)]
+
+    def strides(self, tensor: str) -> tuple[Expr, ...]:
+        """Elements between neighbours along each physical axis of a buffer."""
+        return affine.row_major(self.shapes[tensor])
+
+    def address(self, tensor: str, index: Sequence[Expr]) -> Expr:
+        """The offset of an element in its buffer, in elements."""
+        key = (tensor, tuple(index))
+        if key not in self._addresses:
+            total: Expr = 0
+            for e, stride in zip(index, self.strides(tensor), strict=True):
+                total = total + e * stride
+            self._addresses[key] = affine.simplify(total, self.ranges)
+        return self._addresses[key]
+
+    def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
+        """By how much the address grows with an index; None when not by a constant."""
+        return coefficient(self.address(tensor, index), var)
+
+    def parts(self, var: str) -> list[str]:
+        """The loops that a loop has become by splits."""
+        for s in self.splits.values():
+            if s.var == var:
+                return [*self.parts(s.outer), *self.parts(s.inner)]
+        return [var]
+
+    def is_uneven(self, s: Split) -> bool:
+        """Whether the inner loop of a split is ever shorter than its factor."""
+        around = (t for t in self.splits.values() if t.inner == s.var)
+        return bool(s.length % s.factor) or any(map(self.is_uneven, around))
+
+    def is_cut(self, var: str) -> bool:
+        """Whether a loop is part of a split whose last part is shorter."""
+        return any(var in (s.outer, s.inner) and self.is_uneven(s) for s in self.splits.values())
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """The names that a new loop cannot have."""
+        sizes = (affine.symbols(a.extent) for a in self.axes)
+        return self.used.union((a.var for a in self.axes), *sizes)
+
+    def because(self, reason: str) -> Self:
+        """The same nest, with the reason why the next move is made."""
+        return replace(self, reason=reason)
+
+    def noted(self, call: Call) -> Self:
+        """The nest with the move that made it written down. Errors: E-SCHEDULE-MOVE."""
+        return replace(self, moves=(*self.moves, call), reason="")
+
+    def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
+        """The nest over other loops, with the old indices as expressions of theirs."""
+        ranges = {a.var: a.range for a in axes}
+        reduced = tuple(a.var for a in axes if a.is_reduction)
+        first, *others = (
+            replace(
+                b,
+                index=tuple(affine.simplify(affine.substitute(e, values), ranges) for e in b.index),
+                value=substitute(b.value, values, ranges, reduced),
+            )
+            for b in self.results
+        )
+        return replace(
+            self,
+            axes=axes,
+            index=first.index,
+            value=first.value,
+            beside=tuple(others),
+            used=self.used.union(values),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.target}: " + ", ".join(map(str, self.axes))
+
+
+def coefficient(e: Expr, var: str) -> int | None:
+    """The factor of a symbol in a sum; None when it also stands inside a division or extreme."""
+    if isinstance(e, int):
+        return 0
+    factor = 0
+    for atom, c in e.terms:
+        if atom == var:
+            factor = c
+        elif not isinstance(atom, str) and var in affine.symbols(atom.a) | affine.symbols(atom.b):
+            return None
+    return factor

@@ -1,0 +1,97 @@
+"""What holds for every nest, whatever moves made it; and what must hold before it becomes code."""
+
+from __future__ import annotations
+
+import re
+
+from compiler.errors import require
+from compiler.schedule.axes import MOST_LOOPS, Axis, Loops
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_MADE_LATER = re.compile(r".*(_left|_by\d+)")
+"""Names that loops over what is left get when a nest is written out."""
+
+
+def require_legal(condition: bool, message: str, hint: str = "") -> None:
+    """Refuse a move with the reason, unless the condition holds. Errors: E-SCHEDULE-MOVE."""
+    require(condition, "E-SCHEDULE-MOVE", message, hint=hint)
+
+
+def require_new(nest: Loops, *names: str) -> None:
+    """Refuse names of loops that are taken. Errors: E-SCHEDULE-MOVE."""
+    for name in names:
+        plain = _WORD.fullmatch(name) and not _MADE_LATER.fullmatch(name)
+        require_legal(bool(plain), f"{name!r:.60} cannot be the name of a loop")
+        require_legal(name not in nest.taken, f"the name {name} is taken")
+    require_legal(len(set(names)) == len(names), f"two loops cannot both be {names[0]}")
+
+
+def require_sound(nest: Loops) -> None:
+    """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
+    require_legal(len(nest.axes) <= MOST_LOOPS, f"a nest has at most {MOST_LOOPS} loops")
+    _require_parts_inside(nest)
+    reduced: Axis | None = None
+    for a in nest.axes:
+        if a.kind in ("unroll", "vector", "dot"):
+            known = isinstance(a.extent, int)
+            require_legal(known, f"only a run tells how long {a} is: split it first")
+        if a.kind == "vector":
+            _require_vector(nest, a)
+        if a.kind == "parallel":
+            require_legal(
+                not a.is_reduction and reduced is None,
+                f"{a.var} cannot run in parallel: its threads would add to the same sums",
+            )
+        if a.kind == "dot":
+            inside = [b.var for b in nest.axes[nest.axes.index(a) + 1 :]]
+            require_legal(
+                not inside, f"a dot step must be innermost: {', '.join(inside)} runs inside {a.var}"
+            )
+        reduced = a if a.is_reduction else reduced
+
+
+def _require_parts_inside(nest: Loops) -> None:
+    places = {a.var: i for i, a in enumerate(nest.axes)}
+    for s in nest.splits.values():
+        if nest.is_uneven(s):
+            outer = max(places[v] for v in nest.parts(s.outer))
+            inner = min(places[v] for v in nest.parts(s.inner))
+            require_legal(
+                outer < inner, f"{s.inner} must run inside {s.outer}, whose last part is shorter"
+            )
+
+
+def _require_vector(nest: Loops, a: Axis) -> None:
+    inside = [b.var for b in nest.axes[nest.axes.index(a) + 1 :] if b.kind != "dot"]
+    require_legal(
+        not inside, f"a vector loop must be innermost: {', '.join(inside)} runs inside {a.var}"
+    )
+    require_legal(
+        not a.is_reduction or a.lanes,
+        f"all lanes of {a.var} would add to one element",
+        f"rfactor({a.var}) gives each lane a sum of its own",
+    )
+    lanes = [b.var for b in nest.axes if b.lanes]
+    require_legal(
+        a.is_reduction or not lanes,
+        f"lanes run over results or over the reduction, not over {a.var} and {', '.join(lanes)}",
+    )
+
+
+def require_finished(nest: Loops) -> None:
+    """Check what must hold before a nest is written out as Loop IR. Errors: E-SCHEDULE-MOVE."""
+    require_legal(
+        not nest.owed,
+        f"a loop runs past the end of {', '.join(sorted(nest.owed))}",
+        "pack it: the packed constant has zeros there",
+    )
+    first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
+    for a in nest.axes[first:]:
+        if a.is_reduction and not a.lanes:
+            continue
+        require_legal(
+            a.kind in ("unroll", "vector"),
+            f"{a.var} runs inside the reduction, so each of its {a.extent} iterations has a sum in "
+            "a register of its own, and registers have no index at run time",
+            f"unroll({a.var}), or reorder it outside of {nest.axes[first].var}",
+        )

@@ -1,0 +1,194 @@
+"""Moves that change where the elements lie that loops read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Self
+
+from compiler.compute.scalar import Apply, Convert, Read, Scalar, fetches, rewrite
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.schedule.axes import Axis, Loops
+from compiler.schedule.language.legal import require_legal
+from compiler.schedule.language.move import Count, LoopName, TensorName, move
+from compiler.schedule.packing import packing_for
+
+MOST_PADDED = 1 << 24
+"""Elements that a packed constant may always have; above, padding at most doubles it."""
+
+
+class Memory(Loops):
+    """A nest whose operands can be moved to where its loops want them."""
+
+    @move(
+        example="""
+        computation double(A: f32[1,3,2,2]{c4}) -> Y: f32[1,3,2,2]{c4} {
+          Y[n, c, y, x] = add(A[n, c, y, x], A[n, c, y, x])  for n<1, c<3, y<2, x<2
+        }
+        =>
+        Y: round_up(c, 4)
+        =>
+        for c in 0..4 {
+          for y in 0..2 {
+            for x in 0..2 {
+              Y[0, 0, y, x, c] = add(A[0, 0, y, x, c], A[0, 0, y, x, c])
+            }
+          }
+        }
+        """,
+        near_miss="""
+        computation double(A: f32[1,3,2,2]) -> Y: f32[1,3,2,2] {
+          Y[n, c, y, x] = add(A[n, c, y, x], A[n, c, y, x])  for n<1, c<3, y<2, x<2
+        }
+        =>
+        Y: round_up(c, 4)
+        =>
+        Y has no room behind c
+        """,
+    )
+    def round_up(self, loop: LoopName, multiple: Count) -> Self:
+        """Run a loop over blocked channels to the next multiple, over the padding lanes too.
+
+        Full vectors need no shorter end. What lands in padding is never looked at; what is read
+        there must exist: operands in blocks as well, or constants that are packed afterwards. A sum
+        of whole numbers may run on too where each of its terms has a factor of such zeros.
+        """
+        a = self.axis(loop)
+        require_legal(isinstance(a.extent, int), f"the length of {a} is not known here")
+        extent = -(-a.extent // multiple) * multiple
+        if extent == a.extent:
+            return self
+        longer = replace(a, extent=extent)
+        require_legal(
+            a.kind == "for" and not self._is_part(loop), f"{a} is no plain loop any more"
+        )
+        for b in self.results:
+            require_legal(
+                self._has_room(b.target, b.index, a, longer),
+                f"{b.target} has no room behind {loop}",
+            )
+        owed = {
+            r.tensor for r in self.reads() if not self._has_room(r.tensor, r.index, a, longer, True)
+        }
+        for tensor in sorted(owed):
+            require_legal(self._may_owe(tensor, loop), f"{tensor} has no room behind {loop}")
+        require_legal(
+            not a.is_reduction or self._meets_zeros(owed),
+            f"what lies behind {loop} would be added to the sums",
+        )
+        axes = tuple(longer if b is a else b for b in self.axes)
+        return replace(self, axes=axes, owed=self.owed | owed)
+
+    def _is_part(self, var: str) -> bool:
+        return any(var in (s.outer, s.inner) for s in self.splits.values())
+
+    def _has_room(
+        self, tensor: str, index: tuple[Expr, ...], a: Axis, longer: Axis, is_read: bool = False
+    ) -> bool:
+        """Whether elements behind a loop's end are padding of channel blocks."""
+        ranges = {**self.ranges, a.var: longer.range}
+        uses = [(e, n) for e, n in zip(index, self.shapes[tensor], strict=True) if _uses(e, a.var)]
+        inside = all(isinstance(n, int) and affine.bounds(e, ranges)[1] < n for e, n in uses)
+        t = self.tensors[tensor]
+        if is_read:
+            return inside
+        v, block = affine.symbol(a.var), t.layout.block
+        own = {
+            affine.simplify(e, ranges) for e in (affine.floordiv(v, block), affine.mod(v, block))
+        }
+        rounded = {affine.simplify(e, ranges) for e, _ in uses}
+        return inside and block > 1 and t.dims[1] == a.extent and rounded <= own
+
+    def _meets_zeros(self, owed: set[str]) -> bool:
+        """Whether every term of a sum of whole numbers has a factor that is padded with zeros."""
+        for reduce in self.reductions:
+            body = reduce.body
+            if not (isinstance(body, Apply) and body.fn == "mul") or reduce.combine != "add":
+                return False
+            factors = (s.arg if isinstance(s, Convert) else s for s in body.args)
+            has_zeros = any(isinstance(s, Read) and s.tensor in owed for s in factors)
+            if not has_zeros or body.dtype.is_float:
+                return False
+        return True
+
+    def _may_owe(self, tensor: str, loop: str) -> bool:
+        found = [e for r in self.reads() if r.tensor == tensor for e in r.index if _uses(e, loop)]
+        return tensor in self.packable and all(e == affine.symbol(loop) for e in found)
+
+    @move(
+        example="""
+        computation dense(A: f32[2,3], B: f32[3,8]) -> Y: f32[2,8] {
+          Y[m, n] = reduce_add([k], mul(A[m, k], B[k, n]))  for m<2, n<8, k<3
+        }
+        =>
+        Y: split(n, 4, no, ni)
+        Y: reorder(no, m, ni, k)
+        Y: pack(B)
+        =>
+        for no in 0..2 {
+          for m in 0..2 {
+            for ni in 0..4 {
+              acc[] = f32(0.0)
+              for k in 0..3 {
+                acc[] = add(acc[], mul(A[m, k], B[no, ni, k]))
+              }
+              Y[m, ni+4*no] = acc[]
+            }
+          }
+        }
+        """,
+        near_miss="""
+        computation both(B: f32[5,3]) -> Y: f32[4,3] {
+          Y[i, j] = add(B[i, j], B[i+1, j])  for i<4, j<3
+        }
+        =>
+        Y: pack(B)
+        =>
+        B is read at 2 different places
+        """,
+    )
+    def pack(self, tensor: TensorName) -> Self:
+        """Repack a constant into the order in which the loops read it, when the program is made.
+
+        Its index must consist of whole loops, and nothing else may read it. Ends are padded with
+        zeros. Later moves leave the elements where this one has put them.
+        """
+        found = {r.index for r in self.reads() if r.tensor == tensor}
+        names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
+        require_legal(bool(found), f"{tensor} is not read here; read are: {names}")
+        require_legal(tensor in self.packable, f"{tensor} is no constant that only this nest reads")
+        require_legal(tensor not in self.packings, f"{tensor} is packed already")
+        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different places")
+        computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
+        require_legal(not computed, f"{tensor} is read at computed places")
+        (index,) = found
+        packing, variables = packing_for(
+            index, self.shapes[tensor], {a.var: a.extent for a in self.axes}
+        )
+        text = ", ".join(map(str, index))
+        require_legal(packing is not None, f"{tensor}[{text}] does not follow the loops")
+        assert packing is not None
+        n_elements = self.tensors[tensor].n_elements
+        n_padded = affine.assumed(affine.product(packing.shape))
+        require_legal(
+            n_padded <= max(MOST_PADDED, 2 * affine.assumed(n_elements)),
+            f"{tensor} has {n_elements} elements, and would have {n_padded} with padding",
+        )
+        new_index = tuple(affine.symbol(v) for v in variables)
+
+        def change(s: Scalar) -> Scalar | None:
+            is_read = isinstance(s, Read) and s.tensor == tensor
+            return replace(s, index=new_index) if is_read else None
+
+        return replace(
+            self,
+            value=rewrite(self.value, change),
+            beside=tuple(replace(b, value=rewrite(b.value, change)) for b in self.beside),
+            packings={**self.packings, tensor: packing},
+            shapes={**self.shapes, tensor: packing.shape},
+            owed=self.owed - {tensor},
+        )
+
+
+def _uses(e: Expr, var: str) -> bool:
+    return var in affine.symbols(e)

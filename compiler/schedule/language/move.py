@@ -1,0 +1,133 @@
+"""What a move is: a declaration with words, kinds of arguments, an example and a near miss.
+
+    @move(example="...", near_miss="...")
+    def split(self, loop: LoopName, factor: Count, outer: NewLoop, inner: NewLoop) -> Self:
+        ...
+
+A move is a method of a nest that returns a new nest. The declaration writes down each call with
+its arguments, so what was done to a nest is a text that can be replayed.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+
+from compiler.schedule.axes import Loops
+from compiler.schedule.language.call import Argument, Call
+from compiler.schedule.language.legal import require_sound
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an argument of a move is; `words` tell it in an error and on the page."""
+
+    name: str
+    words: str
+    is_number: bool = False
+
+
+LoopName = Annotated[str, Kind("loop", "the name of a loop")]
+NewLoop = Annotated[str, Kind("new loop", "a name for a loop, not used before")]
+Count = Annotated[int, Kind("number", "a whole number of at least 1", is_number=True)]
+StepName = Annotated[str, Kind("step", "the name of a step that processors have")]
+TensorName = Annotated[str, Kind("tensor", "the name of a tensor that is read")]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of a move: `is_rest` takes any number of them, `default` may be left out."""
+
+    name: str
+    kind: Kind
+    default: Argument | None = None
+    is_rest: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name}..." if self.is_rest else self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Move:
+    """A move: what it does in words, what it takes, an example, and a near miss.
+
+    Both are executed by tests and shown by the page. `example` is a computation, a schedule that
+    uses the move, and the loops that come out; `near_miss` a computation, a schedule whose last
+    line is refused, and words of the reason.
+    """
+
+    name: str
+    words: str
+    parameters: tuple[Parameter, ...]
+    example: str
+    near_miss: str
+    apply: Callable[..., Any]
+
+    @property
+    def title(self) -> str:
+        """The first sentence of the words."""
+        return " ".join(self.words.split("\n\n", 1)[0].split())
+
+    @property
+    def signature(self) -> str:
+        """The move as it is written: `split(loop, factor, outer, inner)`."""
+        return f"{self.name}({', '.join(map(str, self.parameters))})"
+
+
+MOVES: dict[str, Move] = {}
+
+State = TypeVar("State", bound=Loops)
+P = ParamSpec("P")
+Method = Callable[Concatenate[State, P], State]
+
+
+def move(
+    *, example: str, near_miss: str
+) -> Callable[[Callable[Concatenate[State, P], State]], Callable[Concatenate[State, P], State]]:
+    """Declare a move; its name is the method's, its words the docstring.
+
+    A call that changes nothing is not written down.
+    """
+
+    def declare(
+        method: Callable[Concatenate[State, P], State],
+    ) -> Callable[Concatenate[State, P], State]:
+        name = method.__name__
+        assert name not in MOVES, f"move {name} is declared twice"
+        signature = inspect.signature(method)
+
+        @wraps(method)
+        def call(nest: State, /, *args: P.args, **kwargs: P.kwargs) -> State:
+            made = method(nest, *args, **kwargs)
+            if made is nest:
+                return nest
+            require_sound(made)
+            bound = signature.bind(nest, *args, **kwargs)
+            return made.noted(Call(name, tuple(_flat(bound)), nest.reason))
+
+        texts = textwrap.dedent(example).strip(), textwrap.dedent(near_miss).strip()
+        words = inspect.getdoc(method) or ""
+        MOVES[name] = Move(name, words, tuple(_parameters(method, signature)), *texts, call)
+        return call
+
+    return declare
+
+
+def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
+    """The arguments in order, without the nest itself and the names at the end left out."""
+    given = list(bound.args[1:])
+    while given and given[-1] == "":
+        given.pop()
+    yield from given
+
+
+def _parameters(method: Callable[..., Any], signature: inspect.Signature) -> Iterator[Parameter]:
+    hints = get_type_hints(method, include_extras=True)
+    for p in list(signature.parameters.values())[1:]:
+        (kind,) = hints[p.name].__metadata__
+        default = None if p.default is inspect.Parameter.empty else p.default
+        yield Parameter(p.name, kind, default, p.kind is p.VAR_POSITIONAL)

@@ -1,0 +1,159 @@
+"""Moves that change which loops there are, and their order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Self
+
+from compiler.ir import affine
+from compiler.schedule.axes import Axis, Loops, Split
+from compiler.schedule.language.legal import require_legal, require_new
+from compiler.schedule.language.move import Count, LoopName, NewLoop, move
+
+
+class Order(Loops):
+    """A nest whose loops can be cut, joined and put in another order."""
+
+    @move(
+        example="""
+        computation scale(A: f32[3,10]) -> Y: f32[3,10] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<10
+        }
+        =>
+        Y: split(j, 4, jo, ji)
+        =>
+        for i in 0..3 {
+          for jo in 0..2 {
+            for ji in 0..4 {
+              Y[i, ji+4*jo] = mul(A[i, ji+4*jo], f32(2.0))
+            }
+          }
+          for ji in 0..2 {
+            Y[i, ji+8] = mul(A[i, ji+8], f32(2.0))
+          }
+        }
+        """,
+        near_miss="""
+        computation scale(A: f32[3,10]) -> Y: f32[3,10] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<10
+        }
+        =>
+        Y: split(j, 4, jo, ji)
+        Y: split(jo, 2, a, b)
+        =>
+        the last part of jo is shorter
+        """,
+    )
+    def split(
+        self, loop: LoopName, factor: Count, outer: NewLoop = "", inner: NewLoop = ""
+    ) -> Self:
+        """Run a loop in parts: `for j<n` becomes `for jo<ceil(n/f) { for ji<f }`.
+
+        When the factor does not divide the length, the last part is shorter and is written out as
+        code of its own. A loop that has such parts cannot be split again, only what is inside them.
+        Without names the parts of `j` are `jo` and `ji`.
+        """
+        a = self.axis(loop)
+        require_legal(a.kind == "for", f"{a} is no plain loop any more")
+        own = self.splits.get(loop)
+        require_legal(
+            own is None or not self.is_uneven(own),
+            f"the last part of {loop} is shorter, so it cannot be split again",
+        )
+        require_legal(factor >= 1, f"parts of {factor} iterations")
+        names = (outer or f"{loop}o", inner or f"{loop}i")
+        require_new(self, *names)
+        made = Split(loop, a.extent, names[0], names[1], factor)
+        first = replace(a, var=names[0], extent=(a.extent + factor - 1) // factor)
+        second = replace(a, var=names[1], extent=factor)
+        joined = affine.symbol(names[0]) * factor + affine.symbol(names[1])
+        axes = tuple(b for c in self.axes for b in ((first, second) if c is a else (c,)))
+        done = self.rewritten({loop: joined}, axes)
+        return replace(done, splits={**self.splits, names[0]: made})
+
+    @move(
+        example="""
+        computation scale(A: f32[3,10]) -> Y: f32[3,10] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<10
+        }
+        =>
+        Y: fuse(i, j, ij)
+        =>
+        for ij in 0..30 {
+          Y[ij//10, ij%10] = mul(A[ij//10, ij%10], f32(2.0))
+        }
+        """,
+        near_miss="""
+        computation scale(A: f32[3,5,2]) -> Y: f32[3,5,2] {
+          Y[i, j, k] = mul(A[i, j, k], f32(2.0))  for i<3, j<5, k<2
+        }
+        =>
+        Y: fuse(i, k, ik)
+        =>
+        are not next to each other
+        """,
+    )
+    def fuse(self, outer: LoopName, inner: LoopName, loop: NewLoop) -> Self:
+        """Run two loops as one: `for i<m { for j<n }` becomes `for ij<m*n`.
+
+        The loops are plain, next to each other, and both over the target's points or both over the
+        reduction; no part of them is shorter at the end.
+        """
+        a, b = self.axis(outer), self.axis(inner)
+        at = self.axes.index(a)
+        together = f"{outer} and {inner} cannot run as one"
+        require_legal(
+            self.axes[at + 1 : at + 2] == (b,), f"{together}: they are not next to each other"
+        )
+        require_legal(
+            a.is_reduction == b.is_reduction and a.lanes == b.lanes,
+            f"{together}: one of them runs over the reduction",
+        )
+        require_legal(a.kind == b.kind == "for", f"{together}: they are no plain loops any more")
+        require_legal(
+            not self.is_cut(outer) and not self.is_cut(inner),
+            f"{together}: one of them is part of a loop whose last part is shorter",
+        )
+        require_new(self, loop)
+        f = affine.symbol(loop)
+        # An empty loop stays empty, and nothing is divided by 0.
+        width = max(b.extent, 1) if isinstance(b.extent, int) else b.extent
+        joined = {outer: affine.floordiv(f, width), inner: affine.mod(f, width)}
+        fused = Axis(loop, a.extent * b.extent, a.is_reduction, lanes=a.lanes)
+        return self.rewritten(joined, (*self.axes[:at], fused, *self.axes[at + 2 :]))
+
+    @move(
+        example="""
+        computation turn(A: f32[10,3]) -> Y: f32[3,10] {
+          Y[i, j] = A[j, i]  for i<3, j<10
+        }
+        =>
+        Y: reorder(j, i)
+        =>
+        for j in 0..10 {
+          for i in 0..3 {
+            Y[i, j] = A[j, i]
+          }
+        }
+        """,
+        near_miss="""
+        computation turn(A: f32[10,3]) -> Y: f32[3,10] {
+          Y[i, j] = A[j, i]  for i<3, j<10
+        }
+        =>
+        Y: split(j, 4, jo, ji)
+        Y: reorder(ji, i, jo)
+        =>
+        ji must run inside jo
+        """,
+    )
+    def reorder(self, *loops: LoopName) -> Self:
+        """Run the loops in this order, outermost first; those not named come after, as they stood.
+
+        Any order gives the same result but one: a loop whose length depends on another, since a
+        split did not come out even, stays inside that.
+        """
+        named = [self.axis(v) for v in loops]
+        require_legal(len(set(loops)) == len(loops), "a loop is named twice")
+        axes = (*named, *(a for a in self.axes if a not in named))
+        return self if axes == self.axes else replace(self, axes=axes)

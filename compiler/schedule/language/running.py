@@ -1,0 +1,225 @@
+"""Moves that change how a loop runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Self
+
+from compiler.compute.scalar import Apply
+from compiler.loops.nodes import LoopKind
+from compiler.schedule.axes import Loops
+from compiler.schedule.language.legal import require_legal
+from compiler.schedule.language.move import LoopName, StepName, move
+
+
+STEPS = ("dot",)
+"""What `tensorize` can make of a loop."""
+
+
+class Running(Loops):
+    """A nest whose loops can be run as vectors, written out, or by several threads."""
+
+    @move(
+        example="""
+        computation scale(A: f32[3,4]) -> Y: f32[3,4] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<4
+        }
+        =>
+        Y: unroll(i)
+        =>
+        unroll i in 0..3 {
+          for j in 0..4 {
+            Y[i, j] = mul(A[i, j], f32(2.0))
+          }
+        }
+        """,
+        near_miss="""
+        computation scale(A: f32[N,4]) -> Y: f32[N,4] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<N, j<4
+        }
+        =>
+        Y: unroll(i)
+        =>
+        only a run tells how long
+        """,
+    )
+    def unroll(self, *loops: LoopName) -> Self:
+        """Write the iterations of loops out one behind the other, without a counter.
+
+        What they share is loaded once, and sums inside a reduction stay in registers. More code
+        takes longer to make and no longer fits the processor's cache of decoded instructions.
+        """
+        return self._marked("unroll", *loops)
+
+    @move(
+        example="""
+        computation scale(A: f32[3,8]) -> Y: f32[3,8] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<8
+        }
+        =>
+        Y: vectorize(j)
+        =>
+        for i in 0..3 {
+          vector j in 0..8 {
+            Y[i, j] = mul(A[i, j], f32(2.0))
+          }
+        }
+        """,
+        near_miss="""
+        computation scale(A: f32[3,8]) -> Y: f32[3,8] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<8
+        }
+        =>
+        Y: vectorize(i)
+        =>
+        a vector loop must be innermost
+        """,
+    )
+    def vectorize(self, loop: LoopName) -> Self:
+        """Run all iterations of the innermost loop at once, one in each lane of vectors.
+
+        It pays where neighbours in the loop are neighbours in memory. Lanes over a reduction need a
+        sum each: see `rfactor`.
+        """
+        return self._marked("vector", loop)
+
+    @move(
+        example="""
+        computation scale(A: f32[3,8]) -> Y: f32[3,8] {
+          Y[i, j] = mul(A[i, j], f32(2.0))  for i<3, j<8
+        }
+        =>
+        Y: parallel(i)
+        =>
+        parallel i in 0..3 {
+          for j in 0..8 {
+            Y[i, j] = mul(A[i, j], f32(2.0))
+          }
+        }
+        """,
+        near_miss="""
+        computation sum(A: f32[3,8]) -> Y: f32[3] {
+          Y[i] = reduce_add([k], A[i, k])  for i<3, k<8
+        }
+        =>
+        Y: parallel(k)
+        =>
+        its threads would add to the same sums
+        """,
+    )
+    def parallel(self, loop: LoopName) -> Self:
+        """Let several threads share the iterations of a loop.
+
+        Iterations over the target's points do not depend on each other; those of a reduction do.
+        """
+        return self._marked("parallel", loop)
+
+    @move(
+        example="""
+        computation sum(A: f32[3,8]) -> Y: f32[3] {
+          Y[i] = reduce_add([k], A[i, k])  for i<3, k<8
+        }
+        =>
+        Y: split(k, 4, ko, kl)
+        Y: rfactor(kl)
+        Y: vectorize(kl)
+        =>
+        for i in 0..3 {
+          vector kl in 0..4 {
+            acc[kl] = f32(0.0)
+          }
+          for ko in 0..2 {
+            vector kl in 0..4 {
+              acc[kl] = add(acc[kl], A[i, kl+4*ko])
+            }
+          }
+          acc1[] = add(add(acc[0], acc[2]), add(acc[1], acc[3]))
+          Y[i] = acc1[]
+        }
+        """,
+        near_miss="""
+        computation sum(A: f32[3,8]) -> Y: f32[3] {
+          Y[i] = reduce_add([k], A[i, k])  for i<3, k<8
+        }
+        =>
+        Y: rfactor(i)
+        =>
+        i is no loop of the reduction
+        """,
+    )
+    def rfactor(self, *loops: LoopName) -> Self:
+        """Give each iteration of reduction loops a sum of its own; they are combined at the end.
+
+        Then the loops can be vectorized or unrolled, and no sum waits for the one before. Sums of
+        floats come out rounded differently, and with many terms more exactly.
+        """
+        for var in loops:
+            a = self.axis(var)
+            require_legal(a.is_reduction, f"{var} is no loop of the reduction")
+            require_legal(isinstance(a.extent, int), f"only a run tells how long {a} is")
+        axes = tuple(replace(a, lanes=True) if a.var in loops else a for a in self.axes)
+        return self if axes == self.axes else replace(self, axes=axes)
+
+    @move(
+        example="""
+        computation bytes(A: u8[2,8], B: i8[8,4]) -> Y: i32[2,4] {
+          Y[m, n] = reduce_add([k], mul(to_i32(A[m, k]), to_i32(B[k, n])))  for m<2, n<4, k<8
+        }
+        =>
+        Y: split(k, 4, ko, kd)
+        Y: reorder(m, ko, n, kd)
+        Y: tensorize(kd, dot)
+        Y: vectorize(n)
+        =>
+        for m in 0..2 {
+          vector n in 0..4 {
+            acc[n] = i32(0)
+          }
+          for ko in 0..2 {
+            vector n in 0..4 {
+              dot kd in 0..4 {
+                acc[n] = add(acc[n], mul(to_i32(A[m, kd+4*ko]), to_i32(B[kd+4*ko, n])))
+              }
+            }
+          }
+          vector n in 0..4 {
+            Y[m, n] = acc[n]
+          }
+        }
+        """,
+        near_miss="""
+        computation largest(A: u8[2,8]) -> Y: u8[2] {
+          Y[m] = reduce_max([k], A[m, k])  for m<2, k<8
+        }
+        =>
+        Y: split(k, 4, ko, kd)
+        Y: tensorize(kd, dot)
+        =>
+        dot steps sum products, and this is the max of A
+        """,
+    )
+    def tensorize(self, loop: LoopName, step: StepName) -> Self:
+        """Make the innermost loop one step that the processor has an instruction for.
+
+        `dot` adds the products of four neighbouring bytes of one operand and four of another to a
+        sum of 32 bits, in every lane; where the machine lacks it, it is written out.
+        """
+        a = self.axis(loop)
+        require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")
+        require_legal(
+            a.is_reduction and a.kind == "for" and not a.lanes,
+            f"{loop} is no plain loop of the reduction, and products are summed along those only",
+        )
+        for reduce in self.reductions:
+            is_product = isinstance(reduce.body, Apply) and reduce.body.fn == "mul"
+            require_legal(
+                reduce.combine == "add" and is_product,
+                f"dot steps sum products, and this is the {reduce.combine} of {reduce.body!s:.40}",
+            )
+        return self._marked("dot", loop)
+
+    def _marked(self, kind: LoopKind, *loops: str) -> Self:
+        for var in loops:
+            self.axis(var)
+        axes = tuple(replace(a, kind=kind) if a.var in loops else a for a in self.axes)
+        return self if axes == self.axes else replace(self, axes=axes)

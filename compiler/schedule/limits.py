@@ -1,0 +1,47 @@
+"""How much code a kernel may become: whoever writes a schedule by hand can ask for any amount."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from compiler.compute.scalar import walk
+from compiler.compute.statements import Loop, Statement, When, While, values_of
+from compiler.errors import CompileError
+from compiler.loops.nodes import Kernel
+from compiler.targets.target import Target
+
+
+def code_size(body: Iterable[Statement], target: Target) -> int:
+    """About how many instructions statements become: each part of a value counts as one.
+
+    Unrolled loops count as often as they run, vector loops once for each register's worth of f32.
+    """
+    total = 0
+    for s in body:
+        match s:
+            case Loop(kind="unroll"):
+                total += s.extent * code_size(s.body, target)
+            case Loop(kind="vector"):
+                total += -(-s.extent // target.lanes(4)) * code_size(s.body, target)
+            case Loop() | When() | While():
+                total += 2 + code_size(s.body, target)
+            case _:
+                total += 1 + sum(1 for value in values_of(s) for _ in walk(value))
+    return total
+
+
+MOST_CODE = 60_000
+"""Kernels of all models measured so far need less than 3,000."""
+
+MOST_STATEMENTS = 4_000
+"""Ends that are written out double the code with each split inside the other."""
+
+
+def require_small(kernel: Kernel, target: Target) -> None:
+    """Refuse a kernel that would become too much code. Errors: E-LIMIT-CODE."""
+    size = code_size(kernel.body, target)
+    if size > MOST_CODE:
+        raise CompileError(
+            "E-LIMIT-CODE",
+            f"{kernel.name} would become {size:,} instructions, the limit is {MOST_CODE:,}",
+        )
