@@ -148,6 +148,14 @@ def contiguous_axis(nest: Nest) -> Axis | None:
     return channels[-1] if channels else None
 
 
+def round_up_where_legal(nest: Nest, var: str, multiple: int) -> Nest:
+    """Run a loop over padding lanes too, unless an operand has none there."""
+    try:
+        return nest.round_up(var, multiple)
+    except CompileError:
+        return nest
+
+
 def pack_constants(nest: Nest, ctx: Context) -> Nest:
     """Repack every constant that follows the loops; what does not is read where it lies."""
     for tensor in sorted({r.tensor for r in nest.reads()} & ctx.packable):

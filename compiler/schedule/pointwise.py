@@ -8,6 +8,7 @@ from compiler.schedule.context import (
     divided,
     fuse_all,
     pack_constants,
+    round_up_where_legal,
     strides,
 )
 from compiler.schedule.nest import Axis, Nest
@@ -63,5 +64,5 @@ def _pad_lanes(nest: Nest) -> Nest:
         return nest
     for v, d in divided(nest).items():
         if d == block and nest.has(v) and nest.axis(v).extent == nest.tensors[nest.target].dims[1]:
-            nest = nest.round_up(v, block)
+            nest = round_up_where_legal(nest, v, block)
     return nest

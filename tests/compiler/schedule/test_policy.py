@@ -256,6 +256,11 @@ def concat(k: Lowering, a: Handle, b: Handle, y: Handle) -> None:
     k.assign(y[n, c + a.shape[1], r, s], b[n, c, r, s])
 
 
+def second_part(k: Lowering, x: Handle, y: Handle) -> None:
+    n, c, r, s = k.axes(y.shape, "ncyx")
+    k.assign(y[n, c, r, s], x[n, c + y.shape[1], r, s])
+
+
 POINTWISE = {
     "blocked_mixed_halo": (
         ["f32[2,20,9,5]{c16}", "f32[2,20,9,5]{c16,halo=1x2}", "f32[20,1,1]"],
@@ -273,6 +278,8 @@ POINTWISE = {
         concat,
     ),
     "concat_odd": (["f32[1,20,3,5]{c16}", "f32[1,24,3,5]{c16}"], "f32[1,44,3,5]{c16}", concat),
+    # The padding lanes of the result stand for channels behind the end of the operand.
+    "second_part_odd": (["f32[1,42,2,3]{c16}"], "f32[1,21,2,3]{c16}", second_part),
     "concat_plain": (["f32[1,20,3,5]", "f32[1,4,3,5]"], "f32[1,24,3,5]", concat),
 }
 
