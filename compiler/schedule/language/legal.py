@@ -42,11 +42,6 @@ def require_sound(nest: Loops) -> None:
                 not a.is_reduction and reduced is None,
                 f"{a.var} cannot run in parallel: its threads would add to the same sums",
             )
-        if a.kind == "dot":
-            inside = [b.var for b in nest.axes[nest.axes.index(a) + 1 :]]
-            require_legal(
-                not inside, f"a dot step must be innermost: {', '.join(inside)} runs inside {a.var}"
-            )
         reduced = a if a.is_reduction else reduced
 
 
@@ -85,6 +80,10 @@ def require_finished(nest: Loops) -> None:
         f"a loop runs past the end of {', '.join(sorted(nest.owed))}",
         "pack it: the packed constant has zeros there",
     )
+    for a in nest.axes[:-1]:
+        require_legal(
+            a.kind != "dot", f"{a.var} is a step of the processor: {nest.axes[-1].var} runs inside"
+        )
     first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
     for a in nest.axes[first:]:
         if a.is_reduction and not a.lanes:

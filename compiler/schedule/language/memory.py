@@ -59,10 +59,8 @@ class Memory(Loops):
         if extent == a.extent:
             return self
         longer = replace(a, extent=extent)
-        require_legal(
-            a.kind == "for" and not self._is_part(loop), f"{a} is no plain loop any more"
-        )
-        for b in self.results:
+        require_legal(a.kind == "for" and not self._is_part(loop), f"{a} is no plain loop any more")
+        for b in () if a.is_reduction else self.results:
             require_legal(
                 self._has_room(b.target, b.index, a, longer),
                 f"{b.target} has no room behind {loop}",

@@ -11,7 +11,6 @@ from compiler.schedule.axes import Loops
 from compiler.schedule.language.legal import require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
-
 STEPS = ("dot",)
 """What `tensorize` can make of a loop."""
 
@@ -207,9 +206,10 @@ class Running(Loops):
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")
         require_legal(
-            a.is_reduction and a.kind == "for" and not a.lanes,
-            f"{loop} is no plain loop of the reduction, and products are summed along those only",
+            a.is_reduction,
+            f"{loop} is no loop of the reduction, and products are summed along those only",
         )
+        require_legal(a.kind == "for" and not a.lanes, f"{a} is no plain loop any more")
         for reduce in self.reductions:
             is_product = isinstance(reduce.body, Apply) and reduce.body.fn == "mul"
             require_legal(

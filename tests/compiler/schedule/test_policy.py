@@ -28,7 +28,8 @@ TARGETS = [by_name("x86-64-v4"), by_name("x86-64-v3")]
 def laid_out(array: Array, t: TensorType) -> Array:
     """The array as it lies in memory; what is padding in a block is NaN, what is halo zero."""
     shape = t.layout.physical_shape(t.static_shape)
-    memory = np.full(shape, 0 if t.layout.halo else np.nan, array.dtype)
+    padding = np.nan if t.dtype.is_float else 77
+    memory = np.full(shape, 0 if t.layout.halo else padding, array.dtype)
     for index in np.ndindex(*t.static_shape):
         memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
     return memory

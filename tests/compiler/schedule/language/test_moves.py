@@ -36,13 +36,20 @@ def loops_of(made: Scheduled) -> str:
     return "\n".join(line for s in made.kernel.body for line in statement_lines(s))
 
 
+def filled(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    if dtype.kind == "f":
+        return rng.normal(size=shape).astype(dtype)
+    return rng.integers(0, 100, shape).astype(dtype)
+
+
 def assert_right(computation: Computation, made: Scheduled) -> None:
     """The interpreter of loops and the oracle of computations agree."""
     verify_kernel(made.kernel)
     rng = np.random.default_rng(3)
     arrays = {
-        n: rng.normal(size=computation.tensors[n].static_shape).astype(np.float32)
-        for n in computation.inputs
+        n: filled(rng, t.static_shape, t.dtype.numpy)
+        for n, t in computation.tensors.items()
+        if n in computation.inputs
     }
     memory = {}
     for b in made.kernel.params:
@@ -51,7 +58,8 @@ def assert_right(computation: Computation, made: Scheduled) -> None:
         elif b.name in arrays:
             memory[b.name] = laid_out(arrays[b.name], computation.tensors[b.name])
         else:
-            memory[b.name] = np.full(b.shape, np.nan, b.dtype.numpy)
+            nothing = np.nan if b.dtype.is_float else 77
+            memory[b.name] = np.full(b.shape, nothing, b.dtype.numpy)
     interpret(made.kernel, memory)
     for name, wanted in evaluate(computation, arrays).items():
         if name in computation.outputs:
