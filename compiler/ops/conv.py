@@ -33,6 +33,7 @@ from compiler.ops.window import (
     tap,
     windows,
 )
+from compiler.ops.winograd import ALGORITHMS, tiled_convolution, unsuitable
 
 Ints = tuple[int, ...]
 
@@ -59,12 +60,14 @@ def conv(
     dilations: tuple[int, ...],
     groups: int = 1,
     auto_pad: str = "notset",
+    algorithm: str = "direct",
 ) -> TensorType:
     """Slide each filter over the image and sum the products of weights and elements under it.
 
     out[n,o,y,x] = sum over i,ky,kx of x[n,i,s*y+d*ky-p,s*x+d*kx-p] * w[o,i,ky,kx] + b[o], where x
     is 0 outside the image. Groups split input and output channels into separate convolutions; as
-    many groups as channels is a depthwise convolution.
+    many groups as channels is a depthwise convolution. `algorithm` says how code computes it, where
+    it can: direct, winograd2 or winograd4, which need fewer products and round otherwise.
     Shapes: x [N, C, spatial...], w [O, C/groups, kernel...], b [O], out [N, O, places...]; one to
     three spatial axes. Pads are all beginnings, then all ends; an `auto_pad` other than notset
     replaces them.
@@ -73,6 +76,10 @@ def conv(
     Source: ONNX Conv-22.
     """
     dtype = require_elements("conv", "float", x, w, b)
+    known = algorithm in ALGORITHMS
+    require(
+        known, "E-OP-ATTRIBUTE", f"conv has no algorithm {algorithm!r:.40}: {', '.join(ALGORITHMS)}"
+    )
     dims = convolved_dims("conv", x, w, strides, pads, dilations, groups, auto_pad)
     if dims is not None and b is not None:
         require_rank("conv", b, (1,), "b")
@@ -122,6 +129,7 @@ def _(
     dilations: Ints,
     groups: int,
     auto_pad: str,
+    **_: Any,  # how it is computed is not what it means
 ) -> Array:
     made = convolved(widened(x), widened(w), strides, pads, dilations, groups, auto_pad)
     if b is not None:
@@ -169,8 +177,14 @@ def _(
     dilations: Ints,
     groups: int,
     auto_pad: str,
+    algorithm: str,
 ) -> None:
     window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
+    tiling = ALGORITHMS[algorithm]
+    sizes = (*out.shape, x.shape[1])
+    if tiling is not None and not unsuitable(x.dtype, sizes, window, groups):
+        tiled_convolution(k, x, w, b, out, window, tiling)
+        return
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = spatial_axes(k, out.shape[2:])
     channel, inner = input_channel(k, o, out.shape[1], w.shape[1], groups)
@@ -231,6 +245,10 @@ def _() -> Iterator[tuple[Any, ...]]:
         _window(3, pads=(1, 0, 1, 0, 1, 0), strides=(1, 2, 1)),
     )
     yield ["f32[0,3,5,7]", "f32[4,3,3,2]"], _window(2)
+    tiled = _window(2, pads=(1,) * 4, algorithm="winograd2")
+    yield ["f32[2,3,5,4]", "f32[6,3,3,3]", "f32[6]"], tiled
+    yield ["f32[1,5,3,11]", "f32[3,5,3,3]"], _window(2, pads=(0, 2, 1, 0), algorithm="winograd4")
+    yield ["f32[1,4,5,6]", "f32[6,2,3,3]"], _window(2, groups=2, algorithm="winograd2")
     yield ["f16[1,2,5,4]", "f16[3,2,3,3]", "f16[3]"], _window(2, pads=(1,) * 4)
 
 
@@ -250,6 +268,13 @@ def _(n: OnnxCall) -> Operand | None:
 
 @conv.export
 def _(
-    x: Tensor, w: Tensor, b: Tensor | None = None, *, groups: int, auto_pad: str, **window: Ints
+    x: Tensor,
+    w: Tensor,
+    b: Tensor | None = None,
+    *,
+    groups: int,
+    auto_pad: str,
+    algorithm: str,
+    **window: Ints,
 ) -> Operand:
     return standard("Conv", x, w, b, group=groups, **exported_window(auto_pad, **window))

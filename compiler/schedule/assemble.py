@@ -14,6 +14,7 @@ from compiler.compute.scalar import fetches
 from compiler.errors import require
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 from compiler.loops.sizes import sizes_of
+from compiler.schedule.context import Context
 from compiler.schedule.joining import Joint, joints
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
@@ -21,6 +22,7 @@ from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
 from compiler.schedule.physical import nest_of
 from compiler.schedule.realize import Realizer
+from compiler.schedule.tiled import find_tiled, in_bands
 from compiler.schedule.turn import turn_operands
 from compiler.targets.options import CodeOptions
 
@@ -68,7 +70,17 @@ def assemble(
     shapes = {n: t.layout.physical_shape(t.dims) for n, t in computation.tensors.items()}
     lines: list[Line] = []
     zeroed: set[str] = set()
-    for part, name in zip(parts, names, strict=True):
+    tiled = find_tiled(parts, computation, constants)
+    context = Context(options, packable)
+    banded = in_bands(tiled, computation, context, realizer) if tiled is not None else None
+    for number, (part, name) in enumerate(zip(parts, names, strict=True)):
+        if banded is not None and number in banded.parts:
+            if number == banded.parts.start:
+                body += banded.statements
+                packings.update(banded.packings)
+                shapes.update(banded.shapes)
+                lines += banded.lines
+            continue
         if isinstance(part, Routine):
             _require_plain(computation, part.read_tensors | part.stored_tensors)
             body += part.statements
@@ -83,7 +95,9 @@ def assemble(
         packings.update(nest.packings)
         shapes.update((t, p.shape) for t, p in nest.packings.items())
         lines += [Line(name, call) for call in nest.moves]
-    buffers = (*computation.inputs, *computation.temporaries, *computation.outputs)
+    buffers = [*computation.inputs, *computation.temporaries, *computation.outputs]
+    if banded is not None:
+        buffers.remove(banded.replaced)
     params = tuple(
         Buffer(n, computation.tensors[n].dtype, shapes[n], _role(n, computation, constants))
         for n in buffers

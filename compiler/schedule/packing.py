@@ -16,6 +16,8 @@ from compiler.ir.constant import Array
 class Packing:
     """Pad each axis with zeros, split it into factors, and put all factors in a new order.
 
+    With a `transform` M the constant is weights w, of which M w M' over the last two axes is
+    packed, its places as the first axis; computed in f64 and rounded once.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in turn;
     `order` permutes them. The result's shape is `shape`.
     """
@@ -23,6 +25,7 @@ class Packing:
     padded: tuple[int, ...]
     split: tuple[int, ...]
     order: tuple[int, ...]
+    transform: tuple[tuple[float, ...], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -31,6 +34,8 @@ class Packing:
 
     def apply(self, array: Array) -> Array:
         """The packed elements, contiguous; a splat that needs no padding stays a view of one."""
+        if self.transform:
+            array = _transformed(array, np.array(self.transform))
         if array.shape != self.padded:
             grown: Array = np.zeros(self.padded, array.dtype)
             grown[tuple(slice(0, n) for n in array.shape)] = array
@@ -40,7 +45,16 @@ class Packing:
 
     def __str__(self) -> str:
         factors = "x".join(map(str, self.split))
-        return f"pad to {list(self.padded)}, split into {factors}, order {list(self.order)}"
+        first = "transform, pad" if self.transform else "pad"
+        return f"{first} to {list(self.padded)}, split into {factors}, order {list(self.order)}"
+
+
+def _transformed(weights: Array, matrix: Array) -> Array:
+    """M w M' of weights [O, I, k, k], as [places, O, I]."""
+    outputs, inputs, *kernel = weights.shape
+    flat = np.kron(matrix, matrix) @ weights.reshape(outputs * inputs, -1).T.astype(np.float64)
+    assert matrix.shape[1] ** 2 == np.prod(kernel), f"a transform of {kernel}"
+    return flat.reshape(-1, outputs, inputs).astype(weights.dtype)
 
 
 def packing_for(

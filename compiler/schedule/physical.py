@@ -26,11 +26,9 @@ def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
     kept = tuple(a.var for a in axes if a.is_reduction)
     value = substitute(stage.value, once, ranges, kept)
     extents = {a.var: a.extent for a in axes}
-    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges, extents))
-    value = rewrite(value, lambda s: _physical(s, tensors))
+    value = physical(value, tensors, ranges, extents)
     if not kept:
         value = rewrite(value, lambda s: s.body if isinstance(s, Reduce) else None)
-    value = substitute(value, {}, ranges)
     layout = tensors[stage.target].layout
     index = layout.physical_index(tuple(affine.substitute(e, once) for e in stage.index))
     return Nest(
@@ -43,6 +41,18 @@ def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
         {n: t.layout.physical_shape(t.dims) for n, t in tensors.items()},
         bool(layout.halo),
     )
+
+
+def physical(
+    value: Scalar,
+    tensors: Mapping[str, TensorType],
+    ranges: Mapping[str, Range],
+    extents: Mapping[str, Expr],
+) -> Scalar:
+    """A value over physical buffers: its reads where layouts put the elements."""
+    value = rewrite(value, lambda s: _through_halo(s, tensors, ranges, extents))
+    value = rewrite(value, lambda s: _physical(s, tensors))
+    return substitute(value, {}, ranges)
 
 
 def _physical(s: Scalar, tensors: Mapping[str, TensorType]) -> Scalar | None:
