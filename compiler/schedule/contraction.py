@@ -195,7 +195,8 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     for a in nest.reduced:
         depth *= a.size
     n_vectors = -(-vector.size // lanes)
-    tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target)
+    apart = _row_bytes(nest, vector, rows) if rows else 0
+    tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target, apart)
     outer = [a.var for a in nest.space if a not in (vector, rows)]
     v, r = vector.var, rows.var if rows else ""
     nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m").split(
@@ -213,6 +214,16 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     nest = pack_constants(nest, ctx)
     first = nest.axes[0]
     return nest.mark("parallel", first.var) if _can_be_parallel(nest, first) else nest
+
+
+def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
+    """How far the scalars that a step broadcasts lie apart."""
+    found = [
+        abs(s or 0) * r.dtype.nbytes
+        for r, s in strides(nest, rows.var)[1]
+        if r in _operands(nest) and not any(vector.var in affine.symbols(e) for e in r.index)
+    ]
+    return max(found, default=0)
 
 
 def _can_be_parallel(nest: Nest, a: Axis) -> bool:
