@@ -26,6 +26,7 @@ from compiler.runtime.built import Built, Stage
 from compiler.runtime.open_build import NotOpen, build_open
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.program import Program, Shapes, Specialised
+from compiler.schedule.language.sections import as_schedules
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Gate, Trace
@@ -58,6 +59,7 @@ def compile(
     verify: bool = True,
     buckets: Mapping[str, Sequence[int]] | None = None,
     gate: Gate | None = None,
+    schedules: Mapping[str, str] | str | None = None,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -68,12 +70,18 @@ def compile(
     `buckets` names open sizes for which there shall be code of its own, as in `{"N": [1, 8]}`.
     `precision` changes lines of the pipeline: docs/precision.md says what each mode promises.
     `trace=False` does not keep what the passes did. `gate` is asked before each rewrite.
+    `schedules` has moves for kernels by name, or is a text as `emit("schedules")` gives: see
+    docs/schedules.md.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
-    E-OPTION-VALUE for what is not offered.
+    E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
     options = Options(
         with_precision(as_pipeline(pipeline), precision),
-        CodeOptions(target if isinstance(target, Target) else by_name(target), threads),
+        CodeOptions(
+            target if isinstance(target, Target) else by_name(target),
+            threads,
+            as_schedules(schedules),
+        ),
         trace,
         verify,
         progress,

@@ -269,6 +269,13 @@ CODES: dict[str, Code] = {
         "The text of a schedule does not follow its grammar, or names a move that does not exist.",
         "write one move a line, for example Y: split(i, 16, io, ii)",
     ),
+    "E-SCHEDULE-FILE": Code(
+        "A file with schedules could not be read.", "write one with --emit schedules -o FILE"
+    ),
+    "E-SCHEDULE-NAME": Code(
+        "A schedule is for a kernel that the program does not have.",
+        "emit the schedules of all kernels, and take one of their names",
+    ),
     "E-SCHEDULE-MOVE": Code(
         "A schedule move names a loop that is not there, or is not legal here.",
         "print the loops first, and read the move's words",

@@ -212,6 +212,7 @@ def check_model(
     shapes: Mapping[str, Sequence[int]] | None = None,
     peers: Mapping[str, Run] | None = None,
     wanted: Wanted | None = None,
+    schedules: str | None = None,
     tell: Progress = lambda step, event: None,
 ) -> Verdict:
     """Compare every pass's graph, every rewrite, the program and the peers with the yardstick.
@@ -245,7 +246,12 @@ def check_model(
     if not broken:
         tell("compiling", None)
         program = compile_program(
-            graph, pipeline=pipeline, precision=precision, inputs=given, progress=tell
+            graph,
+            pipeline=pipeline,
+            precision=precision,
+            inputs=given,
+            progress=tell,
+            schedules=schedules,
         )
         findings += _runs(check, program, peers or {})
     judged = check.rewrites(rewrites)

@@ -19,6 +19,7 @@ from compiler.cli.options import (
     named_shapes,
     pipeline_options,
     random_weights_option,
+    schedule_option,
     shape_option,
 )
 from compiler.cli.output import count_text, progress, report, reporting, seconds_text, table
@@ -96,6 +97,7 @@ def measure(
     seconds: float = 5.0,
     seed: int = 0,
     pin: bool = True,
+    schedules: str | None = None,
 ) -> Result:
     """Compile a model and time it in turns with its peers, on the same random inputs.
 
@@ -114,6 +116,7 @@ def measure(
             inputs=None if buckets else given,
             buckets=buckets,
             trace=False,
+            schedules=schedules,
         )
         peers = [load_peer(p, model, threads) for p in against]
         outputs = program.run(inputs)
@@ -150,6 +153,7 @@ def measure(
 @shape_option()
 @bucket_option()
 @random_weights_option()
+@schedule_option()
 @click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(min=0),
               help="How long to measure.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
@@ -165,6 +169,7 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
+    schedules: str | None,
     seconds: float,
     seed: int,
     pin: bool,
@@ -186,6 +191,7 @@ def command(
             seconds=seconds,
             seed=seed,
             pin=pin,
+            schedules=schedules,
         )
     report(result.to_json(), lambda c: _show(c, result))
 

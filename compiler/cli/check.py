@@ -19,6 +19,7 @@ from compiler.cli.options import (
     named_shapes,
     pipeline_options,
     random_weights_option,
+    schedule_option,
     shape_option,
     tolerance_option,
 )
@@ -33,6 +34,7 @@ from compiler.passes.pipeline.precision import precision_mode
 @pipeline_options()
 @shape_option()
 @random_weights_option()
+@schedule_option()
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
 @tolerance_option()
 @click.option("--peers", default=None, metavar="PEER,...",
@@ -50,6 +52,7 @@ def command(
     precision: str,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
+    schedules: str | None,
     seed: int,
     tolerance: float | None,
     peers: str | None,
@@ -68,6 +71,7 @@ def command(
             shapes=named_shapes(shapes),
             peers={name: load_peer(name, source).run for name in _peers(peers)},
             wanted=Wanted(seed, allowed, every_rewrite, by_node),
+            schedules=schedules,
             tell=tell,
         )
     report(_json(model, verdict), lambda c: _show(c, model, verdict))

@@ -16,6 +16,7 @@ from compiler.cli.options import (
     named_shapes,
     pipeline_options,
     random_weights_option,
+    schedule_option,
     shape_option,
 )
 from compiler.cli.output import (
@@ -45,6 +46,7 @@ from compiler.runtime.program import Program
 @shape_option()
 @bucket_option()
 @random_weights_option()
+@schedule_option()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
 @reporting
 def command(
@@ -57,6 +59,7 @@ def command(
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
+    schedules: str | None,
     output: Path | None,
 ) -> None:
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
@@ -73,6 +76,7 @@ def command(
             precision=precision,
             inputs=named_shapes(shapes),
             buckets=named_buckets(buckets),
+            schedules=schedules,
             progress=tell,
         )
         emitted = _emitted(program, kind, fused) if kind else None

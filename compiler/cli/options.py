@@ -133,6 +133,30 @@ def tolerance_option() -> Decorator:
     )
 
 
+class ScheduleFile(click.ParamType):
+    """A file with schedules of kernels; its text."""
+
+    name = "FILE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """What stands in the file."""
+        try:
+            return Path(value).read_text(encoding="utf-8")
+        except (OSError, ValueError) as e:
+            raise CompileError("E-SCHEDULE-FILE", f"{value} could not be read: {e}") from e
+
+
+def schedule_option() -> Decorator:
+    """`--schedule FILE`."""
+    return click.option(
+        "--schedule",
+        "schedules",
+        type=ScheduleFile(),
+        default=None,
+        help="Moves for kernels, in place of the policies', as --emit schedules writes them.",
+    )
+
+
 def random_weights_option() -> Decorator:
     """`--random-weights SEED`."""
     return click.option(

@@ -20,6 +20,7 @@ from compiler.cli.options import (
     named_shapes,
     pipeline_options,
     random_weights_option,
+    schedule_option,
     shape_option,
 )
 from compiler.cli.output import (
@@ -47,6 +48,7 @@ from compiler.runtime.inputs import random_inputs
 @bucket_option()
 @pipeline_options()
 @random_weights_option()
+@schedule_option()
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
               help="Time each kernel in so many runs, beside what it needs at least.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
@@ -61,6 +63,7 @@ def command(
     pipeline: str,
     precision: str,
     weights_seed: int | None,
+    schedules: str | None,
     repeat: int | None,
     output_dir: Path | None,
 ) -> None:
@@ -73,6 +76,7 @@ def command(
             pipeline=pipeline,
             precision=precision,
             buckets=named_buckets(buckets),
+            schedules=schedules,
             trace=False,
             progress=tell,
         )

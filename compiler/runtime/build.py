@@ -17,6 +17,7 @@ from compiler.loops.limits import NotLowerable
 from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.arrange import arrange
 from compiler.runtime.built import Built
+from compiler.runtime.by_hand import ByHand
 from compiler.runtime.constants import ConstantPool
 from compiler.runtime.executable import (
     CompiledBody,
@@ -50,7 +51,9 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     """
     target = options.target
     with stage("loops"):
-        works = grouped(list(Selector(graph, options).works()))
+        by_hand = ByHand(options)
+        works = by_hand.applied(grouped(list(Selector(graph, options).works())), graph)
+        by_hand.finish()
     with stage("llvm"):
         works, made, texts = written_functions(works, options)
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
@@ -114,6 +117,7 @@ Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
 def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
     """Programs for the regions of a node that the reference runs, where all sizes are known."""
     found: dict[str, tuple[Built, tuple[str, ...]]] = {}
+    options = replace(options, schedules=())
     for key, region in node.regions.items():
         closed = close(region, graph.types, graph.constants)
         if not all(in_memory(v.type) for v in closed.graph.inputs):

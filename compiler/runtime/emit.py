@@ -8,8 +8,9 @@ from compiler.codegen import jit
 from compiler.export import to_onnx
 from compiler.runtime.built import Built
 from compiler.runtime.kernels import KernelInfo
+from compiler.schedule.language.sections import section
 
-KINDS = ("graph", "onnx", "computation", "schedule", "loops", "llvm", "asm", "object", "memory")
+KINDS = ("graph", "onnx", "computation", "schedules", "loops", "llvm", "asm", "object", "memory")
 
 OF_GRAPHS = ("graph", "onnx")
 """What is there before sizes are known and code is made."""
@@ -27,8 +28,8 @@ def emit(built: Built, kind: str) -> str | bytes:
             return to_onnx(built.graph)
         case "computation":
             return _joined(_per_function(built, lambda k: str(k.computation)))
-        case "schedule":
-            return _joined(_per_function(built, _schedule_text))
+        case "schedules":
+            return _joined(_sections(built))
         case "loops":
             return _joined([str(k) for k in built.functions.values()])
         case "llvm":
@@ -52,9 +53,13 @@ def _per_function(built: Built, text: Callable[[KernelInfo], str]) -> list[str]:
     return [text(k) for k in first.values()]
 
 
-def _schedule_text(kernel: KernelInfo) -> str:
-    lines = [f"  {move}" for move in kernel.moves]
-    return "\n".join([f"schedule {kernel.symbol} {{", *lines, "}"])
+def _sections(built: Built) -> list[str]:
+    """The schedule of each different kernel, under the names of all that run it."""
+    users: dict[str, list[KernelInfo]] = {}
+    for k in built.kernels:
+        if k.computation is not None and k.symbol:
+            users.setdefault(k.symbol, []).append(k)
+    return [section([k.name for k in ks], ks[0].moves) for ks in users.values()]
 
 
 def _joined(parts: list[str]) -> str:

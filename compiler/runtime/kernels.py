@@ -47,7 +47,7 @@ NONE: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class Listed:
     """A work with the graph it stands in, how often it runs in a run, and the work around it."""
 
     work: Launchable
@@ -70,18 +70,24 @@ def kernel_infos(
     The work of what is inside is that of one step times the number of steps where it is known, else
     of one step; of branches, all are listed. The node itself has only the bytes at its border.
     """
-    listed = [_Listed(w, graph) for w in works]
-    for number, one in enumerate(listed):  # which grows by what is inside
-        if isinstance(one.work, RegionWork):
-            listed += _inside(number, one, one.work)
-    names = _unique_names([x.work for x in listed])
+    all_of_them = listed(works, graph)
+    names = unique_names([x.work for x in all_of_them])
     found: list[KernelInfo] = []
-    for number, (x, name) in enumerate(zip(listed, names, strict=True)):
+    for number, (x, name) in enumerate(zip(all_of_them, names, strict=True)):
         symbol = symbols.get(number, "")
         if x.around is not None and isinstance(x.work, NativeWork):
             symbol = inside[id(x.work.scheduled.kernel)]
         found.append(_info(x, name, symbol, names, loops))
     return tuple(found)
+
+
+def listed(works: Sequence[Launchable], graph: Graph) -> list[Listed]:
+    """The works of a graph, then those inside nodes with regions."""
+    found = [Listed(w, graph) for w in works]
+    for number, one in enumerate(found):  # which grows by what is inside
+        if isinstance(one.work, RegionWork):
+            found += _inside(number, one, one.work)
+    return found
 
 
 def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterator[KernelInfo]:
@@ -94,7 +100,7 @@ def inner_infos(kernels: Sequence[KernelInfo], around: str, key: str) -> Iterato
         yield replace(k, name=f"{around}.{key}.{k.name}", symbol="", inside=inside)
 
 
-def _inside(number: int, around: _Listed, work: RegionWork) -> Iterator[_Listed]:
+def _inside(number: int, around: Listed, work: RegionWork) -> Iterator[Listed]:
     times = around.times
     if work.node.op in ("onnx.Loop", "onnx.Scan"):
         form = loop_form(work.node, around.graph)
@@ -103,11 +109,11 @@ def _inside(number: int, around: _Listed, work: RegionWork) -> Iterator[_Listed]
     for body in work.bodies.values():
         for inner in body.works:
             if not isinstance(inner, ViewWork):
-                yield _Listed(inner, body.graph, times, number)
+                yield Listed(inner, body.graph, times, number)
 
 
 def _info(
-    x: _Listed, name: str, symbol: str, names: Sequence[str], loops: Mapping[str, Kernel]
+    x: Listed, name: str, symbol: str, names: Sequence[str], loops: Mapping[str, Kernel]
 ) -> KernelInfo:
     work, node = x.work, x.work.node
     cost = reported_cost(node, x.graph.types)
@@ -132,7 +138,7 @@ def _info(
     )
 
 
-def _unique_names(works: Sequence[Launchable]) -> list[str]:
+def unique_names(works: Sequence[Launchable]) -> list[str]:
     """What the kernels are called: the operators inside, numbered where that is not unique."""
     labels = [w.lowered.computation.name if isinstance(w, NativeWork) else w.node.op for w in works]
     totals = {label: labels.count(label) for label in set(labels)}

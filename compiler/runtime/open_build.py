@@ -15,6 +15,7 @@ from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, TensorType, Type, open_symbols
 from compiler.runtime.build import Stage, module_text, segments, written_functions
 from compiler.runtime.built import Built
+from compiler.runtime.by_hand import ByHand
 from compiler.runtime.constants import ConstantPool
 from compiler.runtime.inputs import assumed_shapes
 from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, part_infos
@@ -41,7 +42,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     with stage("loops"):
         choice = choose_open(graph, options)
     shapes, inferred = choice.shapes, choice.inferred
-    pieces, chosen = choice.pieces, choice.works
+    pieces, chosen = choice.pieces, _by_hand(choice, options)
     with stage("llvm"):
         flat = [w for works in chosen for w in works or ()]
         flat, made, texts = written_functions(flat, options)
@@ -101,6 +102,18 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
         entries=tuple(_entries(steps, library)),
         built=replace(built, library=library),
     )
+
+
+def _by_hand(choice: OpenChoice, options: CodeOptions) -> list[list[Work] | None]:
+    """The works of all parts, with the kernels that were asked for. Errors: E-SCHEDULE-*."""
+    found: list[list[Work] | None] = []
+    by_hand, is_one = ByHand(options), len(choice.pieces) == 1
+    for number, (piece, works) in enumerate(zip(choice.pieces, choice.works, strict=True)):
+        if works is not None and isinstance(piece, Graph):
+            works = by_hand.applied(works, piece, "" if is_one else f".{number}")
+        found.append(works)
+    by_hand.finish()
+    return found
 
 
 @dataclass(frozen=True)

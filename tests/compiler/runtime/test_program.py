@@ -345,7 +345,7 @@ def test_every_level_is_emitted() -> None:
     program = compiler.compile(MLP, pipeline="none")
     assert compiler.parse(str(program.emit("graph"))) == program.graph
     assert "matmul" in str(program.emit("computation"))
-    assert str(program.emit("schedule")).startswith("schedule matmul {")
+    assert str(program.emit("schedules")).startswith("kernel matmul {")
     assert str(program.emit("loops")).startswith("kernel ")
     assert "define void @run(" in str(program.emit("llvm"))
     assert "run" in str(program.emit("asm"))

@@ -1,0 +1,90 @@
+"""Schedules written by hand, put in place of those that the policies made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from compiler.errors import CompileError, Where
+from compiler.ir.graph import Graph
+from compiler.runtime.kernels import Listed, listed, unique_names
+from compiler.runtime.select import NativeWork, RegionWork, ViewWork, Work
+from compiler.schedule.language.replay import replay_lines
+from compiler.schedule.language.text import did_you_mean, parse_schedule
+from compiler.targets.options import CodeOptions, KernelSchedule
+
+MOST_NAMES = 40
+"""A message lists at most this many kernels."""
+
+
+class ByHand:
+    """The schedules asked for, and the kernels that they have met."""
+
+    def __init__(self, options: CodeOptions) -> None:
+        self.options = options
+        self._asked = {s.kernel: s for s in options.schedules}
+        self._met: set[str] = set()
+        self._kernels: list[str] = []
+
+    def applied(self, works: list[Work], graph: Graph, suffix: str = "") -> list[Work]:
+        """The works with the kernels that were asked for; `suffix` stands behind their names.
+
+        Errors: E-SCHEDULE-*, E-LIMIT-CODE.
+        """
+        if not self._asked:
+            return works
+        found = listed([w for w in works if not isinstance(w, ViewWork)], graph)
+        changed: dict[int, NativeWork] = {}
+        for one, name in zip(found, unique_names([x.work for x in found]), strict=True):
+            work = one.work
+            if isinstance(work, NativeWork):
+                self._kernels.append(f"{name}{suffix}")
+                made = self._made(
+                    one, work, (f"{name}{suffix}", work.node.name, *work.node.outputs)
+                )
+                if made is not None:
+                    changed[id(work)] = made
+        return [_with_changed(w, changed) for w in works]
+
+    def _made(self, one: Listed, work: NativeWork, names: Sequence[str]) -> NativeWork | None:
+        asked = [self._asked[n] for n in names if n in self._asked]
+        if not asked:
+            return None
+        self._met.update(s.kernel for s in asked)
+        operands = work.lowered.operands
+        constants = frozenset(t for t, v in operands.items() if v in one.graph.constants)
+        first = asked[0]
+        lines = parse_schedule(first.text, "schedule", first.first_line)
+        try:
+            made = replay_lines(lines, work.lowered.computation, constants, self.options)
+        except CompileError as e:
+            raise e.at(Where(source="schedule", line=first.first_line)) from e
+        return replace(work, scheduled=made)
+
+    def finish(self) -> None:
+        """Say which schedules met no kernel. Errors: E-SCHEDULE-NAME."""
+        for s in self._asked.values():
+            if s.kernel not in self._met:
+                raise self._unknown(s)
+
+    def _unknown(self, s: KernelSchedule) -> CompileError:
+        names = self._kernels[:MOST_NAMES]
+        more = len(self._kernels) - len(names)
+        return CompileError(
+            "E-SCHEDULE-NAME",
+            f"no kernel is called {s.kernel!r}{did_you_mean(s.kernel, self._kernels)}",
+            where=Where(source="schedule", line=max(s.first_line - 1, 1)),
+            hint=f"the kernels are {', '.join(names)}{f' and {more} more' if more else ''}",
+        )
+
+
+def _with_changed(work: Work, changed: Mapping[int, NativeWork]) -> Work:
+    if id(work) in changed:
+        return changed[id(work)]
+    if not isinstance(work, RegionWork):
+        return work
+    bodies = {
+        key: replace(b, works=tuple(_with_changed(w, changed) for w in b.works))
+        for key, b in work.bodies.items()
+    }
+    return RegionWork(work.node, bodies)

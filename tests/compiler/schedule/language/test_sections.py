@@ -1,0 +1,118 @@
+"""Schedules of several kernels in one text, and compiling with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import compiler
+from compiler.cli.group import commands
+from compiler.errors import CompileError
+from compiler.schedule.language.sections import parse_sections, section
+
+TWO = """
+graph g(x: f32[6,40], w: f32[40,24]) {
+  const v: f32[24,24] = splat(0.5)
+  h: f32[6,24] = matmul(x, w)
+  y: f32[6,24] = exp(h)
+  z: f32[6,24] = matmul(y, v)
+  return z
+}
+"""
+SCHEDULE = """
+// columns first
+kernel matmul_1 {
+  Y: split(n, 8, no, ni)
+  Y: reorder(m, no, k, ni)
+  Y: vectorize(ni)
+}
+"""
+
+
+def test_sections_are_read_with_the_lines_they_begin_at() -> None:
+    (a, b, c) = parse_sections('// all\nkernel a, "b c" {\n  Y: unroll(i)\n}\nkernel d { // e\n}\n')
+    assert (a.kernel, a.text, a.first_line) == ("a", "  Y: unroll(i)", 3)
+    assert (b.kernel, b.text) == ("b c", a.text)
+    assert (c.kernel, c.text, c.first_line) == ("d", "", 6)
+
+
+def test_a_section_is_read_back() -> None:
+    text = section(["a", "b/c:0"], ["Y: unroll(i)"])
+    assert [s.kernel for s in parse_sections(text)] == ["a", "b/c:0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("Y: unroll(i)", 1, "needed `kernel NAME {`"),
+        ("\nkernel {\n}", 2, "needed the name of a kernel"),
+        ("kernel a b {\n}", 1, "needed `,` or `{`"),
+        ("kernel a {\n", 1, "not closed"),
+        ("kernel a {\n}\nkernel b, a {\n}", 3, "a has a schedule above already"),
+    ],
+)
+def test_a_mistake_between_sections_has_its_line(text: str, line: int, message: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        parse_sections(text)
+    assert (caught.value.code, caught.value.where.line) == ("E-SCHEDULE-TEXT", line)
+    assert message in caught.value.message
+
+
+def feeds() -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return {n: rng.normal(size=s).astype(np.float32) for n, s in [("x", (6, 40)), ("w", (40, 24))]}
+
+
+def test_the_schedules_of_all_kernels_give_the_same_machine_code() -> None:
+    graph = compiler.parse(TWO)
+    program = compiler.compile(graph)
+    text = program.emit("schedules")
+    assert isinstance(text, str)
+    again = compiler.compile(graph, schedules=text)
+    assert again.emit("llvm") == program.emit("llvm")
+    assert again.emit("schedules") == text
+
+
+@pytest.mark.parametrize("shape", ["f32[6,40]", "f32[N,40]"])
+def test_a_schedule_by_hand_takes_the_place_of_the_policy(shape: str) -> None:
+    graph = compiler.parse(TWO.replace("f32[6", shape[:-4]))
+    plain = compiler.compile(graph, "none")
+    program = compiler.compile(graph, "none", schedules=SCHEDULE)
+    assert "vector ni in 0..8" in str(program.emit("loops"))
+    assert "vector ni in 0..8" not in str(plain.emit("loops"))
+    np.testing.assert_allclose(program.run(feeds())["z"], plain.run(feeds())["z"], rtol=1e-5)
+    by_value = compiler.compile(graph, "none", schedules={"h": ""})
+    assert "vector" not in str(by_value.emit("loops")).split("kernel")[1]
+
+
+def test_a_kernel_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(CompileError, match="did you mean 'matmul_1'") as caught:
+        compiler.compile(compiler.parse(TWO), "none", schedules={"matmul1": ""})
+    assert caught.value.code == "E-SCHEDULE-NAME"
+    assert caught.value.hint == "the kernels are matmul_1, exp, matmul_2"
+
+
+def test_a_move_that_is_not_legal_has_its_line_in_the_file() -> None:
+    text = SCHEDULE.replace("vectorize(ni)", "vectorize(no)")
+    with pytest.raises(CompileError, match="must be innermost") as caught:
+        compiler.compile(compiler.parse(TWO), "none", schedules=text)
+    assert (caught.value.code, caught.value.where.line) == ("E-SCHEDULE-MOVE", 6)
+
+
+def test_commands_take_a_file_with_schedules(tmp_path: Path) -> None:
+    model = "samples/digits_mlp.onnx"
+    file = tmp_path / "mine.schedule"
+    run = CliRunner()
+    made = run.invoke(commands, ["compile", model, "--emit", "schedules", "-o", str(file)])
+    assert made.exit_code == 0, made.output
+    for command in (
+        ["run", model, "--random", "1", "--shape", "image=3,1,8,8"],
+        ["compile", model],
+    ):
+        done = run.invoke(commands, [*command, "--schedule", str(file)])
+        assert done.exit_code == 0, done.output
+    lost = run.invoke(commands, ["compile", model, "--schedule", str(tmp_path / "none")])
+    assert "E-SCHEDULE-FILE" in lost.output
