@@ -1,16 +1,18 @@
-"""Dot steps: products of a few neighbouring bytes summed into each 32-bit lane.
+"""Dot steps: products of a few neighbours of a small type summed into each 32-bit lane.
 
 A loop of the kind `dot` inside a vector loop adds to every lane of a register the products of four
-neighbours of one operand with four of another. Where the machine has an instruction for that, it is
-one; elsewhere on x86 pairs of 16 bits are multiplied and summed. All of it is exact, or wraps, as
-the loop written out does.
-Source: VPDPBUSD and VPMADDWD of Intel's manual, SDOT, UDOT and USDOT of Arm's.
+bytes of one operand with four of another, or of two bf16 with two. Where the machine has an
+instruction for that, it is one; elsewhere on x86 pairs of 16 bits are multiplied and summed, and
+bf16 are widened. Of bytes all of it is exact, or wraps, as the loop written out does. Of bf16 the
+products are exact; how two of them and the sum are rounded is up to the machine, and x86 takes
+denormal numbers, and results that would be ones, as 0.
+Source: VPDPBUSD, VPMADDWD and VDPBF16PS of Intel's manual, SDOT, UDOT, USDOT and BFDOT of Arm's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.codegen.addresses import Resolved
 from compiler.codegen.arithmetic import Arithmetic
@@ -22,45 +24,57 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store
 from compiler.targets.target import Target
 
-GROUP = 4
-"""Neighbouring bytes that make up a lane."""
+SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
+"""The small types, and the type in which products of each are summed."""
 
-BYTES = (DType.u8, DType.i8)
 HIGH_BIT = 0x80
 
 Step = Callable[[Value, Value, Value], Value]
 """Adds the products of the second and third value to the first."""
 
 
+def group_of(dtype: DType) -> int:
+    """How many neighbours of a type make up a lane of 32 bits."""
+    return 4 // dtype.nbytes
+
+
 @dataclass(frozen=True, slots=True)
 class Products:
-    """What a dot loop does: a register to which the products of two reads are added."""
+    """What a dot loop does: a register to which `n` products of two reads are added."""
 
     store: Store
     left: Read
     right: Read
+    n: int
 
 
 def products(loop: Loop) -> Products | None:
-    """The products of a dot loop of four bytes; None when it is to be written out."""
-    if (loop.start, loop.stop) != (0, GROUP) or len(loop.body) != 1:
+    """The products of a dot loop of one lane's elements; None when it is to be written out.
+
+    A single bf16 is a pair with 0.
+    """
+    if loop.start != 0 or not isinstance(loop.stop, int) or len(loop.body) != 1:
         return None
     (store,) = loop.body
     if not isinstance(store, Store) or not isinstance(store.value, Apply):
         return None
     match store.value:
-        case Apply("add", (Read(name, index, DType.i32), Apply("mul", (a, b), _)), _):
-            left, right = _byte(a), _byte(b)
-            if (name, index) == (store.buffer, store.index) and left and right:
-                return Products(store, left, right)
+        case Apply("add", (Read(name, index, dtype), Apply("mul", (a, b), _)), _):
+            left, right = _short(a), _short(b)
+            if (name, index) != (store.buffer, store.index) or left is None or right is None:
+                return None
+            if {SUMMED_IN[left.dtype], SUMMED_IN[right.dtype]} != {dtype}:
+                return None
+            if loop.stop == group_of(left.dtype) or left.dtype is DType.bf16:
+                return Products(store, left, right, loop.stop)
         case _:
             pass
     return None
 
 
-def _byte(s: Scalar) -> Read | None:
+def _short(s: Scalar) -> Read | None:
     match s:
-        case Convert(Read() as read, DType.i32) if read.dtype in BYTES:
+        case Convert(Read() as read, dtype) if SUMMED_IN.get(read.dtype) is dtype:
             return read
         case _:
             return None
@@ -75,39 +89,54 @@ class Dots:
         self.out = arithmetic.out
         self.target = target
 
-    def can(self, lanes: int) -> bool:
-        """Whether there are instructions for so many lanes."""
-        return (
-            lanes in (4, 8, 16)
-            and lanes * GROUP <= self.target.vector_bytes
-            and (self.target.is_x86 or self.target.has_int8_dot)
-        )
+    def can(self, dtype: DType, lanes: int) -> bool:
+        """Whether there are instructions for so many lanes of a small type."""
+        if lanes not in (4, 8, 16) or 4 * lanes > self.target.vector_bytes:
+            return False
+        if dtype is DType.bf16:
+            return self.target.has_bf16_dot
+        return self.target.is_x86 or self.target.has_int8_dot
 
-    def group(self, b: Buffer, first: Resolved) -> Value | None:
-        """Four neighbours for each lane, from the first one on; None when they lie otherwise.
+    def group(self, b: Buffer, first: Resolved, n: int) -> Value | None:
+        """`n` neighbours for each lane, from the first one on; None when they lie otherwise.
 
-        All lanes read the same four, or each lane the four behind those of the lane before it.
+        All lanes read the same ones, or each lane those behind the ones of the lane before it, of
+        which there are always as many as fill it. Pairs of bf16 are given as their bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
-        if first.lane_atoms or first.lane_step not in (0, GROUP):
+        whole = group_of(b.dtype)
+        if b.dtype is DType.bf16:
+            b = replace(b, dtype=DType.u16)
+        if first.lane_atoms or first.lane_step not in (0, whole):
             return None
         pointer = self.memory.base(b, first)
         level = self.memory.load_level(b, pointer)
-        at = self.memory.displaced(pointer, first.constant, level)
+        at = self.memory.displaced(pointer, first.constant * b.dtype.nbytes, level)
         if not first.lane_step:
-            word = self.memory.read_word(b, at, level)
-            return self._as(self.out.splat(word, lane.lanes), b.dtype, GROUP)
-        n_active, n = GROUP * lane.active, GROUP * lane.lanes
+            word = self._word(b, at, level, n)
+            return self._as(self.out.splat(word, lane.lanes), b.dtype, whole)
+        if n < whole and b.shape[-1] != whole:
+            return None
+        n_active, n_all = whole * lane.active, whole * lane.lanes
         _, last = self.memory.indices.bounds(first)
-        if lane.is_full or last + n - n_active + GROUP <= least_elements(b):
-            return self.memory.read(b, at, n, level)
+        if lane.is_full or last + n_all - n_active + whole <= least_elements(b):
+            return self.memory.read(b, at, n_all, level)
         found = self.memory.read(b, at, n_active, level)
-        return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n)])
+        return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n_all)])
+
+    def _word(self, b: Buffer, at: Value, level: int, n: int) -> Value:
+        """The elements of one lane, zeros behind them where they do not fill it."""
+        if n == group_of(b.dtype):
+            return self.memory.read_word(b, at, level)
+        one = self.memory.read(b, at, 0, level)
+        return self.out.op(f"zext {one.typed} to i32", DType.i32, 0, one)
 
     def add(self, total: Value, left: Value, right: Value) -> Value:
-        """The lanes of a total, with the products of each lane's four bytes added."""
+        """The lanes of a total, with the products of each lane's elements added."""
         kinds = (left.dtype, right.dtype)
+        if kinds == (DType.u16, DType.u16):
+            return self._of_bf16(total, left, right)
         if kinds == (DType.i8, DType.u8):
             return self.add(total, right, left)
         if not self.target.has_int8_dot:
@@ -155,6 +184,19 @@ class Dots:
         full = f"llvm.aarch64.neon.{name}.v{total.lanes}i32.v{left.lanes}i8"
         return self.out.call(full, DType.i32, total.lanes, total, left, right)
 
+    def _of_bf16(self, total: Value, left: Value, right: Value) -> Value:
+        lanes = total.lanes
+        pairs = f"<{2 * lanes} x bfloat>"
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}"
+        if not self.target.is_x86:
+            name = f"llvm.aarch64.neon.bfdot.v{lanes}f32.v{2 * lanes}bf16"
+        a, b = (
+            self.out.op(f"bitcast {v.typed} to {pairs}", v.dtype, v.lanes, v) for v in (left, right)
+        )
+        self.out.declare(f"declare {total.type} @{name}({total.type}, {pairs}, {pairs})")
+        text = f"call {total.type} @{name}({total.typed}, {pairs} {a.ref}, {pairs} {b.ref})"
+        return self.out.op(text, total.dtype, lanes, total, a, b)
+
     # Without an instruction for four bytes
 
     def _by_pairs(self, total: Value, left: Value, right: Value) -> Value:
@@ -166,7 +208,7 @@ class Dots:
 
     def _even(self, v: Value) -> Value:
         """The lower byte of each 16 bits, as a number of 16 bits."""
-        a, wide = self.arithmetic, self._as(v, DType.i16, 2, from_lanes=v.lanes // GROUP)
+        a, wide = self.arithmetic, self._as(v, DType.i16, 2, from_lanes=v.lanes // 4)
         if v.dtype is DType.u8:
             return a.two("and", wide, constant(0xFF, DType.i16, wide.lanes))
         eight = constant(8, DType.i16, wide.lanes)
@@ -174,7 +216,7 @@ class Dots:
 
     def _odd(self, v: Value) -> Value:
         """The upper byte of each 16 bits, as a number of 16 bits."""
-        wide = self._as(v, DType.i16, 2, from_lanes=v.lanes // GROUP)
+        wide = self._as(v, DType.i16, 2, from_lanes=v.lanes // 4)
         shift = "lshr" if v.dtype is DType.u8 else "ashr"
         return self.arithmetic.two(shift, wide, constant(8, DType.i16, wide.lanes))
 

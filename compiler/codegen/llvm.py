@@ -196,7 +196,8 @@ class _Writer:
     def _dot_step(self, loop: Loop, step: Products, cache: Cache) -> bool:
         lane = self.env.lane
         assert lane is not None
-        if not self.dots.can(lane.lanes) or step.store.buffer not in self.registers.cuts:
+        can = self.dots.can(step.left.dtype, lane.lanes)
+        if not can or step.store.buffer not in self.registers.cuts:
             return False
         groups: list[Value] = []
         for read in (step.left, step.right):
@@ -205,7 +206,7 @@ class _Writer:
             first = affine.simplify(affine.substitute(flat, {loop.var: 0}), self.env.ranges)
             if flat - first != affine.symbol(loop.var) or b.role == "register":
                 return False
-            found = self.dots.group(b, self.indices.resolve(first))
+            found = self.dots.group(b, self.indices.resolve(first), step.n)
             if found is None:
                 return False
             groups.append(found)

@@ -1,15 +1,15 @@
-"""The policy for sums of products of bytes: steps of four, each summed into 32 bits.
+"""The policy for sums of products of small types: steps of a few, each summed into 32 bits.
 
-    o: split(i, 4, io, id)    four neighbouring channels are one step
+    o: split(i, 4, io, id)    four neighbouring channels are one step; of bf16 two
     o: dot(id)
     o: reorder(..., io, row, column, lane, id)
     o: pack(W)                [..., io, lane, 4 channels]
 
-One operand is a constant, packed so that the four bytes of every lane lie together; the other has
-its four neighbours in memory, and all lanes read the same ones. For the rest the loops are those of
-a contraction in f32: rows and vectors of the target stay in registers over the whole reduction.
+One operand is a constant, packed so that a step's elements of every lane lie together; the other
+has them as neighbours in memory, and all lanes read the same ones. For the rest the loops are those
+of a contraction in f32: rows and vectors of the target stay in registers over the whole reduction.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
-(arXiv:1712.05877).
+(arXiv:1712.05877); VDPBF16PS.
 """
 
 from __future__ import annotations
@@ -23,18 +23,20 @@ from compiler.schedule.contraction import split_groups
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.tiles import choose_tile
 
-BYTES = (DType.u8, DType.i8)
-STEP = 4
-"""Bytes that one step multiplies and sums in each lane."""
+SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
+"""The small types that steps multiply, and the type of 32 bits in which they are summed."""
 
 UNROLL = 4
 """Steps written out, as in contractions of f32."""
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:
-    """The nest in dot steps; None where operands are no bytes, or do not lie as steps need them."""
-    operands = _bytes_of(nest)
-    if operands is None:
+    """The nest in dot steps; None where operands are not small, or do not lie as steps need them.
+
+    Without an instruction for pairs of bf16 there is nothing to gain by them.
+    """
+    operands = _small_reads(nest)
+    if operands is None or (_is_bf16(operands) and not ctx.target.has_bf16_dot):
         return None
     nest = _round_up_lanes(split_groups(nest), ctx)
     k = _steps_along(nest, ctx)
@@ -48,30 +50,41 @@ def dots(nest: Nest, ctx: Context) -> Nest | None:
     return _tile(nest, vector, ctx)
 
 
-def _bytes_of(nest: Nest) -> tuple[Read, Read] | None:
-    """The two reads of bytes whose products are summed, as they are."""
+def _small_reads(nest: Nest) -> tuple[Read, Read] | None:
+    """The two reads of a small type whose products are summed, as they are."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not nest.reduced:
         return None
     match reduce.body:
-        case Apply("mul", (a, b), DType.i32):
-            left, right = _byte(a), _byte(b)
+        case Apply("mul", (a, b), dtype):
+            left, right = _small(a, dtype), _small(b, dtype)
             return (left, right) if left is not None and right is not None else None
         case _:
             return None
 
 
-def _byte(s: Scalar) -> Read | None:
+def _small(s: Scalar, summed_in: DType) -> Read | None:
     match s:
-        case Convert(Read() as read) if read.dtype in BYTES:
+        case Convert(Read() as read) if SUMMED_IN.get(read.dtype) is summed_in:
             return read
         case _:
             return None
 
 
+def _is_bf16(operands: tuple[Read, Read]) -> bool:
+    return operands[0].dtype is DType.bf16
+
+
+def _step(nest: Nest) -> int:
+    """How many products one step sums in each lane of 32 bits."""
+    operands = _small_reads(nest)
+    assert operands is not None
+    return 4 // operands[0].dtype.nbytes
+
+
 def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
     """The operand that lanes share, and the constant that is packed for them."""
-    found = _bytes_of(nest)
+    found = _small_reads(nest)
     if found is None:
         return None
     a, b = found
@@ -101,7 +114,7 @@ def _has_lanes(nest: Nest, read: Read, var: str, block: int, ctx: Context) -> bo
 
 
 def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
-    """The reduction loop along which the shared operand's bytes are neighbours."""
+    """The reduction loop along which the shared operand's elements are neighbours."""
     operands = _operands(nest, ctx)
     if operands is None:
         return None
@@ -115,11 +128,12 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
 
 
 def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
-    """Whether every four steps of a loop from a multiple of four on read neighbouring bytes."""
+    """Whether the turns of a loop that make up a step read neighbouring elements."""
     if not isinstance(a.extent, int):
         return False
-    first = affine.symbol(a.var) * STEP
-    ranges = {**nest.ranges, a.var: (0, -(-a.extent // STEP) - 1)}
+    step = _step(nest)
+    first = affine.symbol(a.var) * step
+    ranges = {**nest.ranges, a.var: (0, -(-a.extent // step) - 1)}
     places = [
         affine.simplify(
             nest.address(
@@ -127,35 +141,39 @@ def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
             ),
             ranges,
         )
-        for i in (0, STEP - 1)
+        for i in (0, step - 1)
     ]
-    return places[1] - places[0] == STEP - 1
+    return places[1] - places[0] == step - 1
 
 
 def _split_steps(nest: Nest, k: Axis) -> Nest:
-    """Steps of four along a loop, inside blocks where the shared operand lies in blocks.
+    """Steps along a loop, inside blocks where the shared operand lies in blocks.
 
     Behind the last channel of a blocked operand lie the bytes of its padding, which meet zeros.
     """
-    v, extent = k.var, k.extent
+    v, extent, step = k.var, k.extent, _step(nest)
     assert isinstance(extent, int)
-    if extent % STEP and _has_padding(nest, k):
-        nest = nest.round_up(v, STEP)
-    nest = nest.split(v, STEP, f"{v}o", f"{v}d").mark("dot", f"{v}d")
+    if extent % step and _has_padding(nest, k):
+        nest = nest.round_up(v, step)
+    nest = nest.split(v, step, f"{v}o", f"{v}d").mark("dot", f"{v}d")
     steps = f"{v}o"
     block = divided(nest).get(steps, 0)
     if block and nest.axis(steps).size > block:
         return nest.split(steps, block, f"{v}b", f"{v}u").mark("unroll", f"{v}u")
-    if not extent % STEP and nest.axis(steps).size >= 2 * UNROLL and not block:
+    if not extent % step and nest.axis(steps).size >= 2 * UNROLL and not block:
         return nest.split(steps, UNROLL, f"{v}b", f"{v}u").mark("unroll", f"{v}u")
     return nest
 
 
 def _has_padding(nest: Nest, k: Axis) -> bool:
-    """Whether a loop walks over all channels of a blocked image, so that more bytes follow them."""
-    for read in _bytes_of(nest) or ():
+    """Whether a loop walks over all channels of a blocked image, so that more bytes follow them.
+
+    Padding of floats is not read: 0 times what happens to lie there need not be 0.
+    """
+    for read in _small_reads(nest) or ():
         t = nest.tensors[read.tensor]
-        if t.layout.block % STEP == 0 and t.dims[1] == k.extent:
+        whole = t.dtype.is_integer and t.layout.block % _step(nest) == 0
+        if whole and t.dims[1] == k.extent:
             return True
     return False
 
@@ -171,7 +189,7 @@ def _reduction_inside(nest: Nest) -> Nest:
 
 
 def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
-    """Whether lanes along a loop share the one operand and have their own bytes of the other."""
+    """Whether lanes along a loop share one operand and have their own elements of the other."""
     operands = _operands(nest, ctx)
     if operands is None:
         return False
@@ -184,7 +202,7 @@ def _depends(read: Read, var: str) -> bool:
 
 
 def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
-    lanes = ctx.lanes(DType.i32)
+    lanes = ctx.target.lanes(4)
     operands = _operands(nest, ctx)
     assert operands is not None
     shared, packed = operands

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from compiler.compute.computation import Stage
-from compiler.compute.scalar import Inside, Number, Read, Reduce, Scalar, rewrite
+from compiler.compute.scalar import Convert, Inside, Number, Read, Reduce, Scalar, rewrite
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import TensorType
@@ -67,16 +67,17 @@ def _through_halo(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar | None:
-    """A padded read whose padding lies in the halo is a plain read."""
-    if not (isinstance(s, Inside) and isinstance(s.then, Read)):
+    """A padded read whose padding lies in the halo is a plain read, of whatever type 0 is read."""
+    if not (isinstance(s, Inside) and isinstance(s.otherwise, Number) and s.otherwise.value == 0):
         return None
-    if not (isinstance(s.otherwise, Number) and s.otherwise.value == 0):
+    read = s.then.arg if isinstance(s.then, Convert) else s.then
+    if not isinstance(read, Read):
         return None
-    t = tensors[s.then.tensor]
+    t = tensors[read.tensor]
     if not t.layout.halo:
         return None
     halo = (0, 0, *t.layout.halo)
-    reach = {e: (n, h) for e, n, h in zip(s.then.index, t.dims, halo, strict=True)}
+    reach = {e: (n, h) for e, n, h in zip(read.index, t.dims, halo, strict=True)}
     for e, n in s.tests:
         size, h = reach.get(e, (-1, 0))
         if size != n or not lies_inside(e + h, n + 2 * h, ranges, extents):

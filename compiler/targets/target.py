@@ -53,7 +53,8 @@ class Target:
     @property
     def has_bf16_dot(self) -> bool:
         """Whether products of two bf16 are summed into each f32 lane (x86: AVX-512 BF16)."""
-        return "+avx512bf16" in self.features
+        named = ("+avx512bf16", "+bf16")
+        return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_BF16
 
     @property
     def has_bf16_tiles(self) -> bool:
@@ -67,7 +68,10 @@ class Target:
 
 
 _ARM_DOT = ("neoverse-v1", "apple-m1")
-"""Processors whose name says that they have Arm's dot products."""
+"""Processors whose name says that they have Arm's dot products of bytes."""
+
+_ARM_BF16 = ("neoverse-v1",)
+"""Processors whose name says that they have those of bf16."""
 
 _KIB, _MIB = 1 << 10, 1 << 20
 
