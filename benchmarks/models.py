@@ -1,65 +1,162 @@
-"""Time the four CNNs of the onnx package here and in ONNX Runtime, and write what was measured.
+"""Whole models beside ONNX Runtime and OpenVINO, in turns in one process per model.
 
-    python -m benchmarks.models [--seconds 10] [--output var/benchmarks]
+    python -m benchmarks.models [--threads 1] [--precision f32] [--seconds 5] [FOLDER ...]
 
-One thread on one processor, random weights (the models have none that mean anything), rounds in
-turns in one process per model, ratio of minima with a bootstrap interval. Writes `models.json` and
-a table, `models.md`.
+The nine light models of the onnx package with random weights, the PP-OCR models, an encoder in the
+sizes of BERT base and a bidirectional LSTM made here, and every model in the folders (inputs from
+an .npz of the same name, if there is one). At f32 and `fast` OpenVINO is told to compute in f32; at
+bf16 it is left to itself, which is bf16 where the processor has it.
+
+The ratio is the best peer's minimum over ours: above 1 is faster. Writes `models.json` and a table.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import subprocess
 import sys
+import time
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import onnx
+import numpy as np
 
+import compiler
+from benchmarks.subjects import Subject, catalogue
+from compiler.cli.peers import first_run, load_peer
+from compiler.cli.timing import interleaved, pinned, ratio_of_minima
+from compiler.errors import CompileError
+from compiler.runtime.compare import compare, worst
 from compiler.targets.target import host
 
-MODELS = ("squeezenet", "resnet50", "shufflenet", "inception_v2")
-PEER = "onnxruntime"
+PEERS = {
+    "f32": ("onnxruntime", "openvino"),
+    "fast": ("onnxruntime", "openvino"),
+    "bf16": ("openvino-default",),
+    "int8": ("onnxruntime", "openvino"),
+}
 
 
 def main() -> int:
     options = _options()
+    if options.one is not None:
+        print(json.dumps(_one(options)))
+        return 0
     results: list[dict[str, Any]] = []
-    for name in options.models.split(","):
-        results.append(measure(name, options.seconds, options.seed))
-        print(table_row(results[-1]), flush=True)
+    for name in _names(options):
+        results.append(_in_child(name))
+        print(row(results[-1]), flush=True)
     report = {
         "measured": datetime.now(UTC).isoformat(timespec="seconds"),
         "machine": machine(),
+        "threads": options.threads,
+        "precision": options.precision,
         "seconds_per_model": options.seconds,
-        "weights_seed": options.seed,
+        "geometric_mean": geometric_mean(results),
         "results": results,
     }
+    print(f"geometric mean {report['geometric_mean']:.2f}")
     options.output.mkdir(parents=True, exist_ok=True)
-    (options.output / "models.json").write_text(json.dumps(report, indent=2) + "\n")
-    (options.output / "models.md").write_text(markdown(report))
+    stem = options.output / f"models-{options.precision}-{options.threads}"
+    stem.with_suffix(".json").write_text(json.dumps(report, indent=2) + "\n")
+    stem.with_suffix(".md").write_text(markdown(report))
     return 0 if all(r["ok"] for r in results) else 1
 
 
-def measure(name: str, seconds: float, seed: int) -> dict[str, Any]:
-    """What `compilarium bench` says about one model, measured in a process of its own."""
-    light = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-    command = [
-        sys.executable, "-m", "compiler", "bench", str(light / f"light_{name}.onnx"),
-        "--against", PEER, "--threads", "1", "--random-weights", str(seed),
-        "--seconds", str(seconds), "--json",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    try:
-        found = json.loads(done.stdout)
-    except json.JSONDecodeError:
-        found = {"ok": False, "error": {"message": done.stderr[-2000:]}}
-    return {**found, "model": name}
+def measure(
+    subject: Subject, threads: int, precision: str, seconds: float, pipeline: str = "default"
+) -> dict[str, Any]:
+    """One model beside its peers. Units: seconds; `ratios` are theirs over ours."""
+    data = subject.model.SerializeToString()
+    graph = compiler.load(data)
+    inputs = dict(subject.inputs)
+    shapes = {k: np.shape(v) for k, v in inputs.items()}
+    with pinned(threads == 1):
+        start = time.perf_counter()
+        program = compiler.compile(
+            graph,
+            pipeline=pipeline,
+            threads=threads,
+            precision=precision,
+            inputs=shapes,
+            trace=False,
+        )
+        compiled = time.perf_counter() - start
+        outputs = program.run(inputs)
+        calls = {"ours": lambda: program.run(inputs)}
+        errors: dict[str, float] = {}
+        refused: dict[str, str] = {}
+        for name in PEERS[precision]:
+            try:
+                peer = load_peer(name, data, threads)
+                errors[name] = worst(compare(outputs, first_run(peer, inputs)))
+            except CompileError as e:
+                refused[name] = e.message
+                continue
+            calls[name] = lambda peer=peer: peer.run(inputs)
+        times = interleaved(calls, seconds)
+    ours = times["ours"]
+    ratios = {n: ratio_of_minima(t, ours) for n, t in times.items() if n != "ours"}
+    return {
+        "ok": True,
+        "model": subject.name,
+        "n_kernels": len(program.kernels),
+        "compile_seconds": compiled,
+        "minima": {n: t.least for n, t in times.items()},
+        "medians": {n: t.middle for n, t in times.items()},
+        "n_rounds": len(ours.seconds),
+        "ratios": {n: (r.value, r.low, r.high) for n, r in ratios.items()},
+        "errors": errors,
+        "refused": refused,
+    }
+
+
+def best(r: Mapping[str, Any]) -> tuple[float, float, float] | None:
+    """The ratio to the best peer, with its interval; None when none could run the model."""
+    return min((tuple(v) for v in r.get("ratios", {}).values()), default=None)  # type: ignore[return-value]
+
+
+def geometric_mean(results: Sequence[Mapping[str, Any]]) -> float:
+    """Of the ratios to the best peer of each model."""
+    found = [b[0] for r in results if (b := best(r)) is not None]
+    return math.exp(sum(map(math.log, found)) / len(found)) if found else math.nan
+
+
+def row(r: Mapping[str, Any]) -> str:
+    """A line of the table. Units: milliseconds."""
+    if not r["ok"]:
+        return f"| {r['model']} | failed: {r['error']} |"
+    found = best(r)
+    peers = " | ".join(
+        f"{r['minima'][p] * 1e3:.3f}" if p in r["minima"] else "refused"
+        for p in ("onnxruntime", "openvino", "openvino-default")
+        if p in r["minima"] or p in r["refused"]
+    )
+    errors = max(r["errors"].values(), default=math.nan)
+    text = "" if found is None else f"{found[0]:.2f} | {found[1]:.2f}-{found[2]:.2f}"
+    ours = r["minima"]["ours"] * 1e3
+    return f"| {r['model']} | {ours:.3f} | {peers} | {text} | {errors:.1e} |"
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The table with what it depends on."""
+    m, names = report["machine"], PEERS[report["precision"]]
+    head = (
+        f"{report['threads']} thread(s), batch 1, precision {report['precision']}, {m['system']}, "
+        f"vectors of {m['vector_bytes']} bytes, L2 {m['l2_bytes'] / 2**20:.1f} MiB, load "
+        f"{m['load_average']:.1f}; {report['measured']}. Milliseconds, minima of interleaved "
+        "rounds; ratio = the best peer over Compilarium (above 1: faster), with the interval of "
+        f"95 % of bootstrap resamples. Geometric mean {report['geometric_mean']:.2f}.\n"
+    )
+    columns = ["model", "Compilarium", *names, "ratio", "interval", "largest rel. difference"]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    return head + "\n" + "\n".join([*lines, *map(row, report["results"])]) + "\n"
 
 
 def machine() -> dict[str, Any]:
@@ -73,47 +170,43 @@ def machine() -> dict[str, Any]:
         "l2_bytes": t.l2_bytes,
         "l3_bytes": t.l3_bytes,
         "n_processors": t.n_cores,
-        "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "load_average": os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan,
     }
 
 
-def table_row(r: dict[str, Any]) -> str:
-    if not r["ok"]:
-        return f"| {r['model']} | failed: {r['error']['message'].splitlines()[0]} |||||"
-    ours, theirs = r["programs"]["compilarium"], r["programs"][PEER]
-    ratio = r["ratios"][PEER]
-    return (
-        f"| {r['model']} | {ours['min_s'] * 1e3:.2f} ({ours['median_s'] * 1e3:.2f}) "
-        f"| {theirs['min_s'] * 1e3:.2f} ({theirs['median_s'] * 1e3:.2f}) "
-        f"| {ratio['of_minima']:.2f} | {ratio['low']:.2f}-{ratio['high']:.2f} "
-        f"| {ratio['relative_error']:.1e} |"
-    )
+def _names(options: argparse.Namespace) -> list[str]:
+    """The models that are asked for."""
+    wanted = [n for n in options.models.split(",") if n]
+    found = catalogue(options.folders)
+    return [n for n in found if not wanted or any(w in n for w in wanted)]
 
 
-def markdown(report: dict[str, Any]) -> str:
-    m = report["machine"]
-    version = next((r["programs"][PEER]["version"] for r in report["results"] if r["ok"]), "?")
-    head = (
-        f"One thread, batch 1, f32, {m['system']}, vectors of {m['vector_bytes']} bytes, L2 "
-        f"{m['l2_bytes'] / 2**20:.1f} MiB; ONNX Runtime {version}; {report['measured']}. "
-        "Milliseconds: minimum (median). The ratio is of minima, below 1 where Compilarium is "
-        "faster; the interval holds 95 % of bootstrap resamples. The error is relative to the "
-        "output's largest magnitude.\n"
-    )
-    rows = [
-        "| model | Compilarium ms | ONNX Runtime ms | ratio | interval | rel. error |",
-        "|---|---|---|---|---|---|",
-        *(table_row(r) for r in report["results"]),
-    ]
-    return head + "\n" + "\n".join(rows) + "\n"
+def _one(options: argparse.Namespace) -> dict[str, Any]:
+    subject = catalogue(options.folders)[options.one]()
+    return measure(subject, options.threads, options.precision, options.seconds, options.pipeline)
+
+
+def _in_child(name: str) -> dict[str, Any]:
+    """A model in a process of its own, with this one's options."""
+    command = [sys.executable, "-m", "benchmarks.models", *sys.argv[1:], "--one", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        return json.loads(done.stdout.splitlines()[-1])
+    except (json.JSONDecodeError, IndexError):
+        said = done.stderr.strip().splitlines() or ["no word"]
+        return {"ok": False, "model": name, "error": said[-1][:200]}
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--models", default=",".join(MODELS), help="names, with commas")
-    parser.add_argument("--seconds", type=float, default=10.0, help="per model")
-    parser.add_argument("--seed", type=int, default=1, help="of the random weights")
+    parser.add_argument("folders", type=Path, nargs="*", help="of further models")
+    parser.add_argument("--models", default="", help="parts of names, with commas")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--precision", default="f32", choices=sorted(PEERS))
+    parser.add_argument("--pipeline", default="default")
+    parser.add_argument("--seconds", type=float, default=5.0, help="per model")
     parser.add_argument("--output", type=Path, default=Path("var/benchmarks"))
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

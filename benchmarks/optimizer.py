@@ -22,7 +22,7 @@ import onnx
 import onnxruntime as ort
 
 import compiler
-from benchmarks.optimizer_models import Subject, subjects
+from benchmarks.subjects import Subject, subjects
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Cost

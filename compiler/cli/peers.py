@@ -90,6 +90,7 @@ def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Pe
 
     core = ov.Core()
     read = core.read_model(model if isinstance(model, bytes) else str(model))
+    wanted = _result_names(model)
     settings: dict[str, Any] = {"INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1}
     if hint is not None:
         settings["INFERENCE_PRECISION_HINT"] = hint
@@ -102,11 +103,20 @@ def _openvino(model: bytes | Path, threads: int, hint: str | None = "f32") -> Pe
                 read.reshape({k: list(s) for k, s in zip(inputs, shapes, strict=True)})
             made[shapes] = core.compile_model(read, "CPU", settings).create_infer_request()
         found = made[shapes].infer(dict(inputs), share_inputs=True, share_outputs=True)
-        return {port.get_any_name(): array for port, array in found.items()}
+        # A port keeps the names of nodes that were folded into it.
+        names = (n for port in found for n in wanted if n in port.get_names())
+        return dict(zip(names, found.values(), strict=True))
 
     version: str = ov.__version__
     name = "openvino" if hint else "openvino-default"
     return Peer(name, version.split("-")[0], run)
+
+
+def _result_names(model: bytes | Path) -> list[str]:
+    import onnx
+
+    read = onnx.load_from_string(model) if isinstance(model, bytes) else onnx.load(model)
+    return [o.name for o in read.graph.output]
 
 
 def _openvino_default(model: bytes | Path, threads: int) -> Peer:

@@ -1,9 +1,9 @@
-"""The models of the optimizer's table: where they lie, with which sizes and inputs they run."""
+"""The models that are measured: where they lie, with which sizes and inputs they run."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from benchmarks.made import encoder, recurrent
 from compiler.frontend.random_weights import random_weights
 
 SIZES = {"height": 320, "width": 320, "image_width": 96, "src_len": 7, "time": 5}
@@ -20,6 +21,12 @@ OTHERS = (1, 3, 64, 96)
 """Open sizes without such a name, by axis."""
 
 SEED = 1
+
+MADE: Mapping[str, Callable[[], bytes]] = {
+    "encoder": lambda: encoder(n_layers=2),
+    "recurrent": recurrent,
+}
+"""Models that are made for the purpose."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +38,26 @@ class Subject:
     inputs: Mapping[str, Any]
 
 
-def subjects(folders: Sequence[Path]) -> Iterator[Subject]:
-    """The light models with random weights, the PP-OCR models, and those in the folders."""
+def catalogue(folders: Sequence[Path]) -> dict[str, Callable[[], Subject]]:
+    """The light models with random weights, the PP-OCR models, made ones, those in the folders.
+
+    By name; a model is read when its entry is called.
+    """
     light = _package("onnx") / "backend" / "test" / "data" / "light"
+    makers: dict[Path, Callable[[Path], bytes]] = {}
     for path in sorted(light.glob("light_*.onnx")):
-        yield _subject(path, random_weights(path, SEED))
-    for path in sorted((_package("rapidocr_onnxruntime") / "models").glob("*.onnx")):
-        yield _subject(path, path.read_bytes())
-    for folder in folders:
-        for path in sorted(folder.glob("*.onnx")):
-            yield _subject(path, path.read_bytes())
+        makers[path] = lambda path: random_weights(path, SEED)
+    for folder in (_package("rapidocr_onnxruntime") / "models", *folders):
+        makers.update((path, Path.read_bytes) for path in sorted(folder.glob("*.onnx")))
+    found = {p.stem: lambda p=p, m=m: _subject(p, m(p)) for p, m in makers.items()}
+    found.update((n, lambda n=n, m=m: _subject(Path(n), m())) for n, m in MADE.items())
+    return found
+
+
+def subjects(folders: Sequence[Path]) -> Iterator[Subject]:
+    """All of them, read one after the other."""
+    for read in catalogue(folders).values():
+        yield read()
 
 
 def _package(name: str) -> Path:
