@@ -1,0 +1,132 @@
+"""How compiling and running grow with the layers of a transformer encoder: docs/growth.md.
+
+    taskset -c 1 python -m benchmarks.growth --output docs/growth.md
+
+Encoders of 1, 2, 4, 8 and 16 equal layers (384 wide, 12 heads, 128 places: the sizes of MiniLM) are
+compiled and run in turns, nothing cached; the smallest times count. Equal layers share their
+kernels, so that what grows is passes, planning and packing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+import compiler
+from benchmarks.made import encoder
+from benchmarks.plot import Series, log_log_svg
+from compiler.cli.timing import interleaved
+
+LAYERS = (1, 2, 4, 8, 16)
+WIDTH, HEADS, LENGTH = 384, 12, 128
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One depth. Units: seconds."""
+
+    n_layers: int
+    n_nodes: int
+    n_kernels: int
+    n_functions: int
+    compile_seconds: float
+    stages: Mapping[str, float]
+    run_seconds: float
+
+
+def measure(layers: Sequence[int], rounds: int, seconds: float) -> list[Point]:
+    """Every depth in turns."""
+    models = {n: encoder(n, LENGTH, WIDTH, HEADS) for n in layers}
+    compiled: dict[int, list[tuple[float, dict[str, float]]]] = {n: [] for n in layers}
+    programs: dict[int, compiler.Program] = {}
+    for _ in range(rounds):
+        for n, data in models.items():
+            start = perf_counter()
+            program = programs[n] = compiler.compile(compiler.load(data))
+            stages = {s.name: s.seconds for s in program.stages}
+            compiled[n].append((perf_counter() - start, stages))
+    x = np.random.default_rng(0).standard_normal((1, LENGTH, WIDTH)).astype(np.float32)
+    calls = {str(n): lambda p=p: p.run({"x": x}) for n, p in programs.items()}
+    times = interleaved(calls, seconds)
+    return [
+        Point(
+            n,
+            len(p.graph.nodes),
+            len(p.kernels),
+            len({k.symbol for k in p.kernels}),
+            *min(compiled[n], key=lambda c: c[0]),
+            times[str(n)].least,
+        )
+        for n, p in programs.items()
+    ]
+
+
+def exponent(x: Sequence[float], y: Sequence[float]) -> float:
+    """The slope of the line through the points on logarithmic scales."""
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def page(points: Sequence[Point], picture: str) -> str:
+    """docs/growth.md."""
+    names = list(points[0].stages)
+    layers = [p.n_layers for p in points]
+    grown = {
+        "compiling": exponent(layers, [p.compile_seconds for p in points]),
+        "running": exponent(layers, [p.run_seconds for p in points]),
+    }
+    last, before = points[-1], points[-2]
+    per_layer = (last.compile_seconds - before.compile_seconds) / (last.n_layers - before.n_layers)
+    lines = [
+        "# How compiling and running grow with depth\n",
+        f"Transformer encoders of equal layers ({WIDTH} wide, {HEADS} heads, {LENGTH} places), one "
+        "thread, nothing cached, minima of rounds in turns. Written by `python -m "
+        "benchmarks.growth --output docs/growth.md`.\n",
+        f"![seconds over layers]({picture})\n",
+        "| layers | nodes | kernels | functions | compile s | "
+        + " | ".join(names)
+        + " | run ms | run ms per layer |",
+        "|---:" * (len(names) + 7) + "|",
+    ]
+    for p in points:
+        stages = " | ".join(f"{p.stages.get(n, 0):.3f}" for n in names)
+        lines.append(
+            f"| {p.n_layers} | {p.n_nodes} | {p.n_kernels} | {p.n_functions} | "
+            f"{p.compile_seconds:.2f} | {stages} | {p.run_seconds * 1e3:.2f} | "
+            f"{p.run_seconds * 1e3 / p.n_layers:.2f} |"
+        )
+    lines.append("")
+    lines += [f"- {what}: time grows with layers^{e:.2f}" for what, e in grown.items()]
+    lines.append(f"- each further layer costs {per_layer * 1e3:.0f} ms to compile\n")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--layers", type=int, nargs="*", default=LAYERS)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    given = parser.parse_args()
+    os.environ["COMPILARIUM_CACHE"] = ""
+    points = measure(given.layers, given.rounds, given.seconds)
+    text = page(points, "images/growth.svg")
+    print(text)
+    if given.output is not None:
+        curves = [
+            Series("compiling", [(p.n_layers, p.compile_seconds) for p in points]),
+            Series("running", [(p.n_layers, p.run_seconds) for p in points]),
+        ]
+        picture = given.output.parent / "images" / "growth.svg"
+        picture.write_text(log_log_svg(curves, "layers", "seconds", 1.0))
+        given.output.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
