@@ -20,6 +20,7 @@ from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
 from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
+from compiler.schedule.panels import into_panels
 from compiler.schedule.physical import nest_of
 from compiler.schedule.realize import Realizer
 from compiler.schedule.tiled import find_tiled, in_bands
@@ -60,6 +61,7 @@ def assemble(
     that of its packing.
     Errors: E-SCHEDULE-MOVE, E-LIMIT-CODE.
     """
+    computation = into_panels(computation, constants, options.target)
     computation = turn_operands(computation, constants)
     parts = joints(computation)
     packable = frozenset(_packable(parts, constants))
