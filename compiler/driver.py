@@ -26,6 +26,7 @@ from compiler.runtime.built import Built, Stage
 from compiler.runtime.open_build import NotOpen, build_open
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.program import Program, Shapes, Specialised
+from compiler.runtime.threads import code_options
 from compiler.schedule.language.sections import as_schedules
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name
@@ -69,25 +70,23 @@ def compile(
     also made anew for the elements of inputs that are parameters (axes, pads, counts).
     `buckets` names open sizes for which there shall be code of its own, as in `{"N": [1, 8]}`.
     `precision` changes lines of the pipeline: docs/precision.md says what each mode promises.
+    `threads` is how many threads a run uses, at most 256; what it computes is the same to the bit.
     `trace=False` does not keep what the passes did. `gate` is asked before each rewrite.
     `schedules` has moves for kernels by name, or is a text as `emit("schedules")` gives: see
     docs/schedules.md.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
+    machine = target if isinstance(target, Target) else by_name(target)
+    code, about_threads = code_options(machine, threads)
     options = Options(
         with_precision(as_pipeline(pipeline), precision),
-        CodeOptions(
-            target if isinstance(target, Target) else by_name(target),
-            threads,
-            as_schedules(schedules),
-        ),
+        replace(code, schedules=as_schedules(schedules)),
         trace,
         verify,
         progress,
         gate,
     )
-    _check_offered(threads)
     clock = Clock(options.progress)
     if not isinstance(graph, Graph):
         with clock.stage("import"):
@@ -98,7 +97,9 @@ def compile(
         with clock.stage("specialise"):
             graph = specialize(graph, shapes)
     wanted = checked_buckets(graph, buckets) if buckets else {}
-    return _program(graph, options, clock, wanted)
+    program = _program(graph, options, clock, wanted)
+    program.notes += about_threads
+    return program
 
 
 def _program(
@@ -212,15 +213,6 @@ def _checked_shape(name: str, shape: object) -> tuple[int, ...]:
             f"the shape of {name!r:.60} is a tuple of whole numbers, got {shape!r:.60}",
             hint='for example inputs={"x": (1, 3, 224, 224)}',
         ) from e
-
-
-def _check_offered(threads: int) -> None:
-    if threads != 1:
-        raise CompileError(
-            "E-OPTION-VALUE",
-            f"programs run on one thread so far, got threads={threads}",
-            hint="leave threads at 1",
-        )
 
 
 @dataclass

@@ -39,10 +39,12 @@ def run_native(
     arrays: dict[str, Array],
     target: Target | None = None,
     sizes: dict[str, int] | None = None,
+    threads: int = 1,
 ) -> None:
     """Run the machine code of a kernel on arrays, with pages of canaries around each."""
     target = target or host()
-    library = Library.compile(module_ir({"k": kernel}, [], target), target, ObjectStore(None))
+    text = module_ir({"k": kernel}, [], target, threads=threads)
+    library = Library.compile(text, target, ObjectStore(None))
     guarded = {name: _with_canaries(a) for name, a in arrays.items()}
     pointers = [inner.ctypes.data for _, inner in (guarded[b.name] for b in kernel.params)]
     numbers = [(sizes or {})[n] for n in kernel.sizes]

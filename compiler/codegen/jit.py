@@ -15,6 +15,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from compiler.codegen.forks import NUMBER_OF_THREADS
+from compiler.codegen.openmp import runtime
 from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
@@ -155,11 +157,14 @@ class Library:
 
     @staticmethod
     def load(code: bytes, symbols: Iterable[str]) -> Library:
-        """Load an object file made for this machine."""
+        """Load an object file made for this machine; it may call the OpenMP runtime."""
+        openmp = runtime() if NUMBER_OF_THREADS.encode() in code else None
         global _counter
         with _lock:
             jit = _linker()
             builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+            for name, address in openmp.addresses.items() if openmp else ():
+                builder.import_symbol(name, address)
             for name in symbols:
                 builder.export_symbol(name)
             _counter += 1
@@ -191,10 +196,10 @@ def _linker() -> Any:
 
 
 def defined_symbols(ir: str) -> list[str]:
-    """The names of the functions that a module defines."""
+    """The names of the functions that a module defines for others."""
     names: list[str] = []
     for line in ir.splitlines():
-        if line.startswith("define "):
+        if line.startswith("define ") and not line.startswith("define internal "):
             name = line[line.index("@") + 1 :]
             names.append(name[1:].split('"')[0] if name.startswith('"') else name.split("(")[0])
     return names

@@ -7,8 +7,8 @@ LLVM's code generator alone; no optimiser runs after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
@@ -16,11 +16,13 @@ from compiler.codegen.convert import convert
 from compiler.codegen.dots import Dots, Products, products
 from compiler.codegen.emitter import Block, Emitter
 from compiler.codegen.fetches import Places, fetch, inside_buffer, put
+from compiler.codegen.forks import Param, Region, declarations, fork_text, part_head
 from compiler.codegen.indices import Indices
 from compiler.codegen.loads import load
 from compiler.codegen.memory import Memory, parameter
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
+from compiler.codegen.shares import Shares
 from compiler.codegen.stores import prefetch, store
 from compiler.codegen.trees import Trees
 from compiler.codegen.values import Value, constant
@@ -38,6 +40,8 @@ from compiler.compute.scalar import (
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
+from compiler.loops.grain import least_steps, steps
+from compiler.loops.independence import range_of
 from compiler.loops.limits import check_kernel
 from compiler.loops.nodes import (
     Buffer,
@@ -51,7 +55,10 @@ from compiler.loops.nodes import (
     While,
     stored_buffers,
 )
+from compiler.loops.sharing import Piece, has_parallel, regions
+from compiler.loops.sizes import sizes_of
 from compiler.memory.in_place import overwritable
+from compiler.targets.options import Forking
 from compiler.targets.target import Target
 
 
@@ -63,27 +70,60 @@ class FunctionText:
     declarations: tuple[str, ...]
 
 
-def function_text(kernel: Kernel, symbol: str, target: Target) -> FunctionText:
+def function_text(
+    kernel: Kernel, symbol: str, target: Target, threads: int = 1, forking: Forking = "gomp"
+) -> FunctionText:
     """The LLVM text of a kernel as a function of pointers to its params, in order.
 
+    With more than one thread its parallel loops are functions of their own, which a team runs.
     Errors: NotLowerable for element types or functions without generated code.
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
-    writer = _Writer(prepared, target)
+    team = Team(symbol, threads, forking, tuple(_params(kernel))) if threads > 1 else None
+    writer = _Writer(prepared, target, team)
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
-    stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
-    params = [
-        f"ptr {'' if b.name in shared else 'noalias '}{'' if b.name in stored else 'readonly '}"
-        f"captures(none) {parameter(b)}"
-        for b in kernel.params
-    ]
-    params += [f"i64 {size_parameter(n)}" for n in kernel.sizes]
+    texts = team.texts if team is not None else []
+    # A region's operands are handed to other threads in memory.
+    params = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in _params(kernel)]
     head = f'define void @"{symbol}"({", ".join(params)}) nounwind {{'
     lines = [head, "entry:", *writer.out.scopes[0].lines, "  br label %leave", "leave:"]
     lines += ["  ret void", "}"]
-    return FunctionText("\n".join(lines), tuple(writer.out.declarations))
+    return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations))
+
+
+NOT_KEPT = " captures(none)"
+"""A pointer is not there any more, in any place, when the function returns."""
+
+
+def _params(kernel: Kernel) -> Iterator[Param]:
+    """The parameters of a kernel: pointers, of which all is told that is known, and sizes."""
+    stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
+    for b in kernel.params:
+        noalias = "" if b.name in shared else " noalias"
+        readonly = "" if b.name in stored else " readonly"
+        yield f"ptr{noalias}{readonly}{NOT_KEPT}", parameter(b)
+    for n in kernel.sizes:
+        yield "i64", size_parameter(n)
+
+
+@dataclass
+class Team:
+    """The threads that a kernel's regions are written for, and the functions written so far."""
+
+    symbol: str
+    threads: int
+    forking: Forking
+    params: tuple[Param, ...]
+    texts: list[str] = field(default_factory=list)
+    n_regions: int = 0
+
+    def region(self, counters: Sequence[str]) -> Region:
+        """A new region, which also gets the turns of the loops round it."""
+        self.n_regions += 1
+        params = (*self.params, *(("i64", counter_parameter(v)) for v in counters))
+        return Region(f"{self.symbol}.{self.n_regions}", params)
 
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
@@ -91,9 +131,11 @@ Cache = dict[object, dict]  # type: ignore[type-arg]
 
 
 class _Writer:
-    """Writes one kernel."""
+    """Writes one kernel, or the share that a thread has of one of its regions."""
 
-    def __init__(self, prepared: Prepared, target: Target) -> None:
+    def __init__(self, prepared: Prepared, target: Target, team: Team | None) -> None:
+        self.prepared = prepared
+        self.team = team
         self.buffers = prepared.kernel.buffers
         self.target = target
         self.out = Emitter(target.n_vector_registers)
@@ -128,8 +170,18 @@ class _Writer:
 
     # Statements
 
-    def statements(self, body: Iterable[Statement], cache: Cache) -> None:
-        """Write statements one after the other."""
+    def statements(self, body: Sequence[Statement], cache: Cache) -> None:
+        """Write statements one after the other; what threads share becomes regions."""
+        if self.team is None or not has_parallel(body):
+            self._in_order(body, cache)
+            return
+        for members in regions(body, self.buffers, self.env.ranges):
+            if members.is_region:
+                self._region(members.pieces, self.team)
+            else:
+                self._in_order([s for piece in members.pieces for s in piece], cache)
+
+    def _in_order(self, body: Sequence[Statement], cache: Cache) -> None:
         for s in body:
             known = cache.get(id(s))
             if known is None:
@@ -250,6 +302,66 @@ class _Writer:
             (s,),
             lambda: put(self.memory, self.arithmetic, b, places, value),
         )
+
+    def _region(self, pieces: Sequence[Piece], team: Team) -> None:
+        """Hand a region to a team, or do it alone if only the sizes tell and it is small."""
+        body = tuple(s for piece in pieces for s in piece)
+        around = [v for v in sizes_of((), body) if v in self.env.values]
+        around = [v for v in around if v not in self.prepared.kernel.sizes]
+        region = team.region(around)
+        self._write_part(region, pieces, around)
+        team.texts.append(fork_text(region, team.threads, team.forking))
+        for text in declarations(team.forking):
+            self.out.declare(text)
+        values = [*(n for _, n in team.params), *(self.env.values[v].ref for v in around)]
+        work = steps(body, self.buffers, self.target)
+        if isinstance(work, int) or not affine.is_simple(work):
+            self.out.line(region.fork(values))
+        else:
+            found, limit = self.indices.scalar(work), least_steps(team.threads)
+            pays = self.out.op(f"icmp sge i64 {found.ref}, {limit}", DType.bool, 0, found)
+            for holds, call in (
+                (pays, region.fork(values)),
+                (self.out.negated(pays), region.part(values, "0", "1")),
+            ):
+                block = self.out.open_block(holds)
+                self.out.line(call)
+                self.out.close_block(block)
+        for name in sorted(stored_buffers(body)):
+            if name not in self.registers.cuts:
+                self.memory.note_store(self.buffers[name])
+
+    def _write_part(self, region: Region, pieces: Sequence[Piece], around: Sequence[str]) -> None:
+        """Write the function of one thread's share."""
+        assert self.team is not None, "regions are written for a team"
+        part = _Writer(self.prepared, self.target, None)
+        part.env.ranges.update(self.env.ranges)
+        part.env.numbers.update(self.env.numbers)
+        for v in around:
+            part.env.values[v] = Value(counter_parameter(v), DType.i64)
+        Shares(part, part.indices, self.buffers).region(pieces, {})
+        lines = [part_head(region), "entry:", *part.out.scopes[0].lines, "  ret void", "}"]
+        self.team.texts.append("\n".join(lines))
+        for text in part.out.declarations:
+            self.out.declare(text)
+
+    def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
+        """Write a loop of independent turns from first to end, which may be none."""
+        written = stored_buffers(loop.body) - self.registers.cuts.keys()
+        opened = self.out.open_loop(first, end, True, [])
+        self.memory.enter_loop(written, self.out.level)
+        self.env.values[loop.var] = opened.counter
+        self.env.ranges[loop.var] = range_of(loop, self.env.ranges)
+        with self.registers.of_their_own():
+            write()
+        del self.env.values[loop.var], self.env.ranges[loop.var]
+        self.memory.leave_loop(written)
+        self.out.close_loop(opened, [])
+
+    def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
+        """Write a block that runs if a condition holds, and leaves nothing in registers."""
+        with self.registers.of_their_own():
+            self._conditional(self.out.open_block(condition), body, write)
 
     def _bound(self, e: Expr) -> Expr:
         if isinstance(e, int):
@@ -421,6 +533,11 @@ class _Writer:
 def size_parameter(name: str) -> str:
     """The SSA name of one of the sizes."""
     return f'%"n.{name}"'
+
+
+def counter_parameter(name: str) -> str:
+    """The SSA name of the turn of a loop round a region."""
+    return f'%"c.{name}"'
 
 
 def _may_share_memory(kernel: Kernel) -> set[str]:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from compiler.codegen.llvm import function_text
 from compiler.loops.nodes import Kernel
+from compiler.targets.options import Forking
 from compiler.targets.target import Target
 
 Space = Literal["arena", "constants", "input", "output", "slot", "table"]
@@ -40,6 +41,9 @@ def module_ir(
     launches: Sequence[Launch],
     target: Target,
     segments: Sequence[tuple[int, int]] = (),
+    *,
+    threads: int = 1,
+    forking: Forking = "gomp",
 ) -> str:
     """The text of a module with every kernel under its symbol, and the entry points.
 
@@ -48,7 +52,9 @@ def module_ir(
     `void run(ptr arena, ptr constants, ptr* inputs, ptr* outputs)`.
     Errors: NotLowerable when a kernel cannot be expressed.
     """
-    functions = [function_text(k, symbol, target) for symbol, k in kernels.items()]
+    functions = [
+        function_text(k, symbol, target, threads, forking) for symbol, k in kernels.items()
+    ]
     return assemble([(f.text, f.declarations) for f in functions], launches, target, segments)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from compiler.codegen.addresses import Env, Lane, Resolved
@@ -201,6 +202,14 @@ class Registers:
         return part, at
 
     # Loops
+
+    @contextmanager
+    def of_their_own(self) -> Generator[None]:
+        """Code that begins with nothing in registers and leaves nothing there."""
+        before = self.current
+        self.current = {}
+        yield
+        self.current = before
 
     def stored_in(self, body: tuple[Statement, ...]) -> list[Key]:
         """The vectors that a loop body stores to, in order of first store."""

@@ -72,6 +72,10 @@ class _Checker:
     buffers: Mapping[str, Buffer]
     ranges: dict[str, Range] = field(default_factory=dict)
     kinds: dict[str, str] = field(default_factory=dict)
+    moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The loops whose turn a counter depends on: its own, and those in its bounds."""
+    excused: frozenset[str] = frozenset()
+    """Loops round a condition, which may choose one of their turns."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -111,9 +115,11 @@ class _Checker:
         high = affine.bounds(loop.stop, self.ranges)[1] - 1
         if high < low:
             return
+        around = (self.moved_by[v] for e in (loop.start, loop.stop) for v in affine.symbols(e))
+        self.moved_by[loop.var] = frozenset({loop.var}).union(*around)
         self.ranges[loop.var], self.kinds[loop.var] = (low, high), loop.kind
         self.statements(loop.body)
-        del self.ranges[loop.var], self.kinds[loop.var]
+        del self.ranges[loop.var], self.kinds[loop.var], self.moved_by[loop.var]
 
     def _store(self, s: Store) -> None:
         b = self._buffer(s.buffer)
@@ -124,7 +130,17 @@ class _Checker:
         if lane:
             own = any(lane in affine.symbols(e) for e in s.index)
             _require(own, f"all lanes of {lane} store to one element of {s.buffer}")
+        if b.role != "register":
+            self._own_place(s)
         self._scalar(s.value, ())
+
+    def _own_place(self, s: Store) -> None:
+        """No turn of a parallel loop stores where another does, as far as indices tell."""
+        moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
+        for var, kind in self.kinds.items():
+            several = self.ranges[var][0] < self.ranges[var][1]
+            if kind == "parallel" and several and var not in self.excused:
+                _require(var in moved, f"all turns of {var} store to one element of {s.buffer}")
 
     def _put(self, s: Put) -> None:
         b = self._buffer(s.buffer)
@@ -141,7 +157,9 @@ class _Checker:
         kept = {n for n in stored_buffers(body) if self._buffer(n).role == "register"}
         _require(not kept, f"registers ({', '.join(sorted(kept))}) change under a condition")
         self._scalar(condition, ())
+        before, self.excused = self.excused, frozenset(self.ranges)
         self.statements(body)
+        self.excused = before
 
     def _computed_index(
         self, b: Buffer, index: tuple[Scalar, ...], guards: tuple[Guard, ...]

@@ -14,6 +14,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.regions import close
 from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable
+from compiler.loops.nodes import Kernel
 from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.arrange import arrange
 from compiler.runtime.built import Built
@@ -139,14 +140,18 @@ def written_functions(
     refused: dict[int, str] = {}
     for symbol, kernel in made.kernels.items():
         try:
-            texts.append(function_text(kernel, symbol, options.target))
+            texts.append(_function_text(kernel, symbol, options))
         except NotLowerable as e:
             refused[id(kernel)] = str(e)
     if not refused:
         return works, made, texts
     kept = [_without_refused(w, made, refused) for w in works]
     made = functions(kept)
-    return kept, made, [function_text(k, s, options.target) for s, k in made.kernels.items()]
+    return kept, made, [_function_text(k, s, options) for s, k in made.kernels.items()]
+
+
+def _function_text(kernel: Kernel, symbol: str, options: CodeOptions) -> FunctionText:
+    return function_text(kernel, symbol, options.target, options.threads, options.forking)
 
 
 def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:

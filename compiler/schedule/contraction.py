@@ -211,9 +211,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
         *_outer_order(nest, outer, f"{v}o", outer_rows, ctx), *reduced, *inside, f"{v}v", f"{v}l"
     )
     nest = nest.mark("vector", f"{v}l").mark("unroll", *inside, f"{v}v")
-    nest = pack_constants(nest, ctx)
-    first = nest.axes[0]
-    return nest.mark("parallel", first.var) if _can_be_parallel(nest, first) else nest
+    return pack_constants(nest, ctx)
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
@@ -224,10 +222,6 @@ def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
         if r in _operands(nest) and not any(vector.var in affine.symbols(e) for e in r.index)
     ]
     return max(found, default=0)
-
-
-def _can_be_parallel(nest: Nest, a: Axis) -> bool:
-    return not a.is_reduction and a.kind == "for" and a.size > 1
 
 
 def _unrolled_step(nest: Nest) -> tuple[Nest, list[str]]:

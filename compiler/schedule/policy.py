@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compiler.compute.computation import Computation
 from compiler.schedule.assemble import Scheduled, assemble
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
 from compiler.schedule.dots import dots
 from compiler.schedule.nest import Nest
+from compiler.schedule.parallel import in_parallel
 from compiler.schedule.pointwise import pointwise
 from compiler.schedule.reduction import reduction
 from compiler.targets.options import CodeOptions
@@ -26,7 +29,8 @@ def schedule(
     def shape(_: str, nest: Nest) -> Nest:
         return apply_policy(nest, Context(options, nest.packable))
 
-    return assemble(computation, constants, options, shape)
+    made = assemble(computation, constants, options, shape)
+    return replace(made, kernel=in_parallel(made.kernel, options))
 
 
 def apply_policy(nest: Nest, ctx: Context) -> Nest:

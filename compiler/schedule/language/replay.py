@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from compiler.compute.computation import Computation
 from compiler.errors import CompileError
@@ -11,6 +12,7 @@ from compiler.schedule.language.call import Line
 from compiler.schedule.language.move import MOVES
 from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.schedule.nest import Nest
+from compiler.schedule.parallel import in_parallel
 from compiler.targets.options import CodeOptions
 
 
@@ -52,7 +54,8 @@ def replay_lines(
             where=left[0].where,
             hint=f"the nests are {', '.join(named)}",
         )
-    return made
+    by_hand = any(line.call.move == "parallel" for line in made.lines)
+    return replace(made, kernel=in_parallel(made.kernel, options, by_hand=by_hand))
 
 
 def apply_line(nest: Nest, line: Line) -> Nest:

@@ -1,0 +1,93 @@
+"""Whether a piece of work is worth sharing among threads: a rough count of the cycles it takes.
+
+The count only has to tell microseconds from nothing: a loop that takes less than a few times what
+it costs to wake the other threads and wait for them stays with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from compiler.compute.scalar import Apply, Fetch, Read, Scalar, walk
+from compiler.compute.statements import (
+    Loop,
+    Prefetch,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
+    values_of,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.loops.nodes import Buffer
+from compiler.targets.target import Target
+
+FORK_CYCLES = 3000
+"""To start a parallel region and to wait for its end, about 1 us (0.6 to 0.7 measured, awake)."""
+
+STEPS_PER_CYCLE = 2
+"""What `steps` counts is half a cycle: two vector operations or loads start in each."""
+
+_SLOW = {"div": 10, "mod": 20, "fmod": 20, "sqrt": 10, "rsqrt": 20}
+_CHEAP = frozenset(
+    "add sub mul max min and or xor not shl shr eq ne lt le gt ge neg abs sign floor ceil round"
+    " trunc isnan isinf select".split()
+)
+_FUNCTION = 30
+"""Steps of a function that is a polynomial, such as exp."""
+
+_STORE = 8
+"""Steps to bring a vector of results to the caches further out, and their operands from there."""
+
+_TURN = 2
+"""Steps of a loop itself in each turn."""
+
+
+def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target) -> Expr:
+    """Half cycles that statements take on one thread, which may depend on sizes."""
+    total: Expr = 0
+    for s in body:
+        match s:
+            case Loop():
+                total = total + _loop(s, buffers, target)
+            case When(condition, inner) | While(condition, inner):
+                total = total + _value(condition, buffers) + steps(inner, buffers, target)
+            case Store(name) | Put(name):
+                in_memory = buffers[name].role != "register"
+                values = sum(_value(v, buffers) for v in values_of(s))
+                total = total + values + (_STORE if in_memory else 0)
+            case Prefetch():
+                total = total + 1
+    return total
+
+
+def _loop(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> Expr:
+    inner = steps(loop.body, buffers, target)
+    n = loop.stop - loop.start
+    if loop.kind != "vector":
+        return n * (inner + (0 if loop.kind == "unroll" else _TURN))
+    lanes = target.lanes(4)
+    return affine.floordiv(n + lanes - 1, lanes) * inner
+
+
+def _value(value: Scalar, buffers: Mapping[str, Buffer]) -> int:
+    return sum(_part(p, buffers) for p in walk(value))
+
+
+def _part(part: Scalar, buffers: Mapping[str, Buffer]) -> int:
+    match part:
+        case Read(name):
+            return int(buffers[name].role != "register")
+        case Apply(fn):
+            return _SLOW.get(fn, 1 if fn in _CHEAP else _FUNCTION)
+        case Fetch():
+            return _FUNCTION
+        case _:
+            return 1
+
+
+def least_steps(threads: int) -> int:
+    """Work below this is done by one thread: sharing it would gain less than twice its cost."""
+    return 2 * FORK_CYCLES * STEPS_PER_CYCLE * threads // (threads - 1)

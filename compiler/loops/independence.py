@@ -1,0 +1,230 @@
+"""Whether turns of a loop, or statements, can run at the same time: proofs from indices alone.
+
+Two accesses get in each other's way when one of them stores and both may touch one element. Where
+indices do not tell, the answer is no: what is called independent here certainly is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from compiler.compute.scalar import Fetch, Read, Scalar, walk
+from compiler.compute.statements import (
+    Loop,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
+    stored_buffers,
+    values_of,
+    walk_statements,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Affine, Expr, Range
+from compiler.ir.expressions import of_atom
+from compiler.loops.nodes import Buffer
+
+Ranges = Mapping[str, Range]
+"""Where the counters of open loops run, both ends included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One element of a buffer that is touched, at an index over the counters in `inner`.
+
+    `inner` has the ranges of the loops between the statement that is looked at and the access.
+    """
+
+    buffer: str
+    index: tuple[Expr, ...]
+    stores: bool
+    inner: Ranges
+
+
+def why_dependent(loop: Loop, buffers: Mapping[str, Buffer], outer: Ranges) -> str:
+    """What keeps the turns of a loop from running at the same time; "" when nothing does."""
+    if any(isinstance(s, While | Put) for s in walk_statements(loop.body)):
+        return "what it stores, and where, only the data say"
+    carried = _carried(loop.body, buffers)
+    if carried:
+        return f"{carried} goes from turn to turn"
+    stored = {n for n in stored_buffers(loop.body) if buffers[n].role != "register"}
+    if fetched_buffers(loop.body) & stored:
+        return "it reads at computed places what it stores"
+    inner = {loop.var: range_of(loop, outer)}
+    accesses = list(_accesses(loop.body, inner, outer))
+    for name in sorted(stored):
+        own = [a for a in accesses if a.buffer == name]
+        if not any(a.stores for a in own):
+            return f"where it stores to {name} is not known"
+        if not _apart_by(loop.var, inner[loop.var], buffers[name], own):
+            return f"several turns may touch one element of {name}"
+    return ""
+
+
+def are_apart(
+    first: Sequence[Statement],
+    second: Sequence[Statement],
+    buffers: Mapping[str, Buffer],
+    outer: Ranges,
+) -> bool:
+    """Whether two pieces of a body can run at the same time, inside the loops of `outer`."""
+    both = (*first, *second)
+    if any(isinstance(s, While | Put) for s in walk_statements(both)):
+        return False
+    stored = {n for n in stored_buffers(both) if buffers[n].role != "register"}
+    if fetched_buffers(both) & stored or _carried(first, buffers) or _carried(second, buffers):
+        return False
+    a, b = (list(_accesses(part, {}, outer)) for part in (first, second))
+    if not stored <= {x.buffer for x in (*a, *b) if x.stores}:
+        return False
+    return all(
+        _never_meet(x, y, buffers[x.buffer], outer)
+        for x in a
+        for y in b
+        if x.buffer == y.buffer and (x.stores or y.stores) and buffers[x.buffer].role != "register"
+    )
+
+
+def fetched_buffers(body: Sequence[Statement]) -> set[str]:
+    """The buffers that statements read at computed places."""
+    values = (v for s in walk_statements(body) for v in values_of(s))
+    return {p.tensor for v in values for p in walk(v) if isinstance(p, Fetch)}
+
+
+def range_of(loop: Loop, outer: Ranges) -> Range:
+    """Where a loop counts at most."""
+    return affine.bounds(loop.start, outer)[0], affine.bounds(loop.stop, outer)[1] - 1
+
+
+def _carried(body: Sequence[Statement], buffers: Mapping[str, Buffer]) -> str:
+    """A register that is read before it is first stored to; "" when there is none."""
+    begun: set[str] = set()
+    for s in walk_statements(body):
+        read = {p.tensor for v in values_of(s) for p in walk(v) if isinstance(p, Read)}
+        for name in sorted(read - begun):
+            if buffers[name].role == "register":
+                return name
+        if isinstance(s, Store):
+            begun.add(s.buffer)
+    return ""
+
+
+def _accesses(body: Sequence[Statement], inner: Ranges, outer: Ranges) -> Iterator[Access]:
+    for s in body:
+        for value in values_of(s):
+            yield from _reads(value, inner)
+        match s:
+            case Loop():
+                own = {**inner, s.var: range_of(s, {**outer, **inner})}
+                yield from _accesses(s.body, own, outer)
+            case When(_, then):
+                yield from _accesses(then, inner, outer)
+            case Store(buffer, index):
+                yield Access(buffer, index, True, inner)
+            case _:
+                pass
+
+
+def _reads(value: Scalar, inner: Ranges) -> Iterator[Access]:
+    for part in walk(value):
+        if isinstance(part, Read):
+            yield Access(part.tensor, part.index, False, inner)
+
+
+# Turns of one loop
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """`step * counter + fine + coarse + outside`: an index as a loop's counter moves it.
+
+    `fine` is a range of what is smaller than a step; what is coarse is a multiple of `period` (0:
+    there is none); `outside` does not change inside the loop.
+    """
+
+    step: int
+    fine: Range
+    period: int
+    outside: Expr
+
+
+def _apart_by(var: str, turns: Range, b: Buffer, accesses: Sequence[Access]) -> bool:
+    """Whether different turns of a loop touch different elements, along one axis or in memory."""
+    for axis in range(len(b.shape)):
+        if _differ(var, turns, [(a.index[axis], a.inner) for a in accesses]):
+            return True
+    return _differ(var, turns, [(_flat(b, a.index), a.inner) for a in accesses])
+
+
+def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
+    total: Expr = 0
+    for e, stride in zip(index, b.strides, strict=True):
+        total = total + e * stride
+    return affine.recombine(total)
+
+
+def _differ(var: str, turns: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
+    """Whether an index never is the same in two turns, whatever the loops inside do.
+
+    It does not where `step * counter + fine` tells the turn, and stays below every coarse period.
+    """
+    places = [_place(e, var, inner) for e, inner in indices]
+    found = [p for p in places if p is not None]
+    if len(found) < len(places) or len({(p.step, p.outside) for p in found}) > 1:
+        return False
+    step = abs(found[0].step)
+    low, high = min(p.fine[0] for p in found), max(p.fine[1] for p in found)
+    reach = step * (turns[1] - turns[0]) + high - low
+    periods = [p.period for p in found if p.period]
+    return high - low < step and all(reach < gcd(*periods) for _ in periods[:1])
+
+
+def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
+    """An index sorted by how its terms compare with the step of a loop; None if it has none."""
+    if not isinstance(e, Affine):
+        return None
+    step = next((c for atom, c in e.terms if atom == var), 0)
+    if not step:
+        return None
+    low = high = e.constant
+    period, outside = 0, affine.sum_of([], 0)
+    for atom, c in e.terms:
+        if atom == var:
+            continue
+        term = of_atom(atom) * c
+        names = affine.symbols(term)
+        if var in names:
+            return None
+        if names.isdisjoint(inner):
+            outside = outside + term
+            continue
+        if not names <= inner.keys():
+            return None
+        first, last = affine.bounds(term, inner)
+        if abs(c) > abs(step):
+            period = gcd(period, c)
+        else:
+            low, high = low + first, high + last
+    return _Place(step, (low, high), period, outside)
+
+
+# Two statements
+
+
+def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
+    """Whether two accesses touch different elements in the same turn of all outer loops."""
+    pairs = [*zip(x.index, y.index, strict=True), (_flat(b, x.index), _flat(b, y.index))]
+    return any(_distance_has_sign(p, q, x.inner, y.inner, outer) for p, q in pairs)
+
+
+def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
+    """Whether one index always is larger than the other, for all turns of the loops of each."""
+    renamed = {v: f"{v}'" for v in of_q}
+    moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
+    ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}
+    low, high = affine.bounds(p - moved, ranges)
+    return low > 0 or high < 0

@@ -1,0 +1,100 @@
+"""How a body with parallel loops is cut into regions: what a team of threads does without waiting.
+
+    for o in 0..4 {                every thread runs all of o, and of each turn
+      parallel y in 0..7 { A }       its share of y;
+      B                              B is done by one of them
+    }
+
+Pieces of a region run at the same time, so they must not touch what another one stores; and so may
+different turns of a plain loop round a parallel one. Where that is not certain, the loop stays
+outside, and each of its turns has a region of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.compute.statements import Loop, Statement, walk_statements
+from compiler.loops.independence import Ranges, are_apart, range_of, why_dependent
+from compiler.loops.nodes import Buffer
+
+Piece = tuple[Statement, ...]
+"""A loop with something parallel in it, or neighbouring statements that one thread does."""
+
+
+def loop_of(piece: Piece) -> Loop | None:
+    """The loop of a piece that is one loop which is parallel or has a parallel one inside."""
+    loop = piece[0] if len(piece) == 1 else None
+    return loop if isinstance(loop, Loop) and has_parallel(piece) else None
+
+
+def has_parallel(body: Sequence[Statement]) -> bool:
+    """Whether a parallel loop stands anywhere in a body."""
+    return any(isinstance(s, Loop) and s.kind == "parallel" for s in walk_statements(body))
+
+
+def pieces(body: Sequence[Statement]) -> list[Piece]:
+    """The loops of a body that are parallel, or have parallel ones inside, and what is between."""
+    found: list[Piece] = []
+    for s in body:
+        if found and loop_of(found[-1]) is None and not has_parallel((s,)):
+            found[-1] += (s,)
+        else:
+            found.append((s,))
+    return found
+
+
+def all_apart(body: Sequence[Piece], buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
+    """Whether all pieces of a body can run at the same time."""
+    return all(are_apart(a, b, buffers, outer) for i, a in enumerate(body) for b in body[:i])
+
+
+def is_shareable(piece: Piece, buffers: Mapping[str, Buffer], outer: Ranges) -> bool:
+    """Whether a team can run a piece without waiting for each other inside."""
+    loop = loop_of(piece)
+    if loop is None:
+        return False
+    if loop.kind == "parallel":
+        return True
+    inside = {**outer, loop.var: range_of(loop, outer)}
+    inner = pieces(loop.body)
+    return (
+        loop.kind == "for"
+        and not why_dependent(loop, buffers, outer)
+        and all(loop_of(p) is None or is_shareable(p, buffers, inside) for p in inner)
+        and all_apart(inner, buffers, inside)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Neighbouring pieces of a body: those of a region run at the same time, others in order."""
+
+    pieces: tuple[Piece, ...]
+    is_region: bool
+
+
+def regions(
+    body: Sequence[Statement], buffers: Mapping[str, Buffer], outer: Ranges
+) -> list[Members]:
+    """A body cut into regions, as large as what is known of its pieces allows, and the rest."""
+    found: list[Members] = []
+    for piece in pieces(body):
+        shared = is_shareable(piece, buffers, outer)
+        if found and _joins(found[-1], piece, shared, buffers, outer):
+            found[-1] = Members((*found[-1].pieces, piece), True)
+        else:
+            found.append(Members((piece,), shared))
+    return found
+
+
+def _joins(
+    region: Members, piece: Piece, shared: bool, buffers: Mapping[str, Buffer], outer: Ranges
+) -> bool:
+    """Whether a piece runs at the same time as those before it, at least one of them shared."""
+    if loop_of(piece) is not None and not shared:
+        return False
+    if not region.is_region and (not shared or any(loop_of(p) for p in region.pieces)):
+        return False
+    return all(are_apart(p, piece, buffers, outer) for p in region.pieces)

@@ -1,0 +1,38 @@
+"""On how many threads a program runs: what is asked for, and what this machine can do."""
+
+from __future__ import annotations
+
+from compiler.codegen import openmp
+from compiler.errors import CompileError
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import Target, host
+
+MAX_THREADS = 256
+"""More is a mistake: threads that wait for each other only help where each has a processor."""
+
+
+def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, ...]]:
+    """What code is made for, and notes about the threads where something is to be said.
+
+    Errors: E-OPTION-VALUE for what is no number of threads.
+    """
+    threads = checked_threads(threads)
+    if threads == 1 or target.name != "host":
+        return CodeOptions(target, threads), ()
+    found = openmp.runtime()
+    if found is None:
+        why = f"runs on one thread, not {threads}: there is no OpenMP runtime on this machine"
+        return CodeOptions(target), (f"{why} ({openmp.HOW_TO_GET})",)
+    n = host().n_cores
+    more = f"{threads} threads take turns on {n} processor{'' if n == 1 else 's'}"
+    return CodeOptions(target, threads, forking=found.forking), (more,) if threads > n else ()
+
+
+def checked_threads(threads: object) -> int:
+    """A number of threads. Errors: E-OPTION-VALUE."""
+    if isinstance(threads, int) and not isinstance(threads, bool) and 1 <= threads <= MAX_THREADS:
+        return threads
+    raise CompileError(
+        "E-OPTION-VALUE",
+        f"threads is a whole number from 1 to {MAX_THREADS}, got {threads!r:.40}",
+    )
