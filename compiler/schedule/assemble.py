@@ -105,6 +105,8 @@ def assemble(
         for n in buffers
     )
     made = tuple(body)
+    n_outputs = len(computation.outputs)
+    params = (*params[: len(params) - n_outputs], *realizer.blocks, *params[-n_outputs:])
     registers = tuple(realizer.registers)
     kernel = Kernel(computation.name, params, made, registers, sizes_of(params, made))
     require_small(kernel, options.target)

@@ -102,6 +102,8 @@ class Loops:
     packable: frozenset[str] = frozenset()
     owed: frozenset[str] = frozenset()
     moves: tuple[Call, ...] = ()
+    cached: str = ""
+    """The reduction loop that adds to partial sums in memory; loops further out do so too."""
     reason: str = ""
     """Why the next move is made."""
     used: frozenset[str] = frozenset()
@@ -154,6 +156,10 @@ class Loops:
                 "E-SCHEDULE-MOVE", f"there is no loop {var!r}; loops of {self.target}: {names}"
             )
         return found
+
+    def position(self, var: str) -> int:
+        """Where a loop stands, the outermost at 0. Errors: E-SCHEDULE-MOVE."""
+        return self.axes.index(self.axis(var))
 
     def has(self, var: str) -> bool:
         """Whether there is a loop with this index."""

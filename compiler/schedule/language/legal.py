@@ -12,6 +12,10 @@ _MADE_LATER = re.compile(r".*(_left|_by\d+)")
 """Names that loops over what is left get when a nest is written out."""
 
 
+MOST_SUMS = 1 << 24
+"""Partial sums that a nest may keep in memory."""
+
+
 def require_legal(condition: bool, message: str, hint: str = "") -> None:
     """Refuse a move with the reason, unless the condition holds. Errors: E-SCHEDULE-MOVE."""
     require(condition, "E-SCHEDULE-MOVE", message, hint=hint)
@@ -30,6 +34,8 @@ def require_sound(nest: Loops) -> None:
     """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
     require_legal(len(nest.axes) <= MOST_LOOPS, f"a nest has at most {MOST_LOOPS} loops")
     _require_parts_inside(nest)
+    if nest.cached:
+        _require_block(nest)
     reduced: Axis | None = None
     for a in nest.axes:
         if a.kind in ("unroll", "vector", "dot"):
@@ -43,6 +49,20 @@ def require_sound(nest: Loops) -> None:
                 f"{a.var} cannot run in parallel: its threads would add to the same sums",
             )
         reduced = a if a.is_reduction else reduced
+
+
+def _require_block(nest: Loops) -> None:
+    """Check the block of partial sums: its size is known, and its loop has not become lanes."""
+    for a in nest.axes[: nest.position(nest.cached) + 1]:
+        message = f"{a.var} adds to sums in memory, one by one"
+        require_legal(not a.is_reduction or (a.kind == "for" and not a.lanes), message)
+    first = next(i for i, a in enumerate(nest.axes) if a.is_reduction)
+    n_points = 1
+    for b in nest.axes[first:]:
+        if not b.is_reduction:
+            require_legal(isinstance(b.extent, int), f"only a run tells how long {b} is")
+            n_points *= b.size
+    require_legal(n_points <= MOST_SUMS, f"{n_points:,} sums in memory, the limit is {MOST_SUMS:,}")
 
 
 def _require_parts_inside(nest: Loops) -> None:
@@ -84,7 +104,9 @@ def require_finished(nest: Loops) -> None:
         require_legal(
             a.kind != "dot", f"{a.var} is a step of the processor: {nest.axes[-1].var} runs inside"
         )
-    first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
+    begin = nest.position(nest.cached) + 1 if nest.cached else 0
+    inside = [i for i, a in enumerate(nest.axes) if a.is_reduction and i >= begin]
+    first = inside[0] if inside else len(nest.axes)
     for a in nest.axes[first:]:
         if a.is_reduction and not a.lanes:
             continue
@@ -92,5 +114,6 @@ def require_finished(nest: Loops) -> None:
             a.kind in ("unroll", "vector"),
             f"{a.var} runs inside the reduction, so each of its {a.extent} iterations has a sum in "
             "a register of its own, and registers have no index at run time",
-            f"unroll({a.var}), or reorder it outside of {nest.axes[first].var}",
+            f"unroll({a.var}), reorder it outside of {nest.axes[first].var}, or keep the sums in "
+            f"memory: cache_write({nest.axes[first].var})",
         )

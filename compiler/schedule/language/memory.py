@@ -115,6 +115,63 @@ class Memory(Loops):
 
     @move(
         example="""
+        computation dense(A: f32[2,6], B: f32[6,8]) -> Y: f32[2,8] {
+          Y[m, n] = reduce_add([k], mul(A[m, k], B[k, n]))  for m<2, n<8, k<6
+        }
+        =>
+        Y: split(k, 3, ko, ki)
+        Y: reorder(ko, m, n, ki)
+        Y: cache_write(ko)
+        =>
+        for m in 0..2 {
+          for n in 0..8 {
+            sums'[m, n] = f32(0.0)
+          }
+        }
+        for ko in 0..2 {
+          for m in 0..2 {
+            for n in 0..8 {
+              acc[] = f32(0.0)
+              for ki in 0..3 {
+                acc[] = add(acc[], mul(A[m, ki+3*ko], B[ki+3*ko, n]))
+              }
+              sums'[m, n] = add(sums'[m, n], acc[])
+            }
+          }
+        }
+        for m in 0..2 {
+          for n in 0..8 {
+            Y[m, n] = sums'[m, n]
+          }
+        }
+        """,
+        near_miss="""
+        computation dense(A: f32[2,6], B: f32[6,8]) -> Y: f32[2,8] {
+          Y[m, n] = reduce_add([k], mul(A[m, k], B[k, n]))  for m<2, n<8, k<6
+        }
+        =>
+        Y: cache_write(m)
+        =>
+        m is no plain loop of the reduction
+        """,
+    )
+    def cache_write(self, loop: LoopName) -> Self:
+        """Keep the sums that a reduction loop adds to in a block of memory, not in registers.
+
+        Then any loops may stand inside it, and a long reduction runs in parts whose operands stay
+        in the cache: inside, each part has its sums in registers and adds them to the block at its
+        end. The block has a place for each point of the loops inside.
+        """
+        a = self.axis(loop)
+        require_legal(
+            a.is_reduction and a.kind == "for" and not a.lanes,
+            f"{loop} is no plain loop of the reduction",
+        )
+        require_legal(not self.cached, f"the sums are in memory from {self.cached} on already")
+        return replace(self, cached=loop)
+
+    @move(
+        example="""
         computation dense(A: f32[2,3], B: f32[3,8]) -> Y: f32[2,8] {
           Y[m, n] = reduce_add([k], mul(A[m, k], B[k, n]))  for m<2, n<8, k<3
         }

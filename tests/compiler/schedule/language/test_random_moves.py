@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.compute.computation import Computation, Stage
@@ -199,11 +199,10 @@ def try_schedule(name: str, seed: int, *, native: bool) -> str:
 
 
 quick = settings(
-    max_examples=40,
+    max_examples=25,
     derandomize=True,
     deadline=None,
     database=None,
-    suppress_health_check=list(HealthCheck),
 )
 
 
@@ -216,12 +215,12 @@ def test_random_schedules_compute_what_the_computation_says(name: str, seed: int
 
 @pytest.mark.parametrize("name", CASES)
 @given(seed=st.integers(0, 10**9))
-@settings(quick, max_examples=12)
+@settings(quick, max_examples=8)
 def test_machine_code_of_random_schedules_is_right_too(name: str, seed: int) -> None:
     try_schedule(name, seed, native=True)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_many_random_schedules_are_legal(name: str) -> None:
-    outcomes = [try_schedule(name, seed, native=False) for seed in range(20)]
-    assert outcomes.count("") >= 4, outcomes
+    outcomes = [try_schedule(name, seed, native=False) for seed in range(10)]
+    assert outcomes.count("") >= 2, outcomes

@@ -1,0 +1,206 @@
+"""Sums in registers: begun before the loops of a reduction, added to inside, finished after."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from compiler.compute.scalar import (
+    Accumulated,
+    Number,
+    Read,
+    Reduce,
+    Scalar,
+    apply,
+    reduction,
+    rewrite,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer, Statement, Store
+from compiler.schedule.nest import Axis, Beside, Nest
+from compiler.schedule.peel import At, Fixed, lanes_cut, loops_over, settled, stands_here, stored
+
+
+class Writer(Protocol):
+    """Who gives out registers and counts what is written."""
+
+    def register(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
+        """A new accumulator."""
+        ...
+
+    def block(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
+        """Memory for partial sums."""
+        ...
+
+    def written(self, made: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        """The statements, counted. Errors: E-LIMIT-CODE."""
+        ...
+
+
+class _Accumulator:
+    """The registers of one reduction of a nest: partial results, those cut short, and the total."""
+
+    def __init__(self, point: Accumulation, reduce: Reduce, realizer: Writer) -> None:
+        self.reduce = reduce
+        tile, lanes = point.tile, point.lanes
+        self.acc = realizer.register(reduce.dtype, tuple(map(length_of, (*tile, *lanes))))
+        self.identity = identity(reduce.combine, reduce.dtype)
+        # Lanes that are cut short at the end are summed apart, one by one.
+        self.rest: Buffer | None = None
+        names = {a.var for a in lanes}
+        nest = point.nest
+        if any(
+            s.length % s.factor and names & set(nest.parts(s.inner)) for s in nest.splits.values()
+        ):
+            self.rest = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
+        self.total: Buffer | None = None
+        if lanes:
+            self.total = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
+
+    @property
+    def done(self) -> Buffer:
+        """Where the result is at the end."""
+        return self.total or self.acc
+
+
+class Accumulation:
+    """Init, update and finish of reductions into registers, for one point of the outer loops."""
+
+    def __init__(self, nest: Nest, first: int, realizer: Writer, finish: Finish) -> None:
+        self.nest, self.realizer, self.finish = nest, realizer, finish
+        self.inner = nest.axes[first:]
+        self.tile = [a for a in self.inner if not a.is_reduction]
+        self.lanes = [a for a in self.inner if a.lanes]
+        vector = [a for a in self.tile if a.kind == "vector"]
+        assert not (vector and self.lanes), "either the points or the reduction is vectorised"
+        self.parts = [_Accumulator(self, r, realizer) for r in nest.reductions]
+
+    def statements(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
+        """Everything for one point of the outer loops."""
+        init: tuple[Statement, ...] = ()
+        for p in self.parts:
+            init += self._filled(p.acc, [*self.tile, *self.lanes], at, cut, p.identity)
+            if p.rest is not None:
+                init += self._filled(p.rest, self.tile, at, cut, p.identity)
+        update = loops_over(self.nest, self.inner, at, cut, self._update)
+        combine: tuple[Statement, ...] = ()
+        if self.lanes:
+            combine = loops_over(self.nest, self.tile, at, cut, self._combine)
+        finish = loops_over(self.nest, self.tile, at, cut, self._finish)
+        return (*init, *update, *combine, *finish)
+
+    def _filled(
+        self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed, value: Scalar
+    ) -> tuple[Statement, ...]:
+        return loops_over(
+            self.nest,
+            axes,
+            at,
+            cut,
+            lambda at, cut: (self._set(register, axes, at, cut, value),),
+        )
+
+    def _read(self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed) -> Read:
+        return Read(register.name, place_in(axes, at, cut), register.dtype)
+
+    def _set(
+        self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed, value: Scalar
+    ) -> Store:
+        return Store(register.name, place_in(axes, at, cut), value)
+
+    def _update(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
+        return self.realizer.written(tuple(self._updated(p, at, cut) for p in self.parts))
+
+    def _updated(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
+        body = settled(self.nest, p.reduce.body, at, cut)
+        into, axes = p.acc, [*self.tile, *self.lanes]
+        if p.rest is not None and lanes_cut(self.nest, cut):
+            into, axes = p.rest, self.tile
+        old = self._read(into, axes, at, cut)
+        return self._set(into, axes, at, cut, apply(p.reduce.combine, old, body))
+
+    def _combine(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
+        return tuple(self._combined(p, at, cut) for p in self.parts)
+
+    def _combined(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
+        assert p.total is not None
+        index = place_in(self.tile, at, cut)
+        terms: list[Scalar] = [
+            Read(p.acc.name, (*index, *lane), p.acc.dtype)
+            for lane in itertools.product(*(range(length_of(a)) for a in self.lanes))
+        ]
+        if p.rest is not None:
+            terms.append(self._read(p.rest, self.tile, at, cut))
+        while len(terms) > 1:  # pairwise, so that errors and latency grow with the logarithm
+            half = len(terms) // 2
+            pairs: list[Scalar] = [
+                apply(p.reduce.combine, terms[i], terms[half + i]) for i in range(half)
+            ]
+            terms = [*pairs, *terms[2 * half :]]
+        return self._set(p.total, self.tile, at, cut, terms[0])
+
+    def _finish(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
+        sums = {p.reduce: self._read(p.done, self.tile, at, cut) for p in self.parts}
+        return self.finish(sums, at, cut)
+
+
+def place_in(axes: Sequence[Axis], at: At, cut: Fixed) -> tuple[Expr, ...]:
+    """Where a point lies in the tile: single steps behind whole parts take the first place."""
+    return tuple(
+        affine.symbol(a.var) if stands_here(at, a.var) else 0 if cut.get(a.var) == 1 else at[a.var]
+        for a in axes
+    )
+
+
+Sums = Mapping[Reduce, Read]
+"""Where the sum of each reduction is read."""
+
+Finish = Callable[[Sums, At, Fixed], tuple[Statement, ...]]
+"""What is done with the sums of a point."""
+
+
+def finished(nest: Nest, sums: Sums, at: At, cut: Fixed) -> tuple[Statement, ...]:
+    """Store the results of a point, made of the sums."""
+    return tuple(_finished(nest, b, sums, at, cut) for b in nest.results)
+
+
+def _finished(nest: Nest, result: Beside, sums: Sums, at: At, cut: Fixed) -> Statement:
+    own = reduction(result.value)
+    if own is None:
+        return stored(nest, result, at, cut)
+    # Indices are settled before the register comes in, whose own index is that of the tile.
+    outline = rewrite(result.value, lambda s: _hole(s) if isinstance(s, Reduce) else None)
+    store = stored(nest, replace(result, value=outline), at, cut)
+    value = rewrite(store.value, lambda s: sums[own] if isinstance(s, Accumulated) else None)
+    return Store(store.buffer, store.index, value)
+
+
+def _hole(s: Scalar) -> Accumulated:
+    """What stands for a reduction's result until its register is known."""
+    return Accumulated(s.dtype)
+
+
+def length_of(a: Axis) -> int:
+    """The length of a loop inside a reduction: registers have a number of places."""
+    assert isinstance(a.extent, int), f"{a} cannot be kept in registers"
+    return a.extent
+
+
+def identity(combine: str, dtype: DType) -> Number:
+    """The value that changes nothing when combined."""
+    if combine == "add":
+        return Number(0.0 if dtype.is_float else 0, dtype)
+    if combine == "mul":
+        return Number(1.0 if dtype.is_float else 1, dtype)
+    if dtype.is_float:
+        return Number(float("-inf") if combine == "max" else float("inf"), dtype)
+    if dtype is DType.bool:
+        return Number(combine == "min", dtype)
+    signed = dtype.label.startswith("i")
+    low = -(1 << (dtype.bits - 1)) if signed else 0
+    high = (1 << (dtype.bits - signed)) - 1
+    return Number(low if combine == "max" else high, dtype)

@@ -1,0 +1,154 @@
+"""Writing the loops of a nest: where the last part of a split is shorter, as code of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from compiler.compute.scalar import Scalar
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.loops.nodes import Loop, LoopKind, Statement, Store
+from compiler.schedule.indices import substitute
+from compiler.schedule.nest import Axis, Beside, Nest, Split
+
+At = Mapping[str, Expr]
+"""Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
+
+Fixed = Mapping[str, int]
+"""The lengths of loops that are shorter here."""
+
+
+def loops_over(
+    nest: Nest,
+    axes: Sequence[Axis],
+    at: At,
+    cut: Fixed,
+    body: Callable[[At, Fixed], tuple[Statement, ...]],
+) -> tuple[Statement, ...]:
+    """Loops over the axes round a body; a loop whose last part is shorter is written as two.
+
+    `at` holds loops fixed to one iteration, `cut` the lengths of loops that are shortened there.
+    """
+    if not axes:
+        return body(at, cut)
+    a, rest = axes[0], axes[1:]
+    if not stands_here(at, a.var):
+        return loops_over(nest, rest, at, cut, body)
+    split = nest.splits.get(a.var)
+    extent, tail = cut.get(a.var, a.extent), 0
+    if split is not None:
+        length = cut.get(split.var, split.length)
+        if not isinstance(length, int):
+            return _open_parts(nest, rest, at, cut, body, (split, length))
+        extent, tail = -(-length // split.factor), length % split.factor
+    n_full = extent - 1 if tail else extent
+    statements: list[Statement] = []
+    if n_full == 1 and a.kind != "vector":
+        statements += loops_over(nest, rest, {**at, a.var: 0}, cut, body)
+    elif n_full:
+        statements.append(
+            Loop(a.var, 0, n_full, loops_over(nest, rest, at, cut, body), _kind(nest, a, cut))
+        )
+    if tail:
+        assert split is not None
+        shorter = {**cut, split.inner: tail}
+        statements += loops_over(nest, rest, {**at, a.var: n_full}, shorter, body)
+    return tuple(statements)
+
+
+def _open_parts(
+    nest: Nest,
+    rest: Sequence[Axis],
+    at: At,
+    cut: Fixed,
+    body: Callable[[At, Fixed], tuple[Statement, ...]],
+    part: tuple[Split, Expr],
+    is_left_over: bool = False,
+) -> tuple[Statement, ...]:
+    """The loop over whole parts of an open length, then what is left in ever smaller parts.
+
+    `part` is the split and the length that it cuts: whole tiles, then whole vectors of the shorter
+    last tile (or smaller tiles of rows), then single elements, each with code of its own.
+    """
+    split, length = part
+    statements: list[Statement] = []
+    n_parts = affine.floordiv(length, split.factor)
+    if is_left_over:
+        # The loop of the tile stands out here, and its place in registers is the first one.
+        cut, counter = {**cut, split.outer: 1}, _left(split.outer)
+        whole = loops_over(nest, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
+    else:
+        counter = split.outer
+        whole = loops_over(nest, rest, at, cut, body)
+    if n_parts != 0:
+        statements.append(Loop(counter, 0, n_parts, whole))
+    left = affine.mod(length, split.factor)
+    if left == 0:
+        return tuple(statements)
+    behind: dict[str, Expr] = {**at, split.outer: n_parts}
+    inner = next((s for s in nest.splits.values() if s.var == split.inner), None)
+    if inner is not None:
+        return (*statements, *_open_parts(nest, rest, behind, cut, body, (inner, left), True))
+    done: Expr = 0
+    for size in _smaller_tiles(nest, split):
+        counter = f"{split.inner}_by{size}"
+        first = done + affine.symbol(counter) * size
+        moved = {**behind, split.inner: affine.symbol(split.inner) + first}
+        tile = loops_over(nest, rest, moved, {**cut, split.inner: size}, body)
+        statements.append(Loop(counter, 0, affine.floordiv(left, size), tile))
+        done, left = done + affine.floordiv(left, size) * size, affine.mod(left, size)
+    behind[split.inner] = affine.symbol(_left(split.inner)) + done
+    single = loops_over(nest, rest, behind, {**cut, split.inner: 1}, body)
+    return (*statements, Loop(_left(split.inner), 0, left, single))
+
+
+SMALLER_TILES = 2
+"""Tiles of half the rows, and half of that, for what is left of open rows: more is more code."""
+
+
+def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
+    """The row tiles between a whole one and a single row."""
+    a = nest.axis(split.inner)
+    halves = [split.factor // 2, split.factor // 4][:SMALLER_TILES]
+    return [n for n in halves if n > 1] if a.kind == "unroll" and not a.is_reduction else []
+
+
+def _left(var: str) -> str:
+    """The loop over what is left, written further out than the loop whose place it takes."""
+    return f"{var}_left"
+
+
+def stands_here(at: At, var: str) -> bool:
+    """Whether a loop is still to be written: it is not decided, or its index only begins later."""
+    return var not in at or var in affine.symbols(at[var])
+
+
+def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
+    """Lanes of a reduction that are cut short run one after the other into one sum."""
+    return "for" if a.lanes and lanes_cut(nest, cut) else a.kind
+
+
+def lanes_cut(nest: Nest, cut: Fixed) -> bool:
+    """Whether a loop whose iterations have sums of their own is shorter here."""
+    lanes = {a.var for a in nest.axes if a.lanes}
+    return any(not lanes.isdisjoint(nest.parts(v)) for v in cut)
+
+
+def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
+    ranges = {a.var: a.range for a in nest.axes}
+    ranges.update((_left(a.var), a.range) for a in nest.axes)
+    ranges.update((v, (0, n - 1)) for v, n in cut.items() if v not in at)
+    ranges.update((v, (i, i)) for v, i in at.items() if isinstance(i, int))
+    return ranges
+
+
+def settled(nest: Nest, value: Scalar, at: At, cut: Fixed) -> Scalar:
+    """A value with the loops that are decided put in."""
+    return substitute(value, dict(at), _ranges(nest, at, cut))
+
+
+def stored(nest: Nest, result: Beside, at: At, cut: Fixed) -> Store:
+    """The store of one result, with the loops that are decided put in."""
+    ranges = _ranges(nest, at, cut)
+    index = tuple(affine.simplify(affine.substitute(e, dict(at)), ranges) for e in result.index)
+    return Store(result.target, index, substitute(result.value, dict(at), ranges))
