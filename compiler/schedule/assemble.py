@@ -14,7 +14,6 @@ from compiler.compute.scalar import fetches
 from compiler.errors import require
 from compiler.loops.nodes import Buffer, Kernel, Role, Statement
 from compiler.loops.sizes import sizes_of
-from compiler.schedule.context import Context
 from compiler.schedule.joining import Joint, joints
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
@@ -73,8 +72,9 @@ def assemble(
     lines: list[Line] = []
     zeroed: set[str] = set()
     tiled = find_tiled(parts, computation, constants)
-    context = Context(options, packable)
-    banded = in_bands(tiled, computation, context, realizer) if tiled is not None else None
+    banded = None
+    if tiled is not None:
+        banded = in_bands(tiled, computation, options, realizer, shape)
     for number, (part, name) in enumerate(zip(parts, names, strict=True)):
         if banded is not None and number in banded.parts:
             if number == banded.parts.start:

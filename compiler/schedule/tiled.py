@@ -26,16 +26,15 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType, Layout, TensorType
 from compiler.loops.nodes import Buffer, Loop, LoopKind, Statement, Store
-from compiler.schedule.context import Context
-from compiler.schedule.contraction import contraction
 from compiler.schedule.halo import zero_halo
 from compiler.schedule.indices import substitute
 from compiler.schedule.joining import Joint
-from compiler.schedule.language.call import Call, Line
+from compiler.schedule.language.call import Line
 from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
 from compiler.schedule.physical import nest_of, physical
 from compiler.schedule.realize import Realizer
+from compiler.targets.options import CodeOptions
 
 Matrix = tuple[tuple[float, ...], ...]
 Body = tuple[Statement, ...]
@@ -51,9 +50,12 @@ Finish = Callable[[int, int, Scalar], list[Statement]]
 
 _LANE = affine.symbol("lane")
 
-BAND_SHARE = 0.5
-"""The share of the second cache level that the transformed image and the products of a band may
-take: the rest is for weights that stream by."""
+PRODUCTS_PER_CYCLE = 32
+FAR_BYTES_PER_CYCLE = 10
+"""What comes from behind the second cache level (measured: 7 to 15)."""
+
+LEAST_TILES = 7
+"""Fewer rows in a register tile take as long: sums wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,33 +220,61 @@ class Blocks:
         return self.n_channels % self.size
 
 
-def band_rows(row_bytes: int, n_rows: int, l2_bytes: int) -> int:
-    """How many tile rows go together: as many as stay in cache, in bands of about equal size."""
-    most = max(1, min(n_rows, int(l2_bytes * BAND_SHARE) // max(row_bytes, 1)))
-    n_bands = -(-n_rows // most)
-    return -(-n_rows // n_bands)
+def band_rows(n_rows: int, n_columns: int, channels: tuple[int, int], side: int, l2: int) -> int:
+    """How many rows of tiles go together, by a model of the cycles that a choice takes.
+
+    Every band reads all weights again, so bands are high where these do not stay near; and low
+    where the transformed image and the products of a band would not. Shapes: `channels` are those
+    read and made. Units: `l2` in bytes of the second cache level.
+    """
+    n_read, n_made = channels
+    weights = side**2 * n_read * n_made * 4
+    far_weights = max(weights - l2 // 2, 0)
+
+    def held(rows: int) -> int:
+        return side**2 * rows * n_columns * (n_read + n_made) * 4
+
+    def cycles(rows: int) -> float:
+        n_bands, n_tiles = -(-n_rows // rows), rows * n_columns
+        products = side**2 * max(n_tiles, LEAST_TILES) * n_read * n_made / PRODUCTS_PER_CYCLE
+        far = far_weights + (2 * held(rows) if held(rows) > l2 // 2 else 0)
+        return n_bands * (products + far / FAR_BYTES_PER_CYCLE)
+
+    candidates = [n for n in range(1, n_rows + 1) if n == 1 or held(n) <= 2 * l2]
+    return min(candidates, key=lambda rows: (round(cycles(rows)), rows))
 
 
 def in_bands(
-    found: Tiled, computation: Computation, ctx: Context, realizer: Realizer
+    found: Tiled,
+    computation: Computation,
+    options: CodeOptions,
+    realizer: Realizer,
+    shape: Callable[[str, Nest], Nest],
 ) -> Banded | None:
-    """The loops of a convolution in tiles; None where lanes do not run over channels."""
-    tensors = computation.tensors
-    source = found.image.reads[0].tensor
-    blocks = [tensors[t].layout.block for t in (source, found.results[0].target)]
-    lanes = ctx.lanes(DType.f32)
-    if any(b == 1 or b % lanes for b in blocks):
+    """The loops of a convolution in tiles, of which `shape` makes the products' moves.
+
+    None where lanes do not run over channels, or the weights are not packed.
+    """
+    source, target = found.image.reads[0].tensor, found.results[0].target
+    blocks = [computation.tensors[t].layout.block for t in (source, target)]
+    if 1 in blocks:
         return None
-    return _Writer(found, computation, ctx, realizer, lanes).banded()
+    lanes = min(options.target.lanes(DType.f32.nbytes), *blocks)
+    return _Writer(found, computation, options, realizer, lanes).banded(shape)
 
 
 class _Writer:
     """Writes one convolution in tiles."""
 
     def __init__(
-        self, found: Tiled, computation: Computation, ctx: Context, realizer: Realizer, lanes: int
+        self,
+        found: Tiled,
+        computation: Computation,
+        options: CodeOptions,
+        realizer: Realizer,
+        lanes: int,
     ) -> None:
-        self.found, self.ctx, self.realizer, self.lanes = found, ctx, realizer, lanes
+        self.found, self.realizer, self.lanes = found, realizer, lanes
         self.tensors = computation.tensors
         self.source = found.image.reads[0].tensor
         self.target = found.results[0].target
@@ -253,22 +283,14 @@ class _Writer:
         self.n_channels = x.static_shape[1]
         self.rows, self.columns = (-(-n // found.outputs) for n in self.sizes)
         self.blocks = {self.source: x.layout.block, self.target: y.layout.block}
-        n_places = found.side**2
-        padded = sum(
-            -(-c // b) * b
-            for c, b in ((self.n_channels, x.layout.block), (self.n_outputs, y.layout.block))
-        )
-        row_bytes = n_places * self.columns * padded * y.dtype.nbytes
-        self.band = band_rows(row_bytes, self.rows, ctx.target.l2_bytes)
+        channels = self.n_channels, self.n_outputs
+        l2 = options.target.l2_bytes
+        self.band = band_rows(self.rows, self.columns, channels, found.side, l2)
         self.n_bands = -(-self.rows // self.band)
-        n_tiles = self.band * self.columns
+        self.n_tiles = self.band * self.columns
         self.inner = {
-            found.image.target: TensorType(
-                y.dtype, (n_places, self.n_channels, n_tiles), Layout(x.layout.block)
-            ),
-            found.product.target: TensorType(
-                y.dtype, (n_places, self.n_outputs, n_tiles), Layout(y.layout.block)
-            ),
+            found.image.target: self._held(self.n_channels, x.layout.block),
+            found.product.target: self._held(self.n_outputs, y.layout.block),
         }
         self.ranges: dict[str, Range] = {
             "image": (0, self.n_images - 1),
@@ -276,9 +298,9 @@ class _Writer:
             "lane": (0, lanes - 1),
         }
 
-    def banded(self) -> Banded | None:
+    def banded(self, shape: Callable[[str, Nest], Nest]) -> Banded | None:
         """Everything."""
-        product = self._product()
+        product = self._product(shape)
         if product is None:
             return None
         nest, packing = product
@@ -287,40 +309,48 @@ class _Writer:
         statements = (*self._halo, *_loop("image", self.n_images, bands))
         shapes = {name: t.layout.physical_shape(t.dims) for name, t in self.inner.items()}
         (weights,) = packing
-        lines = [Line(self.target, Call("share_rows", (self.band,)))]
-        lines += [Line(nest.target, call) for call in nest.moves]
+        lines = tuple(Line(nest.target, call) for call in nest.moves)
         return Banded(
             self.found.parts,
             self.found.weights.target,
             statements,
             {**shapes, weights: packing[weights].shape},
             packing,
-            tuple(lines),
+            lines,
+        )
+
+    def _held(self, n_channels: int, block: int) -> TensorType:
+        """The type of V or P. A tile's places lie an odd number of vectors apart.
+
+        With powers of two between them they would all fall into a few sets of the cache.
+        """
+        n_blocks = -(-n_channels // block) | 1
+        return TensorType(
+            DType.f32, (self.found.side**2, n_blocks * block, self.n_tiles | 1), Layout(block)
         )
 
     # The products
 
-    def _product(self) -> tuple[Nest, Mapping[str, Packing]] | None:
+    def _product(
+        self, shape: Callable[[str, Nest], Nest]
+    ) -> tuple[Nest, Mapping[str, Packing]] | None:
         """The products of a band: as many matrix products as a tile has places."""
         found = self.found
         w = found.weights.reads[0].tensor
         image, product = found.image.target, found.product.target
-        n_places, n_outputs, n_tiles = self.inner[product].static_shape
-        types = {
-            **self.inner,
-            w: TensorType(DType.f32, (n_places, n_outputs, self.n_channels)),
-        }
+        n_places, block = found.side**2, self.blocks[self.target]
+        n_outputs = -(-self.n_outputs // block) * block  # packed weights are padded with zeros
+        types = {**self.inner, w: TensorType(DType.f32, (n_places, n_outputs, self.n_channels))}
         place, o, tile, i = map(affine.symbol, ("place", "o", "tile", "i"))
         term = Read(image, (place, i, tile), DType.f32) * Read(w, (place, o, i), DType.f32)
         stage = Stage(
             product,
             (place, o, tile),
             Reduce("add", ("i",), term),
-            {"place": n_places, "o": n_outputs, "tile": n_tiles, "i": self.n_channels},
+            {"place": n_places, "o": n_outputs, "tile": self.n_tiles, "i": self.n_channels},
         )
         packable = frozenset({w})
-        nest = replace(nest_of(stage, types), packable=packable)
-        nest = contraction(nest, replace(self.ctx, packable=packable))
+        nest = shape(product, replace(nest_of(stage, types), packable=packable))
         packing = nest.packings.get(w)
         if packing is None:
             return None

@@ -1,0 +1,241 @@
+"""Convolutions in tiles, judged by the direct sum in f64, the interpreter and machine code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from compiler.compute.computation import Computation
+from compiler.compute.lower import lower_node
+from compiler.compute.numbers import Array
+from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType
+from compiler.loops.interpret import interpret
+from compiler.loops.text import parse_kernel
+from compiler.loops.verify import verify_kernel
+from compiler.ops.conv import convolved
+from compiler.ops.winograd import ALGORITHMS
+from compiler.schedule.assemble import Scheduled
+from compiler.schedule.language.replay import replay
+from compiler.schedule.policy import schedule
+from compiler.schedule.tiled import band_rows
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import by_name, host
+from tests.compiler.passes.numbers import graph
+from tests.kernel_runs import run_native
+
+NATIVE = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
+TILED = [a for a, tiling in ALGORITHMS.items() if tiling is not None]
+PADDING = 77.0
+"""What lies in the padding of blocks here: it must not be seen."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A convolution: image (n, channels, height, width), channels made, pads, layouts."""
+
+    image: tuple[int, int, int, int]
+    outputs: int
+    pads: tuple[int, int, int, int] = (1, 1, 1, 1)
+    block: int = 16
+    halo: int = 1
+
+    @property
+    def result(self) -> tuple[int, int, int, int]:
+        n, _, h, w = self.image
+        top, left, bottom, right = self.pads
+        return n, self.outputs, h + top + bottom - 2, w + left + right - 2
+
+    def graph(self, algorithm: str) -> Graph:
+        """With a bias, a residual and relu in the same kernel."""
+        x, y = (f"f32[{','.join(map(str, s))}]" for s in (self.image, self.result))
+        halo = f",halo={self.halo}x{self.halo}" if self.halo else ""
+        x, y = f"{x}{{c{self.block}{halo}}}", f"{y}{{c{self.block}}}"
+        z = f"{y[:-1]},halo=1x2}}"
+        w = f"f32[{self.outputs},{self.image[1]},3,3]"
+        pads = ",".join(map(str, self.pads))
+        return graph(f"""
+        graph g(x: {x}, w: {w}, b: f32[{self.outputs}], r: {y}) {{
+          z: {z} = fusion(x, w, b, r, kind="contraction") {{
+            body: graph contraction(x: {x}, w: {w}, b: f32[{self.outputs}], r: {y}) {{
+              c: {y} = conv(x, w, b, strides=[1,1], pads=[{pads}], dilations=[1,1],
+                            algorithm="{algorithm}")
+              s: {y} = add(c, r)
+              z: {z} = relu(s)
+              return z
+            }}
+          }}
+          return z
+        }}
+        """)
+
+
+CASES = {
+    "even": Case((1, 16, 8, 8), 16),
+    "ragged": Case((1, 16, 5, 7), 32),
+    "images": Case((2, 16, 6, 3), 16),
+    "odd_channels": Case((1, 19, 5, 6), 35),
+    "no_border": Case((1, 16, 7, 6), 16, (0, 0, 0, 0), halo=0),
+    "uneven_border": Case((1, 16, 4, 5), 16, (0, 2, 1, 1), halo=2),
+    "tests_at_the_border": Case((1, 16, 4, 6), 16, halo=0),
+    "one_pixel": Case((3, 16, 1, 1), 16),
+    "all_channels": Case((1, 32, 3, 5), 32, block=32),
+    "blocks_of_24": Case((1, 40, 3, 6), 30, block=24),
+    "blocks_of_eight": Case((1, 24, 5, 4), 8, block=8),
+}
+
+
+INTERPRETED = ("one_pixel",)
+"""The interpreter takes seconds for more."""
+
+
+def laid_out(array: Array, t: TensorType) -> Array:
+    memory = np.full(t.layout.physical_shape(t.static_shape), PADDING, array.dtype)
+    halo = t.layout.halo_of(t.rank)
+    if t.layout.halo:
+        whole = np.zeros(memory.shape, bool)
+        inner = tuple(slice(h, -h or None) for h in halo)
+        whole[(slice(None), slice(None), *inner)] = True
+        memory[~whole] = 0
+    for index in np.ndindex(*t.static_shape):
+        memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
+    return memory
+
+
+def picked_up(memory: Array, t: TensorType) -> Array:
+    array = np.empty(t.static_shape, memory.dtype)
+    for index in np.ndindex(*t.static_shape):
+        array[index] = memory[tuple(int(i) for i in t.layout.physical_index(index))]
+    return array
+
+
+def computation_of(g: Graph) -> tuple[Computation, dict[str, str]]:
+    lowered = lower_node(g.nodes[0], g)
+    assert lowered is not None
+    return lowered.computation, dict(lowered.operands)
+
+
+def arrays_of(case: Case) -> dict[str, Array]:
+    chance = np.random.default_rng(5)
+    shapes = {
+        "x": case.image,
+        "w": (case.outputs, case.image[1], 3, 3),
+        "b": (case.outputs,),
+        "r": case.result,
+    }
+    return {k: chance.standard_normal(s).astype(np.float32) for k, s in shapes.items()}
+
+
+def wanted(case: Case, arrays: dict[str, Array]) -> Array:
+    x, w, b, r = (arrays[k].astype(np.float64) for k in "xwbr")
+    made = convolved(x, w, (1, 1), case.pads, (1, 1), 1, "notset")
+    return np.maximum(made + b[:, None, None] + r, 0)
+
+
+def scheduled(c: Computation, operands: dict[str, str], options: CodeOptions) -> Scheduled:
+    constants = frozenset(t for t, value in operands.items() if value in "wb")
+    return schedule(c, constants, options)
+
+
+@pytest.mark.parametrize("algorithm", TILED)
+@pytest.mark.parametrize("name", CASES)
+def test_tiles_compute_the_convolution(name: str, algorithm: str) -> None:
+    case = CASES[name]
+    c, operands = computation_of(case.graph(algorithm))
+    arrays = arrays_of(case)
+    exact = wanted(case, arrays)
+    (out,) = c.outputs
+    for target in NATIVE:
+        made = scheduled(c, operands, CodeOptions(target))
+        verify_kernel(made.kernel)
+        assert parse_kernel(str(made.kernel)) == made.kernel
+        assert "U" not in made.kernel.buffers
+        runs = [lambda k, m, t=target: run_native(k, m, t)]
+        for run in [*runs, interpret] if name in INTERPRETED else runs:
+            memory: dict[str, Array] = {}
+            for b in made.kernel.params:
+                value = operands.get(b.name)
+                if b.name in made.packings:
+                    memory[b.name] = made.packings[b.name].apply(arrays[str(value)])
+                elif value is not None:
+                    memory[b.name] = laid_out(arrays[value], c.tensors[b.name])
+                else:
+                    memory[b.name] = np.full(b.shape, PADDING, b.dtype.numpy)
+            run(made.kernel, memory)
+            t = c.tensors[out]
+            error = np.abs(picked_up(memory[out], t) - exact).max() / np.abs(exact).max()
+            assert error < (2e-6 if algorithm == "winograd2" else 2e-5)
+            again = laid_out(picked_up(memory[out], t), t)
+            inside = np.zeros_like(again, bool)
+            inside[:, :, 1:-1, 2:-2] = True
+            assert not memory[out][~inside].any(), "zeros lie around the image"
+
+
+def test_small_tiles_are_as_exact_as_the_direct_sum() -> None:
+    chance = np.random.default_rng(9)
+    case = Case((1, 64, 12, 10), 32)
+    arrays = {k: chance.standard_normal(a.shape).astype("f") for k, a in arrays_of(case).items()}
+    exact, errors = wanted(case, arrays), {}
+    for algorithm in ALGORITHMS:
+        c, operands = computation_of(case.graph(algorithm))
+        made = scheduled(c, operands, CodeOptions(host()))
+        memory: dict[str, Array] = {}
+        for b in made.kernel.params:
+            value = operands.get(b.name)
+            if b.name in made.packings:
+                memory[b.name] = made.packings[b.name].apply(arrays[str(value)])
+            elif value is not None:
+                memory[b.name] = laid_out(arrays[value], c.tensors[b.name])
+            else:
+                memory[b.name] = np.zeros(b.shape, b.dtype.numpy)
+        run_native(made.kernel, memory, host())
+        y = picked_up(memory[c.outputs[0]], c.tensors[c.outputs[0]])
+        errors[algorithm] = np.abs(y - exact).max() / np.abs(exact).max()
+    assert errors["winograd2"] < 1.5 * errors["direct"]
+    assert errors["direct"] < errors["winograd4"] < 1e-5
+
+
+@pytest.mark.parametrize("name", ["x86-64", "x86-64-v3", "x86-64-v4", "aarch64"])
+def test_the_schedule_is_replayed_from_its_text(name: str) -> None:
+    options = CodeOptions(by_name(name))
+    c, operands = computation_of(CASES["odd_channels"].graph("winograd2"))
+    made = scheduled(c, operands, options)
+    constants = frozenset(t for t, value in operands.items() if value in "wb")
+    assert replay(made.text, c, constants, options) == made
+
+
+def test_weights_that_a_run_brings_are_transformed_by_it() -> None:
+    case = CASES["ragged"]
+    c, operands = computation_of(case.graph("winograd2"))
+    made = schedule(c, frozenset(), CodeOptions(NATIVE[-1]))
+    assert "U" in made.kernel.buffers
+    arrays = arrays_of(case)
+    memory = {
+        b.name: laid_out(arrays[operands[b.name]], c.tensors[b.name])
+        if b.name in operands
+        else np.full(b.shape, PADDING, b.dtype.numpy)
+        for b in made.kernel.params
+    }
+    run_native(made.kernel, memory, NATIVE[-1])
+    (out,) = c.outputs
+    np.testing.assert_allclose(
+        picked_up(memory[out], c.tensors[out]), wanted(case, arrays), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "l2", "rows"),
+    [
+        ((28, 28), (64, 64), 1 << 20, 1),  # weights stay near: as few rows as fill a register tile
+        ((7, 7), (256, 256), 1 << 20, 7),  # weights do not: read them once
+        ((4, 4), (512, 512), 1 << 20, 4),
+        ((112, 112), (256, 256), 1 << 18, 1),  # one row alone is more than the cache holds
+        ((1, 1), (16, 16), 1 << 20, 1),
+    ],
+)
+def test_bands_keep_near_what_is_read_again(
+    size: tuple[int, int], channels: tuple[int, int], l2: int, rows: int
+) -> None:
+    assert band_rows(*size, channels, 4, l2) == rows
