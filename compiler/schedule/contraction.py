@@ -199,10 +199,15 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target, apart)
     outer = [a.var for a in nest.space if a not in (vector, rows)]
     v, r = vector.var, rows.var if rows else ""
-    nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m").split(
-        f"{v}m", lanes, f"{v}v", f"{v}l"
+    size = f"{tile.rows} x {tile.vectors} vectors" if r else f"{tile.vectors} vectors"
+    nest = nest.because(
+        f"{size} of sums stay in {ctx.target.n_vector_registers} registers: fewest estimated cycles"
     )
+    nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m")
+    nest = nest.because(f"a vector holds {lanes} {reduce.dtype}")
+    nest = nest.split(f"{v}m", lanes, f"{v}v", f"{v}l")
     if r:
+        nest = nest.because("rows share each vector that is loaded")
         nest = nest.split(r, tile.rows, f"{r}o", f"{r}i")
     nest, reduced = _unrolled_step(nest)
     inside = [f"{r}i"] if r else []
@@ -210,7 +215,8 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     nest = nest.reorder(
         *_outer_order(nest, outer, f"{v}o", outer_rows, ctx), *reduced, *inside, f"{v}v", f"{v}l"
     )
-    nest = nest.mark("vector", f"{v}l").mark("unroll", *inside, f"{v}v")
+    nest = nest.because("columns lie side by side in the target").vectorize(f"{v}l")
+    nest = nest.because("sums of a tile have registers of their own").unroll(*inside, f"{v}v")
     return pack_constants(nest, ctx)
 
 

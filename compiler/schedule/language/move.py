@@ -104,7 +104,7 @@ def move(
         def call(nest: State, /, *args: P.args, **kwargs: P.kwargs) -> State:
             made = method(nest, *args, **kwargs)
             if made is nest:
-                return nest
+                return nest.because("") if nest.reason else nest
             require_sound(made)
             bound = signature.bind(nest, *args, **kwargs)
             return made.noted(Call(name, tuple(_flat(bound)), nest.reason))

@@ -35,9 +35,7 @@ def replay_lines(
     options: CodeOptions,
 ) -> Scheduled:
     """The kernel that the lines of a schedule make. Errors: E-SCHEDULE-MOVE."""
-    waiting: dict[str, list[Line]] = {}
-    for line in lines:
-        waiting.setdefault(line.nest, []).append(line)
+    waiting = by_nest(lines)
     named: list[str] = []
 
     def shape(name: str, nest: Nest) -> Nest:
@@ -56,6 +54,14 @@ def replay_lines(
         )
     by_hand = any(line.call.move == "parallel" for line in made.lines)
     return replace(made, kernel=in_parallel(made.kernel, options, by_hand=by_hand))
+
+
+def by_nest(lines: Iterable[Line]) -> dict[str, list[Line]]:
+    """The lines by the nest that they are for, in order."""
+    found: dict[str, list[Line]] = {}
+    for line in lines:
+        found.setdefault(line.nest, []).append(line)
+    return found
 
 
 def apply_line(nest: Nest, line: Line) -> Nest:

@@ -1,0 +1,83 @@
+"""A schedule move by move: the loops before, after each move, and why it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from compiler.compute.computation import Computation
+from compiler.errors import CompileError
+from compiler.schedule.assemble import assemble
+from compiler.schedule.language.call import Line
+from compiler.schedule.language.move import MOVES, Move
+from compiler.schedule.language.replay import apply_line, by_nest, replay_lines
+from compiler.schedule.nest import Nest
+from compiler.targets.options import CodeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One move on a nest, or where it begins: then there is no line.
+
+    `outline` has the loops after it with what they compute, before ends are written out.
+    """
+
+    nest: str
+    outline: str
+    line: Line | None = None
+
+    @property
+    def move(self) -> Move | None:
+        """The declaration of the move: its words, for instance."""
+        return MOVES[self.line.call.move] if self.line is not None else None
+
+    @property
+    def because(self) -> str:
+        """Why the move was made, if whoever made it says so."""
+        return self.line.call.because if self.line is not None else ""
+
+
+def steps(
+    lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
+) -> tuple[Step, ...]:
+    """Every nest of a computation as it is, and after each of its lines. Errors: E-SCHEDULE-MOVE.
+
+    Lines on other nests stand between in the text, but not here: nests come one after the other.
+    """
+    waiting = by_nest(lines)
+    found: list[Step] = []
+
+    def shape(name: str, nest: Nest) -> Nest:
+        found.append(Step(name, outline(nest)))
+        for line in waiting.get(name, ()):
+            nest = apply_line(nest, line)
+            found.append(Step(name, outline(nest), line))
+        return nest
+
+    assemble(computation, constants, options, shape)
+    return tuple(found)
+
+
+def loops_after(
+    lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
+) -> str:
+    """The Loop IR that some lines make, or why these alone make none."""
+    try:
+        return str(replay_lines(lines, computation, constants, options).kernel)
+    except CompileError as e:
+        return f"// {e.message}"
+
+
+def outline(nest: Nest) -> str:
+    """The loops of a nest with what they compute inside, as text."""
+    return "\n".join(_outline_lines(nest))
+
+
+def _outline_lines(nest: Nest) -> Iterator[str]:
+    for depth, a in enumerate(nest.axes):
+        lanes = "  // sums of its own" if a.lanes else ""
+        yield f"{'  ' * depth}{a.kind} {a.var} in 0..{a.extent} {{{lanes}"
+    for b in nest.results:
+        index = ", ".join(map(str, b.index))
+        yield f"{'  ' * len(nest.axes)}{b.target}[{index}] = {b.value}"
+    yield from (f"{'  ' * depth}}}" for depth in reversed(range(len(nest.axes))))
