@@ -45,7 +45,8 @@ def compile(
 
         return driver.compile(graph, *positional, **options)  # type: ignore[arg-type]
 
-    key = _key(graph, positional, options)
+    # Code of the last tier serves those who ask for the first one.
+    key = _key(graph, positional, {k: v for k, v in options.items() if k != "tier"})
     if key is None:
         return again()
     from compiler.runtime import kept
@@ -55,7 +56,7 @@ def compile(
     if found is not None:
         return found  # type: ignore[return-value]
     made = again()
-    image = kept.image_of(made)
+    image = kept.image_of(made) if options.get("tier", 1) == 1 else None
     if image is not None:
         store.put(key, image)
     return made

@@ -61,6 +61,7 @@ def compile(
     buckets: Mapping[str, Sequence[int]] | None = None,
     gate: Gate | None = None,
     schedules: Mapping[str, str] | str | None = None,
+    tier: int = 1,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -74,6 +75,8 @@ def compile(
     `trace=False` does not keep what the passes did. `gate` is asked before each rewrite.
     `schedules` has moves for kernels by name, or is a text as `emit("schedules")` gives: see
     docs/schedules.md.
+    `tier=0` gives a program at once whose code is made quickly and runs slowly; better code takes
+    over when it is ready (`program.settle()` waits for it), which may change the last bits of sums.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
@@ -81,7 +84,7 @@ def compile(
     code, about_threads = code_options(machine, threads)
     options = Options(
         with_precision(as_pipeline(pipeline), precision),
-        replace(code, schedules=as_schedules(schedules)),
+        replace(code, schedules=as_schedules(schedules), tier=_checked_tier(tier)),
         trace,
         verify,
         progress,
@@ -121,7 +124,10 @@ def _program(
     else:
         built = _compiled(optimised, events, options, clock)
         if not possible_parameters(source):
-            return Program(source, built, None)
+            program = Program(source, built, None)
+            if options.code.tier == 0 and built.executable is not None:
+                program.improve(lambda: _improved(built, options))
+            return program
 
     def specialise(shapes: Shapes, given: Mapping[str, Array]) -> Specialised:
         again = Clock(options.progress)
@@ -138,6 +144,24 @@ def _program(
         return Program(source, built, specialise, opened, notes)
     made = _buckets(source, opened, options, wanted)
     return Program(source, built, specialise, opened, (*notes, *map(str, made.buckets)), made)
+
+
+def _improved(quick: Built, options: Options) -> Built:
+    """The same graph with code of the next tier, and the steps that this took besides."""
+    clock = Clock()
+    better = replace(options, code=replace(options.code, tier=1))
+    made = _compiled(quick.graph, quick.trace, better, clock)
+    return replace(made, stages=(*quick.stages, *clock.stages))
+
+
+def _checked_tier(tier: object) -> int:
+    if tier not in (0, 1) or isinstance(tier, bool):
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"tier is 0 or 1, got {tier!r:.40}",
+            hint="0 runs sooner, 1 runs faster",
+        )
+    return int(tier)  # type: ignore[call-overload]
 
 
 def _buckets(

@@ -18,6 +18,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    tier_option,
 )
 from compiler.cli.output import (
     bytes_text,
@@ -47,6 +48,7 @@ from compiler.runtime.program import Program
 @bucket_option()
 @random_weights_option()
 @schedule_option()
+@tier_option()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
 @reporting
 def command(
@@ -60,6 +62,7 @@ def command(
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
     schedules: str | None,
+    tier: int,
     output: Path | None,
 ) -> None:
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
@@ -77,6 +80,7 @@ def command(
             inputs=named_shapes(shapes),
             buckets=named_buckets(buckets),
             schedules=schedules,
+            tier=tier,
             progress=tell,
         )
         emitted = _emitted(program, kind, fused) if kind else None

@@ -157,6 +157,17 @@ def schedule_option() -> Decorator:
     )
 
 
+def tier_option() -> Decorator:
+    """`--tier`."""
+    return click.option(
+        "--tier",
+        default=1,
+        show_default=True,
+        type=click.IntRange(0, 1),
+        help="0: code that is made quickly and runs slowly, until better code is ready.",
+    )
+
+
 def random_weights_option() -> Decorator:
     """`--random-weights SEED`."""
     return click.option(

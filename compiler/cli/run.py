@@ -22,6 +22,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    tier_option,
 )
 from compiler.cli.output import (
     count_text,
@@ -49,6 +50,7 @@ from compiler.runtime.inputs import random_inputs
 @pipeline_options()
 @random_weights_option()
 @schedule_option()
+@tier_option()
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
               help="Time each kernel in so many runs, beside what it needs at least.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
@@ -64,6 +66,7 @@ def command(
     precision: str,
     weights_seed: int | None,
     schedules: str | None,
+    tier: int,
     repeat: int | None,
     output_dir: Path | None,
 ) -> None:
@@ -77,6 +80,7 @@ def command(
             precision=precision,
             buckets=named_buckets(buckets),
             schedules=schedules,
+            tier=tier,
             trace=False,
             progress=tell,
         )

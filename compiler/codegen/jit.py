@@ -31,11 +31,15 @@ def _initialised() -> bool:
     return True
 
 
-def _machine(target: Target) -> Any:
+EFFORT = 3
+"""What LLVM is asked for where speed matters: the most, in choosing instructions and registers."""
+
+
+def _machine(target: Target, effort: int = EFFORT) -> Any:
     """LLVM's description of a target, for code that may be loaded anywhere."""
     _initialised()
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, reloc="pic", codemodel="small"
+        cpu=target.cpu, features=target.features, opt=effort, reloc="pic", codemodel="small"
     )
 
 
@@ -56,14 +60,16 @@ def _parsed_after_start(ir: str) -> Any:
     return _parsed(ir)
 
 
-def object_code(ir: str, target: Target, store: ObjectStore | None = None) -> bytes:
+def object_code(
+    ir: str, target: Target, store: ObjectStore | None = None, effort: int = EFFORT
+) -> bytes:
     """The relocatable object of a module; from a store (the user's) when it was made before."""
     store = store or ObjectStore.default()
-    key = store.key(ir, target)
+    key = store.key(ir, target, effort)
     found = store.get(key)
     if found is None:
         with _lock:
-            found = _machine(target).emit_object(_parsed_after_start(ir))
+            found = _machine(target, effort).emit_object(_parsed_after_start(ir))
         store.put(key, found)
     return found
 
@@ -90,9 +96,9 @@ class ObjectStore:
         """The store of this user."""
         return ObjectStore(kept_directory("objects"))
 
-    def key(self, ir: str, target: Target) -> str:
+    def key(self, ir: str, target: Target, effort: int = EFFORT) -> str:
         """The name of an entry."""
-        facts = (llvmlite.__version__, target.triple, target.cpu, target.features, ir)
+        facts = (llvmlite.__version__, target.triple, target.cpu, target.features, effort, ir)
         return hashlib.sha256(
             "\0".join(map(str, (*llvm.llvm_version_info, *facts))).encode()
         ).hexdigest()
@@ -150,9 +156,14 @@ class Library:
         self._keep = keep
 
     @staticmethod
-    def compile(ir: str, target: Target | None = None, store: ObjectStore | None = None) -> Library:
+    def compile(
+        ir: str,
+        target: Target | None = None,
+        store: ObjectStore | None = None,
+        effort: int = EFFORT,
+    ) -> Library:
         """Compile a module for this machine and load it, every defined function by its name."""
-        code = object_code(ir, target or host(), store)
+        code = object_code(ir, target or host(), store, effort)
         return Library.load(code, defined_symbols(ir))
 
     @staticmethod

@@ -85,7 +85,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     if target.name != "host":
         return built
     with stage("machine code"):
-        library = Library.compile(text, target)
+        library = Library.compile(text, target, effort=options.effort)
     with stage("pack weights"):
         block = pool.block()
     inside = {

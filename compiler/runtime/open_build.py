@@ -92,7 +92,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     if target.name != "host":
         return program
     with stage("machine code"):
-        library = Library.compile(text, target)
+        library = Library.compile(text, target, effort=options.effort)
     with stage("pack weights"):
         block = pool.block()
     return replace(

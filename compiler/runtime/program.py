@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from threading import Lock, Thread
 from time import perf_counter
 from typing import Any
 
@@ -93,8 +93,34 @@ class Program:
         """Inputs whose elements code was made for; found out by specialising."""
         self._n_parameter_sets = 0
         self._lock = Lock()
+        self._improving: Thread | None = None
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
         self._fast = FastCheck([InputSpec.of(v) for v in graph.inputs])
+
+    # Tiers
+
+    def improve(self, make: Callable[[], Built]) -> None:
+        """Make better code of the same graph beside the runs, and run that when it is ready."""
+
+        def work() -> None:
+            try:
+                self._built = make()
+            except Exception as e:  # the code that is there goes on running
+                self.notes += (f"no better code was made: {e}",)
+
+        self._improving = Thread(target=work, name="better code", daemon=True)
+        self._improving.start()
+
+    def settle(self, timeout_seconds: float | None = None) -> bool:
+        """Wait for better code that is being made; whether none is being made any more."""
+        if self._improving is not None:
+            self._improving.join(timeout_seconds)
+        return not self.is_improving
+
+    @property
+    def is_improving(self) -> bool:
+        """Whether better code is being made, that will take over."""
+        return self._improving is not None and self._improving.is_alive()
 
     # Looking
 

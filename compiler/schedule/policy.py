@@ -27,7 +27,7 @@ def schedule(
     """
 
     def shape(_: str, nest: Nest) -> Nest:
-        return apply_policy(nest, Context(options, nest.packable))
+        return apply_policy(nest, Context(options.tiling, nest.packable))
 
     made = assemble(computation, constants, options, shape)
     return replace(made, kernel=in_parallel(made.kernel, options))

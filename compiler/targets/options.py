@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from compiler.targets.target import Target, host
 
 Forking = Literal["gomp", "kmpc"]
 """How code asks for threads: as libgomp wants it, or the OpenMP runtime of LLVM and Intel."""
+
+QUICK_REGISTERS = 6
+"""Tiles for so few vector registers are a tenth of the code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +29,24 @@ class CodeOptions:
 
     `threads` is how many threads a run may use at once, `forking` how they are called. `schedules`
     take the place of the policies' moves; a kernel goes by its own name, or that of a value that it
-    makes.
+    makes. Code of tier 0 is made quickly and runs slowly: small tiles, little effort in LLVM.
     """
 
     target: Target = field(default_factory=host)
     threads: int = 1
     schedules: tuple[KernelSchedule, ...] = ()
     forking: Forking = "gomp"
+    tier: int = 1
+
+    @property
+    def tiling(self) -> CodeOptions:
+        """These options as policies get them that choose register tiles."""
+        if self.tier > 0:
+            return self
+        few = min(QUICK_REGISTERS, self.target.n_vector_registers)
+        return replace(self, target=replace(self.target, n_vector_registers=few))
+
+    @property
+    def effort(self) -> int:
+        """How much effort LLVM makes in choosing instructions and registers, 0 to 3."""
+        return 3 if self.tier > 0 else 1
