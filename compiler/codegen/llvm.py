@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
+from compiler.codegen.bounded import is_bounded, narrowed
 from compiler.codegen.convert import convert
 from compiler.codegen.dots import Dots, Products, products
 from compiler.codegen.emitter import Block, Emitter
@@ -450,7 +451,10 @@ class _Writer:
                     return fused
                 return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
             case Convert(arg, dtype):
-                return convert(self.arithmetic, self.value(arg, cache), dtype)
+                value = self.value(arg, cache)
+                if is_bounded(arg, dtype):
+                    return narrowed(self.arithmetic, value, dtype)
+                return convert(self.arithmetic, value, dtype)
             case Bits(arg, dtype):
                 return self.memory.reinterpreted(self.value(arg, cache), dtype)
             case IndexValue(expr, dtype):

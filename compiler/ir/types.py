@@ -116,20 +116,23 @@ _BY_NUMPY = {d.numpy: d for d in DType}
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a tensor's elements lie in memory: channels in blocks, zeros around the image.
+    """How a tensor's elements lie in memory: channels in blocks, a number around the image.
 
     `block` > 1 stores `[N, ceil(C/block), spatial..., block]` (oneDNN's nChw16c); `halo` is the
-    number of zero elements kept on each side of each spatial axis, so that a convolution reads its
-    padding instead of testing for it. Logical shapes and values do not change.
+    number of elements kept on each side of each spatial axis, so that a convolution reads its
+    padding instead of testing for it; all are `around`, which is 0 but where codes have another
+    zero point. Logical shapes and values do not change.
     Source: NCHWc blocking, Liu et al. 2019 (NeoCPU), arXiv:1809.02697.
     """
 
     block: int = 1
     halo: tuple[int, ...] = ()
+    around: int = 0
 
     def __post_init__(self) -> None:
         if not any(self.halo):
             object.__setattr__(self, "halo", ())
+            object.__setattr__(self, "around", 0)
 
     @property
     def is_plain(self) -> bool:
@@ -164,6 +167,8 @@ class Layout:
         words = [f"c{self.block}"] if self.block > 1 else []
         if self.halo:
             words.append("halo=" + "x".join(map(str, self.halo)))
+        if self.around:
+            words.append(f"around={self.around}")
         return "{" + ",".join(words) + "}" if words else ""
 
 
@@ -327,17 +332,19 @@ def parse_type(text: str) -> Type:
 
 
 def _parse_layout(text: str) -> Layout:
-    block, halo = 1, ()
+    block, halo, around = 1, (), 0
     for word in filter(None, (w.strip() for w in text.split(","))):
         if re.fullmatch(r"c\d+", word):
             block = int(word[1:])
         elif re.fullmatch(r"halo=\d+(x\d+)*", word):
             halo = tuple(int(h) for h in word[5:].split("x"))
+        elif re.fullmatch(r"around=-?\d+", word):
+            around = int(word[7:])
         else:
             raise CompileError(
                 "E-TEXT-SYNTAX", f"needed a layout such as c16 or halo=1x1, got {word!r}"
             )
-    return Layout(block, halo)
+    return Layout(block, halo, around)
 
 
 def split_top(text: str, separator: str = ",") -> list[str]:

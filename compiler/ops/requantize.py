@@ -22,15 +22,16 @@ TARGETS = (DType.u8, DType.i8, DType.u16, DType.i16)
 
 @op(kind="elementwise", inplace=())
 def requantize(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> TensorType:
-    """Multiply integers by a scale, round to the nearest, add a zero point, and saturate.
+    """Multiply by a scale, round to the nearest, add a zero point, and saturate.
 
     The product is an f32; halves are rounded to even before the zero point is added.
     Shapes: scale and zero broadcast to x, as in numpy.
-    Errors: E-OP-DTYPE unless x is i32, scale f32 and zero of the type that is asked for;
+    Errors: E-OP-DTYPE unless x is i32 or f32, scale f32 and zero of the type that is asked for;
     E-OP-ATTRIBUTE when that is not an integer of 8 or 16 bits; E-OP-SHAPE.
     Source: ONNX QLinearMatMul-21 and QLinearConv-10.
     """
-    require(x.dtype is DType.i32, "E-OP-DTYPE", f"requantize takes sums in i32, got {x.dtype}")
+    fits = x.dtype in (DType.i32, DType.f32)
+    require(fits, "E-OP-DTYPE", f"requantize takes sums in i32 or f32, got {x.dtype}")
     require(scale.dtype is DType.f32, "E-OP-DTYPE", f"its scales are f32, not {scale.dtype}")
     require(to in TARGETS, "E-OP-ATTRIBUTE", f"requantize does not give {to}")
     for parameter in (scale, zero):
@@ -76,6 +77,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["i32[2,3,5]", "f32[3,1]"], {"to": DType.i8}
     yield ["i32[2,3]", "f32[3]", "i16[]"], {"to": DType.i16}
     yield ["i32[0,3]", "f32[]"], {"to": DType.u16}
+    yield ["f32[2,3,5]", "f32[5]", "i8[]"], {"to": DType.i8}
 
 
 @requantize.export

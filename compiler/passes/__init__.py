@@ -32,7 +32,12 @@ from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
 from compiler.passes.precision import lower_precision
-from compiler.passes.quantization import propagate_quantization
+from compiler.passes.quantization import (
+    integer_products,
+    lift_zero_points,
+    propagate_quantization,
+    unsigned_codes,
+)
 from compiler.passes.rules import clean_quantization, fold_affine, simplify
 from compiler.passes.saturate import saturate
 from compiler.passes.sinking import (
@@ -61,7 +66,9 @@ __all__ = [
     "fuse",
     "fuse_movement",
     "hoist",
+    "integer_products",
     "join_parts",
+    "lift_zero_points",
     "lower_precision",
     "measure",
     "merge_branches",
@@ -86,5 +93,6 @@ __all__ = [
     "subsample_early",
     "take_branches",
     "unroll_loops",
+    "unsigned_codes",
     "write_out",
 ]

@@ -59,11 +59,11 @@ def to_logical(physical: Array, t: TensorType) -> Array:
 
 
 def store_logical(array: Array, physical: Array, t: TensorType) -> None:
-    """Write a tensor's elements into memory of its layout, zeros into halo and padding."""
+    """Write a tensor's elements into memory of its layout, and what lies around them."""
     if t.layout.is_plain:
         np.copyto(physical, array)
         return
-    physical[...] = 0
+    physical[...] = t.layout.around
     inner = physical[_inside(t)]
     n, c, *spatial = t.static_shape
     block = t.layout.block

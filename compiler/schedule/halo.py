@@ -1,4 +1,4 @@
-"""The zeros round an image, written by the kernel that makes it."""
+"""What lies round an image, mostly zeros, written by the kernel that makes it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from compiler.schedule.nest import Nest
 
 
 def zero_halo(nest: Nest, target: str) -> tuple[Statement, ...]:
-    """Write the zeros around each image of a target; its own elements are left alone."""
+    """Write what lies around each image of a target; its own elements are left alone."""
     t = nest.tensors[target]
     shape = t.layout.physical_shape(t.dims)
-    zero = Number(0.0 if t.dtype.is_float else 0, t.dtype)
+    around = t.layout.around
+    zero = Number(float(around) if t.dtype.is_float else around, t.dtype)
     statements: list[Statement] = []
     for axis, h in enumerate(t.layout.halo, start=2):
         if not h:

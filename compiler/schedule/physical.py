@@ -67,14 +67,14 @@ def _through_halo(
     ranges: Mapping[str, Range],
     extents: Mapping[str, Expr],
 ) -> Scalar | None:
-    """A padded read whose padding lies in the halo is a plain read, of whatever type 0 is read."""
-    if not (isinstance(s, Inside) and isinstance(s.otherwise, Number) and s.otherwise.value == 0):
+    """A padded read whose padding lies in the halo is a plain read, of whatever type it is read."""
+    if not (isinstance(s, Inside) and isinstance(s.otherwise, Number)):
         return None
     read = s.then.arg if isinstance(s.then, Convert) else s.then
     if not isinstance(read, Read):
         return None
     t = tensors[read.tensor]
-    if not t.layout.halo:
+    if not t.layout.halo or s.otherwise.value != t.layout.around:
         return None
     halo = (0, 0, *t.layout.halo)
     reach = {e: (n, h) for e, n, h in zip(read.index, t.dims, halo, strict=True)}

@@ -37,11 +37,13 @@ THROUGH_ANOTHER = {
     "cast_saturated": "Cast",
     "cast_to_power": "Cast",
     "resample": "Resize",
+    "conv_codes": "ConvInteger",
     "max_pool_places": "MaxPool",
     "probit": "ai.onnx.ml:TreeEnsemble",
     "class_of": "ai.onnx.ml:TreeEnsembleClassifier",
 }
-"""Made by the facet that another operator registers for an ONNX name which covers both."""
+"""Made by the facet that another operator registers for an ONNX name which covers both, or by
+a pass from what that facet made."""
 
 WITHOUT_LOWERING: set[str] = set()
 """Evaluated by their reference only."""

@@ -58,15 +58,21 @@ UNIFORM_LIMIT = 1 << 20
     """,
 )
 def fold_constants(
-    graph: Graph, log: Log, *, max_growth: float = 1.1, max_bytes: int = 1 << 25
+    graph: Graph,
+    log: Log,
+    *,
+    max_growth: float = 1.1,
+    max_bytes: int = 1 << 25,
+    keep_codes: bool = False,
 ) -> Graph:
     """Compute what depends on constants only, once, now.
 
     A node that is computed at compile time costs nothing at run time, but its result has to be
     stored: the stored constants may grow to `max_growth` times their size, and no single fold may
-    store more than `max_bytes`. A splat, all elements the same, stays one number.
+    store more than `max_bytes`. A splat, all elements the same, stays one number. With `keep_codes`
+    the quantized weights of products stay codes, which may be multiplied as they are.
     """
-    folder = _Folder(graph, log, max_growth, max_bytes)
+    folder = _Folder(graph, log, max_growth, max_bytes, keep_codes)
     for node in graph.nodes:
         folder.visit(node)
     return with_closed_types(folder.ed.graph()) if folder.n_folded else graph
@@ -96,10 +102,13 @@ class _Budget:
 class _Folder:
     """Visits nodes in order; folded ones become constants under their own names."""
 
-    def __init__(self, graph: Graph, log: Log, max_growth: float, max_bytes: int) -> None:
+    def __init__(
+        self, graph: Graph, log: Log, max_growth: float, max_bytes: int, keep_codes: bool
+    ) -> None:
         self.ed = Editor(graph)
         self.log = log
         self.max_growth, self.max_bytes = max_growth, max_bytes
+        self.keep_codes = keep_codes
         held = sum(held_bytes(c) for c in graph.constants.values())
         self.budget = _Budget(held, max(int(held * max_growth), held + SLACK_BYTES))
         self.follow_shapes = any(n.op == "shape" for n in graph.nodes)
@@ -153,6 +162,8 @@ class _Folder:
         self.log.declined("fold_constants", node.output, because, [node])
 
     def objection(self, node: Node) -> str:
+        if self.keep_codes and node.op == "dequantize" and self.feeds_product(node.output):
+            return "a product reads it, which may take the codes as they are"
         if node.regions:
             return f"{node.op} holds a graph of its own, which is not run at compile time"
         if not is_deterministic(node):
@@ -163,6 +174,14 @@ class _Folder:
         if any(t.dtype.label == "string" for t in read):
             return "work on strings has no bound that could be told beforehand"
         return ""
+
+    def feeds_product(self, value: str) -> bool:
+        """Whether a convolution or matrix product reads a value, perhaps transposed."""
+        return any(
+            user.op in ("conv", "matmul")
+            or (user.op == "transpose" and self.feeds_product(user.output))
+            for user in self.ed.users(value)
+        )
 
     def size_objection(self, node: Node, new: int, operands: Sequence[Constant | None]) -> str:
         """Why the result may not be stored or computed; empty when it may."""

@@ -38,14 +38,15 @@ def laid(problem: Problem, value: str, chosen: Sequence[int]) -> Laid:
     around = problem.reach([u for u in uses if wanted[u] == bare and not u.strict])
     if value in problem.refused or not (padded or bare.block > 1):
         around = ()
-    own = Layout(bare.block, around)
+    own = Layout(bare.block, around, problem.around(value))
     if own.block == 1 and (strict or maker is None):
         own = PLAIN
     found = Laid(own)
     for u in uses:
         same = [v for v in uses if wanted[v] == wanted[u] and not v.strict]
         reach = problem.reach(same) if value not in problem.refused else ()
-        found.taken[u.reader] = _taken(found, u, wanted[u], reach, padded, strict)
+        bordered = Layout(wanted[u].block, reach, problem.around(value))
+        found.taken[u.reader] = _taken(found, u, bordered, padded, strict)
     return found
 
 
@@ -56,18 +57,17 @@ def _wanted(problem: Problem, t: TensorType, u: Use, own: Layout, label: int) ->
     return PLAIN if label == PLAIN_LABEL else own
 
 
-def _taken(
-    found: Laid, u: Use, wanted: Layout, reach: tuple[int, ...], padded: bool, strict: bool
-) -> Layout:
+def _taken(found: Laid, u: Use, wanted: Layout, padded: bool, strict: bool) -> Layout:
+    """The layout in which a use finds its operand; `wanted` has what windows find around it."""
     if u.strict:
         return PLAIN
     if wanted.block > 1:
-        return found.own if wanted.block == found.own.block else Layout(wanted.block, reach)
+        return found.own if wanted.block == found.own.block else wanted
     if u.reach and padded:
-        return found.own if found.own == Layout(1, reach) else Layout(1, reach)
+        return wanted
     if found.own.block == 1:
         return found.own
-    return PLAIN if strict or not padded else Layout(1, reach)
+    return PLAIN if strict or not padded else wanted
 
 
 class Placer:

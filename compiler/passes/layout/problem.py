@@ -40,6 +40,9 @@ LABELS: dict[str, tuple[int, ...]] = {
     "all": (PLAIN_LABEL, BLOCKED, LAST),
 }
 
+STEP = 4
+"""Bytes that are multiplied and summed at once: a smaller block holds the channels of a picture."""
+
 WORDS = ("plain order", "blocks of channels", "channels last")
 RULES = ("plain_order", "block_channels", "channels_last")
 
@@ -50,7 +53,8 @@ class Use:
 
     `follows`: it must be laid out as the kernel's result; otherwise it must be plain when the
     result is, and may be anything when it is not. `strict` readers, which have no choice, take
-    plain order without gaps. `reach` is how far a window goes over the borders.
+    plain order without gaps. `reach` is how far a window goes over the borders,
+    `around` what it is to find there.
     """
 
     reader: int
@@ -58,6 +62,7 @@ class Use:
     follows: bool = False
     strict: bool = False
     reach: tuple[int, ...] = ()
+    around: int = 0
 
 
 @dataclass(slots=True)
@@ -100,7 +105,9 @@ class Problem:
         c = t.dims[1]
         if label == PLAIN_LABEL or not isinstance(c, int) or c == 1:
             return 1
-        return self.block if label == BLOCKED else c
+        if label == LAST:
+            return c
+        return STEP if t.dtype.nbytes == 1 and c <= STEP else self.block
 
     def groups(self, t: TensorType) -> list[tuple[int, frozenset[int]]]:
         """The blocks that the labels mean for a tensor, each with the labels that mean it."""
@@ -122,16 +129,23 @@ class Problem:
             elif unit.kind == "conv" and operand == unit.data:
                 reach = reach_outside(unit, self.graph, t)
                 follows = self._fit(unit) != "output"
-                yield Use(i, operand, follows, reach=reach if any(reach) else ())
+                reach = reach if any(reach) else ()
+                yield Use(i, operand, follows, reach=reach, around=unit.around)
             elif unit.kind == "pieces":
                 yield Use(i, operand, follows=t.dims[1] != 1)
             elif t.dims[1] != 1 or not isinstance(out, TensorType) or t.rank != out.rank:
-                yield Use(i, operand, follows=same_channels(t, out))
+                yield Use(i, operand, follows=same_channels(t, out) and self._blocks_alike(t, out))
+
+    def _blocks_alike(self, t: TensorType, out: Type) -> bool:
+        """Whether two images have blocks of one size; else one is read element by element."""
+        assert isinstance(out, TensorType)
+        return self.block_of(t, BLOCKED) == self.block_of(out, BLOCKED)
 
     def _fit(self, unit: Unit) -> str:
         """Whether a convolution can write other layouts: `no`, `output`, or `both` with input.
 
-        With groups, lanes of the result need as many lanes of the input.
+        With groups, lanes of the result need as many lanes of the input. Bytes are summed in groups
+        of neighbours, which blocks have.
         """
         w = stored_weights(unit, self.graph)
         assert unit.anchor is not None
@@ -139,6 +153,8 @@ class Problem:
             return "no"
         n_out, per_group = w.type.static_shape[:2]
         groups = int(unit.anchor.attrs["groups"])
+        if groups == 1 and unit.sums_bytes:
+            return "both"
         if groups == 1:
             return "output" if n_out >= self.block else "no"
         if per_group == 1 and n_out == groups and n_out >= self.block:
@@ -206,6 +222,10 @@ class Problem:
         """The zeros that serve all of these uses."""
         reaches = [u.reach for u in uses if u.reach]
         return tuple(max(r) for r in zip(*reaches, strict=True)) if reaches else ()
+
+    def around(self, value: str) -> int:
+        """What windows are to find around an image: the codes of one image have one zero point."""
+        return next((u.around for u in self.uses.get(value, ()) if u.reach), 0)
 
     def border_gain(self, value: str) -> int:
         """What zeros around a plain value save its readers: picoseconds."""

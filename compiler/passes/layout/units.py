@@ -21,6 +21,12 @@ REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_p
 PIECES = {"concat", "split"}
 """Operators that copy pieces, so that they can read and write different layouts."""
 
+CONVOLUTIONS = ("conv", "conv_codes")
+"""Operators that sum over channels and taps, of floats or of bytes."""
+
+ELEMENTS = frozenset({DType.f32, DType.u8, DType.i8})
+"""Element types of which images are laid out."""
+
 UnitKind = Literal["flexible", "pieces", "conv", "other"]
 
 
@@ -29,8 +35,8 @@ class Unit:
     """A node as a kernel.
 
     `flexible` kernels treat every channel alike and follow their operands, `pieces` put tensors
-    together or cut them, `conv` are convolutions of f32 with what is fused to them; `other` ones
-    read and write plain order.
+    together or cut them, `conv` are convolutions with what is fused to them; `other` ones read and
+    write plain order.
     """
 
     node: Node
@@ -44,6 +50,16 @@ class Unit:
         """The image that a convolution reads."""
         assert self.anchor is not None
         return self.operand_of[self.anchor.inputs[0]]
+
+    @property
+    def sums_bytes(self) -> bool:
+        """Whether this is a convolution of bytes, which are summed four neighbours at a time."""
+        return self.anchor is not None and self.anchor.op == "conv_codes"
+
+    @property
+    def around(self) -> int:
+        """What a convolution finds around its image."""
+        return int(self.anchor.attrs["around"]) if self.anchor and self.sums_bytes else 0
 
     @property
     def weights(self) -> str:
@@ -74,7 +90,7 @@ def _unit_kind(node: Node, anchors: list[Node], outer: Mapping[str, str], graph:
     (anchor,) = anchors
     if node.op in PIECES:
         return "pieces"
-    if anchor.op != "conv" or not all(i in outer for i in anchor.inputs[:2]):
+    if anchor.op not in CONVOLUTIONS or not all(i in outer for i in anchor.inputs[:2]):
         return "other"
     data = graph.types[outer[anchor.inputs[0]]]
     return "conv" if is_image(data) else "other"
@@ -101,7 +117,7 @@ def is_image(t: Type | None) -> bool:
         isinstance(t, TensorType)
         and t.is_ranked
         and t.rank in (3, 4, 5)
-        and t.dtype is DType.f32
+        and t.dtype in ELEMENTS
         and isinstance(t.dims[1], int)
     )
 
@@ -118,9 +134,9 @@ def is_kernel(node: Node) -> bool:
 
 
 def stored_weights(unit: Unit, graph: Graph) -> Constant | None:
-    """The weights of a convolution where they are constants of f32, which can be packed."""
+    """The weights of a convolution where they are constants, which can be packed."""
     w = graph.constants.get(unit.weights)
-    if w is None or w.type.rank not in (3, 4, 5) or w.type.dtype is not DType.f32:
+    if w is None or w.type.rank not in (3, 4, 5) or w.type.dtype not in ELEMENTS:
         return None
     return w
 

@@ -118,7 +118,7 @@ def test_what_is_no_byte_and_zero_points_that_do_not_fit_are_refused() -> None:
         ("E-OP-DTYPE", conv_integer(image, weights, x("i8[]"), **window)),
         ("E-OP-SHAPE", conv_integer(image, weights, None, x("i8[2]"), **window)),
         ("E-OP-SHAPE", conv_integer(image, weights, x("u8[2]"), **window)),
-        ("E-OP-DTYPE", requantize(x("f32[2]"), x("f32[]"), to=DType.u8)),
+        ("E-OP-DTYPE", requantize(x("f64[2]"), x("f32[]"), to=DType.u8)),
         ("E-OP-DTYPE", requantize(x("i32[2]"), x("f64[]"), to=DType.u8)),
         ("E-OP-DTYPE", requantize(x("i32[2]"), x("f32[]"), x("i8[]"), to=DType.u8)),
         ("E-OP-SHAPE", requantize(x("i32[2]"), x("f32[1,1]"), to=DType.u8)),

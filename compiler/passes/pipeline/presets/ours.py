@@ -5,10 +5,14 @@ from __future__ import annotations
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 
-def _make_known() -> tuple[Line, ...]:
-    """What turns sizes and conditions that are known into a graph that no longer asks for them."""
+def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
+    """What turns sizes and conditions that are known into a graph that no longer asks for them.
+
+    With `keep_codes` a later pass looks for products of codes.
+    """
+    because = "constants first: the other passes look at their elements"
     return (
-        line("fold_constants", "constants first: the other passes look at their elements"),
+        line("fold_constants", because, keep_codes=keep_codes),
         line("adopt", "constants may be the parameters that carried operators waited for"),
         line("take_branches", "sizes that are known now decide conditions"),
         line("unroll_loops", "a few steps with sizes of their own become nodes with code"),
@@ -35,7 +39,10 @@ def _kernels() -> tuple[Line, ...]:
 
 
 _QUANTIZATION = (
+    line("unsigned_codes", "products take unsigned bytes on one side"),
     line("propagate_quantization", "movement between Q and DQ works on bytes"),
+    line("integer_products", "codes that meet their products now are multiplied as they are"),
+    line("lift_zero_points", "what is left of a product is one of plain bytes"),
     line("clean_quantization", "pairs that meet now, and bounds that saturating keeps"),
 )
 _HOIST = line("hoist", "what a loop computes again in every step, now that little else is left")
@@ -71,7 +78,7 @@ _MOVEMENT = (
 
 O2 = Pipeline(
     (
-        *_make_known(),
+        *_make_known(keep_codes=True),
         line("simplify", "fewer, simpler nodes give the later passes more to match"),
         *_MOVEMENT,
         line("simplify", "what moved has met what it cancels with"),
@@ -93,7 +100,7 @@ _FIXPOINT = Repeat(
         line("clean_quantization", "pairs that cancel"),
         line("fold_affine", "scales and shifts vanish into weights"),
         line("absorb_affine", "and those that have to pass sums and joins first"),
-        line("fold_constants", "what folding and rules left to compute"),
+        line("fold_constants", "what folding and rules left to compute", keep_codes=True),
         line("merge_common", "different nodes have become equal"),
         line("remove_dead", "old weights and shapes have no reader any more"),
     ),
@@ -110,7 +117,7 @@ _BRANCHES = (
 
 O3 = Pipeline(
     (
-        *_make_known(),
+        *_make_known(keep_codes=True),
         _FIXPOINT,
         *_BRANCHES,
         *_QUANTIZATION,

@@ -1,0 +1,126 @@
+"""What stands behind numbers that were dequantized: codes, their scale and their zero point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Node
+from compiler.ir.operator import Array
+from compiler.ir.types import DType
+
+BYTES = (DType.u8, DType.i8)
+LOW, HIGH = -128, 127
+"""The codes of i8."""
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Codes with one scale and one zero point: the numbers are `scale * (codes - zero)`."""
+
+    value: str
+    scale: np.float32
+    zero: int
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Constant codes less their zero points, as whole numbers, with a scale for each channel.
+
+    `scale` has one number, or one for each index along `axis`.
+    """
+
+    codes: Array
+    scale: Array
+    axis: int
+    nodes: tuple[Node, ...]
+
+    def turned(self, perm: tuple[int, ...], *by: Node) -> Weights:
+        """The weights with their axes in another order."""
+        axis = perm.index(self.axis)
+        return Weights(self.codes.transpose(perm), self.scale, axis, (*self.nodes, *by))
+
+
+def codes_of(ed: Editor, value: str) -> Codes | str:
+    """The codes that a value was dequantized from, or why there are none to compute with."""
+    node = ed.producer(value)
+    if node is None or node.op != "dequantize":
+        return f"{value} is not dequantized"
+    found = _parameters(ed, node)
+    if isinstance(found, str):
+        return found
+    scale, zero = found
+    if scale.size != 1 or zero.size != 1:
+        return f"{value} has {scale.size} scales, and sums over its channels need one"
+    return Codes(node.inputs[0], np.float32(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]), node)
+
+
+def weights_of(ed: Editor, value: str) -> Weights | str:
+    """The constant that a value was dequantized from, or why there is none to compute with.
+
+    A transpose may stand behind it.
+    """
+    node = ed.producer(value)
+    if node is not None and node.op == "transpose":
+        inner = weights_of(ed, node.inputs[0])
+        if isinstance(inner, str):
+            return inner
+        return inner.turned(tuple(node.attrs["perm"]), node)
+    if node is None or node.op != "dequantize":
+        return f"{value} is not dequantized"
+    stored = _constant(ed, node.inputs[0])
+    if stored is None:
+        return f"the codes {node.inputs[0]} are no constant"
+    found = _parameters(ed, node)
+    if isinstance(found, str):
+        return found
+    scale, zero = found
+    axis = int(node.attrs["axis"]) % max(stored.ndim, 1)
+    along = [-1 if d == axis else 1 for d in range(stored.ndim)]
+    origin = zero.reshape(along if zero.size > 1 else ())
+    return Weights(stored.astype(np.int32) - origin, scale.reshape(-1), axis, (node,))
+
+
+def _constant(ed: Editor, value: str) -> Array | None:
+    """The elements of a constant, or of one that is only transposed."""
+    stored = ed.constant(value)
+    if stored is not None:
+        return stored.array()
+    node = ed.producer(value)
+    if node is None or node.op != "transpose":
+        return None
+    inner = _constant(ed, node.inputs[0])
+    return None if inner is None else inner.transpose(node.attrs["perm"])
+
+
+def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
+    """The scales and zero points of a node that dequantizes bytes, or why it is none."""
+    if node.tensor.dtype is not DType.f32 or node.attrs["block_size"]:
+        return f"{node.output} has blocks with scales of their own, or is no f32"
+    if ed.tensor(node.inputs[0]).dtype not in (*BYTES, DType.i32):
+        return f"the codes {node.inputs[0]} are {ed.tensor(node.inputs[0]).dtype}, not bytes"
+    scale = ed.constant(node.inputs[1])
+    name = operand(node, 2)
+    zero = ed.constant(name) if name else None
+    if scale is None or (name and zero is None):
+        return f"the scale or zero point of {node.output} is not known beforehand"
+    scales = scale.array().astype(np.float32)
+    if not (np.isfinite(scales).all() and (scales > 0).all()):
+        return f"the scales of {node.output} are not all positive numbers"
+    origin = np.zeros((), np.int32) if zero is None else zero.array().astype(np.int32)
+    return scales, origin
+
+
+def operand(node: Node, at: int) -> str:
+    """An operand that may be left out; "" where it is."""
+    return node.inputs[at] if at < len(node.inputs) else ""
+
+
+def as_bytes(codes: Array) -> Array | None:
+    """Whole numbers as i8; None where one does not fit."""
+    if codes.size and (codes.min() < LOW or codes.max() > HIGH):
+        return None
+    return codes.astype(np.int8)

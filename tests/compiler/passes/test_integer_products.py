@@ -1,0 +1,160 @@
+"""Products of codes: what becomes one, what does not and why, and that the numbers stay right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph
+from compiler.ir.text import parse_graph
+from compiler.ir.verify import verify
+from compiler.passes import PASSES, run_pipeline
+from compiler.reference import reference
+from compiler.trace import Log
+
+
+def run(text: str, pipeline: str) -> tuple[Graph, Graph, list[str]]:
+    """The graph before and after, and why rewrites were declined."""
+    before = parse_graph(text)
+    after, trace = run_pipeline(before, pipeline)
+    verify(after)
+    reasons = [s.because for e in trace.events for s in e.steps if s.outcome == "declined"]
+    return before, after, reasons
+
+
+def feeds(graph: Graph) -> dict[str, np.ndarray[Any, Any]]:
+    chance = np.random.default_rng(5)
+    made: dict[str, np.ndarray[Any, Any]] = {}
+    for v in graph.inputs:
+        t = v.type
+        shape, dtype = t.static_shape, t.dtype.numpy  # type: ignore[union-attr]
+        if dtype.kind == "f":
+            made[v.name] = chance.normal(0, 3, shape).astype(dtype)
+        else:
+            info = np.iinfo(dtype)
+            made[v.name] = chance.integers(info.min, info.max + 1, shape).astype(dtype)
+    return made
+
+
+def ops(graph: Graph) -> list[str]:
+    return [n.op for n in graph.nodes]
+
+
+def dequantized_convolution(x: str, zero: int, w: str, of_w: int, groups: int = 1) -> str:
+    return f"""
+    graph g(x: {x}[2,8,5,6], v: {w}[12,{8 // groups},3,3]) {{
+      const s: f32[] = literal(0.05)
+      const z: {x}[] = literal({zero})
+      const t: f32[] = literal(0.02)
+      const o: {w}[] = literal({of_w})
+      const one: f32[] = literal(1.5)
+      a: f32[2,8,5,6] = dequantize(x, s, z, to=f32)
+      b: f32[12,{8 // groups},3,3] = dequantize(v, t, o, to=f32)
+      y: f32[2,12,5,6] = conv(a, b, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], groups={groups})
+      return y
+    }}"""
+
+
+def with_constant(text: str, name: str) -> Graph:
+    """A graph with an input fixed to random codes."""
+    graph = parse_graph(text)
+    values = feeds(graph)[name]
+    ed = Editor(graph)
+    ed.inputs = [v for v in ed.inputs if v.name != name]
+    made = ed.add_constant(values, f"{name}.fixed")
+    ed.replace(name, made)
+    return ed.graph()
+
+
+@pytest.mark.parametrize(
+    ("x", "zero", "w", "of_w"), [("u8", 131, "i8", 0), ("i8", -7, "i8", 0), ("u8", 0, "u8", 128)]
+)
+def test_a_convolution_of_dequantized_numbers_is_one_of_codes(
+    x: str, zero: int, w: str, of_w: int
+) -> None:
+    before = with_constant(dequantized_convolution(x, zero, w, of_w), "v")
+    after, _ = run_pipeline(before, "integer_products")
+    assert ops(after)[0] == "conv_codes"
+    assert "conv" not in ops(after)
+    assert after.nodes[0].attrs["around"] == zero
+    inputs = feeds(before)
+    wanted, found = reference(before, inputs)["y"], reference(after, inputs)["y"]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-4)
+    program = compiler.compile(before, trace=False)
+    np.testing.assert_allclose(program.run(inputs)["y"], wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_what_has_no_codes_to_multiply_says_why() -> None:
+    for text, reason in (
+        (dequantized_convolution("u8", 3, "u8", 0), "reach from"),
+        (dequantized_convolution("u8", 3, "i8", 0, groups=4), "4 groups of 2 channels"),
+    ):
+        log = Log()
+        PASSES["integer_products"].run(with_constant(text, "v"), log)
+        assert any(reason in s.because for s in log.steps if s.outcome == "declined")
+    _, after, reasons = run(dequantized_convolution("u8", 3, "i8", 0), "integer_products")
+    assert "conv" in ops(after)
+    assert any("no constant" in r for r in reasons)
+
+
+def matrix(a: str, b: str, zeros: str, inputs: str = "") -> str:
+    return f"""
+    graph g(x: {a}[3,5]{inputs}, v: {b}[5,7]) {{
+      y: i32[3,7] = matmul_integer(x, v{zeros})
+      return y
+    }}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "n_sums"),
+    [
+        (matrix("u8", "i8", ", z", ", z: u8[]"), 0),
+        (matrix("i8", "i8", ", z", ", z: i8[1]"), 0),
+        (matrix("u8", "u8", ""), 1),
+    ],
+)
+def test_zero_points_are_taken_out_of_products_exactly(text: str, n_sums: int) -> None:
+    before = with_constant(text, "v")
+    after, _ = run_pipeline(before, "lift_zero_points")
+    (product,) = [n for n in after.nodes if n.op == "matmul_integer"]
+    assert not any(product.inputs[2:])
+    assert ops(after).count("reduce_sum") == n_sums
+    inputs = feeds(before)
+    wanted = reference(before, inputs)["y"]
+    np.testing.assert_array_equal(reference(after, inputs)["y"], wanted)
+    program = compiler.compile(before, trace=False)
+    np.testing.assert_array_equal(program.run(inputs)["y"], wanted)
+
+
+def test_a_zero_point_that_a_run_tells_stays_where_it_lies_around_the_image() -> None:
+    text = """
+    graph g(x: u8[1,4,5,6], z: u8[], v: i8[9,4,3,3]) {
+      y: i32[1,9,5,6] = conv_integer(x, v, z, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      return y
+    }"""
+    log = Log()
+    PASSES["lift_zero_points"].run(with_constant(text, "v"), log)
+    assert any("known only when it runs" in s.because for s in log.steps)
+
+
+def test_signed_codes_that_are_results_stay_signed() -> None:
+    text = """
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      q: i8[2,3] = quantize(x, s, to=i8, precision=f32)
+      y: f32[2,3] = dequantize(q, s, to=f32)
+      return q, y
+    }"""
+    before, after, reasons = run(text, "unsigned_codes")
+    assert after is before
+    assert any("is a result" in r for r in reasons)
+
+
+def test_weights_of_products_stay_codes_where_that_is_asked_for() -> None:
+    before = with_constant(dequantized_convolution("u8", 3, "i8", 0), "v")
+    assert ops(run_pipeline(before, "fold_constants{keep_codes=true}")[0]).count("dequantize") == 2
+    assert ops(run_pipeline(before, "fold_constants")[0]).count("dequantize") == 1
