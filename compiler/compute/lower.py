@@ -340,17 +340,28 @@ def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
     if producer.reduce is not None:
         # However often its value is read at the end, the reduction itself runs once.
         return len(consumers) == 1
-    if n_reads > 1 and _is_better_stored(producer):
+    if n_reads > 1 and _is_better_stored(producer, consumers):
         return False
     size = sum(1 for _ in walk(producer.value))
     return n_reads == 1 or n_reads * size <= DUPLICATE_LIMIT
 
 
-def _is_better_stored(producer: Stage) -> bool:
-    """Whether computing values twice costs more than storing them: dear ones that lie near."""
+def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
+    """Whether computing values twice costs more than storing them: dear ones that lie near.
+
+    Where a consumer sums over some axes and all share the others, a schedule keeps one row of it.
+    """
     if not any(isinstance(s, Apply) and s.fn in DEAR for s in walk(producer.value)):
         return False
-    sizes = [producer.extents[a] for a in producer.axes]
+    at = [(c, r.index) for c in consumers for r in c.reads if r.tensor == producer.target]
+    summed = {
+        a
+        for c, index in at
+        for a, e in zip(producer.axes, index, strict=True)
+        if axis_of(e) not in c.axes
+    }
+    rows = next((i for i, a in enumerate(producer.axes) if a in summed), 0)
+    sizes = [producer.extents[a] for a in producer.axes[rows:]]
     near = all(isinstance(n, int) for n in sizes)
     return near and prod(int(n) for n in sizes) * producer.value.dtype.nbytes <= NEAR_BYTES
 

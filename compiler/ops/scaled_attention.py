@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from compiler.compute.builder import Handle, Lowering
+from compiler.compute.scalar import Read, Scalar
+from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Call, Cost, Operand, Tensor, op, standard
 from compiler.ir.types import TensorType
 from compiler.ops.elementwise import add, mul
@@ -16,6 +19,7 @@ from compiler.ops.requirements import (
     require_elements,
     rounded,
     traffic,
+    wide,
     widened,
 )
 from compiler.ops.softmax import softmax
@@ -70,9 +74,99 @@ def _(
     return traffic([q, k, v, mask], out, n_scores * (2 * size + 6 + 2 * out.static_shape[-1]))
 
 
-@attention.decompose
-def _(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, *, scale: float) -> Call:
-    return _composed(q, k, v, mask, scale)
+@attention.lower
+def _(
+    k: Lowering,
+    q: Handle,
+    keys: Handle,
+    v: Handle,
+    mask: Handle | None,
+    out: Handle,
+    *,
+    scale: float,
+) -> None:
+    """Scores, their exponentials, and values weighed by these: divided by their sum at the end.
+
+    Short floats are rounded after every one of the parts that the standard names.
+    Source: the order of FlashAttention-2, Dao 2023, arXiv:2307.08691.
+    """
+    stages = _Stages(k, q, keys, out)
+    score = stages.scores(q, keys, mask, scale)
+    e, total = stages.exponentials(score)
+    *at, row = stages.points()
+    column, inner = k.axis(out.shape[-1], "c"), k.axis(stages.n_keys, "n")
+    weight, value = stages.wide(e[*at, row, inner]), stages.wide(_at(v, at, [inner, column]))
+    whole = stages.wide(total[*at, row])
+    if stages.is_wide:
+        k.assign(out[*at, row, column], k.sum(weight * value, over=inner) * (1.0 / whole))
+        return
+    share = stages.wide(stages.short(weight / whole))
+    k.assign(out[*at, row, column], stages.short(k.sum(share * value, over=inner)))
+
+
+class _Stages:
+    """The stages before the last one, over batches, queries and keys."""
+
+    def __init__(self, k: Lowering, q: Handle, keys: Handle, out: Handle) -> None:
+        self.k = k
+        self.dtype = out.dtype
+        self.rows = out.shape[:-1]
+        self.size, self.n_keys = q.shape[-1], keys.shape[-2]
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether numbers are computed as they are stored."""
+        return wide(self.dtype) is self.dtype
+
+    def wide(self, x: Scalar) -> Scalar:
+        """A number as it is computed with."""
+        return self.k.convert(x, wide(self.dtype))
+
+    def short(self, x: Scalar) -> Scalar:
+        """A number as it is stored."""
+        return self.k.convert(x, self.dtype)
+
+    def points(self) -> list[Expr]:
+        """New indices of batches and of a query."""
+        return [*(self.k.axis(n, "b") for n in self.rows[:-1]), self.k.axis(self.rows[-1], "m")]
+
+    def scores(self, q: Handle, keys: Handle, mask: Handle | None, scale: float) -> Handle:
+        """A stage: how well each key fits each query."""
+        k = self.k
+        made = k.temporary((*self.rows, self.n_keys), self.dtype, "score")
+        *at, row = self.points()
+        column, inner = k.axis(self.n_keys, "n"), k.axis(self.size, "d")
+        factors = self.wide(_at(q, at, [row, inner])), self.wide(_at(keys, at, [column, inner]))
+        value = self.short(k.sum(factors[0] * factors[1], over=inner))
+        if scale != 1:
+            value = self.short(self.wide(value) * self.wide(k.number(scale, self.dtype)))
+        if mask is not None:
+            read = mask.broadcast([*at, row, column][len(self.rows) + 1 - max(mask.rank, 0) :])
+            value = self.short(self.wide(value) + self.wide(read))
+        k.assign(made[*at, row, column], value)
+        return made
+
+    def exponentials(self, score: Handle) -> tuple[Handle, Handle]:
+        """Stages: exp(score - the largest in its row), and their sum."""
+        k = self.k
+        top = k.temporary(self.rows, self.dtype, "top")
+        e = k.temporary(score.shape, self.dtype, "e")
+        total = k.temporary(self.rows, self.dtype, "total")
+        at, inner = self.points(), k.axis(self.n_keys, "n")
+        k.assign(top[at], k.reduce("max", score[*at, inner], over=inner))
+        at, column = self.points(), k.axis(self.n_keys, "n")
+        distance = self.short(self.wide(score[*at, column]) - self.wide(top[at]))
+        k.assign(e[*at, column], self.short(k.exp(self.wide(distance))))
+        at, inner = self.points(), k.axis(self.n_keys, "n")
+        k.assign(total[at], self.short(k.sum(self.wide(e[*at, inner]), over=inner)))
+        return e, total
+
+
+def _at(t: Handle, batch: list[Expr], matrix: list[Expr]) -> Read:
+    """An element of a matrix in a tensor whose batches broadcast."""
+    own = batch[len(batch) - (t.rank - 2) :]
+    outer = [t.repeated(i, n) for i, n in zip(own, t.shape[:-2], strict=True)]
+    return t[*outer, *matrix]
 
 
 @attention.export

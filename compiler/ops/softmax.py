@@ -78,7 +78,9 @@ def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
     index, at, inner = row.reduced()
     k.assign(total[index], k.convert(k.sum(k.convert(e[at], dtype), over=inner), short))
     index, at = row.points()
-    value = k.convert(e[at], dtype) / k.convert(total[index], dtype)
+    value, whole = k.convert(e[at], dtype), k.convert(total[index], dtype)
+    # A quotient for each row, not for each element; the body of short floats says otherwise.
+    value = value / whole if short is not dtype else value * (1.0 / whole)
     k.assign(out[at], k.convert(value, short))
 
 

@@ -109,7 +109,7 @@ class _Groups:
     ) -> Scalar:
         """The element with its group's mean taken off and divided by its deviation."""
         group = tuple(index[: self.n_outer])
-        return (self.element(index) - mean[group]) / self.k.sqrt(var[group] + epsilon)
+        return (self.element(index) - mean[group]) * (1.0 / self.k.sqrt(var[group] + epsilon))
 
 
 @layer_norm.lower
@@ -190,8 +190,8 @@ def _(k: Lowering, x: Handle, scale: Handle, out: Handle, *, axis: int, epsilon:
     groups = _Groups(k, x, normal_axis(axis, x.rank))
     square = groups.mean_of("square", 2)
     index = k.axes(x.shape)
-    root = k.sqrt(square[index[: groups.n_outer]] + epsilon)
-    value = groups.element(index) / root * k.convert(scale.broadcast(index), groups.dtype)
+    inverse = 1.0 / k.sqrt(square[index[: groups.n_outer]] + epsilon)
+    value = groups.element(index) * inverse * k.convert(scale.broadcast(index), groups.dtype)
     k.assign(out[index], k.convert(value, out.dtype))
 
 

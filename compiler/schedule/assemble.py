@@ -5,29 +5,22 @@ Who makes the moves is left open: a policy, or a text that is replayed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
-from compiler.errors import require
-from compiler.loops.nodes import Buffer, Kernel, Role, Statement
+from compiler.loops.nodes import Buffer, Kernel, Role
 from compiler.loops.sizes import sizes_of
 from compiler.schedule.joining import Joint, joints
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
-from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
 from compiler.schedule.panels import into_panels
-from compiler.schedule.physical import nest_of
-from compiler.schedule.realize import Realizer
 from compiler.schedule.tiled import find_tiled, in_bands
 from compiler.schedule.turn import turn_operands
+from compiler.schedule.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
-
-Shape = Callable[[str, Nest], Nest]
-"""Makes the moves on a nest; it also gets the name by which a schedule's text speaks of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,64 +57,37 @@ def assemble(
     computation = turn_operands(computation, constants)
     parts = joints(computation)
     packable = frozenset(_packable(parts, constants))
-    names = _names(parts)
-    realizer = Realizer()
-    body: list[Statement] = []
-    packings: dict[str, Packing] = {}
-    shapes = {n: t.layout.physical_shape(t.dims) for n, t in computation.tensors.items()}
-    lines: list[Line] = []
-    zeroed: set[str] = set()
+    writer = Writer(computation, options, shape)
     tiled = find_tiled(parts, computation, constants)
     banded = None
     if tiled is not None:
-        banded = in_bands(tiled, computation, options, realizer, shape)
-    for number, (part, name) in enumerate(zip(parts, names, strict=True)):
-        if banded is not None and number in banded.parts:
-            if number == banded.parts.start:
-                body += banded.statements
-                packings.update(banded.packings)
-                shapes.update(banded.shapes)
-                lines += banded.lines
-            continue
-        if isinstance(part, Routine):
-            _require_plain(computation, part.read_tensors | part.stored_tensors)
-            body += part.statements
-            continue
-        _require_plain(computation, {f.tensor for s in part for f in fetches(s.value)})
-        nests = [nest_of(stage, computation.tensors) for stage in part]
-        nest = shape(name, replace(reduce(Nest.joined, nests), packable=packable))
-        if nest.target in zeroed:
-            nest = nest.without_halo()
-        zeroed.add(nest.target)
-        body += realizer.realize(nest)
-        packings.update(nest.packings)
-        shapes.update((t, p.shape) for t, p in nest.packings.items())
-        lines += [Line(name, call) for call in nest.moves]
+        banded = in_bands(tiled, computation, options, writer.realizer, shape)
+    outermost = writer.outermost(packable, share=banded is None)
+    if banded is None:
+        body = writer.statements(parts, outermost)
+    else:
+        body = writer.statements(parts[: banded.parts.start], outermost)
+        body += banded.statements
+        writer.lines += banded.lines
+        body += writer.statements(parts[banded.parts.stop :], outermost)
+        writer.packings.update(banded.packings)
+        writer.shapes.update(banded.shapes)
     buffers = [*computation.inputs, *computation.temporaries, *computation.outputs]
     if banded is not None:
         buffers.remove(banded.replaced)
+    physical = {n: t.layout.physical_shape(t.dims) for n, t in computation.tensors.items()}
+    shapes = {**physical, **writer.shapes}
     params = tuple(
         Buffer(n, computation.tensors[n].dtype, shapes[n], _role(n, computation, constants))
         for n in buffers
     )
-    made = tuple(body)
     n_outputs = len(computation.outputs)
-    params = (*params[: len(params) - n_outputs], *realizer.blocks, *params[-n_outputs:])
-    registers = tuple(realizer.registers)
-    kernel = Kernel(computation.name, params, made, registers, sizes_of(params, made))
+    blocks = writer.realizer.blocks
+    params = (*params[: len(params) - n_outputs], *blocks, *params[-n_outputs:])
+    registers = tuple(writer.realizer.registers)
+    kernel = Kernel(computation.name, params, body, registers, sizes_of(params, body))
     require_small(kernel, options.target)
-    return Scheduled(kernel, packings, tuple(lines))
-
-
-def _names(parts: Sequence[Joint | Routine]) -> list[str]:
-    """What each nest is called: its target, with a number from the second on that fills it."""
-    filled: dict[str, int] = {}
-    names: list[str] = []
-    for part in parts:
-        target = "" if isinstance(part, Routine) else part[0].target
-        filled[target] = filled.get(target, 0) + 1
-        names.append(target if filled[target] == 1 else f"{target}#{filled[target]}")
-    return names
+    return Scheduled(kernel, writer.packings, tuple(writer.lines))
 
 
 def _packable(parts: Sequence[Joint | Routine], constants: frozenset[str]) -> Iterator[str]:
@@ -137,15 +103,6 @@ def _packable(parts: Sequence[Joint | Routine], constants: frozenset[str]) -> It
         if len(readers) == 1 and not isinstance(readers[0], Routine):
             if all(f.tensor != c for s in readers[0] for f in fetches(s.value)):
                 yield c
-
-
-def _require_plain(computation: Computation, tensors: set[str]) -> None:
-    for name in sorted(tensors):
-        require(
-            computation.tensors[name].layout.is_plain,
-            "E-SCHEDULE-MOVE",
-            f"{name} is read or stored at computed indices, which needs a plain layout",
-        )
 
 
 def _role(name: str, computation: Computation, constants: frozenset[str]) -> Role:

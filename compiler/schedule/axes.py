@@ -108,13 +108,15 @@ class Loops:
     """Why the next move is made."""
     used: frozenset[str] = frozenset()
     """Names of loops that are gone: indices of old splits may still go by them."""
+    around: Mapping[str, Range] = field(default_factory=dict)
+    """Where the indices of loops run that stand round the whole nest, which no move touches."""
     _addresses: dict[object, Expr] = field(default_factory=dict, init=False, compare=False)
     """Addresses worked out already: policies ask for the same ones many times."""
 
     @property
     def ranges(self) -> dict[str, Range]:
         """Where each index runs, both ends included."""
-        return {a.var: a.range for a in self.axes}
+        return {**self.around, **{a.var: a.range for a in self.axes}}
 
     @property
     def space(self) -> list[Axis]:
@@ -207,7 +209,7 @@ class Loops:
     def taken(self) -> frozenset[str]:
         """The names that a new loop cannot have."""
         sizes = (affine.symbols(a.extent) for a in self.axes)
-        return self.used.union((a.var for a in self.axes), *sizes)
+        return self.used.union(self.around, (a.var for a in self.axes), *sizes)
 
     def because(self, reason: str) -> Self:
         """The same nest, with the reason why the next move is made."""
@@ -219,7 +221,7 @@ class Loops:
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
         """The nest over other loops, with the old indices as expressions of theirs."""
-        ranges = {a.var: a.range for a in axes}
+        ranges = {**self.around, **{a.var: a.range for a in axes}}
         reduced = tuple(a.var for a in axes if a.is_reduction)
         first, *others = (
             replace(

@@ -135,7 +135,7 @@ def lanes_cut(nest: Nest, cut: Fixed) -> bool:
 
 
 def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
-    ranges = {a.var: a.range for a in nest.axes}
+    ranges = nest.ranges
     ranges.update((_left(a.var), a.range) for a in nest.axes)
     ranges.update((v, (0, n - 1)) for v, n in cut.items() if v not in at)
     ranges.update((v, (i, i)) for v, i in at.items() if isinstance(i, int))

@@ -14,14 +14,18 @@ from compiler.schedule.indices import lies_inside, substitute
 from compiler.schedule.nest import Axis, Nest
 
 
-def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
+def nest_of(
+    stage: Stage, tensors: Mapping[str, TensorType], around: Mapping[str, Range] | None = None
+) -> Nest:
     """The plain nest of a stage: its own loops in order, over physical buffers.
 
     Loops that run once vanish. Reads of padding become reads of the halo where there is one.
+    `around` are the loops that stand round the whole nest.
     """
+    around = around or {}
     reduced = set(stage.reduce_axes)
     axes = tuple(Axis(v, n, v in reduced) for v, n in stage.extents.items() if n != 1)
-    ranges: dict[str, Range] = {a.var: a.range for a in axes}
+    ranges: dict[str, Range] = {**around, **{a.var: a.range for a in axes}}
     once: dict[str, Expr] = {v: 0 for v, n in stage.extents.items() if n == 1}
     kept = tuple(a.var for a in axes if a.is_reduction)
     value = substitute(stage.value, once, ranges, kept)
@@ -40,6 +44,7 @@ def nest_of(stage: Stage, tensors: Mapping[str, TensorType]) -> Nest:
         {},
         {n: t.layout.physical_shape(t.dims) for n, t in tensors.items()},
         bool(layout.halo),
+        around=around,
     )
 
 

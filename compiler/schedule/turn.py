@@ -47,7 +47,8 @@ def _transposed_operand(
         if isinstance(operand, Read) and operand.tensor not in constants:
             axes = [axis_of(e) for e in operand.index]
             plain = computation.tensors[operand.tensor].layout.is_plain
-            if plain and column in axes[:-1] and axes[-1] in stage.reduce_axes and all(axes):
+            known = all(a or e == 0 for a, e in zip(axes, operand.index, strict=True))
+            if plain and known and column in axes[:-1] and axes[-1] in stage.reduce_axes:
                 return operand
     return None
 
@@ -56,7 +57,7 @@ def _with_copy(computation: Computation, position: int, read: Read) -> Computati
     stage = computation.stages[position]
     assert isinstance(stage, Stage)
     column = stage.axes[-1]
-    axes = [axis_of(e) or "" for e in read.index]
+    axes = [a for e in read.index if (a := axis_of(e))]
     turned = (*(a for a in axes if a != column), column)
     name = f"{read.tensor}_TURNED"
     while name in computation.tensors:

@@ -105,9 +105,14 @@ def test_a_sum_read_twice_is_not_computed_twice() -> None:
     assert n_sums == 1
 
 
-@pytest.mark.parametrize(("rows", "n_exp"), [(3, 1), (8_000, 2)])
-def test_exponentials_read_twice_are_stored_while_they_lie_near(rows: int, n_exp: int) -> None:
-    text = f"graph g(x: f32[{rows},64]) {{ y: f32[{rows},64] = softmax(x) return y }}"
+@pytest.mark.parametrize(
+    ("shape", "axis", "n_exp"),
+    [("3,64", 1, 1), ("8000,64", 1, 1), ("3,300000", 1, 2), ("3,8000", 0, 1), ("64,8000", 0, 2)],
+)
+def test_exponentials_read_twice_are_stored_while_a_row_lies_near(
+    shape: str, axis: int, n_exp: int
+) -> None:
+    text = f"graph g(x: f32[{shape}]) {{ y: f32[{shape}] = softmax(x, axis={axis}) return y }}"
     g = parse_graph(text)
     lowered = lower_node(g.nodes[0], g)
     assert lowered is not None

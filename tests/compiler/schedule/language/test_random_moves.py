@@ -7,28 +7,27 @@ computations. Nothing else than a CompileError ever comes out, and nothing takes
 from __future__ import annotations
 
 import random
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.compute.computation import Computation, Stage
+from compiler.compute.computation import Computation
 from compiler.compute.evaluate import evaluate
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
 from compiler.loops.interpret import interpret
 from compiler.loops.verify import verify_kernel
-from compiler.schedule.assemble import Scheduled
+from compiler.schedule.assemble import Scheduled, assemble
 from compiler.schedule.language.call import Call, Line, text_of
 from compiler.schedule.language.move import MOVES
 from compiler.schedule.language.replay import apply_line, replay_lines
 from compiler.schedule.language.text import parse_schedule
 from compiler.schedule.nest import Nest
-from compiler.schedule.physical import nest_of
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import host
 from tests.compiler.schedule.language.test_moves import filled
@@ -127,15 +126,16 @@ def assert_right(case: Case, made: Scheduled, *, native: bool) -> None:
         np.testing.assert_allclose(got, case.wanted[name], rtol=1e-4, atol=1e-5)
 
 
-def nests(case: Case) -> Iterator[tuple[str, Nest]]:
-    """The nests by the names that a schedule gives them."""
-    seen: list[str] = []
-    for stage in case.computation.stages:
-        assert isinstance(stage, Stage)
-        seen.append(stage.target)
-        number = seen.count(stage.target)
-        nest = replace(nest_of(stage, case.computation.tensors), packable=case.constants)
-        yield stage.target + (f"#{number}" if number > 1 else ""), nest
+def nests(case: Case) -> list[tuple[str, Nest]]:
+    """The nests by the names that a schedule gives them, inside loops that they may share."""
+    found: list[tuple[str, Nest]] = []
+
+    def shape(name: str, nest: Nest) -> Nest:
+        found.append((name, nest))
+        return nest
+
+    assemble(case.computation, case.constants, OPTIONS, shape)
+    return found
 
 
 def random_line(chance: random.Random, name: str, nest: Nest) -> Line:

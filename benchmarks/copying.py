@@ -1,0 +1,40 @@
+"""What a copy costs on this machine: plain stores, and stores that pass by the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from compiler.codegen.jit import Library
+from compiler.codegen.module import module_ir
+from compiler.loops.text import parse_kernel
+from compiler.targets.target import host
+
+
+def copies(nbytes: int) -> dict[str, Callable[[], object]]:
+    """Copies of so many bytes from one array to another: by numpy, and with stores of our own."""
+    n = max(nbytes // 4, 64) // 64 * 64
+    x, y = np.ones(n, np.float32), np.zeros(n, np.float32)
+    made: dict[str, Callable[[], object]] = {"copy by numpy": lambda: np.copyto(y, x)}
+    for how in ("",):
+        function = _function(n, how)
+        made[f"copy {how or 'plain'}"] = lambda f=function: f(x.ctypes.data, y.ctypes.data)
+    return made
+
+
+def _function(n: int, how: str) -> Callable[[int, int], object]:
+    text = f"""
+    kernel copy(x: f32[{n}] input, y: f32[{n}] output) {{
+      for i in 0..{n // 64} {{ unroll u in 0..4 {{ vector l in 0..16 {{
+        {how}y[64*i+16*u+l] = x[64*i+16*u+l]
+      }} }} }}
+    }}"""
+    library = Library.compile(module_ir({"copy": parse_kernel(text)}, [], host()), host())
+    function = library.function("copy", 2)
+    _KEPT.append(library)
+    return function
+
+
+_KEPT: list[Library] = []
+"""The machine code of the copies, for as long as this module is loaded."""

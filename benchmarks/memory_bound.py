@@ -1,0 +1,139 @@
+"""What runs at the speed of memory or of the vector units, beside two other runtimes and a copy.
+
+    taskset -c 1 python -m benchmarks.memory_bound [PART_OF_A_NAME ...] [--seconds 2]
+
+Chains of elementwise operators, softmax, normalisation, GELU, attention, reductions, pools and data
+movement, each a small ONNX model. Per case: our program, our program without fusion, ONNX Runtime,
+OpenVINO in f32, and `np.copyto` of as many bytes as the case must read and write, all in turns in
+one process on one thread. Times are minima. The last column is how many bytes a second the case
+moves, as a part of what the better of a plain and a non-temporal copy of that size moves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx.parser
+
+import compiler
+from benchmarks.copying import copies
+from benchmarks.memory_bound_cases import CASES, Case
+from compiler.cli.peers import load_peer
+from compiler.cli.timing import interleaved, pinned
+from compiler.ir.operator import Array
+
+Call = Callable[[], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The least seconds of one case in each runtime, and its bytes."""
+
+    name: str
+    seconds: Mapping[str, float]
+    nbytes: int
+    error: float
+
+    @property
+    def of_peers(self) -> float:
+        """How many times longer the faster of the two other runtimes takes."""
+        peers = [self.seconds[p] for p in ("onnxruntime", "openvino") if p in self.seconds]
+        return min(peers) / self.seconds["ours"]
+
+    @property
+    def of_copy(self) -> float:
+        """The part of the speed of a copy."""
+        best = min(s for name, s in self.seconds.items() if name.startswith("copy"))
+        return best / self.seconds["ours"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("names", nargs="*", help="cases whose name holds one of these")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of each case")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    wanted = [c for c in CASES if not options.names or any(n in c.name for n in options.names)]
+    print(f"{'case':28} {'ours':>9} {'unfused':>9} {'ORT':>9} {'OV f32':>9} {'copy':>9}   "
+          "unfused   ORT    OV   of a copy   difference")  # fmt: skip
+    with pinned():
+        for case in wanted:
+            row = measured(case, options.seconds)
+            print(json.dumps(_as_json(row)) if options.json else _line(row), flush=True)
+
+
+def measured(case: Case, seconds: float) -> Row:
+    """One case in all runtimes, in turns."""
+    model = onnx.parser.parse_model(case.text).SerializeToString()
+    graph = compiler.load(model)
+    chance = np.random.default_rng(0)
+    inputs = {v.name: _random(v, chance) for v in graph.inputs}
+    program = compiler.compile(graph, trace=False)
+    unfused = compiler.compile(graph, pipeline="O0", trace=False)
+    calls: dict[str, Call] = {
+        "ours": lambda: program.run(inputs),
+        "unfused": lambda: unfused.run(inputs),
+        **dict(_peers(model, inputs)),
+    }
+    outputs = program.run(inputs)
+    nbytes = sum(a.nbytes for a in (*inputs.values(), *outputs.values()))
+    error = _difference(outputs, compiler.reference(graph, inputs)) if nbytes < 1 << 24 else 0.0
+    times = interleaved({**calls, **copies(nbytes // 2)}, seconds, min_rounds=5)
+    return Row(case.name, {k: t.least for k, t in times.items()}, nbytes, error)
+
+
+def _random(value: Any, chance: np.random.Generator) -> Array:
+    return chance.standard_normal(value.type.static_shape, np.float32).astype(
+        value.type.dtype.numpy
+    )
+
+
+def _difference(made: Mapping[str, Array], expected: Mapping[str, Array]) -> float:
+    """The largest difference, as a part of the largest magnitude."""
+    scale = max(float(np.abs(e).max()) for e in expected.values())
+    worst = max(float(np.abs(made[k] - e).max()) for k, e in expected.items())
+    return worst / (scale or 1.0)
+
+
+def _peers(model: bytes, inputs: Mapping[str, Array]) -> Iterator[tuple[str, Call]]:
+    peer = load_peer("onnxruntime", model)
+    yield "onnxruntime", lambda: peer.run(inputs)
+    try:
+        import openvino  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return
+    core = openvino.Core()
+    settings = {"INFERENCE_NUM_THREADS": 1, "NUM_STREAMS": 1, "INFERENCE_PRECISION_HINT": "f32"}
+    request = core.compile_model(core.read_model(model), "CPU", settings).create_infer_request()
+    yield "openvino", lambda: request.infer(dict(inputs), share_inputs=True, share_outputs=True)
+
+
+def _line(row: Row) -> str:
+    def us(name: str) -> str:
+        return f"{row.seconds[name] * 1e6:9.1f}" if name in row.seconds else f"{'-':>9}"
+
+    def ratio(name: str) -> str:
+        if name not in row.seconds:
+            return "    -"
+        return f"{row.seconds[name] / row.seconds['ours']:5.2f}"
+
+    copy = min(s for name, s in row.seconds.items() if name.startswith("copy"))
+    return (
+        f"{row.name:28} {us('ours')} {us('unfused')} {us('onnxruntime')} {us('openvino')} "
+        f"{copy * 1e6:9.1f}   {ratio('unfused')}   {ratio('onnxruntime')} {ratio('openvino')}"
+        f"   {100 * row.of_copy:6.1f} %   {row.error:.1e}"
+    )
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    return {"case": row.name, "seconds": dict(row.seconds), "bytes": row.nbytes,
+            "ratio_to_best_peer": row.of_peers, "part_of_copy": row.of_copy}  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

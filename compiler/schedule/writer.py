@@ -1,0 +1,146 @@
+"""Writing the parts of a computation as statements, those together that share loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from compiler.compute.computation import Computation, Routine, Stage
+from compiler.compute.scalar import fetches
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.ir.types import TensorType
+from compiler.loops.nodes import Loop, Statement
+from compiler.schedule.blocks import block_size
+from compiler.schedule.joining import Joint
+from compiler.schedule.language.call import Line
+from compiler.schedule.nest import Nest
+from compiler.schedule.packing import Packing
+from compiler.schedule.physical import nest_of
+from compiler.schedule.realize import Realizer
+from compiler.schedule.sharing import Band, Turn, bands, inside
+from compiler.targets.options import CodeOptions
+
+Shape = Callable[[str, Nest], Nest]
+"""Makes the moves on a nest; it also gets the name by which a schedule's text speaks of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surrounding:
+    """Where parts stand: inside which loops, and what their tensors are there.
+
+    `held` are the temporaries that nothing but these parts reads; `done` the axes that have a loop.
+    """
+
+    tensors: Mapping[str, TensorType]
+    held: frozenset[str]
+    packable: frozenset[str]
+    around: Mapping[str, Range]
+    done: frozenset[str] = frozenset()
+
+
+class Writer:
+    """Writes the parts of one computation, and notes how they want their operands to lie."""
+
+    def __init__(self, computation: Computation, options: CodeOptions, shape: Shape) -> None:
+        self.computation = computation
+        self.options = options
+        self.shape = shape
+        self.realizer = Realizer()
+        self.packings: dict[str, Packing] = {}
+        self.shapes: dict[str, tuple[Expr, ...]] = {}
+        """What buffers become: packed, or only as large as one turn of a loop needs."""
+        self.lines: list[Line] = []
+        self._zeroed: set[str] = set()
+        self._named: dict[str, int] = {}
+        self._taken = {a for s in computation.stages if isinstance(s, Stage) for a in s.extents}
+
+    def outermost(self, packable: frozenset[str], *, share: bool) -> Surrounding:
+        """No loops at all. Without `share`, every part is to keep its loops to itself."""
+        tensors = self.computation.tensors
+        every = {a for s in self.computation.stages if isinstance(s, Stage) for a in s.extents}
+        done = frozenset() if share else frozenset(every)
+        return Surrounding(tensors, frozenset(self.computation.temporaries), packable, {}, done)
+
+    def statements(
+        self, parts: Sequence[Joint | Routine], where: Surrounding
+    ) -> tuple[Statement, ...]:
+        """Parts in order, inside loops that they share."""
+        made: list[Statement] = []
+        for part in bands(parts, where.tensors, where.held, where.done):
+            match part:
+                case Routine():
+                    self._require_plain(part.read_tensors | part.stored_tensors)
+                    made += part.statements
+                case Band():
+                    made += self._band(part, where)
+                case _:
+                    made += self._nest(part, where)
+        return tuple(made)
+
+    def _band(self, band: Band, where: Surrounding) -> Iterator[Statement]:
+        """The loop that the parts of a band share, and one more for what whole blocks leave."""
+        size = block_size(band, where.tensors, self.options.target)
+        if size == band.extent:  # one turn is no loop
+            yield from self.statements(band.parts, replace(where, done=where.done | band.names))
+            return
+        var = self._fresh(f"{band.own[0]}_at")
+        turns = list(_turns(band, var, size))
+        # Constants that two loops read would be packed in two ways.
+        packable = where.packable if len(turns) == 1 else frozenset[str]()
+        # Threads that share the outermost loop may not share what is kept for one turn of it.
+        shrink = self.options.threads == 1 or bool(where.around)
+        for turn, start, stop in turns:
+            inner, tensors = inside(band if shrink else replace(band, held={}), where.tensors, turn)
+            for t in band.held:
+                self.shapes[t] = tensors[t].layout.physical_shape(tensors[t].dims)
+            low, high = affine.bounds(start, {})[0], affine.last_of(stop)
+            around = {**where.around, var: (low, max(low, high))}
+            done, held = where.done | band.names, frozenset(band.held)
+            body = self.statements(inner, Surrounding(tensors, held, packable, around, done))
+            yield Loop(var, start, stop, body)
+
+    def _nest(self, part: Joint, where: Surrounding) -> tuple[Statement, ...]:
+        self._require_plain({f.tensor for s in part for f in fetches(s.value)})
+        nests = [nest_of(stage, where.tensors, where.around) for stage in part]
+        name = self._name(part[0].target)
+        nest = self.shape(name, replace(reduce(Nest.joined, nests), packable=where.packable))
+        if nest.target in self._zeroed:
+            nest = nest.without_halo()
+        self._zeroed.add(nest.target)
+        self.packings.update(nest.packings)
+        self.shapes.update((t, p.shape) for t, p in nest.packings.items())
+        self.lines += [Line(name, call) for call in nest.moves]
+        return self.realizer.realize(nest)
+
+    def _name(self, target: str) -> str:
+        """What a nest is called: its target, with a number from the second on that fills it."""
+        n = self._named[target] = self._named.get(target, 0) + 1
+        return target if n == 1 else f"{target}#{n}"
+
+    def _fresh(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
+
+    def _require_plain(self, tensors: set[str]) -> None:
+        for name in sorted(tensors):
+            require(
+                self.computation.tensors[name].layout.is_plain,
+                "E-SCHEDULE-MOVE",
+                f"{name} is read or stored at computed indices, which needs a plain layout",
+            )
+
+
+def _turns(band: Band, var: str, size: int) -> Iterator[tuple[Turn, Expr, Expr]]:
+    """The loop over whole blocks and, where some places are left, one turn or a loop for these."""
+    n_blocks, left = affine.floordiv(band.extent, size), affine.mod(band.extent, size)
+    if n_blocks != 0:
+        yield Turn(var, size, size, size), 0, n_blocks
+    if isinstance(left, int) and left:
+        yield Turn(var, size, left, size), n_blocks, n_blocks + 1
+    elif left != 0:
+        yield Turn(var, 1, 1, size), n_blocks * size, band.extent
