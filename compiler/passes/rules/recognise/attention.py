@@ -82,8 +82,8 @@ def attention_of_products(
 ) -> Operand:
     """softmax(q * transposed k * scale + mask) * v is attention.
 
-    One node says what exporters write in many ways. It runs as its parts do, so the
-    pass that has this rule serves the page and the way back to ONNX.
+    One node says what exporters write in many ways, and one kernel computes it: a block of
+    queries at a time, whose scores never leave the cache.
     """
     if v.type.shape is None or k.type.shape is None or q.type.shape is None:
         return Skip(f"the ranks of {q.type}, {k.type} and {v.type} are not all known")
@@ -122,8 +122,8 @@ recognise_attention = rules_pass(
     ATTENTION,
     """Find attention in its products and softmax.
 
-    The operator is computed by the same kernels as its parts, without what fusion would join to
-    them, so no preset that is about speed has this pass: it shows the layers of a model.
+    The operator is one kernel, in which a block of queries goes through all stages before the next
+    one begins, so that the scores are never written to memory that is far away.
     """,
     needs=["constants"],
 )
