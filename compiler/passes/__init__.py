@@ -3,6 +3,7 @@
 Importing this package declares every pass.
 """
 
+from compiler.passes.algorithms import choose_algorithms
 from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead, remove_empty
 from compiler.passes.control_flow import (
     adopt,
@@ -59,6 +60,7 @@ __all__ = [
     "adopt",
     "as_pipeline",
     "assign_layout",
+    "choose_algorithms",
     "clean_quantization",
     "drop_broadcasts",
     "fold_affine",

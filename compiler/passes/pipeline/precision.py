@@ -7,11 +7,11 @@ was done for it, with reasons and error budgets.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
-from compiler.passes.pipeline.pipeline import Pipeline, line
+from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 QUANTIZED = frozenset(
     {"quantize", "dequantize", "dynamic_quantize", "quantized_conv", "quantized_matmul"}
@@ -40,6 +40,26 @@ def _with_last(pipeline: Pipeline, name: str, because: str) -> Pipeline:
     return Pipeline((*pipeline.lines, line(name, because)), pipeline.name, pipeline.words)
 
 
+FAST_BUDGET = 2e-5
+"""The error that one rewrite may add in fast mode, relative to the scale of what it makes."""
+
+
+def _with_budget(pipeline: Pipeline) -> Pipeline:
+    """A pipeline whose choice of algorithms may cost as much accuracy as fast mode allows."""
+
+    def one(x: Line) -> Line:
+        if x.name != "choose_algorithms":
+            return x
+        return replace(x, options={**x.options, "budget": FAST_BUDGET})
+
+    made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
+    lines = (
+        replace(x, lines=tuple(map(one, x.lines))) if isinstance(x, Repeat) else one(x)
+        for x in made.lines
+    )
+    return replace(made, lines=tuple(lines))
+
+
 F32_TOLERANCE = 1e-4
 """What a whole model at f32 accuracy may be off by: roundings of long sums in another order."""
 
@@ -51,13 +71,17 @@ PRECISIONS = {
             "fast",
             "Fewer multiplications and shorter products where their stated error is small.",
             F32_TOLERANCE,
-            refused="faster algorithms are not there yet",
+            _with_budget,
         ),
         Precision(
             "bf16",
             "Products of bf16, sums of f32.",
             3e-2,
-            lambda pipeline: _with_last(pipeline, "lower_precision", "kernels and layouts stand"),
+            lambda pipeline: _with_last(
+                pipeline.without("choose_algorithms"),
+                "lower_precision",
+                "kernels and layouts stand",
+            ),
         ),
         Precision("int8", "A quantized model in its own whole numbers.", F32_TOLERANCE),
     )

@@ -35,7 +35,8 @@ def _kernels() -> tuple[Line, ...]:
         line("recognise_attention", "as one kernel its scores never leave the cache"),
         line("fuse", "a group is a kernel, and later passes do not look into it"),
         line("assign_layout", "what is one kernel decides which values lie alike"),
-        line("fuse_movement", "last: copies between layouts join the transposes they meet"),
+        line("fuse_movement", "copies between layouts join the transposes they meet"),
+        line("choose_algorithms", "last: it looks at kernels and how their images lie"),
     )
 
 
@@ -167,7 +168,8 @@ DEBUG = Pipeline(
         line("fuse", "a group is a kernel, and later passes do not look into it"),
         line("measure", "the traffic that is left"),
         line("assign_layout", "what is one kernel decides which values lie alike"),
-        line("fuse_movement", "last: copies between layouts join the transposes they meet"),
+        line("fuse_movement", "copies between layouts join the transposes they meet"),
+        line("choose_algorithms", "last: it looks at kernels and how their images lie"),
     ),
     "debug",
     "The default in smaller steps, with measurements between them.",
