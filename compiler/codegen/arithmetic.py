@@ -13,7 +13,22 @@ from compiler.ir.types import DType
 from compiler.loops.limits import NotLowerable
 from compiler.targets.target import Target
 
-EXACT_IN_HALF = {"neg", "abs", "max", "min", "floor", "ceil", "round", "trunc", "sign", "select"}
+LEAST_NORMAL = 2.0**-126
+"""The smallest f32 with all its digits."""
+
+EXACT_IN_HALF = {
+    "neg",
+    "abs",
+    "max",
+    "min",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "sign",
+    "select",
+    "flush",
+}
 """Functions whose result needs no rounding when the operands are half-precision numbers."""
 
 
@@ -125,6 +140,9 @@ class Arithmetic:
                 return self.two("fdiv", _same(a, 1.0), self.intrinsic("sqrt", a))
             case "sign":
                 return self._sign(a)
+            case "flush":
+                tiny = self.test("fcmp olt", self.intrinsic("fabs", a), _same(a, LEAST_NORMAL))
+                return self.out.select(tiny, self.intrinsic("copysign", _same(a, 0.0), a), a)
             case "mod":
                 return self._floor_mod(a, args[1])
             case _:

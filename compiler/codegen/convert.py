@@ -39,6 +39,19 @@ def rounded(a: Arithmetic, v: Value) -> Value:
     return out.reinterpret(kept, v.dtype)
 
 
+def to_bf16(a: Arithmetic, v: Value) -> Value:
+    """An f32 rounded by the processor's own instruction, which takes denormal numbers as 0."""
+    out, lanes = a.out, v.lanes
+    if v.is_constant:
+        return convert(a, v, DType.bf16)
+    kind = f"<{lanes} x bfloat>" if lanes else "bfloat"
+    short = out.op(f"fptrunc {v.typed} to {kind}", DType.bf16, lanes, v)
+    bits = value_type(DType.u16, lanes)
+    found = out.op(f"bitcast {kind} {short.ref} to {bits}", DType.u16, lanes, short)
+    wide = _integer_to_integer(a, found, DType.u32)
+    return out.reinterpret(a.two("shl", wide, _same(wide, 16)), DType.bf16)
+
+
 def convert(a: Arithmetic, v: Value, dtype: DType) -> Value:
     """A value as another element type.
 

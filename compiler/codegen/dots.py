@@ -97,18 +97,23 @@ class Dots:
             return self.target.has_bf16_dot
         return self.target.is_x86 or self.target.has_int8_dot
 
-    def group(self, b: Buffer, first: Resolved, n: int) -> Value | None:
-        """`n` neighbours for each lane, from the first one on; None when they lie otherwise.
+    def group(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value | None:
+        """`n` elements for each lane, from the first one on; None when they lie otherwise.
 
-        All lanes read the same ones, or each lane those behind the ones of the lane before it, of
-        which there are always as many as fill it. Pairs of bf16 are given as their bits.
+        They are neighbours that all lanes read, or each lane those behind the ones of the lane
+        before it, of which there are always as many as fill it. Lanes may also lie side by side
+        with the second elements of a pair a `stride` behind. Pairs of bf16 are given as their bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
         whole = group_of(b.dtype)
         if b.dtype is DType.bf16:
             b = replace(b, dtype=DType.u16)
-        if first.lane_atoms or first.lane_step not in (0, whole):
+        if first.lane_atoms:
+            return None
+        if first.lane_step == 1 and whole == 2:
+            return self._side_by_side(b, first, n, stride)
+        if first.lane_step not in (0, whole) or stride != 1:
             return None
         pointer = self.memory.base(b, first)
         level = self.memory.load_level(b, pointer)
@@ -118,12 +123,31 @@ class Dots:
             return self._as(self.out.splat(word, lane.lanes), b.dtype, whole)
         if n < whole and b.shape[-1] != whole:
             return None
-        n_active, n_all = whole * lane.active, whole * lane.lanes
+        return self._run(b, first, at, level, whole)
+
+    def _run(self, b: Buffer, first: Resolved, at: Value, level: int, each: int) -> Value:
+        """So many elements for each lane, side by side; those of lanes that are off: anything."""
+        lane = self.memory.indices.env.lane
+        assert lane is not None
+        n_active, n_all = each * lane.active, each * lane.lanes
         _, last = self.memory.indices.bounds(first)
-        if lane.is_full or last + n_all - n_active + whole <= least_elements(b):
+        if lane.is_full or last + n_all - n_active + each <= least_elements(b):
             return self.memory.read(b, at, n_all, level)
         found = self.memory.read(b, at, n_active, level)
         return self.out.shuffle(found, None, [i if i < n_active else -1 for i in range(n_all)])
+
+    def _side_by_side(self, b: Buffer, first: Resolved, n: int, stride: int) -> Value:
+        """Pairs out of two runs, one for the first elements of all lanes and one for the second."""
+        runs: list[Value] = []
+        for i in range(n):
+            r = replace(first, constant=first.constant + i * stride)
+            pointer = self.memory.base(b, r)
+            level = self.memory.load_level(b, pointer)
+            at = self.memory.displaced(pointer, r.constant * b.dtype.nbytes, level)
+            runs.append(self._run(b, r, at, level, 1))
+        lanes = runs[0].lanes
+        second = runs[1] if n > 1 else constant(0, b.dtype, lanes)
+        return self.out.shuffle(runs[0], second, [i // 2 + i % 2 * lanes for i in range(2 * lanes)])
 
     def _word(self, b: Buffer, at: Value, level: int, n: int) -> Value:
         """The elements of one lane, zeros behind them where they do not fill it."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from compiler.codegen.addresses import Env, Lane, flatten
 from compiler.codegen.arithmetic import Arithmetic
 from compiler.codegen.bounded import is_bounded, narrowed
-from compiler.codegen.convert import convert
+from compiler.codegen.convert import convert, to_bf16
 from compiler.codegen.dots import Dots, Products, products
 from compiler.codegen.emitter import Block, Emitter
 from compiler.codegen.fetches import Places, fetch, inside_buffer, put
@@ -129,6 +129,14 @@ class Team:
 
 Cache = dict[object, dict]  # type: ignore[type-arg]
 """What is known of the statements of one body; holds the caches of inner bodies by identity."""
+
+
+def _times(e: Expr, var: str) -> int | None:
+    """The factor of a symbol, if an expression is nothing but that symbol times a number."""
+    if isinstance(e, int) or e.constant or len(e.terms) != 1:
+        return None
+    ((atom, factor),) = e.terms
+    return factor if atom == var else None
 
 
 class _Writer:
@@ -257,9 +265,10 @@ class _Writer:
             b = self.buffers[read.tensor]
             flat = self._flat(read, b, read.index, cache)
             first = affine.simplify(affine.substitute(flat, {loop.var: 0}), self.env.ranges)
-            if flat - first != affine.symbol(loop.var) or b.role == "register":
+            stride = _times(flat - first, loop.var)
+            if stride is None or b.role == "register":
                 return False
-            found = self.dots.group(b, self.indices.resolve(first), step.n)
+            found = self.dots.group(b, self.indices.resolve(first), step.n, stride)
             if found is None:
                 return False
             groups.append(found)
@@ -450,6 +459,8 @@ class _Writer:
                 if fused is not None:
                     return fused
                 return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
+            case Convert(Apply("flush", (arg,)), DType.bf16) if self.target.flushes_to_bf16:
+                return to_bf16(self.arithmetic, self.value(arg, cache))
             case Convert(arg, dtype):
                 value = self.value(arg, cache)
                 if is_bounded(arg, dtype):

@@ -13,6 +13,10 @@ from compiler.ir.types import DType
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
+LEAST_NORMAL = np.float32(2.0**-126)
+"""The smallest f32 with all its digits."""
+
+
 def fetched(source: Array, places: Sequence[Array]) -> Array:
     """The elements at computed indices, each brought into its axis; 0 from an empty tensor."""
     if source.size == 0:
@@ -130,6 +134,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "isnan": np.isnan, "isinf": np.isinf,
+    "flush": lambda x: np.where(np.abs(x) < LEAST_NORMAL, np.copysign(np.float32(0), x), x),
     "select": np.where,
 }  # fmt: skip
 """The numpy meaning of every function of `compiler.compute.scalar.FUNCTIONS`."""

@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.compute.numbers import convert
+from compiler.compute.numbers import FUNCTIONS, convert
 from compiler.errors import require
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType, Type
@@ -136,6 +136,60 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 
 @cast_saturated.export
+def _(x: Tensor, *, to: DType) -> Operand:
+    return standard("Cast", x, to=to)
+
+
+@op(kind="elementwise", exact=False, inplace=())
+def cast_flushed(x: Tensor, *, to: DType) -> TensorType:
+    """Convert an f32 to bf16 as processors do it: denormal numbers become 0.
+
+    Everything else is rounded to the nearest, halves to even; what is then too large is infinite,
+    and NaN stays NaN.
+    Errors: E-OP-DTYPE for operands other than f32, E-OP-ATTRIBUTE for results other than bf16.
+    Source: VCVTNEPS2BF16 of Intel's manual.
+    """
+    require(to is DType.bf16, "E-OP-ATTRIBUTE", f"cast_flushed gives bf16, not {to}")
+    require(x.dtype is DType.f32, "E-OP-DTYPE", f"cast_flushed takes f32, got {x.dtype}")
+    return TensorType(to, x.type.shape)
+
+
+@cast_flushed.reference
+def _(x: Array, *, to: DType) -> Array:
+    return convert(np.asarray(FUNCTIONS["flush"](x)), to)
+
+
+@cast_flushed.cost
+def _(x: Type, *, out: Type, to: DType) -> Cost:
+    return traffic([x], out, n_elements(out))
+
+
+@cast_flushed.lower
+def _(k: Lowering, x: Handle, out: Handle, *, to: DType) -> None:
+    i = k.axes(out.shape)
+    k.assign(out[i], k.convert(k.flush(x[i]), to))
+
+
+@cast_flushed.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    edges = [
+        np.nan,
+        np.inf,
+        -np.inf,
+        -0.0,
+        1e-39,
+        -1e-45,
+        1.1754942e-38,
+        2**-126,
+        3.4e38,
+        1.00390625,
+    ]
+    yield [np.array(edges, np.float32)], {"to": DType.bf16}
+    yield ["f32[2,3,5]"], {"to": DType.bf16}
+    yield ["f32[0,3]"], {"to": DType.bf16}
+
+
+@cast_flushed.export
 def _(x: Tensor, *, to: DType) -> Operand:
     return standard("Cast", x, to=to)
 

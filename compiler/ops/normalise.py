@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
+from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.operator import OPERATORS, Array, Call, Cost, OnnxCall, Operand, Tensor, op
@@ -206,8 +207,21 @@ def _(
     other = k.convert(x[n, neighbour, *rest], dtype)
     squares = k.sum(k.inside([(neighbour, x.shape[1])], other * other, 0), over=j)
     element = k.convert(x[n, c, *rest], dtype)
-    divisor = k.pow(squares * (alpha / size) + bias, beta)
+    divisor = _power(k, squares * (alpha / size) + bias, beta)
     k.assign(out[n, c, *rest], k.convert(element / divisor, out.dtype))
+
+
+def _power(k: Lowering, base: Scalar, exponent: float) -> Scalar:
+    """A power of positive numbers; those that everybody uses are products of square roots."""
+    match exponent:
+        case 1.0:
+            return base
+        case 0.5:
+            return k.sqrt(base)
+        case 0.75:
+            return k.sqrt(base) * k.sqrt(k.sqrt(base))
+        case _:
+            return k.pow(base, exponent)
 
 
 @lrn.samples

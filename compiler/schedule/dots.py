@@ -8,6 +8,10 @@
 One operand is a constant, packed so that a step's elements of every lane lie together; the other
 has them as neighbours in memory, and all lanes read the same ones. For the rest the loops are those
 of a contraction in f32: rows and vectors of the target stay in registers over the whole reduction.
+
+Where the operand of the lanes is no constant (pixels in plain order, the second product of
+attention) and elements are bf16, its lanes lie side by side, and pairs are put together out of two
+runs of lanes as they are loaded: it takes as many rows to make that worth while.
 Source: the vectorisation of 8-bit convolutions in oneDNN (VPDPBUSD); Jacob et al. 2018
 (arXiv:1712.05877); VDPBF16PS.
 """
@@ -25,6 +29,9 @@ from compiler.schedule.tiles import choose_tile
 
 SUMMED_IN = {DType.u8: DType.i32, DType.i8: DType.i32, DType.bf16: DType.f32}
 """The small types that steps multiply, and the type of 32 bits in which they are summed."""
+
+FEWEST_ROWS = 4
+"""Rows that share a vector of pairs put together as it is loaded."""
 
 UNROLL = 4
 """Steps written out, as in contractions of f32."""
@@ -83,14 +90,28 @@ def _step(nest: Nest) -> int:
 
 
 def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
-    """The operand that lanes share, and the constant that is packed for them."""
+    """The operand that lanes share, and that of the lanes: a constant that is packed for them.
+
+    Or one whose lanes lie side by side.
+    """
     found = _small_reads(nest)
     if found is None:
         return None
     a, b = found
+    vector = contiguous_axis(nest)
+    for shared, own in ((a, b), (b, a)):
+        if vector is not None and _are_side_by_side(nest, shared, own, vector, ctx):
+            return shared, own
     if b.tensor in ctx.packable and b.tensor != a.tensor:
         return a, b
     return (b, a) if a.tensor in ctx.packable and a.tensor != b.tensor else None
+
+
+def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
+    """Whether lanes of an operand that is no constant lie side by side: pairs of two runs."""
+    if not _is_bf16((shared, own)) or own.tensor in ctx.packable or _depends(shared, vector.var):
+        return False
+    return nest.stride_of(own.tensor, own.index, vector.var) == 1
 
 
 def _round_up_lanes(nest: Nest, ctx: Context) -> Nest:
@@ -119,12 +140,26 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
     if operands is None:
         return None
     shared, packed = operands
+    if packed.tensor not in ctx.packable:
+        return _steps_between_runs(nest, shared, packed, ctx)
     at = [e for e in shared.index if not isinstance(e, int)]
     for a in nest.reduced:
         is_last = bool(at) and a.var in affine.symbols(at[-1])
         if is_last and affine.symbol(a.var) in packed.index and _are_neighbours(nest, shared, a):
             return a
     return None
+
+
+def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Axis | None:
+    """The longest reduction loop that moves from one run of lanes to another."""
+    found: list[Axis] = []
+    for a in nest.reduced:
+        stride = nest.stride_of(own.tensor, own.index, a.var)
+        packed = shared.tensor in ctx.packable and affine.symbol(a.var) in shared.index
+        is_counted = isinstance(a.extent, int) and a.extent > 1
+        if stride and is_counted and (packed or _are_neighbours(nest, shared, a)):
+            found.append(a)
+    return max(found, key=lambda a: a.size, default=None)
 
 
 def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
@@ -209,6 +244,8 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
     others = [a for a in nest.space if a is not vector]
     free = [a for a in others if a.size > 1 and not _depends(packed, a.var)]
     rows = max(reversed(free), key=lambda a: min(a.size, 14), default=None)
+    if packed.tensor not in ctx.packable and (rows is None or rows.size < FEWEST_ROWS):
+        return None
     depth = 1
     for a in nest.reduced:
         depth *= a.size if a.kind != "dot" else 1
@@ -230,7 +267,9 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
     nest = nest.reorder(*first, *reduced, *inside, f"{v}v", f"{v}l", step)
     nest = nest.mark("vector", f"{v}l").mark("unroll", *inside, f"{v}v")
     try:
-        nest = pack_constants(nest.pack(packed.tensor), ctx)
+        if packed.tensor in ctx.packable:
+            nest = nest.pack(packed.tensor)
+        nest = pack_constants(nest, ctx)
     except CompileError:
         return None  # the constant does not follow the loops
     a = nest.axes[0]

@@ -57,6 +57,11 @@ class Target:
         return any(f in self.features.split(",") for f in named) or self.cpu in _ARM_BF16
 
     @property
+    def flushes_to_bf16(self) -> bool:
+        """Whether f32 become bf16 by one instruction, which takes denormal ones as 0 (x86)."""
+        return "+avx512bf16" in self.features.split(",")
+
+    @property
     def has_bf16_tiles(self) -> bool:
         """Whether products of bf16 matrix tiles are one instruction (x86: AMX-BF16)."""
         return "+amx-bf16" in self.features

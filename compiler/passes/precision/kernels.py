@@ -18,9 +18,9 @@ def retyped(t: Type, dtype: DType) -> TensorType:
 
 
 def casting(source: str, made: str, t: TensorType, origins: tuple[str, ...]) -> Node:
-    """The conversion of a value to the element type of `t`."""
-    attrs = OPERATORS["cast"].bind({"to": t.dtype})
-    return Node("cast", (source,), (made,), (t,), attrs, made, origins)
+    """The conversion of a value to the element type of `t`: to fewer bits as processors do it."""
+    op = "cast" if t.dtype is DType.f32 else "cast_flushed"
+    return Node(op, (source,), (made,), (t,), OPERATORS[op].bind({"to": t.dtype}), made, origins)
 
 
 @dataclass(slots=True)

@@ -51,7 +51,7 @@ ROUNDING = {"bf16": 2.0**-8}
     graph g(x: f32[64,16], r: f32[64,32]) {
       const w.bf16: bf16[16,32] = splat(0.30078125)
       const v.bf16: bf16[32,8] = splat(0.5)
-      x.bf16: bf16[64,16] = cast(x, to=bf16) <- h
+      x.bf16: bf16[64,16] = cast_flushed(x, to=bf16) <- h
       h: bf16[64,32] = fusion(x.bf16, w.bf16, r, kind="contraction") {
         body: graph contraction(x: bf16[64,16], w: bf16[16,32], r: f32[64,32]) {
           x.wide: f32[64,16] = cast(x, to=f32) <- h
@@ -59,7 +59,7 @@ ROUNDING = {"bf16": 2.0**-8}
           m: f32[64,32] = matmul(x.wide, w.wide)
           a: f32[64,32] = add(m, r)
           h: f32[64,32] = relu(a)
-          h.bf16: bf16[64,32] = cast(h, to=bf16) <- h
+          h.bf16: bf16[64,32] = cast_flushed(h, to=bf16) <- h
           return h.bf16
         }
       }
@@ -83,7 +83,8 @@ def lower_precision(graph: Graph, log: Log, *, to: Literal["bf16"] = "bf16") -> 
     way between products is stored as bf16: half the bytes. All other arithmetic stays f32, inside
     kernels: sums, softmax, normalisation, activations. Inputs and results of the graph keep their
     types, and so does what leads to no product: scores, boxes, lengths.
-    A rounding moves a number by at most 2^-8 of itself, on average by a third of that.
+    A rounding moves a number by at most 2^-8 of itself, on average by a third of that; denormal
+    numbers become 0.
     Source: Kalamkar et al. 2019, "A study of BFLOAT16", arXiv:1905.12322.
     """
     chosen = _chosen_products(graph, log)

@@ -52,7 +52,7 @@ def test_steps_for_any_number_of_lanes(target: Target, lanes: int) -> None:
         "dot d in 0..2 { a[n] = add(a[n], mul(to_f32(x[3*d]), to_f32(w[n, d]))) }",
         "dot d in 0..2 { a[n] = add(mul(to_f32(x[d]), to_f32(w[n, d])), a[n]) }",
         "dot d in 0..2 { a[n] = max(a[n], mul(to_f32(x[d]), to_f32(w[n, d]))) }",
-        "dot d in 0..2 { a[n] = add(a[n], mul(to_f32(x[d]), to_f32(w[d, n]))) }",
+        "dot d in 0..2 { a[n] = add(a[n], mul(to_f32(x[d]), to_f32(w[n, 3*d]))) }",
     ],
 )
 def test_what_is_no_step_is_written_out(step: str, target: Target) -> None:
@@ -63,6 +63,26 @@ def test_what_is_no_step_is_written_out(step: str, target: Target) -> None:
           vector n in 0..8 {{ a[n] = f32(0.25) }}
           for k in 0..5 {{ vector n in 0..8 {{ {step} }} }}
           vector n in 0..8 {{ y[n] = a[n] }}
+        }}""",
+        rtol=ROUNDING,
+        target=target,
+    )
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.name)
+@pytest.mark.parametrize("lanes", [16, 5, 40])
+def test_pairs_out_of_two_runs_of_lanes(lanes: int, target: Target) -> None:
+    body = "a[n] = add(a[n], mul(to_f32(x[2*k+d]), to_f32(w[2*k+d, n])))"
+    compare(
+        f"""
+        kernel k(x: bf16[11] input, w: bf16[11,{lanes}] input, y: f32[{lanes}] output) {{
+          register a: f32[{lanes}]
+          vector n in 0..{lanes} {{ a[n] = f32(0.25) }}
+          for k in 0..5 {{ vector n in 0..{lanes} {{ dot d in 0..2 {{ {body} }} }} }}
+          vector n in 0..{lanes} {{ dot d in 0..1 {{
+            a[n] = add(a[n], mul(to_f32(x[10+d]), to_f32(w[10+d, n])))
+          }} }}
+          vector n in 0..{lanes} {{ y[n] = a[n] }}
         }}""",
         rtol=ROUNDING,
         target=target,

@@ -122,6 +122,35 @@ def test_convolutions_in_groups() -> None:
     }""")
 
 
+@pytest.mark.parametrize("sizes", [(9, 37, 22), (5, 16, 7), (6, 3, 9)])
+def test_products_of_matrices_that_are_no_constants(sizes: tuple[int, int, int]) -> None:
+    m, n, k = sizes
+    check(
+        f"""computation mm(A: bf16[2,{m},{k}], B: bf16[2,{k},{n}]) -> Y: f32[2,{m},{n}] {{
+        Y[b, m, n] = reduce_add([k], mul(to_f32(A[b, m, k]), to_f32(B[b, k, n])))
+          for b<2, m<{m}, n<{n}, k<{k}
+        }}"""
+    )
+
+
+def test_pixels_in_plain_order_that_channels_are_summed_for() -> None:
+    check("""
+    computation cv(X: bf16[1,10,3,7], W: bf16[12,5,1,1]) -> Y: bf16[1,12,3,7] {
+      Y[n, o, y, x] = to_bf16(flush(reduce_add([i],
+        mul(to_f32(X[n, 5*(o//6)+i, y, x]), to_f32(W[o, i, 0, 0])))))
+        for n<1, o<12, y<3, x<7, i<5
+    }""")
+
+
+def test_a_single_row_is_not_worth_putting_pairs_together_for() -> None:
+    check(
+        """computation mm(A: bf16[1,24], B: bf16[24,40]) -> Y: f32[1,40] {
+        Y[m, n] = reduce_add([k], mul(to_f32(A[m, k]), to_f32(B[k, n]))) for m<1, n<40, k<24
+        }""",
+        steps=False,
+    )
+
+
 def test_depthwise_convolutions_take_no_steps() -> None:
     check(
         """
