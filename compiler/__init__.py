@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from compiler.ir.graph import Graph
     from compiler.reference import reference
     from compiler.runtime.program import Program
+    from compiler.tuning.tune import tune
 
 __version__ = "0.1.0"
 
@@ -30,6 +31,7 @@ _HOMES = {
     "compile": ("compiler.cached", "compile"),
     "load": ("compiler.frontend", "load"),
     "to_onnx": ("compiler.export", "to_onnx"),
+    "tune": ("compiler.tuning.tune", "tune"),
     # The module of the same name can be called: the import system would put it here anyway.
     "reference": ("compiler.reference", ""),
 }
@@ -43,6 +45,7 @@ __all__ = [
     "parse",
     "reference",
     "to_onnx",
+    "tune",
 ]
 
 

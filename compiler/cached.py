@@ -74,8 +74,21 @@ def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -
     except OSError:
         return None  # reading it will say why
     asked = repr(positional), repr(sorted(options.items()))
-    facts = (content, *asked, repr(host()), _code(), platform.python_version())
+    tuned = _tuned(options.get("tuned", True))
+    facts = (content, *asked, repr(host()), _code(), platform.python_version(), tuned)
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()
+
+
+def _tuned(database: object) -> str:
+    """Which state of a database of schedules a program is made with; see machine/database.py."""
+    directory = kept_directory("measured")
+    own = None if directory is None else directory / "schedules.sqlite"
+    path = Path(database) if isinstance(database, str) else own if database else None
+    try:
+        facts = path.stat() if path else None
+    except OSError:
+        facts = None
+    return repr((facts.st_size, facts.st_mtime_ns) if facts else None)
 
 
 def _is_plain(value: object) -> bool:

@@ -14,6 +14,7 @@ from compiler.ir.graph import Graph
 from compiler.ir.infer import fix_sizes, specialize
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
+from compiler.machine.database import Tuned, tuned_schedules
 from compiler.passes.control_flow.declare import declared, specialised, with_values
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.pipeline import Line, Pipeline
@@ -62,6 +63,7 @@ def compile(
     gate: Gate | None = None,
     schedules: Mapping[str, str] | str | None = None,
     tier: int = 1,
+    tuned: bool | str | PathLike[str] | Tuned = True,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -77,14 +79,22 @@ def compile(
     docs/schedules.md.
     `tier=0` gives a program at once whose code is made quickly and runs slowly; better code takes
     over when it is ready (`program.settle()` waits for it), which may change the last bits of sums.
+    `tuned` names a database of schedules that tuning found for this machine: the user's own (True),
+    none (False), or a file; `notes` of the program says how many kernels use one.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
     machine = target if isinstance(target, Target) else by_name(target)
     code, about_threads = code_options(machine, threads)
+    found = _found(tuned, code)
     options = Options(
         with_precision(as_pipeline(pipeline), precision),
-        replace(code, schedules=as_schedules(schedules), tier=_checked_tier(tier)),
+        replace(
+            code,
+            schedules=as_schedules(schedules),
+            tuned=found,
+            tier=_checked_tier(tier),
+        ),
         trace,
         verify,
         progress,
@@ -102,7 +112,16 @@ def compile(
     wanted = checked_buckets(graph, buckets) if buckets else {}
     program = _program(graph, options, clock, wanted)
     program.notes += about_threads
+    if found is not None and found.used:
+        program.notes += (str(found),)
     return program
+
+
+def _found(tuned: bool | str | PathLike[str] | Tuned, code: CodeOptions) -> Tuned | None:
+    """What tuning found, where `tuned` says it is. Errors: E-TUNE-DATABASE."""
+    if isinstance(tuned, Tuned):
+        return tuned
+    return tuned_schedules(None if tuned is True else tuned, code) if tuned else None
 
 
 def _program(

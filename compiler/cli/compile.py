@@ -19,6 +19,8 @@ from compiler.cli.options import (
     schedule_option,
     shape_option,
     tier_option,
+    tuned_option,
+    tuned_schedules,
 )
 from compiler.cli.output import (
     bytes_text,
@@ -46,6 +48,7 @@ from compiler.runtime.program import Program
 @click.option("--fused", is_flag=True, help="With --emit onnx: each kernel as one function.")
 @shape_option()
 @bucket_option()
+@tuned_option()
 @random_weights_option()
 @schedule_option()
 @tier_option()
@@ -60,6 +63,8 @@ def command(
     fused: bool,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
+    tuned: bool,
+    database: Path | None,
     weights_seed: int | None,
     schedules: str | None,
     tier: int,
@@ -81,6 +86,7 @@ def command(
             buckets=named_buckets(buckets),
             schedules=schedules,
             tier=tier,
+            tuned=tuned_schedules(tuned, database),
             progress=tell,
         )
         emitted = _emitted(program, kind, fused) if kind else None

@@ -18,6 +18,7 @@ COMMANDS = {
     "compile": "compile",
     "run": "run",
     "bench": "bench",
+    "tune": "tune",
     "check": "check",
     "bisect": "bisect",
     "why": "why",

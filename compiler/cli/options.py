@@ -168,6 +168,28 @@ def tier_option() -> Decorator:
     )
 
 
+def tuned_option() -> Decorator:
+    """`--database FILE` and `--no-tuned`: which schedules that tuning found are used."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        command = click.option(
+            "--database",
+            type=click.Path(path_type=Path, dir_okay=False),
+            default=None,
+            help="Schedules that tuning found, instead of those in the user's cache.",
+        )(command)
+        return click.option(
+            "--tuned/--no-tuned", default=True, help="Use schedules that tuning found."
+        )(command)
+
+    return add
+
+
+def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
+    """What `compile` takes for these options."""
+    return str(database) if tuned and database is not None else tuned
+
+
 def random_weights_option() -> Decorator:
     """`--random-weights SEED`."""
     return click.option(

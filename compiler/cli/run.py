@@ -23,6 +23,8 @@ from compiler.cli.options import (
     schedule_option,
     shape_option,
     tier_option,
+    tuned_option,
+    tuned_schedules,
 )
 from compiler.cli.output import (
     count_text,
@@ -48,6 +50,7 @@ from compiler.runtime.inputs import random_inputs
 @shape_option()
 @bucket_option()
 @pipeline_options()
+@tuned_option()
 @random_weights_option()
 @schedule_option()
 @tier_option()
@@ -64,6 +67,8 @@ def command(
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     pipeline: str,
     precision: str,
+    tuned: bool,
+    database: Path | None,
     weights_seed: int | None,
     schedules: str | None,
     tier: int,
@@ -81,6 +86,7 @@ def command(
             buckets=named_buckets(buckets),
             schedules=schedules,
             tier=tier,
+            tuned=tuned_schedules(tuned, database),
             trace=False,
             progress=tell,
         )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.compute.computation import Computation
+from compiler.errors import CompileError
 from compiler.schedule.assemble import Scheduled, assemble
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
 from compiler.schedule.dots import dots
+from compiler.schedule.language.replay import replay
 from compiler.schedule.nest import Nest
 from compiler.schedule.parallel import in_parallel
 from compiler.schedule.pointwise import pointwise
@@ -23,9 +25,28 @@ def schedule(
 ) -> Scheduled:
     """The kernel for a computation, by policies; `constants` are known at compile time.
 
+    Where the options have a schedule for it, it is made by that, if that is legal here.
     Errors: E-SCHEDULE-MOVE when a policy makes a move that is not legal.
     """
+    return _tuned(computation, constants, options) or _by_policy(computation, constants, options)
 
+
+def _tuned(
+    computation: Computation, constants: frozenset[str], options: CodeOptions
+) -> Scheduled | None:
+    """The kernel by the schedule that tuning found, if it did and the schedule is legal here."""
+    if options.tuned is None or options.tier == 0:
+        return None
+    text = options.tuned(computation, constants)
+    try:
+        return None if text is None else replay(text, computation, constants, options)
+    except CompileError:
+        return None  # what other policies could be bettered by need not be right any more
+
+
+def _by_policy(
+    computation: Computation, constants: frozenset[str], options: CodeOptions
+) -> Scheduled:
     def shape(_: str, nest: Nest) -> Nest:
         return apply_policy(nest, Context(options.tiling, nest.packable))
 

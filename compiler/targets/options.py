@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from compiler.targets.target import Target, host
 
@@ -29,13 +30,16 @@ class CodeOptions:
 
     `threads` is how many threads a run may use at once, `forking` how they are called. `schedules`
     take the place of the policies' moves; a kernel goes by its own name, or that of a value that it
-    makes. Code of tier 0 is made quickly and runs slowly: small tiles, little effort in LLVM.
+    makes. `tuned` gives the text of the schedule that a computation with these constants shall
+    have, or None to leave it to the policies. Code of tier 0 is made quickly and runs slowly: small
+    tiles, little effort in LLVM.
     """
 
     target: Target = field(default_factory=host)
     threads: int = 1
     schedules: tuple[KernelSchedule, ...] = ()
     forking: Forking = "gomp"
+    tuned: Callable[[Any, frozenset[str]], str | None] | None = None
     tier: int = 1
 
     @property

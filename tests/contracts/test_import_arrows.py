@@ -32,6 +32,7 @@ ORDER = (
     "cached",
     "check",
     "bisect",
+    "tuning",
     "conformance",
     "cli",
     "app",

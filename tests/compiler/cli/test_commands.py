@@ -291,6 +291,20 @@ def test_bench_times_in_turns(model: Path) -> None:
 PROBLEM = "id,lower,upper,size\na,0,2,100\nb,2,4,50\nc,1,3,30\n"
 
 
+def test_tune_tells_what_it_tried_and_compile_uses_it(model: Path, tmp_path: Path) -> None:
+    database = tmp_path / "schedules.sqlite"
+    asked = ("tune", model, "--shape", "x=60,3", "--budget", "1s", "--search", "random")
+    facts = told(*asked, "--database", database)
+    assert facts["search"] == "random"
+    assert facts["tuned_s"] <= facts["untuned_s"]
+    assert [k["why_stopped"] for k in facts["kernels"]] == ["budget"]
+    assert "times as fast" in invoke(*asked, "--database", database).output
+    assert told("compile", model, "--shape", "x=60,3", "--database", database)["ok"]
+    assert told("compile", model, "--no-tuned")["ok"]
+    refused = told("tune", model, "--budget", "soon", code=1)
+    assert refused["error"]["code"] == "E-OPTION-VALUE"
+
+
 def test_plan_solves_a_problem(tmp_path: Path) -> None:
     problem = tmp_path / "p.csv"
     problem.write_text(PROBLEM)

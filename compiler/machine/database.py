@@ -1,0 +1,189 @@
+"""Schedules that tuning found, on disk: SQLite, one row for a computation on a machine.
+
+The module of Python's own library is enough: there is one table, it is written by one command and
+read whole once by a process, so an object-relational mapping would add a dependency to every
+compilation and take nothing away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Generator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from time import time
+
+import llvmlite
+
+from compiler import __version__
+from compiler.compute.computation import Computation
+from compiler.errors import CompileError
+from compiler.machine.keep import processor
+from compiler.targets.disk import kept_directory
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import Target
+
+FORMAT = 1
+"""Grows when the meaning of a row changes; a database of another format is set aside."""
+
+_TABLE = """
+create table if not exists schedules (
+    computation text not null,
+    machine text not null,
+    name text not null,
+    schedule text not null,
+    seconds real not null,
+    untuned_seconds real not null,
+    n_tried integer not null,
+    why_stopped text not null,
+    search text not null,
+    seed integer not null,
+    written real not null,
+    primary key (computation, machine)
+)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What tuning found for one computation on one machine.
+
+    `schedule` is the text of the best schedule, "" where none was faster than the policy's by more
+    than noise. Seconds are those of one call. `why_stopped`: budget, converged, exhausted or
+    interrupted.
+    """
+
+    computation: str
+    name: str
+    schedule: str
+    seconds: float
+    untuned_seconds: float
+    n_tried: int
+    why_stopped: str
+    search: str
+    seed: int
+
+
+def computation_key(computation: Computation, constants: frozenset[str]) -> str:
+    """What a schedule is for: a computation without the nodes it came from, and its constants."""
+    text = f"{replace(computation, origins=())}\0{sorted(constants)}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def machine_key(options: CodeOptions) -> str:
+    """The machine that figures hold for: processor, features, threads, and what makes code."""
+    t: Target = options.target
+    caches = (t.l1d_bytes, t.l2_bytes, t.l3_bytes)
+    facts = (FORMAT, __version__, llvmlite.__version__, processor(), t.triple, t.cpu, t.features)
+    whole = "\0".join(map(str, (*facts, *caches, options.threads)))
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
+
+def default_path() -> Path | None:
+    """The user's own database; None where nothing is kept."""
+    directory = kept_directory("measured")
+    return None if directory is None else directory / "schedules.sqlite"
+
+
+class Database:
+    """A file of schedules. Errors: E-TUNE-DATABASE where it is damaged or cannot be written."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = Path(path)
+
+    def entries(self, machine: str) -> dict[str, Entry]:
+        """All entries for a machine, by computation; none where there is no file yet."""
+        if not self.path.exists():
+            return {}
+        with self._open() as connection:
+            rows = connection.execute(
+                "select computation, name, schedule, seconds, untuned_seconds, n_tried, "
+                "why_stopped, search, seed from schedules where machine = ?",
+                (machine,),
+            ).fetchall()
+        found = (Entry(*row) for row in rows)
+        return {e.computation: e for e in found}
+
+    def put(self, machine: str, entry: Entry) -> None:
+        """Write an entry; it takes the place of one for the same computation and machine."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as e:
+            raise self._broken(str(e)) from e
+        values = (entry.computation, machine, entry.name, entry.schedule, entry.seconds)
+        more = (entry.untuned_seconds, entry.n_tried, entry.why_stopped, entry.search, entry.seed)
+        with self._open() as connection:
+            connection.execute(
+                "insert or replace into schedules values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*values, *more, time()),
+            )
+            connection.commit()
+
+    @contextmanager
+    def _open(self) -> Generator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self.path, timeout=10)) as connection:
+                (version,) = connection.execute("pragma user_version").fetchone()
+                if version not in (0, FORMAT):
+                    raise self._broken(f"its format is {version}, and this program writes {FORMAT}")
+                connection.execute(_TABLE)
+                connection.execute(f"pragma user_version = {FORMAT}")
+                yield connection
+        except sqlite3.Error as e:
+            raise self._broken(str(e)) from e
+
+    def _broken(self, why: str) -> CompileError:
+        return CompileError(
+            "E-TUNE-DATABASE",
+            f"the database of schedules {self.path} cannot be used: {why}",
+            hint="name another file with --database, or move this one away",
+        )
+
+
+@dataclass(eq=False)
+class Tuned:
+    """Schedules to use in a compilation, by computation; what was used is noted.
+
+    A schedule that no longer fits its computation counts as none.
+    """
+
+    source: str
+    schedules: Mapping[str, str] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+
+    def __call__(self, computation: Computation, constants: frozenset[str]) -> str | None:
+        """The text for a computation whose constants are these, if tuning found a better one."""
+        key = computation_key(computation, constants)
+        found = self.schedules.get(key)
+        if found:
+            self.used.add(key)
+        return found or None
+
+    def __str__(self) -> str:
+        n = len(self.used)
+        kernels = "1 kernel runs a schedule" if n == 1 else f"{n} kernels run schedules"
+        return f"{kernels} that tuning found on this machine ({self.source})"
+
+
+def tuned_schedules(path: str | PathLike[str] | None, options: CodeOptions) -> Tuned | None:
+    """What a database has for this machine, the user's own where none is named.
+
+    None where there is nothing, and where code is for another machine. The user's own database
+    counts as empty when it is damaged. Errors: E-TUNE-DATABASE for one that is named.
+    """
+    if options.target.name != "host":
+        return None
+    file = default_path() if path is None else Path(path)
+    if file is None:
+        return None
+    try:
+        entries = Database(file).entries(machine_key(options))
+    except CompileError:
+        if path is not None:
+            raise
+        return None
+    schedules = {key: e.schedule for key, e in entries.items() if e.schedule}
+    return Tuned(str(file), schedules) if schedules else None

@@ -1,0 +1,1 @@
+"""Autotuning: schedules that are faster than the policies' on this machine, found by measuring."""

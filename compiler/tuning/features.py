@@ -1,0 +1,174 @@
+"""What a cost model sees of a schedule: its loops, its register tile, and what it touches.
+
+The features are worked out from the text alone, so that thousands of candidates can be judged in
+the time that compiling one takes. Source: the loop context and the touched bytes and reuse at each
+loop of AutoTVM (Chen et al. 2018, arXiv:1805.08166), without its one-hot annotations of GPUs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log2
+
+from compiler.compute.computation import Computation, Stage
+from compiler.compute.scalar import Read, reads
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.schedule.language.call import Call
+from compiler.targets.target import Target
+from compiler.tuning.space import Point, Space, stage_of
+
+DEPTH = 8
+"""Loops that are described, innermost first; schedules have seldom more that matter."""
+
+N_FEATURES = 9 + 6 * DEPTH
+"""How many numbers describe a nest, besides the positions of the knobs."""
+
+
+def features(space: Space, point: Point, computation: Computation, target: Target) -> list[float]:
+    """Numbers that describe a point: the knobs, then the nests' features summed up."""
+    calls: dict[str, list[Call]] = {}
+    for line in space.rendered(point):
+        calls.setdefault(line.nest, []).append(line.call)
+    total = [0.0] * N_FEATURES
+    for nest, moves in calls.items():
+        stage = stage_of(computation, nest)
+        if stage is not None:
+            found = _Loops(stage, moves).described(computation, target)
+            total = [a + b for a, b in zip(total, found, strict=True)]
+    knobs = [
+        _number(k.settings[at]) if k.kind in ("factor", "unroll") else float(at)
+        for k, at in zip(space.knobs, point, strict=True)
+    ]
+    return [*knobs, *total]
+
+
+def _number(n: int) -> float:
+    return log2(max(n, 1))
+
+
+@dataclass
+class _Loops:
+    """The loops of a nest after its moves: lengths, order, kinds, and what each came from."""
+
+    stage: Stage
+    calls: Sequence[Call]
+    extents: dict[str, int] = field(default_factory=dict)
+    origins: dict[str, frozenset[str]] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)
+    n_packed: int = 0
+    n_cached: int = 0
+
+    def __post_init__(self) -> None:
+        self.extents = {v: affine.assumed(e) for v, e in self.stage.extents.items()}
+        self.origins = {v: frozenset({v}) for v in self.extents}
+        self.order = list(self.extents)
+        for call in self.calls:
+            self._follow(call.move, [str(a) for a in call.arguments])
+
+    def _follow(self, move: str, arguments: list[str]) -> None:
+        match move, arguments:
+            case "split", [loop, factor, outer, inner]:
+                n = self.extents.get(loop, 1)
+                self._replace([loop], {outer: -(-n // int(factor)), inner: min(int(factor), n)})
+            case "fuse", [outer, inner, loop]:
+                n = self.extents.get(outer, 1) * self.extents.get(inner, 1)
+                self._replace([outer, inner], {loop: n})
+            case "reorder", _:
+                self.order = [*arguments, *(v for v in self.order if v not in arguments)]
+            case (("unroll" | "vectorize" | "parallel" | "rfactor" | "tensorize"), _):
+                self.kinds.update(dict.fromkeys(arguments, move))
+            case "pack", _:
+                self.n_packed += 1
+            case "cache_write", _:
+                self.n_cached += 1
+            case _:
+                pass
+
+    def _replace(self, old: list[str], new: Mapping[str, int]) -> None:
+        came = frozenset().union(*(self.origins.get(v, frozenset()) for v in old))
+        at = self.order.index(old[0]) if old[0] in self.order else len(self.order)
+        self.order = [v for v in self.order if v not in old]
+        self.order[at:at] = list(new)
+        self.extents.update(new)
+        self.origins.update(dict.fromkeys(new, came))
+
+    def described(self, computation: Computation, target: Target) -> list[float]:
+        """The features of the nest."""
+        reduced = set(self.stage.reduce_axes)
+        tile = [v for v in self.order if self.kinds.get(v) in ("unroll", "vectorize")]
+        points = [v for v in tile if not self.origins[v] <= reduced]
+        steps = [v for v in tile if self.origins[v] <= reduced]
+        n_points, n_steps = self._product(points), self._product(steps)
+        lanes = max((self.extents[v] for v in tile if self.kinds[v] == "vectorize"), default=1)
+        registers = n_points / max(target.lanes(4), 1)
+        whole = self._product(list(self.stage.extents))
+        done = self._product(self.order)
+        general = [
+            _number(lanes),
+            registers / target.n_vector_registers,
+            _number(n_steps),
+            float(len(self.order)),
+            float(self.n_packed),
+            float(self.n_cached),
+            _number(whole),
+            done / max(whole, 1) - 1,  # what rounding up to whole tiles adds
+            _number(n_points),
+        ]
+        return [*general, *self._levels(computation, reduced)]
+
+    def _levels(self, computation: Computation, reduced: set[str]) -> list[float]:
+        """Of each loop, innermost first: length, kind, bytes touched inside it, and reuse."""
+        found: list[float] = []
+        operands = [*reads(self.stage.value)]
+        inside: list[str] = []
+        for v in reversed(self.order[-DEPTH:]):
+            inside.append(v)
+            touched = sum(self._touched(r, inside, computation) for r in operands)
+            kind = self.kinds.get(v, "")
+            found += [
+                _number(self.extents[v]),
+                float(kind == "unroll"),
+                float(kind == "vectorize"),
+                float(self.origins[v] <= reduced),
+                _number(touched),
+                _number(self._product(inside) * len(operands)) - _number(touched),
+            ]
+        return [*found, *[0.0] * (6 * DEPTH - len(found))]
+
+    def _touched(self, read: Read, inside: Sequence[str], computation: Computation) -> int:
+        """Bytes of an operand that the iterations of some loops read."""
+        spans = {v: 1 for v in self.stage.extents}
+        for v in inside:
+            parts = self.origins[v]
+            if len(parts) == 1:
+                (origin,) = parts
+                spans[origin] *= self.extents[v]
+            else:  # a fused loop walks over all it came from, as far as it runs
+                for origin in parts:
+                    spans[origin] = max(spans[origin], 2)
+        total = computation.tensors[read.tensor].dtype.nbytes
+        for e in read.index:
+            total *= _span(e, spans)
+        return total
+
+    def _product(self, loops: Sequence[str]) -> int:
+        n = 1
+        for v in loops:
+            n *= self.extents[v]
+        return n
+
+
+def _span(e: Expr, spans: Mapping[str, int]) -> int:
+    """How many values an index takes, with each symbol in a range of its own."""
+    if isinstance(e, int):
+        return 1
+    reach = 1
+    for atom, factor in e.terms:
+        if isinstance(atom, str):
+            reach += abs(factor) * (spans.get(atom, 1) - 1)
+        else:
+            reach += max((spans.get(s, 1) - 1 for s in affine.symbols(e)), default=0)
+    return reach

@@ -1,0 +1,225 @@
+"""Judging a schedule: compiled, compared with the untuned kernel, and timed against it in turns.
+
+A candidate runs in a child process of its own: one that crashes, never ends or eats memory costs
+only itself. What it is timed against is the policy's kernel in the same process, call by call, so
+that a disturbance of the machine meets both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from time import perf_counter
+from typing import Any, Literal
+
+import numpy as np
+
+from compiler.bisect.child import Died, in_child
+from compiler.codegen.jit import Library, ObjectStore
+from compiler.codegen.module import module_ir
+from compiler.compute.computation import Computation
+from compiler.errors import CompileError
+from compiler.ir.constant import Array
+from compiler.ir.types import DType, TensorType
+from compiler.loops.limits import NotLowerable, check_kernel
+from compiler.runtime.storage import aligned_bytes, to_logical
+from compiler.schedule.assemble import Scheduled
+from compiler.schedule.language.replay import replay
+from compiler.schedule.policy import schedule
+from compiler.targets.options import CodeOptions
+
+Outcome = Literal["right", "refused", "wrong", "failed"]
+"""A candidate may be refused by the moves, give other numbers, or not survive being run."""
+
+LIMIT_SECONDS = 10.0
+MEMORY_MEGABYTES = 2048
+SAMPLE_SECONDS = 2e-5
+"""Calls shorter than this are timed several at a time."""
+
+HOPELESS = 1.3
+"""A candidate this many times slower in its first rounds is not timed any further."""
+
+FIRST_ROUNDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of a candidate. Units: seconds of one call, warm and cold taken together."""
+
+    outcome: Outcome
+    seconds: float = inf
+    untuned_seconds: float = inf
+    words: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """How long it takes as a part of the untuned kernel; infinite for one that is no good."""
+        return self.seconds / self.untuned_seconds if self.outcome == "right" else inf
+
+
+class Judge:
+    """Judges schedules of one computation, whose constants are known by name."""
+
+    def __init__(
+        self, computation: Computation, constants: frozenset[str], options: CodeOptions
+    ) -> None:
+        self.computation = computation
+        self.constants = constants
+        self.options = options
+        self.values = _values(computation)
+        self.untuned = _Runnable(schedule(computation, constants, options), self)
+        self.cold = aligned_bytes(2 * options.target.l2_bytes).view(np.int64)
+        self.cold.fill(0)
+        self.untuned.call()
+        self.expected = self.untuned.results()
+
+    def verdicts(
+        self, texts: Sequence[str], seconds: float, limit: float = LIMIT_SECONDS
+    ) -> list[Verdict]:
+        """What becomes of schedules when each is timed for some seconds, in a child process.
+
+        They share a child as long as it lives, since making one takes as long as compiling; when it
+        does not, each has one of its own.
+        """
+        found = self._in_child(texts, seconds, limit)
+        if not isinstance(found, Died):
+            return found
+        if len(texts) == 1:
+            return [Verdict("failed", words=found.why)]
+        return [v for text in texts for v in self.verdicts([text], seconds, limit)]
+
+    def _in_child(self, texts: Sequence[str], seconds: float, limit: float) -> list[Verdict] | Died:
+        def judged() -> list[Verdict]:
+            return [self._judged(text, seconds) for text in texts]
+
+        return in_child(judged, limit + seconds * len(texts), MEMORY_MEGABYTES)
+
+    def _judged(self, text: str, seconds: float) -> Verdict:
+        try:
+            made = replay(text, self.computation, self.constants, self.options)
+            check_kernel(made.kernel)
+            candidate = _Runnable(made, self)
+        except CompileError as e:
+            return Verdict("refused", words=f"{e.code}: {e.message}")
+        except NotLowerable as e:
+            return Verdict("refused", words=str(e))
+        candidate.call()
+        for name, value in candidate.results().items():
+            if not agrees(value, self.expected[name]):
+                return Verdict("wrong", words=f"{name} has other numbers")
+        tried, untuned = self._timed(candidate, seconds)
+        return Verdict("right", tried, untuned)
+
+    def _timed(self, candidate: _Runnable, seconds: float) -> tuple[float, float]:
+        """Least seconds of the candidate and the untuned kernel, in turns; warm and cold."""
+        calls = (candidate.call, self.untuned.call)
+        n = max(1, int(SAMPLE_SECONDS / max(_sample(self.untuned.call, 1), 1e-7)))
+        warm, cold = [inf, inf], [inf, inf]
+        end, rounds = perf_counter() + seconds, 0
+        while rounds < FIRST_ROUNDS or perf_counter() < end:
+            for i, call in enumerate(calls):
+                warm[i] = min(warm[i], _sample(call, n))
+            for i, call in enumerate(calls):
+                self.cold.sum()
+                cold[i] = min(cold[i], _sample(call, 1))
+            rounds += 1
+            if rounds == FIRST_ROUNDS and warm[0] > HOPELESS * warm[1]:
+                break
+        return (warm[0] + cold[0]) / 2, (warm[1] + cold[1]) / 2
+
+
+def _sample(call: Callable[[], object], n: int) -> float:
+    start = perf_counter()
+    for _ in range(n):
+        call()
+    return (perf_counter() - start) / n
+
+
+class _Runnable:
+    """A scheduled kernel as machine code, with memory for everything that it reads and writes."""
+
+    def __init__(self, made: Scheduled, judge: Judge) -> None:
+        kernel = made.kernel
+        self.tensors = judge.computation.tensors
+        self.arrays: dict[str, Array] = {}
+        for p in kernel.params:
+            memory = aligned_bytes(max(int(p.nbytes), 1))
+            self.arrays[p.name] = memory
+            memory.fill(0)
+            value = judge.values.get(p.name)
+            if value is not None:
+                packing = made.packings.get(p.name)
+                laid = packing.apply(_logical(value, p.name, judge)) if packing else value
+                assert laid.nbytes == memory.nbytes, f"{p.name} has {laid.nbytes} bytes"
+                memory.view(laid.dtype)[...] = laid.reshape(-1)
+        self.outputs = [p.name for p in kernel.params if p.role == "output"]
+        text = module_ir({"candidate": kernel}, [], judge.options.target)
+        self.library = Library.compile(text, judge.options.target, ObjectStore(None))
+        function = self.library.function("candidate", len(kernel.params))
+        pointers = [a.ctypes.data for a in self.arrays.values()]
+        self.call: Callable[[], object] = lambda: function(*pointers)
+
+    def results(self) -> dict[str, Array]:
+        """What the last call computed, in logical order."""
+        found: dict[str, Array] = {}
+        for name in self.outputs:
+            t = self.tensors[name]
+            physical = self.arrays[name].view(t.dtype.numpy)
+            shape = t.layout.physical_shape(t.static_shape)
+            found[name] = np.array(to_logical(physical.reshape(shape), t))
+        return found
+
+
+def _logical(value: Array, name: str, judge: Judge) -> Array:
+    t = judge.computation.tensors[name]
+    assert t.layout.is_plain, f"the constant {name} is {t}"
+    return value.reshape(t.static_shape)
+
+
+def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
+    """Numbers for every operand, in the order in which they lie in memory."""
+    chance = np.random.default_rng(seed)
+    return {
+        name: _random(computation.tensors[name], chance).reshape(-1) for name in computation.inputs
+    }
+
+
+def _random(t: TensorType, chance: np.random.Generator) -> Array:
+    """Numbers of a type, with zeros in the halo where the layout promises some."""
+    shape = tuple(int(n) for n in t.layout.physical_shape(t.static_shape))
+    made: Any
+    if t.dtype.is_float or t.dtype in (DType.bf16, DType.f16):
+        made = (chance.standard_normal(shape) * 0.5).astype(t.dtype.numpy)
+    elif t.dtype is DType.bool:
+        made = chance.integers(0, 2, shape).astype(t.dtype.numpy)
+    else:
+        low = 0 if t.dtype.label.startswith("u") else -4
+        made = chance.integers(low, 5, shape).astype(t.dtype.numpy)
+    return made
+
+
+def agrees(value: Array, expected: Array) -> bool:
+    """Whether numbers are the same up to what another order of additions may do.
+
+    Floats may differ by some hundred units of rounding of the largest number, others not at all.
+    """
+    if value.dtype.kind in "iub":
+        return bool(np.array_equal(value, expected))
+    a, b = value.astype(np.float64), expected.astype(np.float64)
+    if not np.array_equal(np.isfinite(a), np.isfinite(b)):
+        return False
+    scale = float(np.max(np.abs(b), initial=0.0, where=np.isfinite(b)))
+    margin = UNITS * _unit(expected) * scale
+    return bool(np.all(np.abs(a - b) <= margin, where=np.isfinite(b)))
+
+
+UNITS = 256
+
+
+def _unit(values: Array) -> float:
+    """The unit of rounding of a float type; of small types one step is allowed, and no more."""
+    import ml_dtypes
+
+    bits = float(ml_dtypes.finfo(values.dtype).eps)
+    return bits if values.dtype.itemsize >= 4 else 2 * bits / UNITS

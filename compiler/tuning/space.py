@@ -1,0 +1,262 @@
+"""The schedules that a search may try for one computation: a text with knobs.
+
+The policy's own schedule is the sketch, as Ansor calls it (Zheng et al. 2020, arXiv:2006.06762);
+what can be turned are the numbers in it, the order of its loops, blocks of them, and what is
+packed. A point is one position per knob; it renders as a schedule's text. Whether that is
+legal is not decided here: the moves refuse what is not when the text is replayed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from compiler.compute.computation import Computation, Stage
+from compiler.ir import affine
+from compiler.schedule.language.call import Call, Line, text_of
+from compiler.schedule.language.text import parse_schedule
+
+Point = tuple[int, ...]
+"""The position of every knob."""
+
+UNROLLS = (1, 2, 4, 8, 16)
+BLOCKS = (2, 4, 7, 8, 14, 16, 28)
+PARTS = (8, 16, 32, 64, 128, 256)
+"""Steps of a reduction between two visits to memory."""
+
+MOST_ORDERS = 24
+MOST_TILE = 32
+"""Rows of a register tile: no machine has registers for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One thing that can be turned: what it is, the settings, and the one that the policy chose.
+
+    `line` is the line of the sketch that it changes: `factor` and `unroll` set the number of a
+    split, `order` the loops of a reorder, `keep` whether the line stands there at all. `block`
+    splits a loop before the reorder in its line, and runs over the blocks outermost: what they read
+    may then stay in a cache. `cache` does so with a loop of the reduction, inside so many of the
+    outer loops, and keeps the sums in memory meanwhile.
+    """
+
+    kind: str
+    line: int
+    settings: tuple[Any, ...]
+    default: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}@{self.line}"
+
+
+@dataclass(frozen=True)
+class Space:
+    """All points of one computation, by the knobs of its sketch."""
+
+    lines: tuple[Line, ...]
+    knobs: tuple[Knob, ...]
+
+    @property
+    def default(self) -> Point:
+        """The policy's own schedule."""
+        return tuple(k.default for k in self.knobs)
+
+    @property
+    def size(self) -> int:
+        """How many points there are."""
+        n = 1
+        for k in self.knobs:
+            n *= len(k.settings)
+        return n
+
+    def random(self, chance: random.Random) -> Point:
+        """Any point."""
+        return tuple(chance.randrange(len(k.settings)) for k in self.knobs)
+
+    def neighbour(self, point: Point, chance: random.Random) -> Point:
+        """A point that differs in one knob; numbers mostly move by one setting."""
+        turnable = [i for i, k in enumerate(self.knobs) if len(k.settings) > 1]
+        if not turnable:
+            return point
+        i = chance.choice(turnable)
+        n = len(self.knobs[i].settings)
+        if self.knobs[i].kind in ("factor", "unroll") and chance.random() < 0.7:
+            step = chance.choice((-1, 1))
+            moved = min(max(point[i] + step, 0), n - 1)
+            moved = moved if moved != point[i] else point[i] - step
+        else:
+            moved = (point[i] + chance.randrange(1, n)) % n
+        return (*point[:i], moved, *point[i + 1 :])
+
+    def cross(self, a: Point, b: Point, chance: random.Random) -> Point:
+        """A point with every knob as one of two others has it."""
+        return tuple(chance.choice(pair) for pair in zip(a, b, strict=True))
+
+    def points(self) -> Iterator[Point]:
+        """Every point, the last knob turning fastest."""
+        return itertools.product(*(range(len(k.settings)) for k in self.knobs))
+
+    def setting(self, point: Point, knob: Knob) -> Any:
+        """What a knob is set to at a point."""
+        return knob.settings[point[self.knobs.index(knob)]]
+
+    def rendered(self, point: Point) -> tuple[Line, ...]:
+        """The lines of a point's schedule."""
+        made: list[tuple[Line, ...]] = [(line,) for line in self.lines]
+        for knob, position in zip(self.knobs, point, strict=True):
+            (*before, line), setting = made[knob.line], knob.settings[position]
+            match knob.kind:
+                case "order":
+                    made[knob.line] = (_with(line, *setting),)
+                case "keep":
+                    made[knob.line] = (line,) if setting else ()
+                case "block" | "cache":
+                    if setting:
+                        made[knob.line] = (*before, *_parted(line, knob.kind, *setting))
+                case _:
+                    loop, _, outer, inner = line.call.arguments
+                    made[knob.line] = (_with(line, loop, setting, outer, inner),)
+        return tuple(itertools.chain.from_iterable(made))
+
+    def text(self, point: Point) -> str:
+        """The schedule of a point as text."""
+        return text_of(self.rendered(point))
+
+
+def _with(line: Line, *arguments: Any) -> Line:
+    return replace(line, call=Call(line.call.move, tuple(arguments)))
+
+
+def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iterator[Line]:
+    """A reorder after a split: over the parts of a loop further out, inside a part in its place."""
+    outer, inner = f"{loop}b_", f"{loop}t_"
+    order = [inner if v == loop else v for v in line.call.arguments]
+    yield replace(line, call=Call("split", (loop, size, outer, inner)))
+    yield _with(line, *order[:place], outer, *order[place:])
+    if kind == "cache":
+        yield replace(line, call=Call("cache_write", (outer,)))
+
+
+def space_of(computation: Computation, schedule: str) -> Space:
+    """The space round the schedule that a policy made of a computation.
+
+    Which loop threads share is left out, since that is worked out for each kernel anew, and so are
+    the policy's reasons.
+    """
+    lines = tuple(
+        _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"
+    )
+    knobs: list[Knob] = []
+    for nest in dict.fromkeys(line.nest for line in lines):
+        stage = stage_of(computation, nest)
+        if stage is not None:
+            numbered = [(i, line.call) for i, line in enumerate(lines) if line.nest == nest]
+            knobs += _Sketch(stage, numbered).knobs()
+    return Space(lines, tuple(k for k in knobs if len(k.settings) > 1))
+
+
+def stage_of(computation: Computation, nest: str) -> Stage | None:
+    """The stage that a nest computes: the n-th that fills its target."""
+    target, _, number = nest.partition("#")
+    found = [s for s in computation.stages if isinstance(s, Stage) and s.target == target]
+    at = int(number or 1) - 1
+    return found[at] if at < len(found) else None
+
+
+class _Sketch:
+    """The calls on one nest, followed so far that the length of every loop is known."""
+
+    def __init__(self, stage: Stage, calls: Sequence[tuple[int, Call]]) -> None:
+        self.calls = calls
+        self.extents = {v: affine.assumed(e) for v, e in stage.extents.items()}
+        self.reduced = set(stage.reduce_axes)
+        self.unrolled = _named(calls, "unroll")
+        self.vectors = _named(calls, "vectorize")
+        self.lanes = _named(calls, "rfactor")
+        self.split_of: dict[str, Call] = {}
+        for _, call in calls:
+            if call.move == "split":
+                self.split_of[str(call.arguments[0])] = call
+                self._split(call)
+            elif call.move == "fuse":
+                outer, inner, loop = map(str, call.arguments)
+                self.extents[loop] = self.extents[outer] * self.extents[inner]
+                self.reduced |= {loop} if outer in self.reduced else set()
+
+    def _split(self, call: Call) -> None:
+        loop, factor, outer, inner = (str(a) for a in call.arguments)
+        n = self.extents.get(loop, 1)
+        self.extents[outer], self.extents[inner] = -(-n // int(factor)), min(int(factor), n)
+        self.reduced |= {outer, inner} if loop in self.reduced else set()
+
+    def knobs(self) -> Iterator[Knob]:
+        """Everything that can be turned."""
+        last = max((i for i, call in self.calls if call.move == "reorder"), default=-1)
+        for line, call in self.calls:
+            if call.move == "split" and len(call.arguments) == 4:
+                yield from self._factor(line, call)
+            elif line == last:
+                yield from self._order(line, [str(a) for a in call.arguments])
+            elif call.move == "pack":
+                yield Knob("keep", line, (True, False), 0)
+
+    def _factor(self, line: int, call: Call) -> Iterator[Knob]:
+        loop, factor, _, inner = call.arguments
+        n = self.extents.get(str(loop), 1)
+        within = self.split_of.get(str(inner))
+        if within is not None and str(within.arguments[3]) in self.vectors:
+            lanes = int(within.arguments[1])
+            settings = [lanes * v for v in range(1, 17) if lanes * (v - 1) < n]
+        elif inner in self.vectors:
+            return
+        elif inner in self.unrolled and loop in self.reduced and inner not in self.lanes:
+            yield _numbers("unroll", line, (u for u in UNROLLS if n % u == 0), int(factor))
+            return
+        elif inner in self.unrolled:
+            settings = list(range(1, min(n, MOST_TILE) + 1))
+        else:
+            return  # a block of a layout, or a group: not a matter of taste
+        yield _numbers("factor", line, settings, int(factor))
+
+    def _order(self, line: int, loops: list[str]) -> Iterator[Knob]:
+        """Orders of the loops outside the tile: points among themselves, then the reduction."""
+        fixed = self.unrolled | self.vectors | self.lanes
+        head = [
+            v for v in itertools.takewhile(lambda v: v not in self.reduced, loops) if v not in fixed
+        ]
+        middle = [v for v in loops[len(head) :] if v in self.reduced and v not in fixed]
+        free = [v for v in head if self.extents.get(v, 1) > 1]
+        inner = [v for v in middle if self.extents.get(v, 1) > 1]
+        orders: list[list[str]] = []
+        for points in itertools.permutations(free):
+            for sums in itertools.permutations(inner):
+                if len(free) > 1 or len(inner) > 1:
+                    orders.append(_reordered(_reordered(loops, points), sums))
+        others = [o for o in dict.fromkeys(map(tuple, orders)) if o != tuple(loops)]
+        yield Knob("order", line, (tuple(loops), *others[: MOST_ORDERS - 1]), 0)
+        blocks = [(v, b) for v in free[:3] for b in BLOCKS if 1 < b < self.extents[v]]
+        if len(free) > 1:
+            yield Knob("block", line, (None, *blocks), 0)
+        if inner and head and not self.lanes and not _named(self.calls, "cache_write"):
+            longest = max(inner, key=self.extents.__getitem__)
+            sizes = [n for n in PARTS if n < self.extents[longest]]
+            parts = [(longest, n, at) for n in sizes for at in range(len(head))]
+            yield Knob("cache", line, (None, *parts), 0)
+
+
+def _reordered(loops: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The loops with those that are wanted in this order, in the places they have together."""
+    order = iter(wanted)
+    return [next(order) if v in wanted else v for v in loops]
+
+
+def _numbers(kind: str, line: int, settings: Iterable[int], chosen: int) -> Knob:
+    found = sorted({*settings, chosen})
+    return Knob(kind, line, tuple(found), found.index(chosen))
+
+
+def _named(calls: Iterable[tuple[int, Call]], move: str) -> set[str]:
+    return {str(a) for _, call in calls if call.move == move for a in call.arguments}

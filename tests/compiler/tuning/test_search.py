@@ -1,0 +1,142 @@
+"""Searches on synthetic functions with a clock of our own: they find optima, and repeat."""
+
+from collections.abc import Callable
+from math import inf, log2
+
+import pytest
+
+from compiler.errors import CompileError
+from compiler.schedule.language.text import parse_schedule
+from compiler.tuning import annealing
+from compiler.tuning.annealing import AnnealingSearch
+from compiler.tuning.explore import BATCH, PATIENCE, Found, explore
+from compiler.tuning.judge import Verdict
+from compiler.tuning.search import GeneticSearch, RandomSearch, Search
+from compiler.tuning.space import Knob, Point, Space
+
+LINES = parse_schedule("Y: split(i, 4, io, ii)\nY: split(j, 8, jo, ji)\nY: split(k, 2, ko, ki)\n")
+SIZES = (12, 16, 9)
+SPACE = Space(
+    LINES, tuple(Knob("factor", i, tuple(range(1, n + 1)), 1) for i, n in enumerate(SIZES))
+)
+BEST = (8, 3, 6)
+SEARCHES = (AnnealingSearch, GeneticSearch, RandomSearch)
+
+
+def bowl(p: Point) -> float:
+    """Best at BEST, a ridge of worse points in between, and a corner that is no good."""
+    if p[0] == 0:
+        return inf
+    return 0.5 + sum(abs(a - b) for a, b in zip(p, BEST, strict=True)) / 20 + (p[1] % 2) * 0.02
+
+
+def described(p: Point) -> list[float]:
+    return [float(x) for x in p] + [log2(x + 1) for x in p]
+
+
+class Clock:
+    """Time that passes by measuring alone."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def verdict(score: float) -> Verdict:
+    return Verdict("right", score, 1.0) if score < inf else Verdict("refused")
+
+
+def run(
+    kind: type[Search], seed: int = 0, seconds: float = 1e9, cost: Callable[[Point], float] = bowl
+) -> tuple[Found, list[Point]]:
+    clock, tried = Clock(), list[Point]()
+
+    def measure(points: list[Point]) -> list[Verdict]:
+        clock.now += len(points)
+        tried.extend(points)
+        return [verdict(cost(p)) for p in points]
+
+    found = explore(kind(SPACE, seed, described), measure, seconds, clock)
+    return found, tried
+
+
+@pytest.mark.parametrize("kind", [AnnealingSearch, GeneticSearch])
+def test_searches_find_the_optimum_of_a_bowl_in_a_part_of_the_space(kind: type[Search]) -> None:
+    found, tried = run(kind, seconds=200)
+    score, point = found.better[0]
+    assert bowl(point) <= bowl(BEST) + 0.06
+    assert score == bowl(point)
+    assert len(tried) < SPACE.size / 4
+
+
+def test_the_learned_model_needs_fewer_candidates_than_chance() -> None:
+    learned = run(AnnealingSearch, 0, 80)[0].better[0][0]
+    by_chance = [run(RandomSearch, s, 80)[0].better[0][0] for s in range(5)]
+    assert learned < sum(by_chance) / 5
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_the_same_seed_gives_the_same_candidates(kind: type[Search]) -> None:
+    tried = run(kind, 7, 30)[1]
+    assert run(kind, 7, 30)[1] == tried
+    assert run(kind, 8, 30)[1] != tried
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_no_point_is_tried_twice_and_the_default_never(kind: type[Search]) -> None:
+    tried = run(kind, 3, 50)[1]
+    assert len(set(tried)) == len(tried)
+    assert SPACE.default not in tried
+
+
+@pytest.mark.parametrize("kind", SEARCHES)
+def test_a_small_space_is_exhausted(kind: type[Search]) -> None:
+    knobs = tuple(Knob("factor", i, (1, 2, 3), 0) for i in range(2))
+    search = kind(Space(LINES, knobs), 0, described)
+    found = explore(search, lambda ps: [verdict(1.5) for _ in ps], 1e9, Clock())
+    assert found.why_stopped == "exhausted"
+    assert found.n_tried == 8
+    assert found.better == []
+
+
+def test_a_search_stops_when_its_time_is_up() -> None:
+    found, tried = run(RandomSearch, 0, 20)
+    assert found.why_stopped == "budget"
+    assert 20 <= len(tried) < 20 + BATCH
+
+
+def test_a_search_stops_when_nothing_gets_better() -> None:
+    found, tried = run(RandomSearch, 0, cost=lambda p: 1.1)
+    assert found.why_stopped == "converged"
+    assert PATIENCE <= len(tried) < PATIENCE + BATCH
+
+
+def test_an_interrupted_search_keeps_what_it_has() -> None:
+    batches = 0
+
+    def measure(points: list[Point]) -> list[Verdict]:
+        nonlocal batches
+        batches += 1
+        if batches == 3:
+            raise KeyboardInterrupt
+        return [verdict(0.9) for _ in points]
+
+    found = explore(RandomSearch(SPACE, 0, described), measure, 1e9, Clock())
+    assert found.why_stopped == "interrupted"
+    assert len(found.better) == 2 * BATCH
+
+
+def test_outcomes_are_counted() -> None:
+    found, tried = run(RandomSearch, 0, 200)
+    assert found.outcomes["refused"] == sum(bowl(p) == inf for p in tried)
+    assert found.outcomes["right"] == sum(bowl(p) < inf for p in tried)
+
+
+def test_without_xgboost_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(annealing, "has_model", lambda: False)
+    with pytest.raises(CompileError) as caught:
+        AnnealingSearch(SPACE, 0, described)
+    assert caught.value.code == "E-TUNE-MODEL"
+    assert "genetic" in caught.value.hint

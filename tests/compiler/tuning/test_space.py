@@ -1,0 +1,132 @@
+"""Spaces of schedules: the default is the policy's, points render, and legal ones are right."""
+
+import random
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.runtime.kernels import KernelInfo
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import by_name, host
+from compiler.tuning.features import N_FEATURES, features
+from compiler.tuning.judge import Judge
+from compiler.tuning.space import Space, space_of
+from compiler.tuning.task import constants_of
+
+GRAPHS = {
+    "matmul": """
+    graph g(x: f32[9,40], w: f32[40,70]) {
+      y: f32[9,70] = matmul(x, w)
+      return y
+    }
+    """,
+    "conv": """
+    graph g(x: f32[1,48,9,19], w: f32[96,48,3,3]) {
+      y: f32[1,96,7,17] = conv(x, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1], groups=1)
+      return y
+    }
+    """,
+    "pool": """
+    graph g(x: f32[1,20,12,10]) {
+      y: f32[1,20,10,8] = max_pool(x, kernel=[3,3], strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+      return y
+    }
+    """,
+    "exp": "graph g(x: f32[7,100]) {\n  y: f32[7,100] = exp(x)\n  return y\n}",
+}
+
+
+def kernel_of(name: str, target: str = "host") -> KernelInfo:
+    return compiler.compile(compiler.parse(GRAPHS[name]), target=target, tuned=False).kernels[0]
+
+
+def sketch(k: KernelInfo) -> tuple[Space, str]:
+    assert k.computation is not None
+    text = "".join(f"{m}\n" for m in k.moves)
+    return space_of(k.computation, text), text
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_the_default_point_is_the_policys_schedule(name: str) -> None:
+    space, text = sketch(kernel_of(name))
+    kept = [line.partition(" because")[0] for line in text.splitlines() if "parallel(" not in line]
+    assert space.text(space.default).splitlines() == kept
+    assert space.size > 1
+    assert all(len(k.settings) > 1 for k in space.knobs)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_every_legal_point_computes_the_same(name: str) -> None:
+    k = kernel_of(name, "x86-64-v3")
+    assert k.computation is not None
+    space, _ = sketch(k)
+    target = by_name("x86-64-v3") if host().is_x86 else host()
+    judge = Judge(k.computation, constants_of(k), CodeOptions(target))
+    chance = random.Random(5)
+    points = [space.neighbour(space.default, chance) for _ in range(4)]
+    points += [space.random(chance) for _ in range(4)]
+    outcomes = [v.outcome for v in judge.verdicts([space.text(p) for p in points], 0.0)]
+    assert set(outcomes) <= {"right", "refused"}
+    assert "right" in outcomes
+
+
+def test_knobs_turn_what_they_say() -> None:
+    space, _ = sketch(kernel_of("conv"))
+    kinds = {k.kind for k in space.knobs}
+    assert {"factor", "order", "block", "cache"} <= kinds
+    for i, knob in enumerate(space.knobs):
+        other = list(space.default)
+        other[i] = (other[i] + 1) % len(knob.settings)
+        before, after = (
+            space.text(space.default).splitlines(),
+            space.text(tuple(other)).splitlines(),
+        )
+        assert before != after
+        if knob.kind in ("factor", "unroll"):
+            changed = [b for a, b in zip(before, after, strict=True) if a != b]
+            assert changed == [str(space.rendered(tuple(other))[knob.line])]
+
+
+@pytest.mark.parametrize("kind", ["block", "cache"])
+def test_blocks_and_parts_of_sums_are_right(kind: str) -> None:
+    """Those of a loop whose last part is shorter are refused."""
+    k = kernel_of("conv")
+    assert k.computation is not None
+    space, _ = sketch(k)
+    judge = Judge(k.computation, constants_of(k), CodeOptions())
+    i = next(i for i, knob in enumerate(space.knobs) if knob.kind == kind)
+    texts = [
+        space.text((*space.default[:i], n, *space.default[i + 1 :]))
+        for n in range(1, min(len(space.knobs[i].settings), 5))
+    ]
+    assert all(("cache_write" in text) == (kind == "cache") for text in texts)
+    found = judge.verdicts(texts, 0.0)
+    assert {v.outcome for v in found} <= {"right", "refused"}
+    assert any(v.outcome == "right" for v in found)
+    assert all("shorter" in v.words for v in found if v.outcome == "refused")
+
+
+def test_neighbours_differ_in_one_knob_and_children_take_after_their_parents() -> None:
+    space, _ = sketch(kernel_of("conv"))
+    chance = random.Random(1)
+    for _ in range(50):
+        a = space.random(chance)
+        b = space.neighbour(a, chance)
+        assert sum(x != y for x, y in zip(a, b, strict=True)) == 1
+        c = space.cross(a, b, chance)
+        assert all(z in (x, y) for x, y, z in zip(a, b, c, strict=True))
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_features_have_one_length_and_see_every_knob(name: str) -> None:
+    k = kernel_of(name)
+    assert k.computation is not None
+    space, _ = sketch(k)
+    found = features(space, space.default, k.computation, host())
+    assert len(found) == len(space.knobs) + N_FEATURES
+    assert all(np.isfinite(found))
+    for i in range(len(space.knobs)):
+        other = (*space.default[:i], (space.default[i] + 1) % 2, *space.default[i + 1 :])
+        if other != space.default:
+            assert features(space, other, k.computation, host()) != found
