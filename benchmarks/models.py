@@ -77,7 +77,7 @@ def measure(
     graph = compiler.load(data)
     inputs = dict(subject.inputs)
     shapes = {k: np.shape(v) for k, v in inputs.items()}
-    with pinned(threads == 1):
+    with pinned(n=threads):
         start = time.perf_counter()
         program = compiler.compile(
             graph,

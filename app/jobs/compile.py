@@ -209,6 +209,8 @@ def command(file_name: str, pipeline: str, shapes: Mapping[str, Any], options: A
         words += ["--target", options["target"]]
     if options["precision"] != "f32":
         words += ["--precision", options["precision"]]
+    if options["threads"] != 1:
+        words += ["--threads", str(options["threads"])]
     for name, dims in shapes.items():
         words += ["--shape", f"{name}={','.join(map(str, dims))}"]
     return shlex.join(words)

@@ -12,6 +12,8 @@ _PIPELINE_CHARACTERS = 20_000
 _NAME_CHARACTERS = 1_000
 _N_SHAPES = 1_000
 _RANK, _DIM = 32, 2**31 - 1
+_N_THREADS = 64
+"""Each takes a stack out of the memory that a job may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,9 @@ def _options(value: Any) -> Options:
         wanted = type(getattr(defaults, name))
         if type(given) is not wanted:
             raise _needed(f"options.{name}", _KINDS[wanted], given)
-    for name in ("threads", "seed"):
-        if not 0 <= fields.get(name, 0) < 2**32:
-            raise _needed(f"options.{name}", "a number from 0 to 4294967295", fields[name])
+    for name, most in (("threads", _N_THREADS), ("seed", 2**32 - 1)):
+        if not 0 <= fields.get(name, 0) <= most:
+            raise _needed(f"options.{name}", f"a number from 0 to {most}", fields[name])
     for name in ("target", "precision"):
         _text(fields.get(name, ""), f"options.{name}", _NAME_CHARACTERS)
     return Options(**fields)

@@ -21,6 +21,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    threads_option,
 )
 from compiler.cli.output import count_text, progress, report, reporting, seconds_text, table
 from compiler.cli.peers import first_run, load_peer
@@ -40,7 +41,7 @@ class Result:
     model: str
     shapes: Mapping[str, Sequence[int]]
     threads: int
-    processor: int | None
+    processors: tuple[int, ...]
     compile_seconds: float
     times: Mapping[str, Times]
     ratios: Mapping[str, Ratio]
@@ -58,7 +59,7 @@ class Result:
             "model": self.model,
             "shapes": {k: list(v) for k, v in self.shapes.items()},
             "threads": self.threads,
-            "processor": self.processor,
+            "processors": list(self.processors),
             "compile_seconds": self.compile_seconds,
             "n_native": self.n_native,
             "n_fallback": self.n_fallback,
@@ -107,7 +108,7 @@ def measure(
     graph = compiler.load(model)
     inputs = random_inputs(graph, seed, shapes)
     given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
-    with pinned(pin and threads == 1) as processor:
+    with pinned(pin, threads) as processors:
         program = compiler.compile(
             graph,
             pipeline=pipeline,
@@ -128,7 +129,7 @@ def measure(
         name,
         given,
         threads,
-        processor,
+        processors,
         sum(s.seconds for s in program.stages),
         times,
         {p.name: ratio_of_minima(times[OURS], times[p.name]) for p in peers},
@@ -148,7 +149,7 @@ def measure(
     metavar="PEER,...",
     help="Other runtimes: onnxruntime, openvino (at f32), openvino-default.",
 )
-@click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1))
+@threads_option()
 @pipeline_options()
 @shape_option()
 @bucket_option()
@@ -158,7 +159,7 @@ def measure(
               help="How long to measure.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
 @click.option("--pin/--no-pin", default=True, show_default=True,
-              help="Stay on one processor while one thread is measured.")  # fmt: skip
+              help="Stay on as many processors as there are threads.")  # fmt: skip
 @reporting
 def command(
     model: Path,
@@ -212,7 +213,8 @@ def _show(console: Console, r: Result) -> None:
         )
     columns = ["program", ">minimum", ">median", ">rounds", ">ours / it", ">rel. error"]
     console.print(table(columns, rows))
-    where = "" if r.processor is None else f", on processor {r.processor}"
+    several = "s" if len(r.processors) > 1 else ""
+    where = f", on processor{several} {', '.join(map(str, r.processors))}" if r.processors else ""
     console.print(
         f"{r.model}: {count_text(r.n_native, 'native kernel')}, "
         f"{count_text(r.n_fallback, 'fallback')}, {count_text(r.threads, 'thread')}{where}; "

@@ -21,6 +21,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    threads_option,
     tolerance_option,
 )
 from compiler.cli.output import progress, report, reporting, seconds_text, table
@@ -32,6 +33,7 @@ from compiler.passes.pipeline.precision import precision_mode
 @click.command()
 @model_argument()
 @pipeline_options()
+@threads_option()
 @shape_option()
 @random_weights_option()
 @schedule_option()
@@ -50,6 +52,7 @@ def command(
     model: Path,
     pipeline: str,
     precision: str,
+    threads: int,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
     schedules: str | None,
@@ -68,6 +71,7 @@ def command(
             source,
             pipeline=pipeline,
             precision=precision,
+            threads=threads,
             shapes=named_shapes(shapes),
             peers={name: load_peer(name, source).run for name in _peers(peers)},
             wanted=Wanted(seed, allowed, every_rewrite, by_node),

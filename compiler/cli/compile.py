@@ -18,6 +18,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    threads_option,
     tier_option,
     tuned_option,
     tuned_schedules,
@@ -46,6 +47,7 @@ from compiler.runtime.program import Program
 @click.option("--target", default="host", show_default=True, help="The machine to make code for.")
 @click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
 @click.option("--fused", is_flag=True, help="With --emit onnx: each kernel as one function.")
+@threads_option()
 @shape_option()
 @bucket_option()
 @tuned_option()
@@ -59,6 +61,7 @@ def command(
     pipeline: str,
     precision: str,
     target: str,
+    threads: int,
     kind: str | None,
     fused: bool,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
@@ -81,6 +84,7 @@ def command(
             graph,
             pipeline=pipeline,
             target=target,
+            threads=threads,
             precision=precision,
             inputs=named_shapes(shapes),
             buckets=named_buckets(buckets),

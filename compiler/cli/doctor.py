@@ -42,6 +42,7 @@ def examine() -> list[Finding]:
         _machine,
         _speeds,
         _code,
+        _threads,
         _cache,
         _peers,
         _front_end,
@@ -153,6 +154,17 @@ def _code() -> Iterator[Finding]:
     else:
         words = "a small program gave wrong numbers" if native else "no machine code was made"
         yield Finding("machine code", "broken", words, "please report this machine", True)
+
+
+def _threads() -> Iterator[Finding]:
+    from compiler.codegen import openmp
+
+    found = openmp.runtime()
+    if found is not None:
+        yield Finding("threads", "ok", f"OpenMP runtime {found.path}")
+    else:
+        words = "there is no OpenMP runtime: programs run on one thread"
+        yield Finding("threads", "missing", words, openmp.HOW_TO_GET)
 
 
 def _cache() -> Iterator[Finding]:

@@ -190,6 +190,17 @@ def tuned_schedules(tuned: bool, database: Path | None) -> bool | str:
     return str(database) if tuned and database is not None else tuned
 
 
+def threads_option() -> Decorator:
+    """`--threads`."""
+    return click.option(
+        "--threads",
+        default=1,
+        show_default=True,
+        type=int,
+        help="How many threads a run uses.",
+    )
+
+
 def random_weights_option() -> Decorator:
     """`--random-weights SEED`."""
     return click.option(

@@ -22,6 +22,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    threads_option,
     tier_option,
     tuned_option,
     tuned_schedules,
@@ -51,6 +52,7 @@ from compiler.runtime.inputs import random_inputs
 @bucket_option()
 @pipeline_options()
 @tuned_option()
+@threads_option()
 @random_weights_option()
 @schedule_option()
 @tier_option()
@@ -69,6 +71,7 @@ def command(
     precision: str,
     tuned: bool,
     database: Path | None,
+    threads: int,
     weights_seed: int | None,
     schedules: str | None,
     tier: int,
@@ -83,6 +86,7 @@ def command(
             graph,
             pipeline=pipeline,
             precision=precision,
+            threads=threads,
             buckets=named_buckets(buckets),
             schedules=schedules,
             tier=tier,

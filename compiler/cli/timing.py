@@ -89,17 +89,17 @@ def ratio_of_minima(ours: Times, theirs: Times, seed: int = 0) -> Ratio:
 
 
 @contextmanager
-def pinned(wanted: bool = True) -> Generator[int | None]:
-    """Keep this thread on one processor, the last it may use, so that it does not wander.
+def pinned(wanted: bool = True, n: int = 1) -> Generator[tuple[int, ...]]:
+    """Keep this thread, and those it starts, on the last n processors it may use.
 
-    Gives the processor's number; None where the system cannot do it.
+    Gives the numbers of the processors; none where the system cannot do it or has fewer.
     """
-    if not wanted or not hasattr(os, "sched_setaffinity"):
-        yield None
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set[int]()
+    if not wanted or len(before) < n:
+        yield ()
         return
-    before = os.sched_getaffinity(0)
-    chosen = max(before)
-    os.sched_setaffinity(0, {chosen})
+    chosen = tuple(sorted(before)[-n:])
+    os.sched_setaffinity(0, chosen)
     try:
         yield chosen
     finally:

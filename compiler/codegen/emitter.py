@@ -177,6 +177,9 @@ class Emitter:
         outer.block = loop.done
         after: list[Value] = []
         for (initial, phi), last in zip(loop.phis, latch, strict=True):
+            if last.ref == phi.ref:  # what changes it is a function of its own
+                after.append(initial)
+                continue
             if not loop.may_be_empty:
                 after.append(Value(last.ref, last.dtype, last.lanes, min(last.level, level)))
                 continue

@@ -17,6 +17,7 @@ Values are the scalar expressions of `compiler.compute.scalar`, with `Read` of a
 physical index and without `Reduce`. Buffers are row-major without gaps. Semantics are those of the
 loops run one after the other; `kind` says how a loop may be run and never changes the result,
 except that a `vector` or `parallel` loop promises that its iterations do not depend on each other.
+`compiler.loops.sharing` says how threads share parallel loops.
 """
 
 from __future__ import annotations

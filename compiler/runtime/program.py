@@ -81,7 +81,7 @@ class Program:
         self.source = graph
         self.specializations: list[Specialization] = []
         self.notes = notes
-        """What was decided about open sizes, and why."""
+        """What was decided about open sizes and threads, and why."""
         self._built = built
         self._compiled = built
         """What there was before anything ran."""

@@ -29,11 +29,14 @@ def test_the_ratio_compares_minima_and_its_interval_holds_it() -> None:
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processor affinity")
 def test_pinning_keeps_one_processor_and_gives_all_back() -> None:
     before = os.sched_getaffinity(0)
-    with pinned() as processor:
-        assert os.sched_getaffinity(0) == {processor}
+    with pinned() as processors:
+        assert os.sched_getaffinity(0) == set(processors)
+        assert len(processors) == 1
     assert os.sched_getaffinity(0) == before
     with pinned(False) as nothing:
-        assert nothing is None
+        assert nothing == ()
+    with pinned(n=len(before) + 1) as too_many:
+        assert too_many == ()
         assert os.sched_getaffinity(0) == before
 
 
