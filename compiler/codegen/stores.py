@@ -64,6 +64,8 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
 
 def prefetch(m: Memory, b: Buffer, r: Resolved) -> None:
     """Ask for a cache line."""
-    at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
+    pointer = m.base(b, r)
+    # Loads of the same address may stand further out: it has to be made as far out as it can be.
+    at = m.displaced(pointer, r.constant * b.dtype.nbytes, pointer.level)
     m.out.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
     m.out.line(f"call void @llvm.prefetch.p0(ptr {at.ref}, i32 0, i32 3, i32 1)")

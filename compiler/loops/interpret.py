@@ -32,5 +32,7 @@ def interpret(
         assert array.dtype == b.dtype.numpy, f"{b} got {array.dtype}"
         memory[b.name] = array
     for b in kernel.registers:
-        memory[b.name] = np.zeros(b.shape, b.dtype.numpy)
+        # What a register holds at first is not said.
+        unknown = np.nan if b.dtype.is_float else 77
+        memory[b.name] = np.full(b.shape, unknown, b.dtype.numpy)
     run_statements(kernel.body, memory)

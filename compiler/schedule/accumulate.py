@@ -72,6 +72,7 @@ class Accumulation:
 
     def __init__(self, nest: Nest, first: int, realizer: Writer, finish: Finish) -> None:
         self.nest, self.realizer, self.finish = nest, realizer, finish
+        self.bare = replace(nest, entries=())
         self.inner = nest.axes[first:]
         self.tile = [a for a in self.inner if not a.is_reduction]
         self.lanes = [a for a in self.inner if a.lanes]
@@ -83,21 +84,32 @@ class Accumulation:
         """Everything for one point of the outer loops."""
         init: tuple[Statement, ...] = ()
         for p in self.parts:
-            init += self._filled(p.acc, [*self.tile, *self.lanes], at, cut, p.identity)
+            init += self._begun(p, at, cut)
             if p.rest is not None:
                 init += self._filled(p.rest, self.tile, at, cut, p.identity)
         update = loops_over(self.nest, self.inner, at, cut, self._update)
         combine: tuple[Statement, ...] = ()
         if self.lanes:
-            combine = loops_over(self.nest, self.tile, at, cut, self._combine)
-        finish = loops_over(self.nest, self.tile, at, cut, self._finish)
+            combine = loops_over(self.bare, self.tile, at, cut, self._combine)
+        finish = loops_over(self.bare, self.tile, at, cut, self._finish)
         return (*init, *update, *combine, *finish)
+
+    def _begun(self, p: _Accumulator, at: At, cut: Fixed) -> tuple[Statement, ...]:
+        """Every lane has a sum to be combined at the end, whether or not any term reaches it."""
+        lanes = {a.var for a in self.lanes}
+        splits = {k: s for k, s in self.nest.splits.items() if lanes.isdisjoint((k, s.inner))}
+        whole = {v: n for v, n in cut.items() if lanes.isdisjoint(self.nest.parts(v))}
+        nest = replace(self.bare, splits=splits)
+        axes = [*self.tile, *self.lanes]
+        return loops_over(
+            nest, axes, at, whole, lambda at, cut: (self._set(p.acc, axes, at, cut, p.identity),)
+        )
 
     def _filled(
         self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed, value: Scalar
     ) -> tuple[Statement, ...]:
         return loops_over(
-            self.nest,
+            self.bare,
             axes,
             at,
             cut,

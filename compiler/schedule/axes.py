@@ -15,7 +15,7 @@ from compiler.compute.scalar import Read, Reduce, Scalar, reads, reduction
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
 from compiler.loops.nodes import LoopKind
 from compiler.schedule.indices import substitute
 from compiler.schedule.language.call import Call
@@ -79,6 +79,23 @@ class Beside:
     zero_halo: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is done at the beginning of each iteration of a loop, for one tensor that is read.
+
+    With a `block`, all elements that the loops inside read are copied there: `place` is where an
+    element lies in it. Without, the cache line of the first element is asked for that the iteration
+    `distance` further on reads.
+    """
+
+    loop: str
+    tensor: str
+    index: tuple[Expr, ...]
+    block: str = ""
+    place: tuple[Expr, ...] = ()
+    distance: int = 0
+
+
 @dataclass(frozen=True)
 class Loops:
     """One stage over physical buffers, with its loops and the moves made so far.
@@ -104,6 +121,7 @@ class Loops:
     moves: tuple[Call, ...] = ()
     cached: str = ""
     """The reduction loop that adds to partial sums in memory; loops further out do so too."""
+    entries: tuple[Entry, ...] = ()
     reason: str = ""
     """Why the next move is made."""
     used: frozenset[str] = frozenset()
@@ -171,6 +189,11 @@ class Loops:
         """All reads of buffers."""
         return [r for value in self.values for r in reads(value)]
 
+    def dtype_of(self, tensor: str) -> DType:
+        """What a tensor, or a block that part of one is copied to, holds."""
+        source = next((e.tensor for e in self.entries if e.block == tensor), tensor)
+        return self.dtype_of(source) if source != tensor else self.tensors[tensor].dtype
+
     def strides(self, tensor: str) -> tuple[Expr, ...]:
         """Elements between neighbours along each physical axis of a buffer."""
         return affine.row_major(self.shapes[tensor])
@@ -206,6 +229,11 @@ class Loops:
         return any(var in (s.outer, s.inner) and self.is_uneven(s) for s in self.splits.values())
 
     @property
+    def held(self) -> frozenset[str]:
+        """The loops that must stay as they are: sums or copies belong to their iterations."""
+        return frozenset(filter(None, (self.cached, *(e.loop for e in self.entries))))
+
+    @property
     def taken(self) -> frozenset[str]:
         """The names that a new loop cannot have."""
         sizes = (affine.symbols(a.extent) for a in self.axes)
@@ -237,11 +265,19 @@ class Loops:
             index=first.index,
             value=first.value,
             beside=tuple(others),
+            entries=tuple(_moved(e, values, ranges) for e in self.entries),
             used=self.used.union(values),
         )
 
     def __str__(self) -> str:
         return f"{self.target}: " + ", ".join(map(str, self.axes))
+
+
+def _moved(e: Entry, values: Mapping[str, Expr], ranges: Mapping[str, Range]) -> Entry:
+    def new(index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple(affine.simplify(affine.substitute(i, values), ranges) for i in index)
+
+    return replace(e, index=new(e.index), place=new(e.place))
 
 
 def coefficient(e: Expr, var: str) -> int | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.loops.nodes import LoopKind
-from compiler.schedule.axes import Axis, Beside, Split
+from compiler.schedule.axes import Axis, Beside, Entry, Split
 from compiler.schedule.language.memory import Memory
 from compiler.schedule.language.order import Order
 from compiler.schedule.language.running import Running
 
-__all__ = ["Axis", "Beside", "Nest", "Split"]
+__all__ = ["Axis", "Beside", "Entry", "Nest", "Split"]
 
 
 class Nest(Order, Running, Memory):

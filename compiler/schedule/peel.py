@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from compiler.compute.scalar import Scalar
+from compiler.compute.scalar import Read, Scalar
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
-from compiler.loops.nodes import Loop, LoopKind, Statement, Store
+from compiler.loops.nodes import Loop, LoopKind, Prefetch, Statement, Store
 from compiler.schedule.indices import substitute
-from compiler.schedule.nest import Axis, Beside, Nest, Split
+from compiler.schedule.nest import Axis, Beside, Entry, Nest, Split
 
 At = Mapping[str, Expr]
 """Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
@@ -18,12 +20,16 @@ Fixed = Mapping[str, int]
 """The lengths of loops that are shorter here."""
 
 
+Body = Callable[[At, Fixed], tuple[Statement, ...]]
+"""What stands inside some loops."""
+
+
 def loops_over(
     nest: Nest,
     axes: Sequence[Axis],
     at: At,
     cut: Fixed,
-    body: Callable[[At, Fixed], tuple[Statement, ...]],
+    body: Body,
 ) -> tuple[Statement, ...]:
     """Loops over the axes round a body; a loop whose last part is shorter is written as two.
 
@@ -33,7 +39,7 @@ def loops_over(
         return body(at, cut)
     a, rest = axes[0], axes[1:]
     if not stands_here(at, a.var):
-        return loops_over(nest, rest, at, cut, body)
+        return _entered(nest, a, rest, at, cut, body)
     split = nest.splits.get(a.var)
     extent, tail = cut.get(a.var, a.extent), 0
     if split is not None:
@@ -44,16 +50,43 @@ def loops_over(
     n_full = extent - 1 if tail else extent
     statements: list[Statement] = []
     if n_full == 1 and a.kind != "vector":
-        statements += loops_over(nest, rest, {**at, a.var: 0}, cut, body)
+        statements += _entered(nest, a, rest, {**at, a.var: 0}, cut, body)
     elif n_full:
         statements.append(
-            Loop(a.var, 0, n_full, loops_over(nest, rest, at, cut, body), _kind(nest, a, cut))
+            Loop(a.var, 0, n_full, _entered(nest, a, rest, at, cut, body), _kind(nest, a, cut))
         )
     if tail:
         assert split is not None
         shorter = {**cut, split.inner: tail}
-        statements += loops_over(nest, rest, {**at, a.var: n_full}, shorter, body)
+        statements += _entered(nest, a, rest, {**at, a.var: n_full}, shorter, body)
     return tuple(statements)
+
+
+def _entered(
+    nest: Nest, a: Axis, rest: Sequence[Axis], at: At, cut: Fixed, body: Body
+) -> tuple[Statement, ...]:
+    """The inside of a loop: what is done as an iteration begins, then the loops inside."""
+    inside = loops_over(nest, rest, at, cut, body)
+    if not nest.entries:
+        return inside
+    entries = (e for e in nest.entries if e.loop == a.var)
+    begun = itertools.chain.from_iterable(_begun(nest, e, at, cut) for e in entries)
+    return (*begun, *inside)
+
+
+def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
+    bare = replace(nest, entries=())
+    inside = nest.axes[nest.position(e.loop) + 1 :]
+    read = Read(e.tensor, e.index, nest.dtype_of(e.tensor))
+    if not e.block:
+        ahead = {e.loop: affine.symbol(e.loop) + e.distance, **{a.var: 0 for a in inside}}
+        first = tuple(affine.substitute(i, ahead) for i in e.index)
+        decided = {v: i for v, i in at.items() if v not in ahead or v == e.loop}
+        return (Prefetch(e.tensor, tuple(affine.substitute(i, decided) for i in first)),)
+    copied = [a for a in inside if any(a.var in affine.symbols(i) for i in e.place)]
+    plain = [a if a.kind == "vector" else replace(a, kind="for") for a in copied]
+    element = Beside(e.block, e.place, read)
+    return loops_over(bare, plain, at, cut, lambda at, cut: (stored(bare, element, at, cut),))
 
 
 def _open_parts(
@@ -61,7 +94,7 @@ def _open_parts(
     rest: Sequence[Axis],
     at: At,
     cut: Fixed,
-    body: Callable[[At, Fixed], tuple[Statement, ...]],
+    body: Body,
     part: tuple[Split, Expr],
     is_left_over: bool = False,
 ) -> tuple[Statement, ...]:

@@ -10,9 +10,9 @@ from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Statement
 from compiler.schedule.accumulate import Accumulation, Sums, finished
 from compiler.schedule.halo import zero_halo
-from compiler.schedule.language.legal import require_finished
+from compiler.schedule.language.legal import require_finished, require_legal
 from compiler.schedule.limits import MOST_STATEMENTS
-from compiler.schedule.nest import Nest
+from compiler.schedule.nest import Entry, Nest
 from compiler.schedule.peel import At, Fixed, loops_over, stored
 from compiler.schedule.scratch import Scratch
 
@@ -28,6 +28,9 @@ class Realizer:
     def realize(self, nest: Nest) -> tuple[Statement, ...]:
         """The statements that compute a nest. Errors: E-SCHEDULE-MOVE for one not finished."""
         require_finished(nest)
+        for e in nest.entries:
+            if e.block:
+                self._copies(nest, e)
         first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
         halos = (zero_halo(nest, b.target) for b in nest.results if b.zero_halo)
         halo = tuple(itertools.chain.from_iterable(halos))
@@ -60,9 +63,17 @@ class Realizer:
 
     def block(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
         """Memory for partial sums."""
-        name = "sums'" if not self.blocks else f"sums'{len(self.blocks)}"
+        n_before = sum(b.name.startswith("sums'") for b in self.blocks)
+        name = f"sums'{n_before or ''}"
         self.blocks.append(Buffer(name, dtype, shape, "temporary"))
         return self.blocks[-1]
+
+    def _copies(self, nest: Nest, e: Entry) -> None:
+        name = e.block
+        message = f"another nest of {nest.target} has a copy of {e.tensor} already"
+        require_legal(all(b.name != name for b in self.blocks), message)
+        shape = nest.shapes[name]
+        self.blocks.append(Buffer(name, nest.dtype_of(name), shape, "temporary"))
 
     def register(self, dtype: DType, shape: tuple[int, ...]) -> Buffer:
         """A new accumulator."""

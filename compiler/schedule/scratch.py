@@ -12,6 +12,7 @@ Source: the loop over KC of Goto and van de Geijn 2008.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.compute.scalar import Read, Reduce, Scalar, apply
 from compiler.loops.nodes import Buffer, Statement, Store
@@ -49,12 +50,12 @@ class Scratch:
 
     def statements(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         """Everything for one point of the loops around."""
-        nest = self.nest
+        nest, bare = self.nest, replace(self.nest, entries=())
         inside = self.inside.statements if self.inside is not None else self._add_terms
         return (
-            *loops_over(nest, self.points, at, cut, self._begin),
+            *loops_over(bare, self.points, at, cut, self._begin),
             *loops_over(nest, self.around, at, cut, inside),
-            *loops_over(nest, self.points, at, cut, self._finish),
+            *loops_over(bare, self.points, at, cut, self._finish),
         )
 
     def _begin(self, at: At, cut: Fixed) -> tuple[Statement, ...]:

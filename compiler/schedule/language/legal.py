@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from compiler.errors import require
-from compiler.schedule.axes import MOST_LOOPS, Axis, Loops
+from compiler.ir import affine
+from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MADE_LATER = re.compile(r".*(_left|_by\d+)")
@@ -34,6 +35,8 @@ def require_sound(nest: Loops) -> None:
     """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
     require_legal(len(nest.axes) <= MOST_LOOPS, f"a nest has at most {MOST_LOOPS} loops")
     _require_parts_inside(nest)
+    for e in nest.entries:
+        _require_entry(nest, e)
     if nest.cached:
         _require_block(nest)
     reduced: Axis | None = None
@@ -49,6 +52,26 @@ def require_sound(nest: Loops) -> None:
                 f"{a.var} cannot run in parallel: its threads would add to the same sums",
             )
         reduced = a if a.is_reduction else reduced
+
+
+def _require_entry(nest: Loops, e: Entry) -> None:
+    """Check what is done as iterations begin: loops that it depends on have stayed inside."""
+    at = nest.position(e.loop)
+    require_legal(nest.axes[at].kind != "vector", f"{e.loop} begins {e.tensor} for all lanes")
+    if not e.block:
+        return
+    for a in nest.axes[: at + 1]:
+        require_legal(
+            a.kind != "parallel", f"threads of {a.var} would share the copy of {e.tensor}"
+        )
+    places = frozenset().union(*map(affine.symbols, e.place))
+    for a in nest.axes[at + 1 :]:
+        reads = any(a.var in affine.symbols(i) for i in e.index)
+        require_legal(
+            not reads or a.var in places,
+            f"{a.var} ran outside of {e.loop} when {e.tensor} was copied: the copy has no place "
+            "for each of its iterations",
+        )
 
 
 def _require_block(nest: Loops) -> None:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Self
 
-from compiler.compute.scalar import Apply, Convert, Read, Scalar, fetches, rewrite
+from compiler.compute.scalar import (
+    Apply,
+    Convert,
+    Inside,
+    Read,
+    Scalar,
+    fetches,
+    reads,
+    rewrite,
+    walk,
+)
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.schedule.axes import Axis, Loops
+from compiler.schedule.axes import Axis, Entry, Loops
 from compiler.schedule.language.legal import require_legal
 from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.packing import packing_for
 
 MOST_PADDED = 1 << 24
 """Elements that a packed constant may always have; above, padding at most doubles it."""
+
+
+MOST_COPIED = 1 << 24
+"""Elements of a copy that a loop may make."""
 
 
 class Memory(Loops):
@@ -87,9 +102,9 @@ class Memory(Loops):
         ranges = {**self.ranges, a.var: longer.range}
         uses = [(e, n) for e, n in zip(index, self.shapes[tensor], strict=True) if _uses(e, a.var)]
         inside = all(isinstance(n, int) and affine.bounds(e, ranges)[1] < n for e, n in uses)
-        t = self.tensors[tensor]
         if is_read:
             return inside
+        t = self.tensors[tensor]
         v, block = affine.symbol(a.var), t.layout.block
         own = {
             affine.simplify(e, ranges) for e in (affine.floordiv(v, block), affine.mod(v, block))
@@ -112,6 +127,131 @@ class Memory(Loops):
     def _may_owe(self, tensor: str, loop: str) -> bool:
         found = [e for r in self.reads() if r.tensor == tensor for e in r.index if _uses(e, loop)]
         return tensor in self.packable and all(e == affine.symbol(loop) for e in found)
+
+    @move(
+        example="""
+        computation turn(A: f32[6,4]) -> Y: f32[4,6] {
+          Y[i, j] = A[j, i]  for i<4, j<6
+        }
+        =>
+        Y: split(j, 3, jo, ji)
+        Y: reorder(jo, i, ji)
+        Y: cache_read(A, jo)
+        =>
+        for jo in 0..2 {
+          for i in 0..4 {
+            for ji in 0..3 {
+              A'Y[i, ji] = A[ji+3*jo, i]
+            }
+          }
+          for i in 0..4 {
+            for ji in 0..3 {
+              Y[i, ji+3*jo] = A'Y[i, ji]
+            }
+          }
+        }
+        """,
+        near_miss="""
+        computation pad(A: f32[6]) -> Y: f32[8] {
+          Y[i] = inside([(i-1, 6)], A[i-1], f32(0.0))  for i<8
+        }
+        =>
+        Y: split(i, 4, io, ii)
+        Y: cache_read(A, io)
+        =>
+        A is read only where a test holds
+        """,
+    )
+    def cache_read(self, tensor: TensorName, loop: LoopName) -> Self:
+        """Copy what the loops inside one read of a tensor, at the beginning of each iteration.
+
+        The copy lies in the order of those loops, without gaps, so that they walk over it in steps
+        of one: it pays where they read each element several times, or lines that lie far apart.
+        """
+        read = self._read_of(tensor)
+        tests = (p for value in self.values for p in walk(value) if isinstance(p, Inside))
+        require_legal(
+            not any(read in reads(t) for t in tests), f"{tensor} is read only where a test holds"
+        )
+        inside = self.axes[self.position(loop) + 1 :]
+        axes = [a for a in inside if any(_uses(e, a.var) for e in read.index)]
+        require_legal(bool(axes), f"{tensor} does not depend on the loops inside {loop}")
+        require_legal(not self._is_open(loop), f"only a run tells how long {loop} is")
+        extents = [a.extent for a in axes if isinstance(a.extent, int)]
+        require_legal(len(extents) == len(axes), "only a run tells how long the loops inside are")
+        n_elements = math.prod(extents)
+        require_legal(n_elements <= MOST_COPIED, f"{n_elements:,} elements, too many to copy")
+        place = tuple(affine.symbol(a.var) for a in axes)
+        block = f"{tensor}'{self.target}"
+        require_legal(block not in self.shapes, f"{tensor} is copied already")
+        copied = Read(block, place, read.dtype)
+
+        def change(s: Scalar) -> Scalar | None:
+            return copied if s == read else None
+
+        return replace(
+            self,
+            value=rewrite(self.value, change),
+            beside=tuple(replace(b, value=rewrite(b.value, change)) for b in self.beside),
+            shapes={**self.shapes, block: tuple(extents)},
+            entries=(*self.entries, Entry(loop, tensor, read.index, block, place)),
+        )
+
+    @move(
+        example="""
+        computation turn(A: f32[6,4]) -> Y: f32[4,6] {
+          Y[i, j] = A[j, i]  for i<4, j<6
+        }
+        =>
+        Y: reorder(j, i)
+        Y: prefetch(A, j, 2)
+        =>
+        for j in 0..6 {
+          prefetch A[j+2, 0]
+          for i in 0..4 {
+            Y[i, j] = A[j, i]
+          }
+        }
+        """,
+        near_miss="""
+        computation add(A: f32[4], C: f32[3,4]) -> Y: f32[3,4] {
+          Y[i, j] = add(C[i, j], A[j])  for i<3, j<4
+        }
+        =>
+        Y: prefetch(A, i, 2)
+        =>
+        A does not depend on i
+        """,
+    )
+    def prefetch(self, tensor: TensorName, loop: LoopName, distance: Count) -> Self:
+        """Ask for the cache line that the iteration so many further on reads first.
+
+        The processor fetches it meanwhile. It sees plain walks through memory by itself; this is
+        for those with large steps.
+        """
+        read = self._read_of(tensor)
+        self.axis(loop)
+        uses = any(_uses(e, loop) for e in read.index)
+        require_legal(uses, f"{tensor} does not depend on {loop}")
+        require_legal(not self._is_open(loop), f"only a run tells how long {loop} is")
+        made = Entry(loop, tensor, read.index, distance=distance)
+        return replace(self, entries=(*self.entries, made))
+
+    def _is_open(self, loop: str) -> bool:
+        """Whether a loop runs over the parts of one whose length only a run tells."""
+        return loop in self.splits and not isinstance(self.splits[loop].length, int)
+
+    def _read_of(self, tensor: str) -> Read:
+        """The only place where a tensor is read. Errors: E-SCHEDULE-MOVE."""
+        found = {r for r in self.reads() if r.tensor == tensor}
+        names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
+        require_legal(bool(found), f"{tensor} is not read here; read are: {names}")
+        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different places")
+        computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
+        require_legal(not computed, f"{tensor} is read at computed places")
+        require_legal(tensor in self.tensors, f"{tensor} is a copy already")
+        (read,) = found
+        return read
 
     @move(
         example="""
@@ -208,15 +348,9 @@ class Memory(Loops):
         Its index must consist of whole loops, and nothing else may read it. Ends are padded with
         zeros. Later moves leave the elements where this one has put them.
         """
-        found = {r.index for r in self.reads() if r.tensor == tensor}
-        names = ", ".join(sorted({r.tensor for r in self.reads()})) or "nothing"
-        require_legal(bool(found), f"{tensor} is not read here; read are: {names}")
+        index = self._read_of(tensor).index
         require_legal(tensor in self.packable, f"{tensor} is no constant that only this nest reads")
         require_legal(tensor not in self.packings, f"{tensor} is packed already")
-        require_legal(len(found) == 1, f"{tensor} is read at {len(found)} different places")
-        computed = any(f.tensor == tensor for value in self.values for f in fetches(value))
-        require_legal(not computed, f"{tensor} is read at computed places")
-        (index,) = found
         packing, variables = packing_for(
             index, self.shapes[tensor], {a.var: a.extent for a in self.axes}
         )
@@ -239,6 +373,9 @@ class Memory(Loops):
             self,
             value=rewrite(self.value, change),
             beside=tuple(replace(b, value=rewrite(b.value, change)) for b in self.beside),
+            entries=tuple(
+                replace(e, index=new_index) if e.tensor == tensor else e for e in self.entries
+            ),
             packings={**self.packings, tensor: packing},
             shapes={**self.shapes, tensor: packing.shape},
             owed=self.owed - {tensor},

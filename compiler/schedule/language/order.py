@@ -54,7 +54,7 @@ class Order(Loops):
         Without names the parts of `j` are `jo` and `ji`.
         """
         a = self.axis(loop)
-        require_legal(a.kind == "for" and loop != self.cached, f"{a} is no plain loop any more")
+        require_legal(a.kind == "for" and loop not in self.held, f"{a} is no plain loop any more")
         own = self.splits.get(loop)
         require_legal(
             own is None or not self.is_uneven(own),
@@ -109,7 +109,7 @@ class Order(Loops):
             a.is_reduction == b.is_reduction and a.lanes == b.lanes,
             f"{together}: one of them runs over the reduction",
         )
-        plain = a.kind == b.kind == "for" and self.cached not in (outer, inner)
+        plain = a.kind == b.kind == "for" and self.held.isdisjoint((outer, inner))
         require_legal(plain, f"{together}: they are no plain loops any more")
         require_legal(
             not self.is_cut(outer) and not self.is_cut(inner),

@@ -125,3 +125,19 @@ def test_smaller_vectors_of_the_same_processor_family_do_the_same(name: str):
     for body in list(KERNELS.values())[::3]:
         text = f"kernel k(x: f32[20,20] input, y: f32[20,20] output) {{ {body} }}"
         compare(text, rtol=1e-6, target=target)
+
+
+@pytest.mark.parametrize("kind", ["for", "unroll"])
+def test_a_line_that_is_asked_for_may_be_loaded_further_out(kind: str):
+    compare(
+        f"""
+    kernel k(x: f32[5,13] input, w: f32[13,22] input, y: f32[5,3] output) {{
+      register acc: f32[]
+      for m in 0..5 {{ unroll n in 0..3 {{
+        acc[] = f32(0.0)
+        {kind} k in 0..13 {{ prefetch w[k+1, n] acc[] = add(acc[], mul(x[m, k], w[k, n])) }}
+        y[m, n] = acc[]
+      }} }}
+    }}""",
+        rtol=1e-5,
+    )
