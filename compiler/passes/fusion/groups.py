@@ -86,6 +86,7 @@ class Grouping:
         """Take in all that can follow an anchor."""
         while self.add_epilogue(group, anchor):
             pass
+        self.add_codes(group, anchor)
         self.add_numbers(group)
         self.keep(group)
 
@@ -179,6 +180,27 @@ class Grouping:
             and node.tensor.shape == t.shape
             and not self.is_result(node)
             and all(u.output in group.nodes for u in self.users(node))
+        )
+
+    def add_codes(self, group: Group, anchor: Node) -> None:
+        """Take in what dequantizes bytes for what follows an anchor, so that bytes are read."""
+        for node in list(group.nodes.values()):
+            for value in filter(None, node.inputs):
+                made = self.graph.producers.get(value)
+                if made is not None and node is not anchor and self.fits_codes(group, made):
+                    group.add([made])
+
+    def fits_codes(self, group: Group, node: Node) -> bool:
+        """Whether a node dequantizes bytes, and only elementwise nodes of a group read it."""
+        return (
+            node.op == "dequantize"
+            and self.is_free(node)
+            and node.output not in group.nodes
+            and len(group.nodes) < self.max_nodes
+            and node.tensor.shape == group.last.tensor.shape
+            and not node.attrs["block_size"]
+            and not self.is_result(node)
+            and all(u.output in group.nodes and is_elementwise(u) for u in self.users(node))
         )
 
     def add_numbers(self, group: Group) -> None:

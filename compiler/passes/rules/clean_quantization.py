@@ -295,11 +295,70 @@ def _one(c: ConstTensor) -> Constant:
     return Constant.of(c.stored.array().reshape(()), c.dtype)
 
 
+@rule(
+    o.quantize(o.mul(o.cast(X, to=DType.f32), Const("c")), S, Z, **TO),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: i32[2,3]) {
+      const c: f32[3] = literal(0.5,0.25,2.0)
+      const s: f32[] = literal(0.5)
+      const z: u8[] = literal(130)
+      f: f32[2,3] = cast(x, to=f32)
+      m: f32[2,3] = mul(f, c)
+      y: u8[2,3] = quantize(m, s, z, to=u8, precision=f32)
+      return y
+    }
+    =>
+    graph g(x: i32[2,3]) {
+      const z: u8[] = literal(130)
+      const y.scale: f32[3] = literal(1.0,0.5,4.0)
+      y: u8[2,3] = requantize(x, y.scale, z, to=u8)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3]) {
+      const c: f32[3] = literal(0.5,0.25,2.0)
+      const s: f32[3] = literal(0.5,1.0,2.0)
+      f: f32[2,3] = cast(x, to=f32)
+      m: f32[2,3] = mul(f, c)
+      y: u8[2,3] = quantize(m, s, to=u8, precision=f32)
+      return y
+    }
+    """,
+)
+@or_skip
+def requantize_sums(
+    x: Tensor, c: ConstTensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
+) -> Operand:
+    """Sums that are scaled and quantized are multiplied by one scale, and not divided.
+
+    As the operators of ONNX for quantized products do it.
+    """
+    attrs = _attrs(given)
+    is_short = attrs["to"] in (DType.u8, DType.i8) and attrs["precision"] is DType.f32
+    if x.dtype is not DType.i32 or not is_short or c.dtype is not DType.f32:
+        return Skip(f"{x.dtype} scaled by {c.dtype} and quantized to {attrs['to']} stay two steps")
+    if not is_single(s) or (z is not None and not is_single(z)) or s.dtype is not DType.f32:
+        return Skip(f"{s.name} is {s.type}, and one scale is needed")
+    need_steps(s, z, blocks=attrs["block_size"])
+    if x.type.shape is None or c.rank > x.rank:
+        return Skip(f"{c.name} has more axes than the sums")
+    step = s.stored.array().reshape(())
+    made = Constant.of((c.stored.array() / step).astype(np.float32), DType.f32)
+    check_kept(made, c.stored, s.stored)
+    return Because(
+        o.requantize(x, *_steps(made, z), to=attrs["to"]),
+        f"{made.type.n_elements} scales are divided by {float(step):.6g} beforehand",
+    )
+
+
 RULES: list[Rule] = [
     drop_quantize_of_dequantize,
     relu_before_quantize,
     clip_before_quantize,
     scale_of_dequantized,
+    requantize_sums,
 ]
 """Rules of `clean_quantization`, in the order in which they are tried."""
 
