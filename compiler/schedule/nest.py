@@ -10,14 +10,14 @@ from dataclasses import replace
 
 from compiler.loops.nodes import LoopKind
 from compiler.schedule.axes import Axis, Beside, Entry, Split
-from compiler.schedule.language.memory import Memory
 from compiler.schedule.language.order import Order
 from compiler.schedule.language.running import Running
+from compiler.schedule.language.storage import Storage
 
 __all__ = ["Axis", "Beside", "Entry", "Nest", "Split"]
 
 
-class Nest(Order, Running, Memory):
+class Nest(Order, Running, Storage):
     """One stage over physical buffers, with its loops and the moves made so far."""
 
     def mark(self, kind: LoopKind, *loops: str) -> Nest:

@@ -131,3 +131,9 @@ def _parameters(method: Callable[..., Any], signature: inspect.Signature) -> Ite
         (kind,) = hints[p.name].__metadata__
         default = None if p.default is inspect.Parameter.empty else p.default
         yield Parameter(p.name, kind, default, p.kind is p.VAR_POSITIONAL)
+
+
+def moves_table() -> str:
+    """The moves as a table in Markdown: what docs/schedules.md shows."""
+    rows = [f"| `{m.signature}` | {m.title} |" for m in MOVES.values()]
+    return "\n".join(["| move | what it does |", "|---|---|", *rows]) + "\n"

@@ -32,7 +32,7 @@ MOST_COPIED = 1 << 24
 """Elements of a copy that a loop may make."""
 
 
-class Memory(Loops):
+class Storage(Loops):
     """A nest whose operands can be moved to where its loops want them."""
 
     @move(
