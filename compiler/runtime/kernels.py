@@ -23,6 +23,7 @@ class KernelInfo:
     `symbol` names the generated function; equal kernels share one. `because` says why a fallback is
     one. `reads` and `writes` are value names of the compiled graph, or of the region in which the
     kernel runs: then `inside` names the kernel of the node around it, which is what is launched.
+    `constants` are the operands of the computation that are known at compile time.
     Units: operations and bytes of one run.
     """
 
@@ -41,6 +42,7 @@ class KernelInfo:
     loops: Kernel | None = None
     moves: tuple[str, ...] = ()
     inside: str = ""
+    constants: frozenset[str] = frozenset()
 
 
 NONE: Mapping[int, str] = {}
@@ -135,7 +137,12 @@ def _info(
         loops.get(symbol) if native else None,
         native.scheduled.moves if native else (),
         "" if x.around is None else names[x.around],
+        _constants(native, x.graph) if native else frozenset(),
     )
+
+
+def _constants(work: NativeWork, graph: Graph) -> frozenset[str]:
+    return frozenset(t for t, v in work.lowered.operands.items() if v in graph.constants)
 
 
 def unique_names(works: Sequence[Launchable]) -> list[str]:

@@ -42,7 +42,7 @@ def tasks_of(program: Program, profile: Profile) -> list[Task]:
     for k in program.kernels:
         if can_be_tuned(k) and k.name in profile:
             assert k.computation is not None
-            groups.setdefault(computation_key(k.computation, constants_of(k)), []).append(k)
+            groups.setdefault(computation_key(k.computation, k.constants), []).append(k)
     made = (_task(key, kernels, profile, total) for key, kernels in groups.items())
     return sorted(made, key=lambda t: -t.seconds)
 
@@ -55,7 +55,7 @@ def _task(key: str, kernels: list[KernelInfo], profile: Profile, total: float) -
     return Task(
         key,
         first.computation,
-        constants_of(first),
+        first.constants,
         "".join(f"{move}\n" for move in first.moves),
         tuple(kernels),
         own,
@@ -73,14 +73,3 @@ def can_be_tuned(k: KernelInfo) -> bool:
     if c is None or k.loops is None or k.inside or k.loops.sizes or not k.moves:
         return False
     return not any(isinstance(s, Routine) or fetches(s.value) for s in c.stages)
-
-
-def constants_of(k: KernelInfo) -> frozenset[str]:
-    """The operands of a kernel's computation that are constants: equal kernels share their code,
-    whose parameters have the names of the first one's, in the same order."""
-    assert k.computation is not None
-    assert k.loops is not None
-    c = k.computation
-    names = (*c.inputs, *c.temporaries, *c.outputs)
-    pairs = zip(names, k.loops.params, strict=True)
-    return frozenset(name for name, p in pairs if p.role == "constant")

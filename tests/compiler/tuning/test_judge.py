@@ -10,7 +10,6 @@ import compiler
 from compiler.targets.options import CodeOptions
 from compiler.tuning import judge as judging
 from compiler.tuning.judge import Judge, agrees
-from compiler.tuning.task import constants_of
 
 GRAPH = compiler.parse(
     "graph g(x: f32[5,30], w: f32[30,50]) {\n  y: f32[5,50] = matmul(x, w)\n  return y\n}"
@@ -22,7 +21,7 @@ POLICY = "".join(f"{m}\n" for m in KERNEL.moves)
 @pytest.fixture(scope="module")
 def judge() -> Judge:
     assert KERNEL.computation is not None
-    return Judge(KERNEL.computation, constants_of(KERNEL), CodeOptions())
+    return Judge(KERNEL.computation, KERNEL.constants, CodeOptions())
 
 
 def test_the_policys_schedule_is_right_and_timed(judge: Judge) -> None:

@@ -12,7 +12,6 @@ from compiler.targets.target import by_name, host
 from compiler.tuning.features import N_FEATURES, features
 from compiler.tuning.judge import Judge
 from compiler.tuning.space import Space, space_of
-from compiler.tuning.task import constants_of
 
 GRAPHS = {
     "matmul": """
@@ -62,7 +61,7 @@ def test_every_legal_point_computes_the_same(name: str) -> None:
     assert k.computation is not None
     space, _ = sketch(k)
     target = by_name("x86-64-v3") if host().is_x86 else host()
-    judge = Judge(k.computation, constants_of(k), CodeOptions(target))
+    judge = Judge(k.computation, k.constants, CodeOptions(target))
     chance = random.Random(5)
     points = [space.neighbour(space.default, chance) for _ in range(4)]
     points += [space.random(chance) for _ in range(4)]
@@ -94,7 +93,7 @@ def test_blocks_and_parts_of_sums_are_right(kind: str) -> None:
     k = kernel_of("conv")
     assert k.computation is not None
     space, _ = sketch(k)
-    judge = Judge(k.computation, constants_of(k), CodeOptions())
+    judge = Judge(k.computation, k.constants, CodeOptions())
     i = next(i for i, knob in enumerate(space.knobs) if knob.kind == kind)
     texts = [
         space.text((*space.default[:i], n, *space.default[i + 1 :]))
