@@ -54,6 +54,9 @@ PRODUCTS_PER_CYCLE = 32
 FAR_BYTES_PER_CYCLE = 10
 """What comes from behind the second cache level (measured: 7 to 15)."""
 
+MEETING_CYCLES = 20_000
+"""What it takes until all threads have ended a loop that they share, and the next one begins."""
+
 LEAST_TILES = 7
 """Fewer rows in a register tile take as long: sums wait for each other."""
 
@@ -220,16 +223,25 @@ class Blocks:
         return self.n_channels % self.size
 
 
-def band_rows(n_rows: int, n_columns: int, channels: tuple[int, int], side: int, l2: int) -> int:
+def band_rows(
+    n_rows: int,
+    n_columns: int,
+    channels: tuple[int, int],
+    side: int,
+    l2: int,
+    threads: int = 1,
+) -> int:
     """How many rows of tiles go together, by a model of the cycles that a choice takes.
 
     Every band reads all weights again, so bands are high where these do not stay near; and low
-    where the transformed image and the products of a band would not. Shapes: `channels` are those
-    read and made. Units: `l2` in bytes of the second cache level.
+    where the transformed image and the products of a band would not. Threads share the loops of a
+    band and meet after each, so bands are higher for them. Shapes: `channels` are those read and
+    made. Units: `l2` in bytes of the second cache level of a core.
     """
     n_read, n_made = channels
     weights = side**2 * n_read * n_made * 4
-    far_weights = max(weights - l2 // 2, 0)
+    far_weights, near = max(weights - l2 // 2, 0), l2 * threads
+    meetings = 3 * MEETING_CYCLES if threads > 1 else 0
 
     def held(rows: int) -> int:
         return side**2 * rows * n_columns * (n_read + n_made) * 4
@@ -237,10 +249,10 @@ def band_rows(n_rows: int, n_columns: int, channels: tuple[int, int], side: int,
     def cycles(rows: int) -> float:
         n_bands, n_tiles = -(-n_rows // rows), rows * n_columns
         products = side**2 * max(n_tiles, LEAST_TILES) * n_read * n_made / PRODUCTS_PER_CYCLE
-        far = far_weights + (2 * held(rows) if held(rows) > l2 // 2 else 0)
-        return n_bands * (products + far / FAR_BYTES_PER_CYCLE)
+        far = far_weights + (2 * held(rows) if held(rows) > near // 2 else 0)
+        return n_bands * ((products + far / FAR_BYTES_PER_CYCLE) / threads + meetings)
 
-    candidates = [n for n in range(1, n_rows + 1) if n == 1 or held(n) <= 2 * l2]
+    candidates = [n for n in range(1, n_rows + 1) if n == 1 or held(n) <= 2 * near]
     return min(candidates, key=lambda rows: (round(cycles(rows)), rows))
 
 
@@ -285,7 +297,7 @@ class _Writer:
         self.blocks = {self.source: x.layout.block, self.target: y.layout.block}
         channels = self.n_channels, self.n_outputs
         l2 = options.target.l2_bytes
-        self.band = band_rows(self.rows, self.columns, channels, found.side, l2)
+        self.band = band_rows(self.rows, self.columns, channels, found.side, l2, options.threads)
         self.n_bands = -(-self.rows // self.band)
         self.n_tiles = self.band * self.columns
         self.inner = {
