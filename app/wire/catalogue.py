@@ -8,6 +8,7 @@ from app.wire import VERSION
 from compiler.ir.operator import OPERATORS, Operator
 from compiler.passes import PASSES, Pass, Pipeline, Rule, presets
 from compiler.passes.engine.declaration import Option
+from compiler.passes.pipeline.precision import PRECISIONS, Precision
 
 
 def pipelines() -> dict[str, Any]:
@@ -17,6 +18,7 @@ def pipelines() -> dict[str, Any]:
     return {
         "version": VERSION,
         "presets": [_preset(name, p) for name, p in known.items()],
+        "precisions": [_precision(p) for p in PRECISIONS.values() if not p.refused],
         "passes": [_pass(p) for p in PASSES.values()],
         "rules": [_rule(r) for r in rules.values()],
     }
@@ -46,6 +48,10 @@ def _preset(name: str, p: Pipeline) -> dict[str, Any]:
         "text": str(p),
         "lines": [{"text": str(x), "because": x.because} for x in p.lines],
     }
+
+
+def _precision(p: Precision) -> dict[str, Any]:
+    return {"name": p.name, "words": p.words, "tolerance": p.tolerance}
 
 
 def _pass(p: Pass) -> dict[str, Any]:

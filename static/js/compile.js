@@ -47,6 +47,7 @@ export function requestFor(place) {
     model: place.model.startsWith("upload:") ? { upload: id } : { sample: id },
     pipeline: place.pipeline === "" ? "default" : enabledPipeline(parsePipeline(place.pipeline)),
     shapes,
+    options: { precision: place.precision, threads: place.threads },
   };
 }
 

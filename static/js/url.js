@@ -5,6 +5,9 @@
 
 export const VERSION = 1;
 
+/** What the server takes at most. */
+export const MAX_THREADS = 64;
+
 /**
  * @typedef {"before" | "after" | "diff"} View
  * @typedef {{x: number, y: number, zoom: number}} Camera  centre in drawing units, pixels per unit
@@ -14,6 +17,8 @@ export const VERSION = 1;
  * @property {string} model "" or "sample:NAME" or "upload:DIGEST"
  * @property {Record<string, string>} shapes input name -> "1,3,224,224", only for open inputs
  * @property {string} pipeline text form; a row switched off has "-" before its name
+ * @property {string} precision accuracy of the arithmetic: a mode's name
+ * @property {number} threads that a run may use at once
  * @property {string} job
  * @property {number} stage 0 = as imported, n = after pass n
  * @property {View} view
@@ -32,6 +37,8 @@ export const START = {
   model: "",
   shapes: {},
   pipeline: "",
+  precision: "f32",
+  threads: 1,
   job: "",
   stage: 0,
   view: "diff",
@@ -58,6 +65,7 @@ export function toFragment(place) {
     "screen",
     "model",
     "pipeline",
+    "precision",
     "job",
     "view",
     "at",
@@ -66,7 +74,7 @@ export function toFragment(place) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
   for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
-  for (const key of /** @type {const} */ (["stage", "base", "kernel"])) {
+  for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel"])) {
     if (place[key] !== START[key]) query.set(key, String(place[key]));
   }
   for (const origin of place.selection) query.append("select", origin);
@@ -93,6 +101,8 @@ export function fromFragment(fragment) {
     model: text("model", START.model),
     shapes: shapesFrom(query.getAll("shape")),
     pipeline: text("pipeline", START.pipeline),
+    precision: text("precision", START.precision),
+    threads: threadsFrom(query.get("threads")),
     job: text("job", START.job),
     stage: wholeNumber(query.get("stage"), START.stage),
     view: oneOf(query.get("view"), ["before", "after", "diff"], START.view),
@@ -135,6 +145,11 @@ function oneOf(value, allowed, otherwise) {
  */
 function wholeNumber(text, otherwise) {
   return text !== null && /^-?\d{1,6}$/.test(text) ? Number(text) : otherwise;
+}
+
+/** @param {string | null} text */
+function threadsFrom(text) {
+  return Math.min(Math.max(wholeNumber(text, START.threads), 1), MAX_THREADS);
 }
 
 /**

@@ -67,8 +67,14 @@ export interface RuleInfo {
   example: { before: string; after: string } | null;
   near_miss: string;
 }
+export interface PrecisionInfo {
+  name: string;
+  words: string;
+  tolerance: number;
+}
 export interface Pipelines {
   presets: Preset[];
+  precisions: PrecisionInfo[];
   passes: PassInfo[];
   rules: RuleInfo[];
 }

@@ -135,6 +135,26 @@ def test_a_pass_that_is_switched_off_does_not_run(playground: Playground, page: 
     assert ran[2:] == names[1:]
 
 
+def test_a_model_compiles_in_the_precision_and_with_the_threads_that_were_chosen(
+    playground: Playground, page: Page
+) -> None:
+    playground.open().pick("digits_cnn")
+    precision, threads = playground.part("precision"), playground.part("threads")
+    expect(precision.locator("option")).to_have_text(["f32", "fast", "bf16", "int8"])
+    precision.select_option("bf16")
+    expect(playground.part("precision-words")).to_contain_text("bf16")
+    threads.fill("0")
+    threads.press("Tab")
+    expect(threads).to_have_attribute("aria-invalid", "true")
+    threads.fill("2")
+    threads.press("Tab")
+    expect(threads).to_have_attribute("aria-invalid", "false")
+    expect(page).to_have_url(re.compile("precision=bf16&threads=2|threads=2.*precision=bf16"))
+    playground.compile()
+    names = page.locator(".pass-row .pass-name")
+    expect(names.filter(has_text="lower_precision")).to_have_count(1)
+
+
 def test_nothing_is_asked_of_another_server(playground: Playground, watch: Watch) -> None:
     playground.open().pick("digits_mlp").compile()
     assert not watch.problems

@@ -8,6 +8,8 @@ const FULL = {
   model: "upload:9f86d0",
   shapes: { "x=y": "1,3,224,224", "ids&more": "2" },
   pipeline: "simplify{until=fixpoint},-fold_constants{max_growth=1.1},fuse",
+  precision: "bf16",
+  threads: 2,
   job: "20261121-6f1c",
   stage: 7,
   view: "before",

@@ -144,6 +144,14 @@ class Preset(TypedDict):
     lines: list[PresetLine]
 
 
+class PrecisionInfo(TypedDict):
+    """A precision mode: what it promises, and the error of a whole model, relative to its scale."""
+
+    name: str
+    words: str
+    tolerance: float
+
+
 class PresetLine(TypedDict):
     """One pass of a preset and why it stands there."""
 
@@ -156,6 +164,7 @@ class Pipelines(TypedDict):
 
     version: Version
     presets: list[Preset]
+    precisions: list[PrecisionInfo]
     passes: list[Pass]
     rules: list[Rule]
 

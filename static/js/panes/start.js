@@ -3,6 +3,7 @@ import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatPercent } from "../format.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
+import { mountArithmetic } from "./arithmetic.js";
 import { mountPipeline } from "./pipeline.js";
 import { showProblem } from "./problem.js";
 import { showProgress } from "./progress.js";
@@ -43,6 +44,7 @@ export function mountStart(root, state, compiler) {
     mountUpload(root, state),
     mountShapes(root, state),
     mountPipeline(root, state),
+    mountArithmetic(root, state),
     listen(cards, {
       click: (event) => choose(closest(event, "[data-sample]")),
       keydown: (event) => arrows(event, cards, choose),
