@@ -85,7 +85,7 @@ class Entry:
 
     With a `block`, all elements that the loops inside read are copied there: `place` is where an
     element lies in it. Without, the cache line of the first element is asked for that the iteration
-    `distance` further on reads.
+    `distance` further on reads; of a packed constant, all lines.
     """
 
     loop: str

@@ -21,10 +21,16 @@ from compiler.schedule.context import (
 )
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.reduction import dot_product
-from compiler.schedule.tiles import choose_tile
+from compiler.schedule.tiles import Tile, choose_tile
 
 UNROLL = 4
 """Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
+
+AHEAD_BYTES = 8192
+"""How far ahead packed constants are asked for: the time a line takes to come from memory."""
+
+LEAST_ROWS_ASKING = 2
+"""A single row waits for memory anyway: what it asks for ahead would only take its turns."""
 
 
 def is_contraction(nest: Nest) -> bool:
@@ -217,7 +223,23 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     )
     nest = nest.because("columns lie side by side in the target").vectorize(f"{v}l")
     nest = nest.because("sums of a tile have registers of their own").unroll(*inside, f"{v}v")
-    return pack_constants(nest, ctx)
+    return _ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
+
+
+def _ask_ahead(nest: Nest, tile: Tile, depth: int, ctx: Context) -> Nest:
+    """Ask for packed constants before they are needed, where these come from behind L1."""
+    strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
+    steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
+    if tile.rows < LEAST_ROWS_ASKING or strip_bytes <= ctx.target.l1d_bytes // 2 or not steps:
+        return nest
+    loop = steps[-1].var
+    for r in _operands(nest):
+        n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
+        if n_elements:
+            distance = -(-AHEAD_BYTES // (n_elements * r.dtype.nbytes))
+            reason = f"{r.tensor} does not stay in L1: its lines take longer than a few steps"
+            nest = nest.because(reason).prefetch(r.tensor, loop, distance)
+    return nest
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:

@@ -12,6 +12,7 @@ from compiler.ir.affine import Expr, Range
 from compiler.loops.nodes import Loop, LoopKind, Prefetch, Statement, Store
 from compiler.schedule.indices import substitute
 from compiler.schedule.nest import Axis, Beside, Entry, Nest, Split
+from compiler.schedule.tiles import LINE_BYTES
 
 At = Mapping[str, Expr]
 """Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
@@ -22,6 +23,10 @@ Fixed = Mapping[str, int]
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
 """What stands inside some loops."""
+
+
+MOST_LINES = 64
+"""Lines that an iteration asks for at most: what is read ahead has to fit into the first cache."""
 
 
 def loops_over(
@@ -82,11 +87,24 @@ def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
         ahead = {e.loop: affine.symbol(e.loop) + e.distance, **{a.var: 0 for a in inside}}
         first = tuple(affine.substitute(i, ahead) for i in e.index)
         decided = {v: i for v, i in at.items() if v not in ahead or v == e.loop}
-        return (Prefetch(e.tensor, tuple(affine.substitute(i, decided) for i in first)),)
+        asked = Prefetch(e.tensor, tuple(affine.substitute(i, decided) for i in first))
+        return _asked_in_lines(nest, e, asked, read.dtype.nbytes)
     copied = [a for a in inside if any(a.var in affine.symbols(i) for i in e.place)]
     plain = [a if a.kind == "vector" else replace(a, kind="for") for a in copied]
     element = Beside(e.block, e.place, read)
     return loops_over(bare, plain, at, cut, lambda at, cut: (stored(bare, element, at, cut),))
+
+
+def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple[Statement, ...]:
+    """All lines of what an iteration reads of a packed constant, where it lies without gaps."""
+    n_elements = nest.stride_of(e.tensor, e.index, e.loop) or 0
+    n_lines = min(-(-n_elements * nbytes // LINE_BYTES), MOST_LINES)
+    if e.tensor not in nest.packings or n_lines <= 1:
+        return (asked,)
+    line = f"{e.loop}_line"
+    *outer, last = asked.index
+    place = (*outer, last + affine.symbol(line) * (LINE_BYTES // nbytes))
+    return (Loop(line, 0, n_lines, (Prefetch(e.tensor, place),), "unroll"),)
 
 
 def _open_parts(

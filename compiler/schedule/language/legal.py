@@ -9,8 +9,8 @@ from compiler.ir import affine
 from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_MADE_LATER = re.compile(r".*(_left|_by\d+)")
-"""Names that loops over what is left get when a nest is written out."""
+_MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
+"""Names that loops over what is left, or over lines, get when a nest is written out."""
 
 
 MOST_SUMS = 1 << 24

@@ -226,8 +226,9 @@ class Storage(Loops):
     def prefetch(self, tensor: TensorName, loop: LoopName, distance: Count) -> Self:
         """Ask for the cache line that the iteration so many further on reads first.
 
-        The processor fetches it meanwhile. It sees plain walks through memory by itself; this is
-        for those with large steps.
+        The processor fetches it meanwhile. It sees plain walks through memory by itself, but late
+        and not past the end of a page; large steps it does not see. Of a packed constant, in which
+        an iteration's elements lie together, all their lines are asked for.
         """
         read = self._read_of(tensor)
         self.axis(loop)

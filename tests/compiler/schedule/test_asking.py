@@ -1,0 +1,57 @@
+"""Packed constants that do not stay in the first cache are asked for, line by line, ahead."""
+
+from __future__ import annotations
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.ir import affine
+from compiler.loops.nodes import Kernel, Loop, Prefetch, walk_statements
+from compiler.schedule.policy import schedule
+from compiler.schedule.tiles import LINE_BYTES
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import by_name
+from tests.compiler.schedule.test_policy import computation
+
+
+def product(k: Lowering, a: Handle, b: Handle, y: Handle) -> None:
+    m, n = k.axes(y.shape, "mn")
+    d = k.axis(b.shape[0], "d")
+    k.assign(y[m, n], k.sum(a[m, d] * b[d, n], over=(d,)))
+
+
+def kernel(rows: int, depth: int, target: str) -> Kernel:
+    shapes = [f"f32[{rows},{depth}]", f"f32[{depth},96]"]
+    c = computation(shapes, f"f32[{rows},96]", product)
+    return schedule(c, frozenset("B"), CodeOptions(by_name(target))).kernel
+
+
+def test_a_turn_asks_for_every_line_of_a_later_one() -> None:
+    for target in ("x86-64-v3", "x86-64-v4", "aarch64"):
+        made = kernel(23, 1200, target)
+        b = made.buffers["B"]
+        loops = [s for s in walk_statements(made.body) if isinstance(s, Loop)]
+        turn = next(s for s in loops if any(isinstance(t, Loop) and _asks(t) for t in s.body))
+        asking = next(s for s in turn.body if isinstance(s, Loop) and _asks(s))
+        (ask,) = asking.body
+        assert isinstance(ask, Prefetch)
+        place = sum(e * n for e, n in zip(ask.index, b.strides, strict=True))
+        per_turn = _at(place, turn.var, 1, asking.var) - _at(place, turn.var, 0, asking.var)
+        lines = [_at(place, turn.var, 0, asking.var, i) for i in range(asking.extent)]
+        assert lines[0] % per_turn == 0
+        assert lines[0] * 4 >= 8192
+        assert [n - lines[0] for n in lines] == list(range(0, per_turn, LINE_BYTES // 4))
+
+
+def test_a_strip_that_stays_in_the_first_cache_is_not_asked_for() -> None:
+    assert "prefetch" not in str(kernel(23, 40, "x86-64-v4"))
+    assert "prefetch" not in str(kernel(1, 1200, "x86-64-v4")), "a single row waits anyway"
+
+
+def _asks(s: Loop) -> bool:
+    return isinstance(s.body[0], Prefetch)
+
+
+def _at(place: affine.Expr, turn: str, at: int, line: str, number: int = 0) -> int:
+    values = dict.fromkeys(affine.symbols(place), 0)
+    found = affine.substitute(place, {**values, turn: at, line: number})
+    assert isinstance(found, int)
+    return found
