@@ -9,10 +9,14 @@ from typing import Any
 from app.wire import VERSION
 from app.wire.graphs import cut_text
 from app.wire.kernels import first_users
+from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.buffer import Plan
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.program import Program
+from compiler.schedule.language.steps import steps
+from compiler.schedule.language.text import parse_schedule
+from compiler.targets.options import CodeOptions
 
 DOWNLOADS = ("graph", "loops", "llvm", "asm")
 
@@ -40,7 +44,10 @@ def texts(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
         }
         for part, text in found.items():
             if text:
-                yield f"kernel-{number}-{part}", kernel_text(number, part, text)
+                payload = kernel_text(number, part, text)
+                if part == "schedule":
+                    payload["steps"] = schedule_steps(k, program)
+                yield f"kernel-{number}-{part}", payload
 
 
 def assembly(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -78,7 +85,20 @@ def kernel_text(number: int, part: str, text: str) -> dict[str, Any]:
         "text": kept,
         "n_lines": len(lines),
         "cut": cut,
+        "steps": [],
     }
+
+
+def schedule_steps(kernel: KernelInfo, program: Program) -> list[dict[str, str]]:
+    """For each line of a kernel's schedule what its move does, and the loops after it."""
+    assert kernel.computation is not None
+    lines = parse_schedule("\n".join(kernel.moves))
+    try:
+        options = CodeOptions(program.target)
+        made = steps(lines, kernel.computation, kernel.constants, options)
+    except CompileError:
+        return []  # numbers were put for sizes after it was scheduled
+    return [{"words": s.move.words, "outline": s.outline} for s in made if s.move is not None]
 
 
 _DEFINE = re.compile(r'^define\b[^@\n]*@(?:"([^"]+)"|([\w.$-]+))\(', re.MULTILINE)

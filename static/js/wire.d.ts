@@ -321,12 +321,17 @@ export interface StageDiff {
   cut: number;
   rows: DiffRow[];
 }
+export interface ScheduleStep {
+  words: string;
+  outline: string;
+}
 export interface KernelText {
   kernel: number;
   part: KernelPart;
   text: string;
   n_lines: number;
   cut: number;
+  steps: ScheduleStep[];
 }
 
 export interface Union {

@@ -13,8 +13,12 @@ import pytest
 from flask.testing import FlaskClient
 from onnx import TensorProto, helper, numpy_helper
 
+from compiler.schedule.language.move import MOVES
+from compiler.schedule.nest import Nest
 from tests.app.conftest import wait
 from tests.app.schema import check
+
+assert Nest.__doc__
 
 HOSTILE = '"><script>alert(1)</script>\n\u202e'
 
@@ -198,6 +202,22 @@ def test_the_whole_program_can_be_downloaded(digits, shared, what):
     assert answer.mimetype == "text/plain"
     assert answer.headers["Content-Disposition"].startswith("attachment")
     assert len(answer.get_data(as_text=True).splitlines()) > 10
+
+
+def test_each_line_of_a_schedule_has_its_words_and_the_loops_after_it(digits, shared):
+    n_moves = 0
+    for row in digits["kernels"]:
+        if "schedule" not in row["parts"] or row["text_kernel"] != row["kernel"]:
+            continue
+        found = part(shared, digits, f"kernels/{row['kernel']}/schedule")
+        lines = found["text"].split("\n") if found["text"] else []
+        assert len(found["steps"]) == len(lines)
+        for line, step in zip(lines, found["steps"], strict=True):
+            name = line.partition(": ")[2].partition("(")[0]
+            assert step["words"] == MOVES[name].words
+            assert " in 0.." in step["outline"]
+        n_moves += len(lines)
+    assert n_moves > 5
 
 
 def test_provenance_leads_from_each_node_to_its_kernels(digits, shared):

@@ -85,3 +85,14 @@ def test_kernels_of_a_region_stand_below_what_launches_them(walked: Playground) 
     walked.show_pane("schedule").get_by_role("button", name="neg").click()
     expect(walked.pane.locator(".code-line").first).to_be_visible()
     expect(walked.part("kernel").locator("option:checked")).to_contain_text("neg")
+
+
+def test_a_move_of_a_schedule_opens_to_the_loops_it_leaves(walked: Playground):
+    walked.show_pane("kernels").locator("tbody tr").filter(has_text="add").first.click()
+    pane = walked.show_pane("schedule")
+    step = pane.locator(".code-line").filter(has_text="vectorize(").first
+    step.locator("summary").click()
+    expect(step.locator("pre")).to_contain_text("vector ")
+    title = step.locator(".code-text").get_attribute("title")
+    assert title is not None
+    assert title.startswith("Run all iterations of the innermost loop at once")

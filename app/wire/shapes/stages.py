@@ -156,8 +156,15 @@ class Union(TypedDict):
     groups: list[UnionGroup]
 
 
+class ScheduleStep(TypedDict):
+    """What the move of one line of a schedule does, and the loops of its nest after it."""
+
+    words: str
+    outline: str
+
+
 class KernelText(TypedDict):
-    """One level of one kernel as text."""
+    """One level of one kernel as text; `steps` has an entry for each line of a schedule."""
 
     version: Version
     kernel: int
@@ -165,6 +172,7 @@ class KernelText(TypedDict):
     text: str
     n_lines: int
     cut: int
+    steps: list[ScheduleStep]
 
 
 class Origin(TypedDict):

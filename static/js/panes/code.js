@@ -21,6 +21,13 @@ export function codePane(name) {
   return (root, state) => mountCode(root, state, name);
 }
 
+/** @param {KernelPart} name @param {string} line */
+function highlighted(name, line) {
+  return highlight(name, line).map(([kind, piece]) =>
+    kind ? el("span", { class: `token-${kind}` }, piece) : piece,
+  );
+}
+
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
@@ -35,6 +42,8 @@ function mountCode(root, state, name) {
   const copy = part(root, "copy");
   let request = 0;
   let text = "";
+  /** @type {import("../wire.js").ScheduleStep[]} */
+  let steps = [];
 
   async function load() {
     const number = ++request;
@@ -58,6 +67,7 @@ function mountCode(root, state, name) {
       const found = await parts.kernel(kernel.kernel, name);
       if (number !== request) return;
       text = found.text;
+      steps = found.steps;
       note.hidden = found.cut === 0;
       note.textContent = word("code.cut", { n: found.cut });
       part(root, "counts").textContent = word("code.lines", {
@@ -100,23 +110,31 @@ function mountCode(root, state, name) {
     );
   }
 
+  function row(/** @type {string} */ line, /** @type {number} */ i) {
+    const number = el("span", { class: "code-number" }, String(i + 1));
+    const title = steps[i]?.words ?? "";
+    const content = el("span", { class: "code-text", title }, ...highlighted(name, line));
+    if (!steps[i]) return el("div", { class: "code-line" }, number, content);
+    // A move opens to the loops that it leaves.
+    const outline = steps[i].outline.split("\n");
+    content.append(
+      el(
+        "details",
+        { class: "code-step" },
+        el("summary", {}, word("code.step")),
+        el("pre", {}, ...outline.flatMap((each) => [...highlighted("loops", each), "\n"])),
+      ),
+    );
+    return el("div", { class: "code-line" }, number, content);
+  }
+
   function show(/** @type {number} */ limit) {
     const lines = text.replace(/\n$/, "").split("\n");
     body.replaceChildren(
       el(
         "div",
         { class: "code-lines", "data-language": name },
-        ...lines.slice(0, limit).map((line, i) => {
-          const content = highlight(name, line).map(([kind, piece]) =>
-            kind ? el("span", { class: `token-${kind}` }, piece) : piece,
-          );
-          return el(
-            "div",
-            { class: "code-line" },
-            el("span", { class: "code-number" }, String(i + 1)),
-            el("span", { class: "code-text" }, ...content),
-          );
-        }),
+        ...lines.slice(0, limit).map((line, i) => row(line, i)),
       ),
     );
     if (lines.length > limit) {
