@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -61,9 +62,32 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
     return None
 
 
+_SPINS = "20000"
+"""How often libgomp looks whether there is work before it sleeps: about 0.3 ms.
+
+Its own 300000 make a thread that waits for one that has no processor hold the other's place for
+milliseconds, in every region; between two regions of a run there are microseconds.
+"""
+
+
+@contextmanager
+def _short_spinning() -> Generator[None]:
+    """What libgomp reads when it is loaded; whoever has set something of the kind is obeyed."""
+    names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")
+    if any(name in os.environ for name in names):
+        yield
+        return
+    os.environ[names[0]] = _SPINS
+    try:
+        yield
+    finally:
+        del os.environ[names[0]]
+
+
 def _loaded(name: str) -> Runtime | None:
     try:
-        library = ctypes.CDLL(name)
+        with _short_spinning():
+            library = ctypes.CDLL(name)
     except OSError:
         return None
     kinds: tuple[tuple[Forking, tuple[str, ...]], ...] = (("gomp", _GOMP), ("kmpc", _KMPC))
