@@ -57,10 +57,14 @@ def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Option:
-    """A way to share a statement, and what it takes: half cycles of the slowest thread."""
+    """A way to share a statement, and what it takes: half cycles of the slowest thread.
+
+    `later` is what the kernels that read its results take longer; it only decides between ways.
+    """
 
     statement: Loop
     cost: float
+    later: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ class _Marker:
             or self._work([s]) < least_steps(self.threads)
         ):
             return s
-        best = min(self._options(s, outer), key=lambda o: o.cost, default=None)
+        best = min(self._options(s, outer), key=lambda o: o.cost + o.later, default=None)
         if best is not None and best.cost < self._work([s]):
             return best.statement
         # The loop goes on as it is, and each of its turns shares what is inside.
@@ -96,19 +100,20 @@ class _Marker:
             return
         shared, turns = self._shared(loop, outer, 1)
         cost = self._work([loop]) * -(-turns // self.threads) / turns
-        yield _Option(shared, cost + self._foreign_steps(loop))
+        yield _Option(shared, cost + self._foreign_steps(loop), self._later_steps(loop))
         inside = {**outer, loop.var: range_of(loop, outer)}
         inner = self._inside(loop, inside)
         if inner is not None:
             n = max(affine.assumed(loop.stop - loop.start), 1)
-            yield _Option(replace(loop, body=inner[0]), n * inner[1] * INSIDE + inner[2])
+            body, each, foreign, later = inner
+            yield _Option(replace(loop, body=body), n * each * INSIDE + foreign, later)
 
     def _inside(
         self, loop: Loop, inside: Ranges
-    ) -> tuple[tuple[Statement, ...], float, float] | None:
+    ) -> tuple[tuple[Statement, ...], float, float, float] | None:
         """The body with its loops shared, what a turn of it takes, and what is read from others."""
         body: list[Statement] = []
-        total = foreign = 0.0
+        total = foreign = later = 0.0
         for s in loop.body:
             work = self._work([s])
             if (
@@ -120,12 +125,13 @@ class _Marker:
                 body.append(shared)
                 total += work * -(-turns // self.threads) / turns
                 foreign = max(foreign, self._foreign_steps(s))
+                later = max(later, self._later_steps(s))
             else:
                 body.append(s)
                 total += work
         made = replace(loop, body=tuple(body))
         known = has_parallel(body) and all_apart(pieces(body), self.buffers, inside)
-        return (made.body, total, foreign) if known else None
+        return (made.body, total, foreign, later) if known else None
 
     def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
         """The loop marked, and those in it while turns are uneven; how many turns there are.
@@ -153,7 +159,7 @@ class _Marker:
         return replace(marked, body=tuple(body)), most
 
     def _foreign_steps(self, loop: Loop) -> float:
-        """Half cycles to read what every thread reads, and for others to read what this gives."""
+        """Half cycles to read what every thread has to read in full."""
         read = dict.fromkeys(
             p.tensor
             for s in walk_statements(loop.body)
@@ -161,16 +167,22 @@ class _Marker:
             for p in walk(v)
             if isinstance(p, Read) and not any(loop.var in affine.symbols(e) for e in p.index)
         )
-        nbytes = sum(self._nbytes(name) for name in read)
+        return self._others(sum(self._nbytes(name) for name in read))
+
+    def _later_steps(self, loop: Loop) -> float:
+        """Half cycles for the next kernel, cut into rows, to read an image cut otherwise."""
         for s in walk_statements(loop.body):
             if isinstance(s, Store) and self._is_cut_across(s, loop):
-                nbytes += self._nbytes(s.buffer)
-                break
+                return self._others(self._nbytes(s.buffer))
+        return 0.0
+
+    def _others(self, nbytes: int) -> float:
+        """Half cycles to read from other cores what they have of so many bytes."""
         return nbytes * (self.threads - 1) / self.threads / BYTES_PER_STEP
 
     def _is_cut_across(self, s: Store, loop: Loop) -> bool:
         """Whether a store of an image is shared by something else than its rows."""
-        if self.buffers[s.buffer].role == "register" or len(s.index) < IMAGE_RANK:
+        if self.buffers[s.buffer].role != "output" or len(s.index) < IMAGE_RANK:
             return False
         return loop.var not in affine.symbols(s.index[2])
 
