@@ -272,9 +272,7 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
         nest = pack_constants(nest, ctx)
     except CompileError:
         return None  # the constant does not follow the loops
-    a = nest.axes[0]
-    is_plain = not a.is_reduction and a.kind == "for" and a.size > 1
-    return nest.mark("parallel", a.var) if is_plain else nest
+    return nest
 
 
 def _outer_order(

@@ -114,6 +114,22 @@ def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:
     return scales, origin
 
 
+LANES = 16
+"""Channels that lie together: as many sums of 32 bits as the widest vectors hold."""
+
+
+def objection_to_groups(groups: int, n_filters: int, per_group: int) -> str:
+    """Why codes of a convolution in groups are not multiplied as they are; "" when they can be."""
+    own = per_group == 1 and n_filters == groups >= LANES
+    whole = per_group % LANES == 0 and (n_filters // groups) % LANES == 0
+    if groups == 1 or own or whole:
+        return ""
+    return (
+        f"{groups} groups of {per_group} channels and {n_filters // groups} filters do not fill "
+        f"vectors of {LANES}"
+    )
+
+
 def operand(node: Node, at: int) -> str:
     """An operand that may be left out; "" where it is."""
     return node.inputs[at] if at < len(node.inputs) else ""

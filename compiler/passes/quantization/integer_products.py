@@ -16,6 +16,7 @@ from compiler.passes.quantization.codes import (
     Weights,
     as_bytes,
     codes_of,
+    objection_to_groups,
     operand,
     weights_of,
 )
@@ -32,9 +33,6 @@ WINDOW = ("strides", "pads", "dilations", "groups", "auto_pad")
 
 FEWEST_COLUMNS = 8
 """Products with fewer columns fill too little of a vector."""
-
-GROUP = 4
-"""Bytes that are multiplied and summed at once."""
 
 
 @graph_pass(
@@ -143,12 +141,9 @@ def _objection_to_columns(node: Node, w: Weights) -> str:
 
 def _objection_to_filters(node: Node, w: Weights) -> str:
     n_filters, per_group = w.codes.shape[:2]
-    groups = int(node.attrs["groups"])
-    if groups > 1 and (per_group % GROUP or n_filters // groups < FEWEST_COLUMNS):
-        return (
-            f"{groups} groups of {per_group} channels and {n_filters // groups} filters have no "
-            f"{GROUP} products to sum at once"
-        )
+    objection = objection_to_groups(int(node.attrs["groups"]), n_filters, per_group)
+    if objection:
+        return objection
     if n_filters < 2:
         return "one filter fills too little of a vector"
     along = w.scale.size == 1 or w.axis == 0

@@ -10,7 +10,7 @@ from compiler.ir.operator import Array, Call, Operand
 from compiler.ir.types import DType
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.declaration import graph_pass
-from compiler.passes.quantization.codes import as_bytes, operand
+from compiler.passes.quantization.codes import as_bytes, objection_to_groups, operand
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
@@ -115,13 +115,13 @@ def _convolution(ed: Editor, node: Node) -> Call | str:
     behind = (-1, *[1] * (w.ndim - 2))
     w = w - origin.reshape(-1, *[1] * (w.ndim - 1))
     stored, zero = as_bytes(w), _zero_of_image(ed, node)
-    groups, per_group = int(node.attrs["groups"]), w.shape[1]
+    objection = objection_to_groups(int(node.attrs["groups"]), *w.shape[:2])
     if stored is None:
         return f"the weights less their zero points reach from {w.min()} to {w.max()}"
     if zero is None:
         return "the image has several zero points"
-    if groups > 1 and per_group % 4:
-        return f"{groups} groups of {per_group} channels have no 4 products to sum at once"
+    if objection:
+        return objection
     taps = w.sum(axis=tuple(range(1, w.ndim)), dtype=np.int64).astype(np.int32).reshape(behind)
     x = ed.tensor(node.inputs[0])
     if isinstance(zero, str):

@@ -336,11 +336,9 @@ def requantize_sums(
     As the operators of ONNX for quantized products do it.
     """
     attrs = _attrs(given)
-    is_short = attrs["to"] in (DType.u8, DType.i8) and attrs["precision"] is DType.f32
-    if x.dtype is not DType.i32 or not is_short or c.dtype is not DType.f32:
-        return Skip(f"{x.dtype} scaled by {c.dtype} and quantized to {attrs['to']} stay two steps")
-    if not is_single(s) or (z is not None and not is_single(z)) or s.dtype is not DType.f32:
-        return Skip(f"{s.name} is {s.type}, and one scale is needed")
+    objection = _objection_to_product(x.dtype, DType.i32, s, z, attrs)
+    if objection or c.dtype is not DType.f32:
+        return Skip(objection or f"{c.name} is {c.type}, and a scale is f32")
     need_steps(s, z, blocks=attrs["block_size"])
     if x.type.shape is None or c.rank > x.rank:
         return Skip(f"{c.name} has more axes than the sums")
@@ -353,12 +351,76 @@ def requantize_sums(
     )
 
 
+@rule(
+    o.quantize(o.add(X, Any("other")), S, Z, **TO),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], r: f32[2,3]) {
+      const s: f32[] = literal(0.5)
+      const z: u8[] = literal(130)
+      a: f32[2,3] = add(x, r)
+      y: u8[2,3] = quantize(a, s, z, to=u8, precision=f32)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3], r: f32[2,3]) {
+      const z: u8[] = literal(130)
+      const y.scale: f32[] = literal(2.0)
+      y.x: f32[2,3] = add(x, r)
+      y: u8[2,3] = requantize(y.x, y.scale, z, to=u8)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], r: f32[2,3]) {
+      const s: f32[3] = literal(0.5,1.0,2.0)
+      a: f32[2,3] = add(x, r)
+      y: u8[2,3] = quantize(a, s, to=u8, precision=f32)
+      return y
+    }
+    """,
+)
+@or_skip
+def quantize_sum_by_product(
+    x: Tensor, other: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
+) -> Operand:
+    """A sum, such as a residual, is multiplied by one over its scale, and not divided by it.
+
+    A division takes as long as all else that happens to a sum of codes as it is stored.
+    """
+    objection = _objection_to_product(x.dtype, DType.f32, s, z, _attrs(given))
+    if objection:
+        return Skip(objection)
+    need_steps(s, z, blocks=_attrs(given)["block_size"])
+    made = Constant.of((1 / s.stored.array().reshape(())).astype(np.float32), DType.f32)
+    check_kept(made, s.stored)
+    return o.requantize(o.add(x, other), *_steps(made, z), to=_attrs(given)["to"])
+
+
+def _objection_to_product(
+    found: DType,
+    needed: DType,
+    s: ConstTensor,
+    z: ConstTensor | None,
+    attrs: dict[str, Anything],
+) -> str:
+    """Why quantizing is no product with one scale; "" when it can be."""
+    is_short = attrs["to"] in (DType.u8, DType.i8) and attrs["precision"] is DType.f32
+    if found is not needed or not is_short:
+        return f"{found} quantized to {attrs['to']} in {attrs['precision']} is divided"
+    if not is_single(s) or (z is not None and not is_single(z)) or s.dtype is not DType.f32:
+        return f"{s.name} is {s.type}, and one scale is needed"
+    return ""
+
+
 RULES: list[Rule] = [
     drop_quantize_of_dequantize,
     relu_before_quantize,
     clip_before_quantize,
     scale_of_dequantized,
     requantize_sums,
+    quantize_sum_by_product,
 ]
 """Rules of `clean_quantization`, in the order in which they are tried."""
 

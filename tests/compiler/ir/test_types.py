@@ -61,7 +61,7 @@ def test_a_number_that_is_no_element_type_is_refused() -> None:
     assert e.value.code == "E-MODEL-TYPE"
 
 
-@pytest.mark.parametrize("layout", [Layout(), Layout(4), Layout(1, (1, 2)), Layout(4, (2, 1))])
+@pytest.mark.parametrize("layout", [Layout(), Layout(4), Layout(1, (1, 2)), Layout(4, (2, 1), 130)])
 def test_a_layout_gives_every_element_a_place_of_its_own(layout: Layout) -> None:
     shape = (2, 5, 3, 4)
     physical = layout.physical_shape(shape)

@@ -158,3 +158,61 @@ def test_weights_of_products_stay_codes_where_that_is_asked_for() -> None:
     before = with_constant(dequantized_convolution("u8", 3, "i8", 0), "v")
     assert ops(run_pipeline(before, "fold_constants{keep_codes=true}")[0]).count("dequantize") == 2
     assert ops(run_pipeline(before, "fold_constants")[0]).count("dequantize") == 1
+
+
+CHAIN = """
+    graph g(x: f32[1,3,9,8]) {
+      const s: f32[] = literal(0.0513)
+      const z: u8[] = literal(131)
+      const t: f32[] = literal(0.0217)
+      const w: i8[24,3,3,3] = splat(9)
+      const v: i8[24,24,3,3] = splat(-3)
+      p: u8[1,3,9,8] = quantize(x, s, z, to=u8, precision=f32)
+      a: f32[1,3,9,8] = dequantize(p, s, z, to=f32)
+      b: f32[24,3,3,3] = dequantize(w, t, to=f32)
+      m: f32[1,24,9,8] = conv(a, b, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      q: u8[1,24,9,8] = quantize(m, s, z, to=u8, precision=f32)
+      c: f32[1,24,9,8] = dequantize(q, s, z, to=f32)
+      d: f32[24,24,3,3] = dequantize(v, t, to=f32)
+      n: f32[1,24,9,8] = conv(c, d, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      r: u8[1,24,9,8] = quantize(n, s, z, to=u8, precision=f32)
+      e: f32[1,24,9,8] = dequantize(r, s, z, to=f32)
+      o: f32[1,24,9,8] = add(e, c)
+      u: u8[1,24,9,8] = quantize(o, s, z, to=u8, precision=f32)
+      y: f32[1,24,9,8] = dequantize(u, s, z, to=f32)
+      return y
+    }"""
+
+
+def test_a_network_of_codes_lies_in_blocks_with_its_zero_point_around_it() -> None:
+    before = parse_graph(CHAIN)
+    after, _ = run_pipeline(before, "default")
+    layouts = {str(t).partition("{")[2] for n in after.nodes for t in n.types}
+    assert {"c4,halo=1x1,around=131}", "c16,halo=1x1,around=131}"} <= layouts
+    second = [n for n in after.nodes if n.op == "fusion"][-1]
+    body = [n.op for n in second.regions["body"].nodes]
+    assert body.count("dequantize") >= 2, "the residual is read as bytes"
+    inputs = feeds(before)
+    wanted = reference(before, inputs)["y"]
+    made = compiler.compile(before, trace=False).run(inputs)["y"]
+    assert np.abs(made - wanted).max() <= 0.0514, "a code may become its neighbour"
+    assert (np.abs(made - wanted) > 1e-4).mean() < 0.01
+
+
+def test_depthwise_convolutions_of_codes_keep_their_numbers() -> None:
+    text = """
+    graph g(x: u8[1,24,9,8], v: i8[24,1,3,3]) {
+      const s: f32[] = literal(0.05)
+      const z: u8[] = literal(131)
+      const t: f32[] = literal(0.02)
+      a: f32[1,24,9,8] = dequantize(x, s, z, to=f32)
+      b: f32[24,1,3,3] = dequantize(v, t, to=f32)
+      y: f32[1,24,9,8] = conv(a, b, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], groups=24)
+      return y
+    }"""
+    before = with_constant(text, "v")
+    after, _ = run_pipeline(before, "default")
+    assert "conv_codes" in str(after)
+    inputs = feeds(before)
+    made = compiler.compile(before, trace=False).run(inputs)["y"]
+    np.testing.assert_allclose(made, reference(before, inputs)["y"], rtol=1e-5, atol=1e-4)
