@@ -9,17 +9,19 @@ import numpy as np
 from compiler.codegen.jit import Library
 from compiler.codegen.module import module_ir
 from compiler.loops.text import parse_kernel
+from compiler.runtime.storage import aligned_bytes
 from compiler.targets.target import host
 
 
 def copies(nbytes: int) -> dict[str, Callable[[], object]]:
     """Copies of so many bytes from one array to another: by numpy, and with stores of our own."""
     n = max(nbytes // 4, 64) // 64 * 64
-    x, y = np.ones(n, np.float32), np.zeros(n, np.float32)
+    x, y = (aligned_bytes(4 * n).view(np.float32) for _ in range(2))
+    x[:], y[:] = 1, 0
     made: dict[str, Callable[[], object]] = {"copy by numpy": lambda: np.copyto(y, x)}
-    for how in ("",):
+    for how in ("", "stream "):
         function = _function(n, how)
-        made[f"copy {how or 'plain'}"] = lambda f=function: f(x.ctypes.data, y.ctypes.data)
+        made[f"copy {how.strip() or 'plain'}"] = lambda f=function: f(x.ctypes.data, y.ctypes.data)
     return made
 
 

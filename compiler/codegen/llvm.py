@@ -24,7 +24,7 @@ from compiler.codegen.memory import Memory, parameter
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
 from compiler.codegen.shares import Shares
-from compiler.codegen.stores import prefetch, store
+from compiler.codegen.stores import fence, prefetch, store
 from compiler.codegen.trees import Trees
 from compiler.codegen.values import Value, constant
 from compiler.compute.scalar import (
@@ -90,7 +90,7 @@ def function_text(
     params = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in _params(kernel)]
     head = f'define void @"{symbol}"({", ".join(params)}) nounwind {{'
     lines = [head, "entry:", *writer.out.scopes[0].lines, "  br label %leave", "leave:"]
-    lines += ["  ret void", "}"]
+    lines += [*fence(writer.memory), "  ret void", "}"]
     return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations))
 
 
@@ -350,7 +350,8 @@ class _Writer:
         for v in around:
             part.env.values[v] = Value(counter_parameter(v), DType.i64)
         Shares(part, part.indices, self.buffers).region(pieces, {})
-        lines = [part_head(region), "entry:", *part.out.scopes[0].lines, "  ret void", "}"]
+        lines = [part_head(region), "entry:", *part.out.scopes[0].lines]
+        lines += [*fence(part.memory), "  ret void", "}"]
         self.team.texts.append("\n".join(lines))
         for text in part.out.declarations:
             self.out.declare(text)
@@ -423,7 +424,8 @@ class _Writer:
             self.registers.write(s.buffer, s.index, value)
             return
         b = self.buffers[s.buffer]
-        store(self.memory, b, self.indices.resolve(self._flat(s, b, s.index, cache)), value)
+        r = self.indices.resolve(self._flat(s, b, s.index, cache))
+        store(self.memory, b, r, value, stream=s.stream)
 
     def _prefetch(self, s: Prefetch, cache: Cache) -> None:
         b = self.buffers[s.buffer]

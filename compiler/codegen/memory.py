@@ -27,6 +27,8 @@ class Memory:
         self.out = out
         self.indices = indices
         self.target = target
+        self.streams = False
+        """Whether something was stored past the caches."""
         self._versions: Counter[str] = Counter()
         self._writers: dict[str, list[int]] = {}
 

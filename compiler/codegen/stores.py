@@ -1,4 +1,4 @@
-"""Stores of the elements of all lanes, and prefetches."""
+"""Stores of the elements of all lanes, also past the caches, and prefetches."""
 
 from __future__ import annotations
 
@@ -9,9 +9,21 @@ from compiler.codegen.values import Value, memory_type
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
+_FENCE = "llvm.x86.sse.sfence"
+_PASSING = "!64 = !{i32 1}"
+"""What LLVM wants to hear with a store that passes by the caches."""
 
-def store(m: Memory, b: Buffer, r: Resolved, value: Value) -> None:
-    """Write the elements of all active lanes."""
+
+def fence(m: Memory) -> list[str]:
+    """What stands at the end of a function: others see what was stored past the caches."""
+    if not (m.streams and m.target.is_x86):
+        return []
+    m.out.declare(f"declare void @{_FENCE}()")
+    return [f"  call void @{_FENCE}()"]
+
+
+def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = False) -> None:
+    """Write the elements of all active lanes; with `stream` past the caches, where they can be."""
     m.note_store(b)
     lane = m.indices.env.lane
     offsets = [0] if lane is None or r.is_uniform else lane_offsets(m, r)
@@ -23,7 +35,10 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value) -> None:
     value = m.out.splat(value, lane.lanes)
     if offsets is not None and offsets == list(range(lane.active)):
         at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
-        _store_contiguous(m, b, at, value)
+        if stream and lane.is_full and _fills_lines(b, r, value):
+            _pass_by(m, b, at, value)
+        else:
+            _store_contiguous(m, b, at, value)
         return
     pointer = m.base(b, r)
     positions: Value | None = None
@@ -41,6 +56,20 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value) -> None:
             text = f"getelementptr {memory_type(b.dtype)}, ptr {pointer.ref}, {index.typed}"
             at = m.out.op(text, DType.u64, 0, pointer, index)
         m.write(b, at, element)
+
+
+def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
+    """Whether a vector begins at a multiple of its size, in a buffer that begins at a line."""
+    steps = (r.constant, *(c for _, c in r.atoms))
+    return value.lanes * b.dtype.nbytes >= 16 and all(n % value.lanes == 0 for n in steps)
+
+
+def _pass_by(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    m.streams = True
+    m.out.declare(_PASSING)
+    stored, kind = m.to_memory(b.dtype, value), memory_type(b.dtype, value.lanes)
+    nbytes = value.lanes * b.dtype.nbytes
+    m.out.line(f"store {kind} {stored}, ptr {at.ref}, align {nbytes}, !nontemporal !64")
 
 
 def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:

@@ -47,11 +47,16 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """`buffer[index] = value`."""
+    """`buffer[index] = value`; with `stream`, past the caches where lanes fill whole lines.
+
+    That is for results larger than the caches, which nobody reads soon: the lines they lie in are
+    not fetched first. Such a buffer begins at a cache line.
+    """
 
     buffer: str
     index: tuple[Expr, ...]
     value: Scalar
+    stream: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +104,8 @@ def statement_lines(s: Statement) -> Iterator[str]:
             yield from _block(f"when {condition}", body)
         case While(condition, body):
             yield from _block(f"while {condition}", body)
-        case Store(buffer, index, value):
-            yield f"{buffer}[{', '.join(map(str, index))}] = {value}"
+        case Store(buffer, index, value, stream):
+            yield f"{'stream ' if stream else ''}{buffer}[{', '.join(map(str, index))}] = {value}"
         case Put(buffer, place, value):
             yield f"put {buffer}({', '.join(map(str, place))}) = {value}"
         case Prefetch(buffer, index):
@@ -172,8 +177,8 @@ def rewrite_statements(
                 return When(scalar(condition), many(inner))
             case While(condition, inner):
                 return While(scalar(condition), many(inner))
-            case Store(name, index, value):
-                return Store(buffer(name), tuple(map(expression, index)), scalar(value))
+            case Store(name, index, value, stream):
+                return Store(buffer(name), tuple(map(expression, index)), scalar(value), stream)
             case Put(name, place, value):
                 return Put(buffer(name), tuple(map(scalar, place)), scalar(value))
             case Prefetch(name, index):

@@ -279,10 +279,11 @@ class Cursor:
             place = self.items(")", self.scalar)
             self.expect("=")
             return Put(name, place, self.scalar())
+        stream = self.word("stream")
         name = self._declared()
         index = self.index()
         self.expect("=")
-        return Store(name, index, self.scalar())
+        return Store(name, index, self.scalar(), stream)
 
     def _declared(self) -> str:
         before = self.at

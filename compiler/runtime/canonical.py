@@ -61,8 +61,9 @@ class _Renamer:
                 return When(self.value(condition), self.body(body))
             case While(condition, body):
                 return While(self.value(condition), self.body(body))
-            case Store(buffer, index, value):
-                return Store(self.buffers[buffer], self.index(index), self.value(value))
+            case Store(buffer, index, value, stream):
+                place = self.index(index)
+                return Store(self.buffers[buffer], place, self.value(value), stream)
             case Put(buffer, place, value):
                 return Put(self.buffers[buffer], tuple(map(self.value, place)), self.value(value))
             case Prefetch(buffer, index):

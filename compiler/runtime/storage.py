@@ -7,12 +7,15 @@ import numpy as np
 from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.types import TensorType
+from compiler.runtime.recycling import LEAST_BYTES, Recycled
 from compiler.targets.memory import machine_bytes
 
 PAGE_BYTES = 2 << 20
 """Large memory starts at a multiple of this, so that the system may use large pages."""
 
 LINE_BYTES = 64
+
+_RECYCLED = Recycled()
 
 
 def aligned_bytes(nbytes: int) -> Array:
@@ -24,7 +27,10 @@ def aligned_bytes(nbytes: int) -> Array:
     try:
         if nbytes > machine_bytes():
             raise MemoryError  # the system might grant it, and end the program at the first use
-        raw = np.empty(nbytes + alignment, np.uint8)
+        if nbytes < LEAST_BYTES:
+            raw = np.empty(nbytes + alignment, np.uint8)
+        else:
+            raw = _RECYCLED.bytes(nbytes + alignment, lambda n: np.empty(n, np.uint8))
     except (MemoryError, ValueError, OverflowError) as e:
         raise CompileError(
             "E-RUN-MEMORY", f"the program needs {nbytes:,} bytes at once, which are not there"

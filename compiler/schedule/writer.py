@@ -21,6 +21,7 @@ from compiler.schedule.packing import Packing
 from compiler.schedule.physical import nest_of
 from compiler.schedule.realize import Realizer
 from compiler.schedule.sharing import Band, Turn, bands, inside
+from compiler.schedule.streaming import streamed, with_streams
 from compiler.targets.options import CodeOptions
 
 Shape = Callable[[str, Nest], Nest]
@@ -113,7 +114,8 @@ class Writer:
         self.packings.update(nest.packings)
         self.shapes.update((t, p.shape) for t, p in nest.packings.items())
         self.lines += [Line(name, call) for call in nest.moves]
-        return self.realizer.realize(nest)
+        streams = streamed(nest, self.computation.outputs, self.options.target)
+        return with_streams(self.realizer.realize(nest), streams)
 
     def _name(self, target: str) -> str:
         """What a nest is called: its target, with a number from the second on that fills it."""
