@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
-from compiler.ir.types import TensorType
-from compiler.ops.window import resolve
+from compiler.ir.types import Layout, TensorType
+from compiler.ops.window import Window, resolve
 from compiler.ops.winograd import ALGORITHMS, Tiling, unsuitable
 from compiler.passes.algorithms.cycles import Shape
 from compiler.passes.engine.declaration import graph_pass
@@ -74,7 +74,10 @@ def choose_algorithms(graph: Graph, log: Log, *, budget: float = ROUNDINGS) -> G
             continue
         chosen = _chosen(unit, graph, budget, log)
         if chosen is not None:
-            ed.update(node, _computed_by(node, unit, chosen))
+            made = _computed_by(node, unit, chosen)
+            ed.update(node, made)
+            if _is_plain(unit, graph):
+                _copy_image(ed, made, unit, log)
             n_chosen += 1
     return ed.graph() if n_chosen else graph
 
@@ -108,8 +111,11 @@ def _chosen(unit: Unit, graph: Graph, budget: float, log: Log) -> str | None:
         log.declined("tile", at, obstacle, [unit.node])
         return None
     shape = _shape(unit, conv, graph)
-    for c in sorted(_candidates(shape), key=lambda c: -c.gain):
-        what = f"by the model {c.gain:.2f} times as fast as the direct sum"
+    is_plain = _is_plain(unit, graph)
+    copied = ", its image copied into blocks of channels" if is_plain else ""
+    found = _candidates(shape, shape.copy if is_plain else 0)
+    for c in sorted(found, key=lambda c: -c.gain):
+        what = f"by the model {c.gain:.2f} times as fast as the direct sum{copied}"
         if c.gain < LEAST_GAIN:
             log.declined(c.name, at, f"{what}: {_why_not(shape, c.tiling)}", [unit.node])
         elif c.tiling.error > budget:
@@ -122,10 +128,10 @@ def _chosen(unit: Unit, graph: Graph, budget: float, log: Log) -> str | None:
     return None
 
 
-def _candidates(shape: Shape) -> Iterator[_Candidate]:
+def _candidates(shape: Shape, before: float) -> Iterator[_Candidate]:
     for name, tiling in ALGORITHMS.items():
         if tiling is not None:
-            yield _Candidate(name, tiling, shape.direct / shape.tiled(tiling))
+            yield _Candidate(name, tiling, shape.direct / (before + shape.tiled(tiling)))
 
 
 def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
@@ -139,17 +145,18 @@ def _obstacle(unit: Unit, conv: Node, graph: Graph) -> str:
     assert isinstance(y, TensorType)
     if not w.is_static or not x.is_static:
         return "its sizes are known only when the program runs"
-    attrs = {k: conv.attrs[k] for k in ("strides", "pads", "dilations", "auto_pad")}
-    window = resolve(x.static_shape[2:], w.static_shape[2:], **attrs)
+    window = _window(conv, x, w)
     sizes = (*conv_sizes(conv), *x.static_shape[:2])
     obstacle = unsuitable(x.dtype, sizes, window, int(conv.attrs["groups"]))
     if obstacle:
         return obstacle
     if unit.weights not in graph.constants:
         return "its weights are computed when the program runs"
-    for what, t in (("image", x), ("result", y)):
-        if t.layout.block == 1:
-            return f"its {what} lies in plain order: tiles are computed for blocks of channels"
+    if y.layout.block == 1:
+        return "its result lies in plain order: tiles are computed for blocks of channels"
+    if x.layout.block == 1:
+        few = x.static_shape[1] < y.layout.block
+        return f"its image has {x.static_shape[1]} channels in plain order" if few else ""
     if any(h < p for h, p in zip(x.layout.halo_of(4), window.pads_begin, strict=True)):
         return "there are no zeros around its image: every tile would test for the border"
     return ""
@@ -160,6 +167,43 @@ def conv_sizes(conv: Node) -> tuple[int, ...]:
     made = conv.types[0]
     assert isinstance(made, TensorType)
     return made.static_shape
+
+
+def _window(conv: Node, x: TensorType, w: TensorType) -> Window:
+    """The window of a convolution whose sizes are known."""
+    attrs = {k: conv.attrs[k] for k in ("strides", "pads", "dilations", "auto_pad")}
+    return resolve(x.static_shape[2:], w.static_shape[2:], **attrs)
+
+
+def _is_plain(unit: Unit, graph: Graph) -> bool:
+    """Whether the image lies in plain order, so that it is copied into blocks of channels."""
+    x = graph.types[unit.data]
+    return isinstance(x, TensorType) and x.layout.block == 1
+
+
+def _copy_image(ed: Editor, node: Node, unit: Unit, log: Log) -> None:
+    """Copy the image of a convolution into the layout that its tiles need, or change its copy."""
+    x, y = ed.type(unit.data), node.types[0]
+    assert isinstance(x, TensorType)
+    assert isinstance(y, TensorType)
+    w = ed.type(unit.weights)
+    assert unit.anchor is not None
+    assert isinstance(w, TensorType)
+    window = _window(unit.anchor, x, w)
+    halo = tuple(map(max, window.pads_begin, window.pads_end))
+    laid = x.with_layout(Layout(y.layout.block, halo))
+    maker = ed.producer(unit.data)
+    if maker is not None and maker.op == "relayout" and ed.n_uses(unit.data) == 1:
+        ed.update(maker, replace(maker, types=(laid,)))
+        return
+    made = ed.fresh(f"{unit.data}.laid")
+    origins = node.origins if maker is None else maker.origins
+    ed.add(Node("relayout", (unit.data,), (made,), (laid,), {}, made, origins))
+    ed.update(node, node.with_inputs({unit.data: made}))
+    because = (
+        f"{x} as tiles take it: {laid.layout}; the copy moves {x.nbytes + laid.nbytes:,} bytes"
+    )
+    log.applied("relayout", unit.data, because, [unit.data], [made])
 
 
 def _shape(unit: Unit, conv: Node, graph: Graph) -> Shape:

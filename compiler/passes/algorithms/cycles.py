@@ -23,6 +23,9 @@ TRANSFORM_CYCLES = {2: (70, 50), 4: (220, 160)}
 LEAST_TILES = 7
 """Fewer tiles than this take as long: too few sums are under way at once."""
 
+COPY_BYTES_PER_CYCLE = 3
+"""An image is copied from plain order into blocks: channels that lay far apart come together."""
+
 LANES = 16
 
 
@@ -52,3 +55,9 @@ class Shape:
         of_image, of_result = TRANSFORM_CYCLES[m]
         blocks = -(-self.channels // LANES) * of_image + -(-self.outputs // LANES) * of_result
         return products + 4 * n_weights / FAR_BYTES_PER_CYCLE + n_tiles * blocks
+
+    @property
+    def copy(self) -> float:
+        """Cycles to copy the image into blocks of channels first."""
+        n_bytes = 4 * self.images * self.channels * (self.height + 2) * (self.width + 2)
+        return 2 * n_bytes / COPY_BYTES_PER_CYCLE

@@ -81,7 +81,6 @@ def test_no_budget_leaves_everything_as_it_is() -> None:
         ({"window": "strides=[1,1], pads=[1,0,1,0], dilations=[1,1]",
           "weights": "const v: f32[48,32,3,1] = splat(0.25)"}, "its window is 3x1"),
         ({"weights": "v: f32[48,32,3,3]"}, "its weights are computed"),
-        ({"layouts": ("{halo=1x1}", "{c16}")}, "its image lies in plain order"),
         ({"layouts": (LAID, "")}, "its result lies in plain order"),
         ({"layouts": ("{c16}", "{c16}")}, "there are no zeros around its image"),
     ],
@@ -92,6 +91,50 @@ def test_what_tiles_do_not_suit_is_declined(changes: dict[str, str], because: st
     assert (name, step.rule, step.outcome) == ("direct", "tile", "declined")
     assert because in step.because
     assert CHOOSE.run(g, Log(), budget=1.0) is g
+
+
+@pytest.mark.parametrize("pads", ["1,1,1,1", "2,0,0,2"])
+def test_an_image_in_plain_order_is_copied_into_blocks(pads: str) -> None:
+    g = network(f"strides=[1,1], pads=[{pads}], dilations=[1,1]", layouts=("", "{c16}"))
+    after = CHOOSE.run(g, log := Log())
+    copy, conv = after.nodes[-2:]
+    assert (copy.op, copy.inputs, conv.inputs[0]) == ("relayout", ("a",), "a.laid")
+    halo = "1x1" if pads[0] == "1" else "2x2"
+    assert str(copy.types[0]) == f"{IMAGE}{{c16,halo={halo}}}"
+    assert [s.rule for s in log.steps if s.outcome == "applied"] == ["winograd2", "relayout"]
+    assert "its image copied into blocks" in log.steps[-2].because
+    x = {"x": np.random.default_rng(3).standard_normal((1, 32, 30, 28)).astype(np.float32)}
+    made, wanted = (compiler.compile(each, pipeline="none").run(x)["y"] for each in (after, g))
+    assert np.abs(made - wanted).max() < 1e-5 * np.abs(wanted).max()
+
+
+def test_a_copy_that_stands_there_already_gets_the_layout() -> None:
+    g = graph(f"""
+    graph g(x: {IMAGE}) {{
+      const v: f32[48,32,3,3] = splat(0.25)
+      l: {IMAGE}{{halo=1x1}} = relayout(x)
+      y: f32[1,48,30,28]{{c16}} =
+        conv(l, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      return y
+    }}
+    """)
+    after = CHOOSE.run(g, Log())
+    assert [n.op for n in after.nodes] == ["relayout", "conv"]
+    assert str(after.nodes[0].types[0]) == f"{IMAGE}{LAID}"
+
+
+def test_few_channels_in_plain_order_stay_there() -> None:
+    t = "f32[1,3,30,28]"
+    g = graph(f"""
+    graph g(x: {t}) {{
+      const v: f32[48,3,3,3] = splat(0.25)
+      y: f32[1,48,30,28]{{c16}} =
+        conv(x, v, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      return y
+    }}
+    """)
+    _, (step,) = chosen(g)
+    assert step.because == "its image has 3 channels in plain order"
 
 
 def test_open_sizes_are_declined() -> None:
