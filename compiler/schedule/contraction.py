@@ -258,7 +258,7 @@ def _unrolled_step(nest: Nest) -> tuple[Nest, list[str]]:
     uneven = innermost.var in nest.splits
     if _is_channel(nest, innermost) and innermost.size >= UNROLL and not uneven:
         s = f"{innermost.var}u"
-        nest = nest.split(innermost.var, UNROLL, f"{innermost.var}o", s).mark("unroll", s)
+        nest = nest.split(innermost.var, UNROLL, f"{innermost.var}o", s).unroll(s)
     return nest, [a.var for a in nest.reduced]
 
 

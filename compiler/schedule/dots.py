@@ -1,7 +1,7 @@
 """The policy for sums of products of small types: steps of a few, each summed into 32 bits.
 
     o: split(i, 4, io, id)    four neighbouring channels are one step; of bf16 two
-    o: dot(id)
+    o: tensorize(id, dot)
     o: reorder(..., io, row, column, lane, id)
     o: pack(W)                [..., io, lane, 4 channels]
 
@@ -190,13 +190,13 @@ def _split_steps(nest: Nest, k: Axis) -> Nest:
     assert isinstance(extent, int)
     if extent % step and _has_padding(nest, k):
         nest = nest.round_up(v, step)
-    nest = nest.split(v, step, f"{v}o", f"{v}d").mark("dot", f"{v}d")
+    nest = nest.split(v, step, f"{v}o", f"{v}d").tensorize(f"{v}d", "dot")
     steps = f"{v}o"
     block = divided(nest).get(steps, 0)
     if block and nest.axis(steps).size > block:
-        return nest.split(steps, block, f"{v}b", f"{v}u").mark("unroll", f"{v}u")
+        return nest.split(steps, block, f"{v}b", f"{v}u").unroll(f"{v}u")
     if not extent % step and nest.axis(steps).size >= 2 * UNROLL and not block:
-        return nest.split(steps, UNROLL, f"{v}b", f"{v}u").mark("unroll", f"{v}u")
+        return nest.split(steps, UNROLL, f"{v}b", f"{v}u").unroll(f"{v}u")
     return nest
 
 
@@ -265,7 +265,7 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
     (step,) = (a.var for a in nest.reduced if a.kind == "dot")
     first = _outer_order(nest, outer, f"{v}o", around, shared, packed, ctx)
     nest = nest.reorder(*first, *reduced, *inside, f"{v}v", f"{v}l", step)
-    nest = nest.mark("vector", f"{v}l").mark("unroll", *inside, f"{v}v")
+    nest = nest.vectorize(f"{v}l").unroll(*inside, f"{v}v")
     try:
         if packed.tensor in ctx.packable:
             nest = nest.pack(packed.tensor)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compiler.loops.nodes import LoopKind
 from compiler.schedule.axes import Axis, Beside, Entry, Split
 from compiler.schedule.language.order import Order
 from compiler.schedule.language.running import Running
@@ -19,19 +18,6 @@ __all__ = ["Axis", "Beside", "Entry", "Nest", "Split"]
 
 class Nest(Order, Running, Storage):
     """One stage over physical buffers, with its loops and the moves made so far."""
-
-    def mark(self, kind: LoopKind, *loops: str) -> Nest:
-        """Run loops in another way: `unroll`, `vector`, `parallel` or `dot`."""
-        if not loops:
-            return self
-        if kind == "dot":
-            return self.tensorize(loops[0], "dot")
-        moves = {"unroll": self.unroll, "vector": self.vectorize, "parallel": self.parallel}
-        return moves[kind](*loops)
-
-    def keep_lanes(self, *loops: str) -> Nest:
-        """Keep the iterations of reduction loops apart in registers until the end."""
-        return self.rfactor(*loops)
 
     def without_halo(self) -> Nest:
         """The nest leaving the zeros round its target to an earlier one."""

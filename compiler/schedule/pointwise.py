@@ -35,7 +35,7 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
         f"{v}m", lanes, f"{v}v", f"{v}l"
     )
     nest = nest.reorder(*(a.var for a in others), f"{v}o", f"{v}v", f"{v}l")
-    return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", f"{v}v"), ctx)
+    return pack_constants(nest.vectorize(f"{v}l").unroll(f"{v}v"), ctx)
 
 
 def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
@@ -50,7 +50,7 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
     outer = [a.var for a in nest.space if a.var not in (f"{v}l", *unrolled)]
     outer.sort(key=lambda var: -(strides(nest, var)[0] or 0))
     nest = nest.reorder(*outer, *unrolled, f"{v}l")
-    return pack_constants(nest.mark("vector", f"{v}l").mark("unroll", *unrolled), ctx)
+    return pack_constants(nest.vectorize(f"{v}l").unroll(*unrolled), ctx)
 
 
 def _rows(others: list[Axis]) -> Axis | None:

@@ -67,7 +67,7 @@ def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
     for a in nest.reduced:
         n_taps *= a.size
     unrolled = [a.var for a in nest.reduced] if n_taps <= UNROLLED_WINDOW else []
-    nest = nest.mark("vector", f"{v}l").mark("unroll", *rows, f"{v}v", *unrolled)
+    nest = nest.vectorize(f"{v}l").unroll(*rows, f"{v}v", *unrolled)
     return pack_constants(nest, ctx)
 
 
@@ -84,10 +84,10 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
     k = innermost.var
     n_chains = min(ACCUMULATORS // 2, innermost.size // lanes)
     nest = nest.split(k, lanes * n_chains, f"{k}o", f"{k}m").split(f"{k}m", lanes, f"{k}c", f"{k}l")
-    nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").keep_lanes(
+    nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").rfactor(
         f"{k}c", f"{k}l"
     )
-    nest = nest.mark("vector", f"{k}l").mark("unroll", f"{k}c")
+    nest = nest.vectorize(f"{k}l").unroll(f"{k}c")
     return pack_constants(nest, ctx)
 
 

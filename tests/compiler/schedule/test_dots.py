@@ -127,4 +127,4 @@ def test_only_the_reduction_can_be_a_dot_step():
     }""")
     (stage,) = c.stages
     with pytest.raises(CompileError, match="no loop of the reduction"):
-        nest_of(stage, c.tensors).mark("dot", "n")  # type: ignore[arg-type]
+        nest_of(stage, c.tensors).tensorize("n", "dot")

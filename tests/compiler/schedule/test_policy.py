@@ -316,4 +316,4 @@ def test_inner_parts_stay_inside_their_outer_loop() -> None:
 def test_a_vector_loop_must_be_innermost() -> None:
     c = computation(["f32[3,4,5,6]"], "f32[3,4,5,6]", copy)
     with pytest.raises(CompileError, match="innermost"):
-        nest_of(c.stages[0], c.tensors).mark("vector", "c")
+        nest_of(c.stages[0], c.tensors).vectorize("c")
