@@ -1,15 +1,17 @@
 """Search with a learned cost model: measure what a model of past measurements finds promising.
 
 The model is gradient-boosted trees (XGBoost, Chen and Guestrin 2016) on the features of a schedule,
-trained anew before each batch on all that was measured of this computation. Simulated annealing
-walks through the space by the model's word alone, and the best points it passes are measured; some
-points are taken by chance all the same, so that the model also learns where it is wrong. Source:
-AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
+trained anew before each batch on all that was measured so far, of other computations too: how much
+faster or slower a schedule is than the policy's, from its features and how they differ from the
+features of the policy's. Simulated annealing walks through the space by the model's word alone, and
+the best points it passes are measured; some points are taken by chance all the same, so that the
+model also learns where it is wrong. Source: AutoTVM, Chen et al. 2018 (arXiv:1805.08166).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from math import exp, inf, log
@@ -22,7 +24,7 @@ from compiler.tuning.search import Describe, Search
 from compiler.tuning.space import Point, Space
 
 FIRST = 12
-"""So many points are measured by chance before there is a model."""
+"""So many points are measured, of whatever computation, before there is a model."""
 
 EPSILON = 0.2
 """The share of points that are taken by chance afterwards."""
@@ -44,10 +46,32 @@ def has_model() -> bool:
     return find_spec("xgboost") is not None
 
 
-class AnnealingSearch(Search):
-    """Simulated annealing over predicted times. Errors: E-TUNE-MODEL without XGBoost."""
+@dataclass
+class Experience:
+    """What was measured: features of candidates, and the logarithms of their times."""
 
-    def __init__(self, space: Space, seed: int, describe: Describe) -> None:
+    features: list[list[float]] = field(default_factory=list)
+    wanted: list[float] = field(default_factory=list)
+
+    def add(self, features: list[float], score: float) -> None:
+        """One more candidate; infinite scores are no good."""
+        self.features.append(features)
+        self.wanted.append(min(log(score), BAD) if score < inf else BAD)
+
+
+class AnnealingSearch(Search):
+    """Simulated annealing over predicted times, by what this search and others measured.
+
+    Errors: E-TUNE-MODEL without XGBoost.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        seed: int,
+        describe: Describe,
+        experience: Experience | None = None,
+    ) -> None:
         super().__init__(space, seed, describe)
         if not has_model():
             raise CompileError(
@@ -56,10 +80,17 @@ class AnnealingSearch(Search):
                 hint="pip install compilarium[tuning], or tune with --search genetic",
             )
         self.seed = seed
+        self.experience = Experience() if experience is None else experience
         self._features: dict[Point, list[float]] = {}
+        self._origin = describe(space.default)
+
+    def learn(self, point: Point, score: float) -> None:
+        """What a point measured."""
+        super().learn(point, score)
+        self.experience.add(self._described(point), score)
 
     def _wanted(self, n: int) -> Iterator[Point]:
-        if len(self.scores) < FIRST:
+        if len(self.experience.wanted) < FIRST:
             yield from self._near_best(n)
             return
         model = self._trained()
@@ -77,9 +108,9 @@ class AnnealingSearch(Search):
     def _trained(self) -> Any:
         import xgboost
 
-        points = list(self.scores)
-        wanted = [min(log(s), BAD) if s < inf else BAD for s in self.scores.values()]
-        data = xgboost.DMatrix(self._described(points), label=np.array(wanted))
+        known = self.experience
+        features = np.array(known.features, np.float32)
+        data = xgboost.DMatrix(features, label=np.array(known.wanted))
         options = {
             "max_depth": 5,
             "eta": 0.2,
@@ -94,13 +125,15 @@ class AnnealingSearch(Search):
     def _predicted(self, model: Any, points: Sequence[Point]) -> list[float]:
         import xgboost
 
-        return [float(x) for x in model.predict(xgboost.DMatrix(self._described(points)))]
+        described = np.array([self._described(p) for p in points], np.float32)
+        return [float(x) for x in model.predict(xgboost.DMatrix(described))]
 
-    def _described(self, points: Sequence[Point]) -> Any:
-        for point in points:
-            if point not in self._features:
-                self._features[point] = self.describe(point)
-        return np.array([self._features[p] for p in points], np.float32)
+    def _described(self, point: Point) -> list[float]:
+        if point not in self._features:
+            own = self.describe(point)
+            moved = [a - b for a, b in zip(own, self._origin, strict=True)]
+            self._features[point] = [*own, *moved]
+        return self._features[point]
 
     def _walked(self, model: Any) -> dict[Point, float]:
         """All points that the chains pass, with what the model says of them."""

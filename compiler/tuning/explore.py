@@ -45,7 +45,7 @@ def explore(
     clock: Callable[[], float],
     tell: Callable[[int, float], None] = lambda n, best: None,
 ) -> Found:
-    """Search for some seconds of a clock; Ctrl-C ends it and keeps what was measured.
+    """Search for some seconds of a clock, one batch at least; Ctrl-C ends it and keeps all.
 
     `tell` gets the number of candidates so far and the best score, as a part of the untuned time.
     """
@@ -54,7 +54,7 @@ def explore(
     best, since = 1.0, 0
     why: Why = "budget"
     try:
-        while clock() < end:
+        while not outcomes or clock() < end:
             batch = search.propose(BATCH)
             if not batch:
                 why = "exhausted"

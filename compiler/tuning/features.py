@@ -23,11 +23,14 @@ DEPTH = 8
 """Loops that are described, innermost first; schedules have seldom more that matter."""
 
 N_FEATURES = 9 + 6 * DEPTH
-"""How many numbers describe a nest, besides the positions of the knobs."""
+"""How many numbers describe a point."""
 
 
 def features(space: Space, point: Point, computation: Computation, target: Target) -> list[float]:
-    """Numbers that describe a point: the knobs, then the nests' features summed up."""
+    """Numbers that describe a point: the nests' features summed up.
+
+    There are as many for every computation, so that one model learns from all of them.
+    """
     calls: dict[str, list[Call]] = {}
     for line in space.rendered(point):
         calls.setdefault(line.nest, []).append(line.call)
@@ -37,11 +40,7 @@ def features(space: Space, point: Point, computation: Computation, target: Targe
         if stage is not None:
             found = _Loops(stage, moves).described(computation, target)
             total = [a + b for a, b in zip(total, found, strict=True)]
-    knobs = [
-        _number(k.settings[at]) if k.kind in ("factor", "unroll") else float(at)
-        for k, at in zip(space.knobs, point, strict=True)
-    ]
-    return [*knobs, *total]
+    return total
 
 
 def _number(n: int) -> float:

@@ -26,6 +26,7 @@ from compiler.loops.limits import NotLowerable, check_kernel
 from compiler.runtime.storage import aligned_bytes, to_logical
 from compiler.schedule.assemble import Scheduled
 from compiler.schedule.language.replay import replay
+from compiler.schedule.limits import code_size
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 
@@ -41,6 +42,10 @@ HOPELESS = 1.3
 """A candidate this many times slower in its first rounds is not timed any further."""
 
 FIRST_ROUNDS = 3
+
+MORE_CODE, LITTLE_CODE = 3, 500
+"""A candidate may become so many times as much code as the untuned kernel, and a little more:
+making it takes as long as measuring several others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,9 @@ class Judge:
         self.constants = constants
         self.options = options
         self.values = _values(computation)
-        self.untuned = _Runnable(schedule(computation, constants, options), self)
+        made = schedule(computation, constants, options)
+        self.most_code = MORE_CODE * code_size(made.kernel.body, options.target) + LITTLE_CODE
+        self.untuned = _Runnable(made, self)
         self.cold = aligned_bytes(2 * options.target.l2_bytes).view(np.int64)
         self.cold.fill(0)
         self.untuned.call()
@@ -99,6 +106,9 @@ class Judge:
         try:
             made = replay(text, self.computation, self.constants, self.options)
             check_kernel(made.kernel)
+            size = code_size(made.kernel.body, self.options.target)
+            if size > self.most_code:
+                return Verdict("refused", words=f"it would be about {size:,} instructions")
             candidate = _Runnable(made, self)
         except CompileError as e:
             return Verdict("refused", words=f"{e.code}: {e.message}")
@@ -144,15 +154,14 @@ class _Runnable:
         self.tensors = judge.computation.tensors
         self.arrays: dict[str, Array] = {}
         for p in kernel.params:
-            memory = aligned_bytes(max(int(p.nbytes), 1))
-            self.arrays[p.name] = memory
-            memory.fill(0)
-            value = judge.values.get(p.name)
-            if value is not None:
-                packing = made.packings.get(p.name)
-                laid = packing.apply(_logical(value, p.name, judge)) if packing else value
-                assert laid.nbytes == memory.nbytes, f"{p.name} has {laid.nbytes} bytes"
-                memory.view(laid.dtype)[...] = laid.reshape(-1)
+            value, packing = judge.values.get(p.name), made.packings.get(p.name)
+            if value is None:
+                self.arrays[p.name] = _memory(np.zeros(max(int(p.nbytes), 1), np.uint8))
+            elif packing is not None:
+                self.arrays[p.name] = _memory(packing.apply(_logical(value, p.name, judge)))
+            else:
+                self.arrays[p.name] = value.view(np.uint8)  # nobody writes there
+            assert value is None or self.arrays[p.name].nbytes == int(p.nbytes), str(p)
         self.outputs = [p.name for p in kernel.params if p.role == "output"]
         text = module_ir({"candidate": kernel}, [], judge.options.target)
         self.library = Library.compile(text, judge.options.target, ObjectStore(None))
@@ -171,6 +180,14 @@ class _Runnable:
         return found
 
 
+def _memory(content: Array) -> Array:
+    """Bytes of their own that begin with a cache line, with this content."""
+    flat = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
+    memory = aligned_bytes(flat.nbytes)
+    memory[...] = flat
+    return memory
+
+
 def _logical(value: Array, name: str, judge: Judge) -> Array:
     t = judge.computation.tensors[name]
     assert t.layout.is_plain, f"the constant {name} is {t}"
@@ -180,9 +197,11 @@ def _logical(value: Array, name: str, judge: Judge) -> Array:
 def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
     """Numbers for every operand, in the order in which they lie in memory."""
     chance = np.random.default_rng(seed)
-    return {
-        name: _random(computation.tensors[name], chance).reshape(-1) for name in computation.inputs
-    }
+    found: dict[str, Array] = {}
+    for name in computation.inputs:
+        value = _random(computation.tensors[name], chance)
+        found[name] = _memory(value).view(value.dtype)
+    return found
 
 
 def _random(t: TensorType, chance: np.random.Generator) -> Array:
@@ -204,7 +223,7 @@ def agrees(value: Array, expected: Array) -> bool:
 
     Floats may differ by some hundred units of rounding of the largest number, others not at all.
     """
-    if value.dtype.kind in "iub":
+    if value.dtype.kind in "iub" or np.array_equal(value, expected):
         return bool(np.array_equal(value, expected))
     a, b = value.astype(np.float64), expected.astype(np.float64)
     if not np.array_equal(np.isfinite(a), np.isfinite(b)):

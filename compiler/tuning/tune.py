@@ -20,13 +20,13 @@ from compiler.machine.database import Database, Entry, Tuned, default_path, mach
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.runtime.threads import code_options
-from compiler.tuning.annealing import AnnealingSearch
+from compiler.tuning.annealing import AnnealingSearch, Experience
 from compiler.tuning.explore import Found, explore
 from compiler.tuning.features import features
 from compiler.tuning.judge import Judge, Verdict
 from compiler.tuning.report import KernelReport, TuningReport
 from compiler.tuning.search import GeneticSearch, RandomSearch, Search
-from compiler.tuning.space import Space, space_of
+from compiler.tuning.space import Point, Space, space_of
 from compiler.tuning.task import Task, tasks_of
 
 SearchName = Literal["annealing", "genetic", "random"]
@@ -116,6 +116,7 @@ class _Tuning:
         self.code, _ = code_options(self.untuned.target, self.options.get("threads", 1))
         self.machine = machine_key(self.code)
         self.known = database.entries(self.machine)
+        self.experience = Experience()
         self.report = TuningReport([], search, seed, str(database.path))
 
     def run(self, budget_seconds: float) -> TuningReport:
@@ -148,11 +149,7 @@ class _Tuning:
         judge = Judge(task.computation, task.constants, self.code)
         space = space_of(task.computation, task.schedule)
         n_before = before.n_tried if before else 0
-        search = SEARCHES[self.search](
-            space,
-            self.seed + n_before,
-            lambda p: features(space, p, task.computation, self.code.target),
-        )
+        search = self._search(task, space, self.seed + n_before)
 
         def tell(n: int, best: float) -> None:
             faster = f", best {1 / best:.2f} times as fast" if best < 1 else ""
@@ -170,6 +167,14 @@ class _Tuning:
         texts = [before.schedule] if before and before.schedule else []
         self._confirm(report, judge, [*texts, *_best_texts(space, found)])
         return report
+
+    def _search(self, task: Task, space: Space, seed: int) -> Search:
+        def describe(point: Point) -> list[float]:
+            return features(space, point, task.computation, self.code.target)
+
+        if self.search == "annealing":
+            return AnnealingSearch(space, seed, describe, self.experience)
+        return SEARCHES[self.search](space, seed, describe)
 
     def _confirm(self, report: KernelReport, judge: Judge, texts: Sequence[str]) -> None:
         """Time the best candidates longer, and take the best one if it is faster than noise."""

@@ -8,7 +8,7 @@ import pytest
 from compiler.errors import CompileError
 from compiler.schedule.language.text import parse_schedule
 from compiler.tuning import annealing
-from compiler.tuning.annealing import AnnealingSearch
+from compiler.tuning.annealing import AnnealingSearch, Experience
 from compiler.tuning.explore import BATCH, PATIENCE, Found, explore
 from compiler.tuning.judge import Verdict
 from compiler.tuning.search import GeneticSearch, RandomSearch, Search
@@ -75,6 +75,17 @@ def test_the_learned_model_needs_fewer_candidates_than_chance() -> None:
     learned = run(AnnealingSearch, 0, 80)[0].better[0][0]
     by_chance = [run(RandomSearch, s, 80)[0].better[0][0] for s in range(5)]
     assert learned < sum(by_chance) / 5
+
+
+def test_what_was_measured_elsewhere_is_used_from_the_first_batch_on() -> None:
+    experience = Experience()
+    first = AnnealingSearch(SPACE, 1, described, experience)
+    for point in first.propose(120):
+        first.learn(point, bowl(point))
+    second = AnnealingSearch(SPACE, 2, described, experience)
+    by_chance = RandomSearch(SPACE, 2, described)
+    informed, chance = (min(map(bowl, s.propose(6))) for s in (second, by_chance))
+    assert informed < chance
 
 
 @pytest.mark.parametrize("kind", SEARCHES)
