@@ -101,8 +101,9 @@ class Dots:
         """`n` elements for each lane, from the first one on; None when they lie otherwise.
 
         They are neighbours that all lanes read, or each lane those behind the ones of the lane
-        before it, of which there are always as many as fill it. Lanes may also lie side by side
-        with the second elements of a pair a `stride` behind. Pairs of bf16 are given as their bits.
+        before it, of which there are always as many as fill it. The second of a pair may also lie
+        a `stride` behind the first, with lanes side by side or reading the same one. Pairs of bf16
+        are given as their bits.
         """
         lane = self.memory.indices.env.lane
         assert lane is not None
@@ -113,11 +114,11 @@ class Dots:
             return None
         if first.lane_step == 1 and whole == 2:
             return self._side_by_side(b, first, n, stride)
+        if not first.lane_step and whole == 2 and n == 2 and stride != 1:
+            return self._put_together(b, first, stride)
         if first.lane_step not in (0, whole) or stride != 1:
             return None
-        pointer = self.memory.base(b, first)
-        level = self.memory.load_level(b, pointer)
-        at = self.memory.displaced(pointer, first.constant * b.dtype.nbytes, level)
+        at, level = self._pointer(b, first)
         if not first.lane_step:
             word = self._word(b, at, level, n)
             return self._as(self.out.splat(word, lane.lanes), b.dtype, whole)
@@ -141,13 +142,30 @@ class Dots:
         runs: list[Value] = []
         for i in range(n):
             r = replace(first, constant=first.constant + i * stride)
-            pointer = self.memory.base(b, r)
-            level = self.memory.load_level(b, pointer)
-            at = self.memory.displaced(pointer, r.constant * b.dtype.nbytes, level)
+            at, level = self._pointer(b, r)
             runs.append(self._run(b, r, at, level, 1))
         lanes = runs[0].lanes
         second = runs[1] if n > 1 else constant(0, b.dtype, lanes)
         return self.out.shuffle(runs[0], second, [i // 2 + i % 2 * lanes for i in range(2 * lanes)])
+
+    def _put_together(self, b: Buffer, first: Resolved, stride: int) -> Value:
+        """A pair for all lanes whose second element lies a stride behind the first."""
+        lane = self.memory.indices.env.lane
+        assert lane is not None
+        parts: list[Value] = []
+        for i in range(2):
+            at, level = self._pointer(b, replace(first, constant=first.constant + i * stride))
+            one = self.memory.read(b, at, 0, level)
+            parts.append(self.out.op(f"zext {one.typed} to i32", DType.i32, 0, one))
+        high = self.arithmetic.two("shl", parts[1], constant(16, DType.i32))
+        word = self.arithmetic.two("or", parts[0], high)
+        return self._as(self.out.splat(word, lane.lanes), b.dtype, 2)
+
+    def _pointer(self, b: Buffer, r: Resolved) -> tuple[Value, int]:
+        """Where an element lies, and the outermost scope where it may be loaded."""
+        pointer = self.memory.base(b, r)
+        level = self.memory.load_level(b, pointer)
+        return self.memory.displaced(pointer, r.constant * b.dtype.nbytes, level), level
 
     def _word(self, b: Buffer, at: Value, level: int, n: int) -> Value:
         """The elements of one lane, zeros behind them where they do not fill it."""

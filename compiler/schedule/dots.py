@@ -147,7 +147,26 @@ def _steps_along(nest: Nest, ctx: Context) -> Axis | None:
         is_last = bool(at) and a.var in affine.symbols(at[-1])
         if is_last and affine.symbol(a.var) in packed.index and _are_neighbours(nest, shared, a):
             return a
-    return None
+    return _steps_of_parts(nest, shared, packed, ctx)
+
+
+def _steps_of_parts(nest: Nest, shared: Read, packed: Read, ctx: Context) -> Axis | None:
+    """The longest loop along which pairs of bf16 are put together for all lanes.
+
+    It takes a vector of lanes to make that worth while.
+    """
+    vector = contiguous_axis(nest)
+    if not _is_bf16((shared, packed)) or vector is None or vector.size < ctx.target.lanes(4):
+        return None
+    found = [
+        a
+        for a in nest.reduced
+        if isinstance(a.extent, int)
+        and a.extent > 1
+        and affine.symbol(a.var) in packed.index
+        and nest.stride_of(shared.tensor, shared.index, a.var)
+    ]
+    return max(found, key=lambda a: a.size, default=None)
 
 
 def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Axis | None:

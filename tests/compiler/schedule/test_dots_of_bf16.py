@@ -142,6 +142,17 @@ def test_pixels_in_plain_order_that_channels_are_summed_for() -> None:
     }""")
 
 
+@pytest.mark.parametrize(("columns", "steps"), [(19, True), (5, False)])
+def test_pairs_put_together_for_all_lanes(columns: int, steps: bool) -> None:
+    check(
+        f"""computation mm(A: bf16[9,6], W: bf16[9,{columns}]) -> Y: f32[6,{columns}] {{
+        Y[m, n] = reduce_add([k], mul(to_f32(A[k, m]), to_f32(W[k, n])))
+          for m<6, n<{columns}, k<9
+        }}""",
+        steps=steps,
+    )
+
+
 def test_a_single_row_is_not_worth_putting_pairs_together_for() -> None:
     check(
         """computation mm(A: bf16[1,24], B: bf16[24,40]) -> Y: f32[1,40] {
