@@ -98,6 +98,8 @@ class Storage:
 
     def _unfit(self, node: Node) -> str:
         """Why a kernel reads and writes f32 alone."""
+        if any(n.op == "attention" for n in inner_nodes(node)):
+            return f"attention {node.output} is one kernel, whose products are of f32"
         if node.op in MOVES or node.op == "fusion":
             return ""
         if is_lowerable(node) and OPERATORS[node.op].kind in _CODE:

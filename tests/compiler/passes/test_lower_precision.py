@@ -233,3 +233,19 @@ def test_special_numbers_are_rounded_as_the_policy_says() -> None:
     np.testing.assert_array_equal(made.astype(np.float32), np.array(expected, np.float32))
     assert np.signbit(made.astype(np.float32)[6])
     assert made.dtype == DType.bf16.numpy
+
+
+def test_attention_is_one_kernel_of_f32() -> None:
+    g = graph(
+        """
+        graph g(x: f32[2,24,32], w: f32[32,32], u: f32[32,40]) {
+          q: f32[2,24,32] = matmul(x, w)
+          a: f32[2,24,32] = attention(q, q, q, scale=0.25)
+          y: f32[2,24,40] = matmul(a, u)
+          return y
+        }
+        """
+    )
+    after, log = lowered(g)
+    assert dtypes(after, "q", "a", "a.bf16") == ["f32", "f32", "bf16"]
+    assert all("one kernel" in r for r in declined(log.steps, "store_rounded"))
