@@ -39,6 +39,10 @@ Progress = Callable[[str, Event | None], None]
 Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
+LARGEST_STEPS = 2e-2
+"""Above this, relative to the scale, no difference is taken for the steps of a quantized model."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One way to compute the model compared with the yardstick.
@@ -85,11 +89,21 @@ class Verdict:
     broken: str = ""
 
     @property
+    def allowed(self) -> float:
+        """What stages may be off by: the tolerance, or twice what rounding does to the model.
+
+        A quantized model rounds in steps. Where its own meaning in f32 is a step away from that in
+        f64, another right way to compute it may be so too.
+        """
+        itself = [e.relative for f in self.findings[:1] for e in f.wide]
+        steps = [2 * e for e in itself if 2 * e <= LARGEST_STEPS]
+        return max([self.tolerance, *steps])
+
+    @property
     def ok(self) -> bool:
-        """Whether every finding is within the tolerance, and every rewrite within its budget."""
-        stages = all(
-            f.error <= self.tolerance and not f.objection for f in self.findings if f.judged
-        )
+        """Whether every finding is within what is allowed, and every rewrite within its budget."""
+        allowed = self.allowed
+        stages = all(f.error <= allowed and not f.objection for f in self.findings if f.judged)
         return stages and not self.broken and all(j.ok for j in self.rewrites)
 
 

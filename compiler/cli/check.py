@@ -177,7 +177,7 @@ def _show(console: Console, model: Path, verdict: Verdict) -> None:
     for line in making_lines(_making(verdict)) if verdict.program is not None else ():
         console.print(line)
     console.print(
-        f"{'passed' if verdict.ok else 'FAILED'}: tolerance {verdict.tolerance:.0e} of each "
+        f"{'passed' if verdict.ok else 'FAILED'}: tolerance {verdict.allowed:.0e} of each "
         "output's largest magnitude"
     )
 
@@ -226,7 +226,7 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
             yield (f.stage, "", "changed nothing", "", "", "", "")
             continue
         bad = max(f.differences, key=lambda d: d.relative_error, default=None)
-        wrong = f.error > verdict.tolerance or bool(f.objection)
+        wrong = f.error > verdict.allowed or bool(f.objection)
         mark = "ok" if not wrong else "TOO LARGE" if f.judged else "far off"
         place = "" if bad is None else f"{bad.name} {bad.note}".strip()
         off = max((e.relative for e in f.wide), default=None)

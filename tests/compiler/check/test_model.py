@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from compiler.check.model import Wanted, check_model
+from compiler.check.errors import Error
+from compiler.check.model import Finding, Verdict, Wanted, check_model
 from compiler.check.nodes import by_node
 from compiler.check.rewrites import Rewrites, judge_rewrites
 from compiler.check.shrink import shrunk
@@ -12,6 +13,7 @@ from compiler.ir.graph import Graph
 from compiler.passes import RULES, run_pipeline
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.passes.rules.calls import o
+from compiler.runtime.compare import Difference
 from compiler.runtime.inputs import random_inputs
 from compiler.trace import Event, Log
 from tests.compiler.passes.networks import NETWORKS
@@ -184,3 +186,29 @@ def test_large_tensors_are_judged_on_small_ones() -> None:
     }
     """)
     assert shrunk(named, named) is None
+
+
+@pytest.mark.parametrize(
+    ("itself", "error", "fine"),
+    [(1e-7, 5e-5, True), (1e-7, 3.9e-3, False), (3.9e-3, 3.9e-3, True), (3.9e-3, 9e-3, False)],
+)
+def test_steps_that_rounding_moves_the_model_by_are_allowed(
+    itself: float, error: float, fine: bool
+) -> None:
+    found = Difference("y", error, 1.0, error)
+    away = Error("y", itself, itself, 1.0)
+    verdict = Verdict(
+        "reference",
+        "",
+        (Finding("imported", (), 0.0, wide=(away,)), Finding("program", (found,), 0.0)),
+        1e-4,
+        None,
+    )
+    assert verdict.ok is fine
+
+
+def test_what_is_far_off_in_itself_allows_no_more() -> None:
+    found = Difference("y", 0.3, 1.0, 0.3)
+    away = Error("y", 0.3, 0.3, 1.0)
+    first = Finding("imported", (), 0.0, wide=(away,))
+    assert not Verdict("reference", "", (first, Finding("p", (found,), 0.0)), 1e-4, None).ok
