@@ -16,7 +16,7 @@ import numpy as np
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Arg, Launch, module_ir
 from compiler.machine.machine import Machine, estimated
-from compiler.machine.probes import Probe, copying, multiply_adds, nothing, reading
+from compiler.machine.probes import Probe, copying, dots, multiply_adds, nothing, reading
 from compiler.targets.target import Target, host
 
 ROUNDS = 40
@@ -39,6 +39,8 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
     tell("compiling probes")
     probes = {
         "flops_per_second": multiply_adds(lanes, 2000),
+        **({"int8_ops_per_second": dots("int8", lanes, 2000)} if target.has_int8_dot else {}),
+        **({"bf16_flops_per_second": dots("bf16", lanes, 2000)} if target.has_bf16_dot else {}),
         **{level: reading(lanes, n, _turns(n)) for level, n in _sizes(target).items()},
         "copy_bytes_per_second": copying(lanes, _behind_caches(target) // 2),
     }
@@ -54,8 +56,6 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
     return replace(
         estimated(target),
         name=name,
-        int8_ops_per_second=0.0,
-        bf16_flops_per_second=0.0,
         streamed_copy_bytes_per_second=0.0,
         **rates,
         call_seconds=call,

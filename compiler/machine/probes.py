@@ -40,6 +40,31 @@ def multiply_adds(lanes: int, turns: int) -> Probe:
     return Probe(parse_kernel(text), 2.0 * 4 * turns * ACCUMULATORS * lanes)
 
 
+def dots(kind: str, lanes: int, turns: int) -> Probe:
+    """Dot steps of small numbers on registers alone: `int8` (four a lane) or `bf16` (two)."""
+    width, left, right, total = {
+        "int8": (4, "u8", "i8", "i32"),
+        "bf16": (2, "bf16", "bf16", "f32"),
+    }[kind]
+    n = ACCUMULATORS
+    zero = "i32(0)" if total == "i32" else "f32(0.0)"
+    text = f"""
+    kernel dots(x: {left}[{width}] input, w: {right}[{lanes},{width}] constant,
+                y: {total}[{n},{lanes}] output) {{
+      register acc: {total}[{n},{lanes}]
+      unroll a in 0..{n} {{ vector l in 0..{lanes} {{ acc[a, l] = {zero} }} }}
+      for t in 0..{turns} {{
+        unroll u in 0..4 {{ unroll a in 0..{n} {{ vector l in 0..{lanes} {{
+          dot d in 0..{width} {{
+            acc[a, l] = add(acc[a, l], mul(to_{total}(x[d]), to_{total}(w[l, d])))
+          }}
+        }} }} }}
+      }}
+      unroll a in 0..{n} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
+    }}"""
+    return Probe(parse_kernel(text), 2.0 * 4 * turns * n * lanes * width)
+
+
 def reading(lanes: int, nbytes: int, turns: int) -> Probe:
     """Sums over memory of a size, again and again."""
     n = max(nbytes // (4 * lanes * ACCUMULATORS), 1)

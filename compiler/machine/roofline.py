@@ -15,6 +15,9 @@ from compiler.machine.machine import LEVELS, Level, Machine
 Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
 """What a kernel cannot be faster than: the arithmetic, a level of memory, or the call itself."""
 
+Unit = Literal["f32", "int8", "bf16"]
+"""What multiplies: vectors of f32, or the dot products of small types."""
+
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
@@ -26,14 +29,20 @@ class Prediction:
 
 
 def predicted(
-    flops: float, traffic: Mapping[Level, float], machine: Machine, overhead_seconds: float
+    flops: float,
+    traffic: Mapping[Level, float],
+    machine: Machine,
+    overhead_seconds: float,
+    unit: Unit = "f32",
 ) -> Prediction:
     """The roofline of one kernel: the longer of arithmetic and memory, and the call.
 
     `traffic` is how many bytes come from (or go to) each level of memory; levels are read one
     after the other, so that their times add up, and the one that takes longest names the bound.
+    `unit` is what computes most operations; one whose peak is not known counts as f32.
     """
-    compute = flops / machine.flops_per_second
+    peaks = {"int8": machine.int8_ops_per_second, "bf16": machine.bf16_flops_per_second}
+    compute = flops / (peaks.get(unit) or machine.flops_per_second)
     trips = {at: traffic.get(at, 0.0) / machine.bytes_per_second(at) for at in LEVELS}
     memory = sum(trips.values())
     busy = max(compute, memory)

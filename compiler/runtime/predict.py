@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, Type
+from compiler.loops.nodes import Loop, walk_statements
 from compiler.machine.machine import Level, Machine
-from compiler.machine.roofline import Prediction, predicted
+from compiler.machine.roofline import Prediction, Unit, predicted
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.select import in_memory, view_source
 
@@ -36,13 +37,14 @@ def predictions(
     for k in launched:
         memory.traffic(k)  # the run before: what it leaves in the caches
     found = {
-        k.name: predicted(k.flops, memory.traffic(k), machine, overhead_seconds)
+        k.name: predicted(k.flops, memory.traffic(k), machine, overhead_seconds, _unit(k))
         for k in launched
         if k.native and k.symbol
     }
     for k in kernels:
         if k.inside and k.native and k.symbol:
-            found[k.name] = predicted(k.flops, _alone(k, machine), machine, machine.launch_seconds)
+            traffic, seconds = _alone(k, machine), machine.launch_seconds
+            found[k.name] = predicted(k.flops, traffic, machine, seconds, _unit(k))
     for k in reversed(kernels):
         inner = [found[i.name] for i in kernels if i.inside == k.name and i.name in found]
         if inner and k.name in found:
@@ -50,6 +52,14 @@ def predictions(
             seconds = sum(p.seconds for p in inner) + (0.0 if k.inside else overhead_seconds)
             found[k.name] = Prediction(seconds, longest.bound, machine.is_measured)
     return {k.name: found[k.name] for k in kernels if k.name in found}
+
+
+def _unit(k: KernelInfo) -> Unit:
+    """What computes most of a kernel: the dot products of small types where it has such steps."""
+    steps = (s for s in walk_statements(k.loops.body) if isinstance(s, Loop)) if k.loops else ()
+    if k.loops is None or all(s.kind != "dot" for s in steps):
+        return "f32"
+    return "bf16" if any(b.dtype.is_float for b in k.loops.registers) else "int8"
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:

@@ -8,7 +8,7 @@ import pytest
 
 from compiler.machine import keep, measure
 from compiler.machine.machine import LEVELS, Machine, estimated
-from compiler.machine.probes import copying, multiply_adds, reading
+from compiler.machine.probes import copying, dots, multiply_adds, reading
 from compiler.machine.roofline import predicted
 from compiler.targets.target import TARGETS, by_name, host
 
@@ -51,6 +51,9 @@ def test_a_kernel_is_bound_by_what_takes_longest() -> None:
     memory = predicted(1e3, {"L1": 8e3, "DRAM": 1e6}, SLOW, 0.0)
     assert memory.bound == "DRAM"
     assert memory.seconds == pytest.approx(1e-6 + 1e-3)
+    fast = replace(SLOW, int8_ops_per_second=4e9, bf16_flops_per_second=0.0)
+    assert predicted(1e6, {}, fast, 0.0, "int8").seconds == pytest.approx(0.25e-3)
+    assert predicted(1e6, {}, fast, 0.0, "bf16").seconds == pytest.approx(1e-3)
     call = predicted(1e3, {}, SLOW, 1e-3)
     assert (call.bound, call.seconds) == ("overhead", pytest.approx(1e-3 + 1e-6))
 
@@ -87,6 +90,7 @@ def test_probes_count_their_work() -> None:
     assert multiply_adds(8, 5).work == 2 * 12 * 4 * 5 * 8
     read = reading(8, 100_000, 3)
     assert read.work == 3 * read.kernel.buffers["x"].nbytes
+    assert dots("int8", 8, 5).work == 4 * dots("bf16", 4, 5).work == 2 * 12 * 4 * 5 * 8 * 4
     assert copying(8, 100_000).work == copying(8, 100_000).kernel.buffers["y"].nbytes
 
 
@@ -97,6 +101,8 @@ def test_this_machine_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     machine = measure.measure("here", told.append)
     assert machine.is_measured
+    assert (machine.int8_ops_per_second > 0) == host().has_int8_dot
+    assert (machine.bf16_flops_per_second > 0) == host().has_bf16_dot
     assert machine.name == "here"
     assert told[0] == "compiling probes"
     assert Machine.from_json(machine.to_json()) == machine
