@@ -7,7 +7,8 @@ import hashlib
 import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,7 @@ EFFORT = 3
 """What LLVM is asked for where speed matters: the most, in choosing instructions and registers."""
 
 
+@cache
 def _machine(target: Target, effort: int = EFFORT) -> Any:
     """LLVM's description of a target, for code that may be loaded anywhere."""
     _initialised()
@@ -149,9 +151,15 @@ class ObjectStore:
 
 
 class Library:
-    """Machine code in memory; it stays callable while this object lives."""
+    """Machine code in memory; it stays callable while this object lives.
 
-    def __init__(self, addresses: dict[str, int], keep: object) -> None:
+    `objects` are the object files that it was loaded from.
+    """
+
+    def __init__(
+        self, addresses: dict[str, int], keep: object, objects: tuple[bytes, ...] = ()
+    ) -> None:
+        self.objects = objects
         self._addresses = addresses
         self._keep = keep
 
@@ -164,23 +172,25 @@ class Library:
     ) -> Library:
         """Compile a module for this machine and load it, every defined function by its name."""
         code = object_code(ir, target or host(), store, effort)
-        return Library.load(code, defined_symbols(ir))
+        return Library.load((code,), defined_symbols(ir))
 
     @staticmethod
-    def load(code: bytes, symbols: Iterable[str]) -> Library:
-        """Load an object file made for this machine; it may call the OpenMP runtime."""
-        openmp = runtime() if NUMBER_OF_THREADS.encode() in code else None
+    def load(objects: Sequence[bytes], symbols: Iterable[str]) -> Library:
+        """Load object files made for this machine, which may call each other and OpenMP."""
+        openmp = runtime() if any(NUMBER_OF_THREADS.encode() in o for o in objects) else None
         global _counter
         with _lock:
             jit = _linker()
-            builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+            builder = llvm.JITLibraryBuilder().add_current_process()
+            for code in objects:
+                builder.add_object_img(code)
             for name, address in openmp.addresses.items() if openmp else ():
                 builder.import_symbol(name, address)
             for name in symbols:
                 builder.export_symbol(name)
             _counter += 1
             tracker = builder.link(jit, f"library{_counter}")
-            return Library({name: tracker[name] for name in symbols}, tracker)
+            return Library({name: tracker[name] for name in symbols}, tracker, tuple(objects))
 
     @property
     def symbols(self) -> list[str]:
@@ -197,6 +207,53 @@ class Library:
         made = kind(self._addresses[symbol])
         made.library = self  # type: ignore[attr-defined]
         return made
+
+
+BATCH_CHARACTERS = 60_000
+"""Modules of about a thousand lines: what a module costs by itself is little beside them."""
+
+
+class Objects:
+    """Object files of functions, made by LLVM while their texts are still being written.
+
+    LLVM works for one caller at a time, so there is one thread; it needs no lock of Python.
+    """
+
+    def __init__(self, target: Target, effort: int = EFFORT) -> None:
+        self._target, self._effort = target, effort
+        self._pool = ThreadPoolExecutor(1, "machine code")
+        self._made: list[Future[bytes]] = []
+        self._symbols: list[str] = []
+        self._texts: list[str] = []
+        self._declarations: dict[str, None] = {}
+
+    def add(self, text: str, declarations: Sequence[str]) -> None:
+        """One more function, with what it calls; it is compiled with its neighbours."""
+        self._texts.append(text)
+        self._declarations.update(dict.fromkeys(declarations))
+        if sum(map(len, self._texts)) >= BATCH_CHARACTERS:
+            self._send()
+
+    def _send(self) -> None:
+        triple = f'target triple = "{self._target.triple}"'
+        ir = "\n\n".join([triple, "\n".join(self._declarations), *self._texts]) + "\n"
+        self._texts, self._declarations = [], {}
+        self._symbols += defined_symbols(ir)
+        self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
+
+    def library(self, callers: str, declarations: Sequence[str]) -> Library:
+        """All of them and those that call them, loaded; nothing can be added any more."""
+        if self._texts:
+            self._send()
+        self.add(callers, declarations)
+        if self._texts:
+            self._send()
+        self._pool.shutdown(wait=False)
+        return Library.load([made.result() for made in self._made], self._symbols)
+
+    def drop(self) -> None:
+        """They are not wanted."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 @cache

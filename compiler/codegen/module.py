@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from compiler.codegen.llvm import function_text
+from compiler.codegen.llvm import FunctionText, function_text
 from compiler.loops.nodes import Kernel
 from compiler.targets.options import Forking
 from compiler.targets.target import Target
@@ -55,26 +55,35 @@ def module_ir(
     functions = [
         function_text(k, symbol, target, threads, forking) for symbol, k in kernels.items()
     ]
-    return assemble([(f.text, f.declarations) for f in functions], launches, target, segments)
+    return module_of(functions, entries(launches, segments), target)
 
 
-def assemble(
-    functions: Sequence[tuple[str, Sequence[str]]],
+def module_of(functions: Sequence[FunctionText], entries: str, target: Target) -> str:
+    """The text of a module with these functions, what they call, and entry points."""
+    declarations = dict.fromkeys(d for f in functions for d in f.declarations)
+    parts = [f'target triple = "{target.triple}"', "\n".join(declarations)]
+    parts += [*(f.text for f in functions), entries]
+    return "\n\n".join(p for p in parts if p) + "\n"
+
+
+def entries(
     launches: Sequence[Launch],
-    target: Target,
     segments: Sequence[tuple[int, int]] = (),
     is_open: bool = False,
 ) -> str:
-    """As `module_ir`, from functions that are text already, each with its declarations.
+    """The definitions of all entry points.
 
-    The entry points of open code get a fifth pointer: the table of a run's offsets and sizes.
+    Those of open code get a fifth pointer: the table of a run's offsets and sizes.
     """
-    declarations = dict.fromkeys(d for _, needed in functions for d in needed)
-    parts = [f'target triple = "{target.triple}"', "\n".join(declarations)]
-    parts += [text for text, _ in functions]
-    parts.append(entry_text("run", launches, is_open))
+    parts = [entry_text("run", launches, is_open)]
     parts += [entry_text(f"run_{i}", launches[a:b], is_open) for i, (a, b) in enumerate(segments)]
-    return "\n\n".join(p for p in parts if p) + "\n"
+    return "\n\n".join(parts)
+
+
+def declaration(symbol: str, kernel: Kernel) -> str:
+    """What code that calls a kernel has to say of it."""
+    params = ", ".join([*("ptr" for _ in kernel.params), *("i64" for _ in kernel.sizes)])
+    return f'declare void @"{symbol}"({params}) nounwind'
 
 
 def entry_text(name: str, launches: Sequence[Launch], is_open: bool = False) -> str:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from compiler.codegen.jit import Library
+from compiler.codegen.jit import Library, Objects
 from compiler.codegen.llvm import FunctionText, function_text
-from compiler.codegen.module import Launch, assemble
+from compiler.codegen.module import Launch, declaration, entries, module_of
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.regions import close
 from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable
-from compiler.loops.nodes import Kernel
 from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.arrange import arrange
 from compiler.runtime.built import Built
@@ -56,14 +55,15 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         works = by_hand.applied(grouped(list(Selector(graph, options).works())), graph)
         by_hand.finish()
     with stage("llvm"):
-        works, made, texts = written_functions(works, options)
+        written = written_functions(works, options)
+        works, made = written.works, written.made
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
         arrangement = arrange(graph, works)
         pool = ConstantPool()
         called = calls(launched, graph, arrangement, made, pool)
     groups = segments(launched)
-    text = module_text([*texts, *called.texts], called.launches, groups, target)
+    code = Code.of(written, called.texts, called.launches, groups)
     built = Built(
         graph,
         None,
@@ -78,14 +78,14 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         plan=arrangement.plan,
         functions=made.kernels,
         launches=called.launches,
-        llvm=text,
+        llvm=code.text(target),
         weight_bytes=pool.nbytes,
         is_compiled=True,
     )
     if target.name != "host":
         return built
     with stage("machine code"):
-        library = Library.compile(text, target, effort=options.effort)
+        library = code.library()
     with stage("pack weights"):
         block = pool.block()
     inside = {
@@ -131,27 +131,87 @@ def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bod
     return found
 
 
-def written_functions(
-    works: list[Work], options: CodeOptions
-) -> tuple[list[Work], Functions, list[FunctionText]]:
+@dataclass(frozen=True)
+class Written:
+    """Works with the text of every different kernel, and the objects that are made of them.
+
+    There are no objects for another machine.
+    """
+
+    works: list[Work]
+    made: Functions
+    texts: list[FunctionText]
+    objects: Objects | None
+
+
+def written_functions(works: list[Work], options: CodeOptions) -> Written:
     """LLVM text for every different kernel; works that it cannot express become fallbacks."""
     made = functions(works)
+    written, refused = _written(works, made, options)
+    if not refused:
+        return written
+    if written.objects is not None:
+        written.objects.drop()
+    kept = [_without_refused(w, made, refused) for w in works]
+    return _written(kept, functions(kept), options)[0]
+
+
+def _written(
+    works: list[Work], made: Functions, options: CodeOptions
+) -> tuple[Written, dict[int, str]]:
+    """The texts of kernels, and why there is none for those left out, by their identity."""
+    target = options.target
+    objects = Objects(target, options.effort) if target.name == "host" else None
     texts: list[FunctionText] = []
     refused: dict[int, str] = {}
     for symbol, kernel in made.kernels.items():
         try:
-            texts.append(_function_text(kernel, symbol, options))
+            text = function_text(kernel, symbol, target, options.threads, options.forking)
         except NotLowerable as e:
             refused[id(kernel)] = str(e)
-    if not refused:
-        return works, made, texts
-    kept = [_without_refused(w, made, refused) for w in works]
-    made = functions(kept)
-    return kept, made, [_function_text(k, s, options) for s, k in made.kernels.items()]
+            continue
+        texts.append(text)
+        if objects is not None and not refused:
+            objects.add(text.text, text.declarations)
+    return Written(works, made, texts, objects), refused
 
 
-def _function_text(kernel: Kernel, symbol: str, options: CodeOptions) -> FunctionText:
-    return function_text(kernel, symbol, options.target, options.threads, options.forking)
+@dataclass(frozen=True)
+class Code:
+    """All functions of a program: kernels, the nodes with regions that call them, entry points."""
+
+    written: Written
+    callers: Sequence[FunctionText]
+    entries: str
+
+    @staticmethod
+    def of(
+        written: Written,
+        callers: Sequence[FunctionText],
+        calls: Mapping[int, Launch],
+        groups: Sequence[tuple[int, ...]],
+        is_open: bool = False,
+    ) -> Code:
+        """With an entry point per native segment, numbered in order."""
+        ranges: list[tuple[int, int]] = []
+        ordered: list[Launch] = []
+        for group in groups:
+            if group[0] in calls:
+                ranges.append((len(ordered), len(ordered) + len(group)))
+                ordered += [calls[i] for i in group]
+        return Code(written, callers, entries(ordered, ranges, is_open))
+
+    def text(self, target: Target) -> str:
+        """The whole as one module."""
+        return module_of([*self.written.texts, *self.callers], self.entries, target)
+
+    def library(self) -> Library:
+        """The machine code."""
+        assert self.written.objects is not None, "there is code for this machine only"
+        kernels = (declaration(s, k) for s, k in self.written.made.kernels.items())
+        needed = (d for f in self.callers for d in f.declarations)
+        texts = [*(f.text for f in self.callers), self.entries]
+        return self.written.objects.library("\n\n".join(texts), [*kernels, *needed])
 
 
 def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:
@@ -174,23 +234,6 @@ def segments(works: Sequence[Launchable]) -> list[tuple[int, ...]]:
         else:
             groups.append((number,))
     return groups
-
-
-def module_text(
-    texts: Sequence[FunctionText],
-    calls: Mapping[int, Launch],
-    groups: Sequence[tuple[int, ...]],
-    target: Target,
-    is_open: bool = False,
-) -> str:
-    """The module with an entry point per native segment, numbered in order."""
-    ranges: list[tuple[int, int]] = []
-    ordered: list[Launch] = []
-    for group in groups:
-        if group[0] in calls:
-            ranges.append((len(ordered), len(ordered) + len(group)))
-            ordered += [calls[i] for i in group]
-    return assemble([(t.text, t.declarations) for t in texts], ordered, target, ranges, is_open)
 
 
 def _segments(

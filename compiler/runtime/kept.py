@@ -8,6 +8,7 @@ by the same deterministic compilation.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from compiler.codegen.jit import Library, object_code
+from compiler.codegen.jit import Library
 from compiler.ir.constant import Array
 from compiler.runtime.frame import Entry, FastCheck, Frame, InputSpec, OutputSpec, address_of
 from compiler.runtime.storage import aligned_bytes
@@ -45,14 +46,14 @@ PROGRAM_LIMIT_BYTES = 512 << 20
 class Image:
     """A program of one native call: all sizes known, nothing left to the reference.
 
-    Units: bytes. `symbol` is the entry in `code`, an object file for this machine.
+    Units: bytes. `symbol` is the entry in `objects`, object files for this machine.
     """
 
     inputs: tuple[InputSpec, ...]
     results: tuple[tuple[str, OutputSpec], ...]
     arena_bytes: int
     symbol: str
-    code: bytes
+    objects: tuple[bytes, ...]
     weights: Array
 
 
@@ -63,7 +64,7 @@ class KeptProgram:
         self._names = tuple(name for name, _ in image.results)
         self._frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
         self._fast = FastCheck(image.inputs)
-        self._library = Library.load(image.code, [image.symbol])
+        self._library = Library.load(image.objects, [image.symbol])
         self._entry: Entry = self._library.function(image.symbol)
         self._weights = image.weights
         self._weights_address = address_of(image.weights)
@@ -123,9 +124,10 @@ def image_of(program: Program) -> Image | None:
     if not is_whole or any(spec.dtype is None for spec in specs):
         return None
     names = [r.name for r in executable.graph.results]
-    code = object_code(built.llvm, built.target)
     results = tuple(zip(names, outputs, strict=True))
-    return Image(specs, results, frame.arena_bytes, "run", code, executable.constants)
+    return Image(
+        specs, results, frame.arena_bytes, "run", built.library.objects, executable.constants
+    )
 
 
 class ProgramStore:
@@ -147,6 +149,7 @@ class ProgramStore:
             code = (folder / "code.o").read_bytes()
             if facts["format"] != FORMAT or hashlib.sha256(code).hexdigest() != facts["code"]:
                 return None
+            ends = list(itertools.accumulate(facts["object_bytes"], initial=0))
             weights = _read(folder / "weights", facts["weight_bytes"])
             os.utime(folder)
             return Image(
@@ -154,7 +157,7 @@ class ProgramStore:
                 tuple((n, OutputSpec(np.dtype(d), tuple(s), b)) for n, d, s, b in facts["results"]),
                 facts["arena_bytes"],
                 facts["symbol"],
-                code,
+                tuple(code[a:b] for a, b in itertools.pairwise(ends)),
                 weights,
             )
         except (OSError, ValueError, KeyError, TypeError):
@@ -164,6 +167,7 @@ class ProgramStore:
         """Keep a program; does nothing where that is not possible."""
         if self.directory is None or image.weights.nbytes > PROGRAM_LIMIT_BYTES:
             return
+        code = b"".join(image.objects)
         facts = {
             "format": FORMAT,
             "inputs": [(s.name, _text(s.dtype), s.shape) for s in image.inputs],
@@ -171,14 +175,15 @@ class ProgramStore:
             "arena_bytes": image.arena_bytes,
             "weight_bytes": image.weights.nbytes,
             "symbol": image.symbol,
-            "code": hashlib.sha256(image.code).hexdigest(),
+            "code": hashlib.sha256(code).hexdigest(),
+            "object_bytes": [len(o) for o in image.objects],
         }
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             folder = Path(tempfile.mkdtemp(dir=self.directory, prefix=".new-"))
             try:
                 (folder / "weights").write_bytes(image.weights.data)
-                (folder / "code.o").write_bytes(image.code)
+                (folder / "code.o").write_bytes(code)
                 (folder / "program.json").write_text(json.dumps(facts))
                 shutil.rmtree(self.directory / key, ignore_errors=True)
                 folder.rename(self.directory / key)

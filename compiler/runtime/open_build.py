@@ -13,7 +13,7 @@ from compiler.ir.affine import ASSUMED_SIZE
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, TensorType, Type, open_symbols
-from compiler.runtime.build import Stage, module_text, segments, written_functions
+from compiler.runtime.build import Code, Stage, segments, written_functions
 from compiler.runtime.built import Built
 from compiler.runtime.by_hand import ByHand
 from compiler.runtime.constants import ConstantPool
@@ -45,7 +45,8 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     pieces, chosen = choice.pieces, _by_hand(choice, options)
     with stage("llvm"):
         flat = [w for works in chosen for w in works or ()]
-        flat, made, texts = written_functions(flat, options)
+        written = written_functions(flat, options)
+        flat, made = written.works, written.made
     steps: list[OpenPart | HostNode] = []
     at = first = 0
     for piece, works in zip(pieces, chosen, strict=True):
@@ -67,7 +68,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     numbered = [
         tuple(p.first + i for i in g) for p, gs in zip(parts, groups, strict=True) for g in gs
     ]
-    text = module_text([*texts, *writer.texts], calls, numbered, target, is_open=True)
+    code = Code.of(written, writer.texts, calls, numbered, is_open=True)
     samples = [p.arranged(sample) for p in parts]
     found = iter(samples)
     infos = joined_infos(
@@ -84,7 +85,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
         plan=joined_plans([a.plan for _, _, a in samples]),
         functions=made.kernels,
         launches=calls,
-        llvm=text,
+        llvm=code.text(target),
         weight_bytes=pool.nbytes,
         is_compiled=True,
     )
@@ -92,7 +93,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     if target.name != "host":
         return program
     with stage("machine code"):
-        library = Library.compile(text, target, effort=options.effort)
+        library = code.library()
     with stage("pack weights"):
         block = pool.block()
     return replace(
