@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads, walk
 from compiler.ir import affine
+from compiler.schedule.blocking import ask_ahead, depth_of, in_parts
 from compiler.schedule.context import (
     Context,
     contiguous_axis,
@@ -21,16 +22,10 @@ from compiler.schedule.context import (
 )
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.reduction import dot_product
-from compiler.schedule.tiles import Tile, choose_tile
+from compiler.schedule.tiles import choose_tile
 
 UNROLL = 4
 """Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
-
-AHEAD_BYTES = 8192
-"""How far ahead packed constants are asked for: the time a line takes to come from memory."""
-
-LEAST_ROWS_ASKING = 2
-"""A single row waits for memory anyway: what it asks for ahead would only take its turns."""
 
 
 def is_contraction(nest: Nest) -> bool:
@@ -197,9 +192,8 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     reduce = nest.reduce
     assert reduce is not None
     lanes = ctx.lanes(reduce.dtype)
-    depth = 1
-    for a in nest.reduced:
-        depth *= a.size
+    nest, part = in_parts(nest, vector, UNROLL, ctx) if rows else (nest, "")
+    depth = depth_of(nest) // (nest.axis(part).size if part else 1)
     n_vectors = -(-vector.size // lanes)
     apart = _row_bytes(nest, vector, rows) if rows else 0
     tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target, apart)
@@ -218,28 +212,18 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     nest, reduced = _unrolled_step(nest)
     inside = [f"{r}i"] if r else []
     outer_rows = [f"{r}o"] if r else []
-    nest = nest.reorder(
-        *_outer_order(nest, outer, f"{v}o", outer_rows, ctx), *reduced, *inside, f"{v}v", f"{v}l"
-    )
+    around = _outer_order(nest, outer, f"{v}o", outer_rows, ctx)
+    in_memory = part and around[-1] != f"{v}o"
+    if in_memory:
+        # All rows run inside a part, so that its strip is there for each of them.
+        reduced.remove(part)
+        around.insert(around.index(f"{v}o") + 1, part)
+    nest = nest.reorder(*around, *reduced, *inside, f"{v}v", f"{v}l")
     nest = nest.because("columns lie side by side in the target").vectorize(f"{v}l")
     nest = nest.because("sums of a tile have registers of their own").unroll(*inside, f"{v}v")
-    return _ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
-
-
-def _ask_ahead(nest: Nest, tile: Tile, depth: int, ctx: Context) -> Nest:
-    """Ask for packed constants before they are needed, where these come from behind L1."""
-    strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
-    steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
-    if tile.rows < LEAST_ROWS_ASKING or strip_bytes <= ctx.target.l1d_bytes // 2 or not steps:
-        return nest
-    loop = steps[-1].var
-    for r in _operands(nest):
-        n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
-        if n_elements:
-            distance = -(-AHEAD_BYTES // (n_elements * r.dtype.nbytes))
-            reason = f"{r.tensor} does not stay in L1: its lines take longer than a few steps"
-            nest = nest.because(reason).prefetch(r.tensor, loop, distance)
-    return nest
+    if in_memory:
+        nest = nest.because("the parts of a row's sums are far apart in time").cache_write(part)
+    return ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:

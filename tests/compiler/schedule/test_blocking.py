@@ -1,0 +1,53 @@
+"""Reductions too deep for the second cache run in parts, their sums in memory between parts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from compiler.compute.builder import Handle, Lowering
+from compiler.schedule.policy import schedule
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import Target, by_name
+from tests.compiler.schedule import test_policy
+from tests.compiler.schedule.test_policy import check, computation, conv
+
+SMALL = [replace(by_name(name), l2_bytes=8 << 10) for name in ("x86-64-v4", "x86-64-v3")]
+
+
+def dense(k: Lowering, a: Handle, b: Handle, c: Handle, y: Handle) -> None:
+    m, n = k.axes(y.shape, "mn")
+    d = k.axis(b.shape[0], "d")
+    k.assign(y[m, n], k.max(k.sum(a[m, d] * b[d, n], over=(d,)) + c[m, n], 0.0))
+
+
+DENSE = (["f32[11,288]", "f32[288,40]", "f32[11,40]"], "f32[11,40]", dense)
+CONV = (
+    ["f32[1,64,2,4]{c16,halo=1x1}", "f32[35,64,3,3]", "f32[35]"],
+    "f32[1,35,2,4]{c16}",
+    conv(pad=1),
+)
+
+
+def moves(case: tuple[list[str], str, object], target: Target) -> tuple[str, ...]:
+    inputs, output, define = case
+    c = computation(inputs, output, define)  # type: ignore[arg-type]
+    return schedule(c, frozenset("B"), CodeOptions(target)).moves
+
+
+@pytest.mark.parametrize("case", [DENSE, CONV], ids=["dense", "conv"])
+def test_parts_give_the_same_result(
+    case: tuple[list[str], str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for target in SMALL:
+        assert any("cache_write" in m for m in moves(case, target)), target.name
+    monkeypatch.setattr(test_policy, "TARGETS", SMALL)
+    inputs, output, define = case
+    check(computation(inputs, output, define), "B")  # type: ignore[arg-type]
+
+
+def test_what_fits_or_has_too_many_sums_stays_whole() -> None:
+    assert not any("cache_write" in m for m in moves(DENSE, by_name("x86-64-v4")))
+    many = (["f32[301,288]", "f32[288,40]", "f32[301,40]"], "f32[301,40]", dense)
+    assert not any("cache_write" in m for m in moves(many, SMALL[0]))
