@@ -14,7 +14,8 @@ from compiler.ir.graph import Graph, all_nodes
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 QUANTIZED = frozenset(
-    {"quantize", "dequantize", "dynamic_quantize", "quantized_conv", "quantized_matmul"}
+    {"quantize", "dequantize", "requantize", "dynamic_quantize"}
+    | {"conv_integer", "conv_codes", "matmul_integer"}
 )
 """Operators on which it shows that a model was quantized."""
 
