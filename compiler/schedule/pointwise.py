@@ -30,12 +30,35 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
     others = [a for a in nest.space if a is not vector]
     if t.layout.block > 1:
         return _blocked(nest, vector, t.layout.block, ctx)
+    across = _across(nest, vector, others, lanes)
+    if across is not None:
+        return _turned(nest, vector, across, lanes, ctx)
     n_vectors = max(1, min(VECTORS, vector.size // lanes))
     nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
         f"{v}m", lanes, f"{v}v", f"{v}l"
     )
     nest = nest.reorder(*(a.var for a in others), f"{v}o", f"{v}v", f"{v}l")
     return pack_constants(nest.vectorize(f"{v}l").unroll(f"{v}v"), ctx)
+
+
+def _across(nest: Nest, vector: Axis, others: list[Axis], lanes: int) -> Axis | None:
+    """The loop along which an operand lies whose rows the target has as columns."""
+    far = [r for r, s in strides(nest, vector.var)[1] if s is not None and s > 1]
+    for a in others:
+        near = {r.tensor for r, s in strides(nest, a.var)[1] if s == 1}
+        if any(r.tensor in near for r in far) and min(a.size, vector.size) >= lanes:
+            return a
+    return None
+
+
+def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) -> Nest:
+    """Squares of the target, whose lines are all used while they are near."""
+    v, a = vector.var, across.var
+    nest = nest.because("a square reads whole lines and fills whole lines")
+    nest = nest.split(v, lanes, f"{v}o", f"{v}l").split(a, lanes, f"{a}o", f"{a}i")
+    outer = [b.var for b in nest.space if b.var not in (f"{v}o", f"{v}l", f"{a}o", f"{a}i")]
+    nest = nest.reorder(*outer, f"{a}o", f"{v}o", f"{a}i", f"{v}l")
+    return pack_constants(nest.mark("vector", f"{v}l"), ctx)
 
 
 def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
