@@ -58,7 +58,7 @@ def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) ->
     nest = nest.split(v, lanes, f"{v}o", f"{v}l").split(a, lanes, f"{a}o", f"{a}i")
     outer = [b.var for b in nest.space if b.var not in (f"{v}o", f"{v}l", f"{a}o", f"{a}i")]
     nest = nest.reorder(*outer, f"{a}o", f"{v}o", f"{a}i", f"{v}l")
-    return pack_constants(nest.mark("vector", f"{v}l"), ctx)
+    return pack_constants(nest.vectorize(f"{v}l"), ctx)
 
 
 def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
