@@ -49,6 +49,7 @@ def main() -> int:
         print(json.dumps(_one(options)))
         return 0
     results: list[dict[str, Any]] = []
+    print("\n".join(header(PEERS[options.precision])), flush=True)
     for name in _names(options):
         results.append(_in_child(name))
         print(row(results[-1]), flush=True)
@@ -61,7 +62,7 @@ def main() -> int:
         "geometric_mean": geometric_mean(results),
         "results": results,
     }
-    print(f"geometric mean {report['geometric_mean']:.2f}")
+    print(f"\ngeometric mean {report['geometric_mean']:.2f}")
     options.output.mkdir(parents=True, exist_ok=True)
     stem = options.output / f"models-{options.precision}-{options.threads}"
     stem.with_suffix(".json").write_text(json.dumps(report, indent=2) + "\n")
@@ -154,9 +155,14 @@ def markdown(report: Mapping[str, Any]) -> str:
         "rounds; ratio = the best peer over Compilarium (above 1: faster), with the interval of "
         f"95 % of bootstrap resamples. Geometric mean {report['geometric_mean']:.2f}.\n"
     )
-    columns = ["model", "Compilarium", *names, "ratio", "interval", "largest rel. difference"]
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    return head + "\n" + "\n".join([*lines, *map(row, report["results"])]) + "\n"
+    return head + "\n" + "\n".join([*header(names), *map(row, report["results"])]) + "\n"
+
+
+def header(peers: Sequence[str]) -> list[str]:
+    """The first lines of the table."""
+    columns = ["model", "Compilarium ms", *(f"{p} ms" for p in peers)]
+    columns += ["ratio", "interval", "largest rel. difference"]
+    return [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
 
 
 def machine() -> dict[str, Any]:
