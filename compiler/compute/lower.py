@@ -354,14 +354,8 @@ def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
     if not any(isinstance(s, Apply) and s.fn in DEAR for s in walk(producer.value)):
         return False
     at = [(c, r.index) for c in consumers for r in c.reads if r.tensor == producer.target]
-    summed = {
-        a
-        for c, index in at
-        for a, e in zip(producer.axes, index, strict=True)
-        if axis_of(e) not in c.axes
-    }
-    rows = next((i for i, a in enumerate(producer.axes) if a in summed), 0)
-    sizes = [producer.extents[a] for a in producer.axes[rows:]]
+    summed = [d for c, index in at for d, e in enumerate(index) if axis_of(e) not in c.axes]
+    sizes = [producer.extents[a] for a in producer.axes[min(summed, default=0) :]]
     near = all(isinstance(n, int) for n in sizes)
     return near and prod(int(n) for n in sizes) * producer.value.dtype.nbytes <= NEAR_BYTES
 
