@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# What the developer's own programs left behind (tuned schedules, measured speeds) decides no test.
+os.environ["COMPILARIUM_CACHE"] = str(REPOSITORY / "var" / "test-cache")
 
 # Cheapest first: what breaks most often is then known soonest. The browser needs all the rest.
 _FIRST = "contracts"

@@ -17,7 +17,16 @@ from compiler.ops.control import Run as RunRegion
 from compiler.ops.control import by_reference
 from compiler.ops.meaning import evaluate_node
 from compiler.runtime.arrange import Arrangement
-from compiler.runtime.frame import Entry, Frame, InputSpec, OutputSpec, Run, Workspaces, in_memory
+from compiler.runtime.frame import (
+    DirectCall,
+    Entry,
+    Frame,
+    InputSpec,
+    OutputSpec,
+    Run,
+    Workspaces,
+    in_memory,
+)
 from compiler.runtime.storage import (
     aligned_array,
     physical_view,
@@ -92,9 +101,12 @@ class Executable:
         self._names = tuple(r.name for r in graph.results)
 
     @property
-    def is_one_call(self) -> bool:
-        """Whether all there is to do is one call of native code."""
-        return len(self.segments) == 1 and isinstance(self.segments[0], NativeSegment)
+    def direct(self) -> DirectCall | None:
+        """The short way from inputs to results, when one call of native code is all there is."""
+        if len(self.segments) != 1 or not isinstance(self.segments[0], NativeSegment):
+            return None
+        entry = self.segments[0].entry
+        return DirectCall.of(self.frame, entry, self._constants_address, self._names)
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, in graph order, as new arrays; inputs must fit the graph."""

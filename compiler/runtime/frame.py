@@ -13,13 +13,16 @@ import numpy as np
 from compiler.ir.constant import Array
 from compiler.ir.graph import Value
 from compiler.ir.types import DType, TensorType, Type
-from compiler.runtime.storage import aligned_bytes
+from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 
 Entry = Callable[[int, int, int, int], None]
 """Native code of one segment: arena, constants, inputs, outputs as addresses."""
 
 SMALL_BYTES = 4096
 """Results below this lie where numpy puts them: aligning them would take longer than it saves."""
+
+LARGE_BYTES = 1 << 20
+"""From here on memory is asked for with more care: it may be recycled, or not be there."""
 
 
 def _numpy_address(array: Array) -> int:
@@ -97,6 +100,9 @@ class OutputSpec:
         """An uninitialised array; a large one starts at a cache line or a large page."""
         if self.nbytes < SMALL_BYTES:
             return np.empty(self.shape, self.dtype)
+        if self.nbytes < LARGE_BYTES:
+            raw = np.empty(self.nbytes + LINE_BYTES, np.uint8)
+            return np.ndarray(self.shape, self.dtype, raw.data, -address_of(raw) % LINE_BYTES)
         return aligned_bytes(self.nbytes).view(self.dtype).reshape(self.shape)
 
 
@@ -183,19 +189,58 @@ class Frame:
         return Run(space, given, outputs)
 
 
-class FastCheck:
-    """Whether inputs are exactly what is asked for; all else goes the long way."""
+class DirectCall:
+    """A program that is one native call, for inputs that are just what it asks for.
 
-    def __init__(self, wanted: Sequence[InputSpec]) -> None:
-        self._usable = all(spec.dtype is not None for spec in wanted)
-        self._wanted = tuple((spec.name, spec.dtype, spec.shape) for spec in wanted)
+    Everything is at hand here: what is looked up, checked or made between the caller and the
+    machine code costs more than small models do.
+    """
 
-    def fits(self, inputs: Mapping[str, Any]) -> bool:
-        """Whether nothing has to be checked or converted."""
-        if not self._usable or type(inputs) is not dict or len(inputs) != len(self._wanted):
-            return False
+    def __init__(
+        self, frame: Frame, entry: Entry, constants_address: int, names: Sequence[str]
+    ) -> None:
+        self._wanted = tuple((s.name, s.dtype, s.shape) for s in frame.inputs)
+        self._results = tuple((n, o) for n, o in zip(names, frame.outputs, strict=True) if o)
+        self._sizes = frame.arena_bytes, len(frame.inputs), len(frame.outputs)
+        self._spaces = frame.spaces
+        self._entry = entry
+        self._constants_address = constants_address
+
+    @staticmethod
+    def of(
+        frame: Frame, entry: Entry, constants_address: int, names: Sequence[str]
+    ) -> DirectCall | None:
+        """None where some input or result needs more care."""
+        if None in frame.outputs or any(spec.dtype is None for spec in frame.inputs):
+            return None
+        return DirectCall(frame, entry, constants_address, names)
+
+    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The results by name; None when the inputs have to go the long way."""
+        if type(inputs) is not dict or len(inputs) != len(self._wanted):
+            return None
+        addresses: list[int] = []
         for name, dtype, shape in self._wanted:
             value = inputs.get(name)
             if type(value) is not np.ndarray or value.dtype != dtype or value.shape != shape:
-                return False
-        return True
+                return None
+            flags = value.flags
+            if not (flags.c_contiguous and flags.aligned):
+                return None
+            addresses.append(address_of(value))
+        space = self._spaces.take(*self._sizes)
+        try:
+            space.inputs[: len(addresses)] = addresses
+            made: dict[str, Any] = {}
+            for i, (name, spec) in enumerate(self._results):
+                made[name] = array = spec.array()
+                space.outputs[i] = address_of(array)
+            self._entry(
+                space.arena_address,
+                self._constants_address,
+                space.inputs_address,
+                space.outputs_address,
+            )
+            return made
+        finally:
+            self._spaces.give(space)

@@ -23,7 +23,7 @@ import numpy as np
 
 from compiler.codegen.jit import Library
 from compiler.ir.constant import Array
-from compiler.runtime.frame import Entry, FastCheck, Frame, InputSpec, OutputSpec, address_of
+from compiler.runtime.frame import DirectCall, Frame, InputSpec, OutputSpec, address_of
 from compiler.runtime.storage import aligned_bytes
 
 if TYPE_CHECKING:
@@ -61,13 +61,11 @@ class KeptProgram:
     """A program from disk: it runs at once; for all else the whole program is made again."""
 
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
-        self._names = tuple(name for name, _ in image.results)
-        self._frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
-        self._fast = FastCheck(image.inputs)
-        self._library = Library.load(image.objects, [image.symbol])
-        self._entry: Entry = self._library.function(image.symbol)
+        frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
+        entry = Library.load(image.objects, [image.symbol]).function(image.symbol)
+        names = [name for name, _ in image.results]
+        self._direct = DirectCall(frame, entry, address_of(image.weights), names)
         self._weights = image.weights
-        self._weights_address = address_of(image.weights)
         self._again = again
         self._whole: Program | None = None
         self._lock = Lock()
@@ -82,20 +80,8 @@ class KeptProgram:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """As `Program.run`."""
-        if not self._fast.fits(inputs):
-            return self.whole.run(inputs)
-        run = self._frame.start(inputs)
-        space = run.space
-        try:
-            self._entry(
-                space.arena_address,
-                self._weights_address,
-                space.inputs_address,
-                space.outputs_address,
-            )
-        finally:
-            self._frame.spaces.give(space)
-        return dict(zip(self._names, run.outputs, strict=True))
+        made = self._direct(inputs)
+        return self.whole.run(inputs) if made is None else made
 
     __call__ = run
 
@@ -120,8 +106,7 @@ def image_of(program: Program) -> Image | None:
         return None
     specs, frame = executable.frame.inputs, executable.frame
     outputs = [o for o in frame.outputs if o is not None]
-    is_whole = executable.is_one_call and len(outputs) == len(frame.outputs)
-    if not is_whole or any(spec.dtype is None for spec in specs):
+    if executable.direct is None:
         return None
     names = [r.name for r in executable.graph.results]
     results = tuple(zip(names, outputs, strict=True))

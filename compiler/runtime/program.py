@@ -25,7 +25,7 @@ from compiler.runtime.buckets import Bucket, Buckets
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
 from compiler.runtime.executable import Executable
-from compiler.runtime.frame import FastCheck, InputSpec
+from compiler.runtime.frame import DirectCall
 from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.predict import predictions
@@ -95,7 +95,7 @@ class Program:
         self._lock = Lock()
         self._improving: Thread | None = None
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
-        self._fast = FastCheck([InputSpec.of(v) for v in graph.inputs])
+        self._direct = self._shortest()
 
     # Tiers
 
@@ -105,6 +105,7 @@ class Program:
         def work() -> None:
             try:
                 self._built = make()
+                self._direct = self._shortest()
             except Exception as e:  # the code that is there goes on running
                 self.notes += (f"no better code was made: {e}",)
 
@@ -227,13 +228,21 @@ class Program:
 
     # Running
 
+    def _shortest(self) -> DirectCall | None:
+        """The short way to the results of a program all of whose sizes are known."""
+        executable = self.fixed.executable if self.fixed is not None else None
+        return None if executable is None else executable.direct
+
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The model's results by name, in graph order.
 
         Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code of another machine.
         """
-        if not self._fast.fits(inputs):
-            inputs = check_inputs(self.source, inputs)
+        if self._direct is not None:
+            made = self._direct(inputs)
+            if made is not None:
+                return made
+        inputs = check_inputs(self.source, inputs)
         try:
             if self._buckets is not None:
                 made = self._buckets.run(inputs)
