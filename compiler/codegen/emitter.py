@@ -126,8 +126,28 @@ class Emitter:
         text = f"call {result} @{name}({', '.join(o.typed for o in operands)})"
         return self.op(text, dtype, lanes, *operands)
 
+    def call_if(self, condition: Value, name: str, value: Value, *operands: Value) -> Value:
+        """A value, or what a pure function gives where a condition (a seldom true scalar) holds."""
+        level = max(o.level for o in (condition, value, *operands))
+        key = f"{condition.ref} {name} {value.ref} {' '.join(o.ref for o in operands)}"
+        scope = self.scopes[level]
+        if key in scope.numbered:
+            return scope.numbered[key]
+        self._count += 1
+        rare, done = f"rare{self._count}", f"usual{self._count}"
+        other, ref = self.fresh(), self.fresh()
+        typed = ", ".join(o.typed for o in operands)
+        scope.lines += [
+            f"  br i1 {condition.ref}, label %{rare}, label %{done}", f"{rare}:",
+            f"  {other} = call {value.type} @{name}({typed})", f"  br label %{done}", f"{done}:",
+            f"  {ref} = phi {value.type} [ {value.ref}, %{scope.block} ], [ {other}, %{rare} ]",
+        ]  # fmt: skip
+        scope.block = done
+        scope.numbered[key] = Value(ref, value.dtype, value.lanes, level)
+        return scope.numbered[key]
+
     def declare(self, text: str) -> None:
-        """Note a declaration that the module needs."""
+        """Note a declaration (or the definition of an internal function) that the module needs."""
         self.declarations[text] = None
 
     # Loops

@@ -1,8 +1,8 @@
 """Functions of real numbers that processors have no instruction for, as code over whole vectors.
 
-f32 (and half-precision numbers, which are f32 inside): exponentials, logarithms and the normal
-distribution are code of ours, see single.py and normal.py. Everything else, and all of f64, calls
-the C library lane by lane.
+f32 (and half-precision numbers, which are f32 inside): exponentials, logarithms, the normal
+distribution, sine, cosine, tangent and powers are code of ours, see single.py, normal.py,
+circular.py and power.py. Everything else, and all of f64, calls the C library lane by lane.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from compiler.codegen.circular import cos, sin, tan
 from compiler.codegen.normal import erf, normal_cdf, normal_cdf_tanh
+from compiler.codegen.power import power
 from compiler.codegen.single import exp, expm1, log, log1p, sigmoid, tanh
 from compiler.codegen.values import Value, constant
 from compiler.ir.types import DType
@@ -37,7 +39,9 @@ def function(a: Arithmetic, fn: str, args: list[Value]) -> Value:
     if x.dtype is DType.f64:
         return _DOUBLE[fn](a, x) if fn in _DOUBLE else library_call(a, fn, args)
     single = [Value(v.ref, DType.f32, v.lanes, v.level) for v in args]
-    if fn in _SINGLE:
+    if fn == "pow":
+        found = power(a, *single)
+    elif fn in _SINGLE:
         found = _SINGLE[fn](a, single[0])
     else:
         found = library_call(a, fn, single)
@@ -124,4 +128,5 @@ _DOUBLE: dict[str, Function] = {
 _SINGLE: dict[str, Function] = {
     "exp": exp, "expm1": expm1, "log": log, "log1p": log1p, "sigmoid": sigmoid, "tanh": tanh,
     "erf": erf, "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
+    "sin": sin, "cos": cos, "tan": tan,
 }  # fmt: skip

@@ -48,6 +48,18 @@ def as_float(a: Arithmetic, x: Value) -> Value:
     return a.out.op(f"bitcast {x.typed} to {kind}", DType.f32, x.lanes, x)
 
 
+def widened(a: Arithmetic, x: Value) -> Value:
+    """An f32 as an f64."""
+    kind = value_type(DType.f64, x.lanes)
+    return a.out.op(f"fpext {x.typed} to {kind}", DType.f64, x.lanes, x)
+
+
+def narrowed(a: Arithmetic, x: Value) -> Value:
+    """An f64 rounded to f32."""
+    kind = value_type(DType.f32, x.lanes)
+    return a.out.op(f"fptrunc {x.typed} to {kind}", DType.f32, x.lanes, x)
+
+
 def exact_sum(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
     """The rounded sum of two numbers, and what rounding took away."""
     total = a.two("fadd", x, y)

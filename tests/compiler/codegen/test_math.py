@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+from collections.abc import Callable
 
 import ml_dtypes
 import numpy as np
@@ -131,22 +132,72 @@ def test_distributions_in_f64_agree_with_their_series(name: str, limit: int) -> 
         assert float(off) <= limit * math.ulp(float(right)) + slack, value
 
 
-def test_powers_are_accurate_on_a_grid() -> None:
-    base = np.array([1e-30, 1e-3, 0.5, 0.9999999, 1, 1.0000001, 1.5, 2, 10, 1e5, 3e38, 0, np.inf])
-    base = np.concatenate([base, -base]).astype(np.float32)
-    power = np.array([0, 1, 2, 3, 0.5, -0.5, -1, -2, 0.3333333, 7, 64, 127, -149, 1e-5, np.inf])
-    x, y = (np.ravel(g).astype(np.float32) for g in np.meshgrid(base, power))
+def powers(x: Array, y: Array, vector: bool, target: Target | None) -> Array:
+    """What generated code gives for x to the power y, in vectors or one by one."""
     n = len(x)
+    at, lanes = ("i + 16*o", 16) if vector else ("o", 1)
+    body = f"z[{at}] = pow(x[{at}], y[{at}])"
+    body = f"vector i in 0..16 {{ {body} }}" if vector else body
     kernel = parse_kernel(
         f"kernel k(x: f32[{n}] input, y: f32[{n}] input, z: f32[{n}] output) {{"
-        f" vector i in 0..{n} {{ z[i] = pow(x[i], y[i]) }} }}"
+        f" for o in 0..{n // lanes} {{ {body} }} }}"
     )
     arrays: dict[str, Array] = {"x": x, "y": y, "z": np.zeros_like(x)}
-    run_native(kernel, arrays)
+    run_native(kernel, arrays, target)
+    return arrays["z"]
+
+
+def grid_of_powers() -> tuple[Array, Array]:
+    base = np.array([1e-30, 1e-45, 1e-39, 1e-3, 0.5, 0.9999999, 1, 1.0000001, 1.5, 2, 10, 1e5, 3e38,
+                     0, np.inf, np.nan])  # fmt: skip
+    power = np.array([0, 1, 2, 3, 0.5, -0.5, -1, -2, -3, 0.3333333, 7, 64, 127, -149, 1e-5, 1e-45,
+                      16777215, 16777216, 8388607.5, 1e30, np.inf, np.nan])  # fmt: skip
+    both = (np.concatenate([v, -v]) for v in (base, power))
+    x, y = (np.ravel(g).astype(np.float32) for g in np.meshgrid(*both))
+    return x, y
+
+
+def random_powers(n: int) -> tuple[Array, Array]:
+    """Any two f32, and pairs whose power is one of f32."""
+    chance = np.random.default_rng(0)
+    any_two = chance.integers(0, 1 << 32, (2, n), np.uint64).astype(np.uint32).view(np.float32)
+    x = np.exp2(chance.uniform(-126, 127, n)).astype(np.float32)
+    x[: n // 2] = chance.uniform(0.9, 1.1, n // 2).astype(np.float32)
+    y = (chance.uniform(-150, 128, n) / np.log2(x.astype(np.float64))).astype(np.float32)
+    return np.concatenate([any_two[0], x]), np.concatenate([any_two[1], y])
+
+
+@pytest.mark.parametrize("vector", [True, False])
+@pytest.mark.parametrize("target", [None, *older_machines()], ids=lambda t: t.name if t else "host")
+@pytest.mark.parametrize("made", [grid_of_powers, lambda: random_powers(1 << 16)])
+def test_powers_are_accurate(
+    made: Callable[[], tuple[Array, Array]], target: Target | None, vector: bool
+) -> None:
+    x, y = made()
     with np.errstate(all="ignore"):
         right = np.power(x.astype(np.float64), y.astype(np.float64))
-    error = errors_in_ulp(arrays["z"], right)
-    assert error.max() < 1.5, (x[int(error.argmax())], y[int(error.argmax())])
+    error = errors_in_ulp(powers(x, y, vector, target), right)
+    at = int(error.argmax())
+    assert error.max() < 0.51, (x[at], y[at])
+
+
+@pytest.mark.parametrize("target", [None, *older_machines()], ids=lambda t: t.name if t else "host")
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_turns_next_to_multiples_of_a_quarter_are_accurate(
+    name: str, target: Target | None
+) -> None:
+    """There the rest is small, and all of its digits come from the low parts of pi/2."""
+    n = np.concatenate([np.arange(1, 4097), np.arange(37630, 41726)])
+    near = (n * (math.pi / 2)).astype(np.float32)
+    x = np.concatenate([near, np.nextafter(near, np.float32(0)), -near])
+    error = errors_in_ulp(apply(NAMED[name], x, target=target), exact(NAMED[name], x))
+    assert is_within(float(error.max()), NAMED[name].limit), x[int(error.argmax())]
+
+
+def test_a_number_has_one_sine_whatever_its_neighbours_are() -> None:
+    x = np.linspace(-40, 40, 64, dtype=np.float32)
+    among_large = np.stack([x, x * np.float32(1e6)], 1).ravel()
+    assert (apply(NAMED["sin"], among_large)[::2] == apply(NAMED["sin"], x)).all()
 
 
 @pytest.mark.slow
