@@ -7,45 +7,32 @@ LLVM's code generator alone; no optimiser runs after it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from compiler.codegen.addresses import Env, Lane, flatten
+from compiler.codegen.addresses import Env, Lane
 from compiler.codegen.arithmetic import Arithmetic
-from compiler.codegen.bounded import is_bounded, narrowed
-from compiler.codegen.convert import convert, to_bf16
 from compiler.codegen.dots import Dots, Products, products
 from compiler.codegen.emitter import Block, Emitter
-from compiler.codegen.fetches import Places, fetch, inside_buffer, put
-from compiler.codegen.forks import Param, Region, declarations, fork_text, part_head
+from compiler.codegen.expressions import Cache, Expressions
+from compiler.codegen.fetches import inside_buffer, put
+from compiler.codegen.forks import Region, part_head
 from compiler.codegen.indices import Indices
-from compiler.codegen.loads import load
-from compiler.codegen.memory import Memory, parameter
+from compiler.codegen.memory import Memory
+from compiler.codegen.params import NOT_KEPT, counter_parameter, params, size_parameter
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
 from compiler.codegen.shares import Shares
 from compiler.codegen.stores import fence, prefetch, store
-from compiler.codegen.trees import Trees
-from compiler.codegen.values import Value, constant
-from compiler.compute.scalar import (
-    Apply,
-    Bits,
-    Convert,
-    Fetch,
-    IndexValue,
-    Inside,
-    Number,
-    Read,
-    Scalar,
-)
+from compiler.codegen.team import Team
+from compiler.codegen.values import Value
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
-from compiler.loops.grain import least_steps, steps
+from compiler.loops.grain import steps
 from compiler.loops.independence import range_of
 from compiler.loops.limits import check_kernel
 from compiler.loops.nodes import (
-    Buffer,
     Kernel,
     Loop,
     Prefetch,
@@ -58,7 +45,6 @@ from compiler.loops.nodes import (
 )
 from compiler.loops.sharing import Piece, has_parallel, regions
 from compiler.loops.sizes import sizes_of
-from compiler.memory.in_place import overwritable
 from compiler.targets.options import Forking
 from compiler.targets.target import Target
 
@@ -81,54 +67,17 @@ def function_text(
     """
     check_kernel(kernel)
     prepared = prepare(kernel, target)
-    team = Team(symbol, threads, forking, tuple(_params(kernel))) if threads > 1 else None
+    team = Team(symbol, threads, forking, tuple(params(kernel))) if threads > 1 else None
     writer = _Writer(prepared, target, team)
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
     texts = team.texts if team is not None else []
     # A region's operands are handed to other threads in memory.
-    params = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in _params(kernel)]
-    head = f'define void @"{symbol}"({", ".join(params)}) nounwind {{'
+    named = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in params(kernel)]
+    head = f'define void @"{symbol}"({", ".join(named)}) nounwind {{'
     lines = [head, "entry:", *writer.out.scopes[0].lines, "  br label %leave", "leave:"]
     lines += [*fence(writer.memory), "  ret void", "}"]
     return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations))
-
-
-NOT_KEPT = " captures(none)"
-"""A pointer is not there any more, in any place, when the function returns."""
-
-
-def _params(kernel: Kernel) -> Iterator[Param]:
-    """The parameters of a kernel: pointers, of which all is told that is known, and sizes."""
-    stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
-    for b in kernel.params:
-        noalias = "" if b.name in shared else " noalias"
-        readonly = "" if b.name in stored else " readonly"
-        yield f"ptr{noalias}{readonly}{NOT_KEPT}", parameter(b)
-    for n in kernel.sizes:
-        yield "i64", size_parameter(n)
-
-
-@dataclass
-class Team:
-    """The threads that a kernel's regions are written for, and the functions written so far."""
-
-    symbol: str
-    threads: int
-    forking: Forking
-    params: tuple[Param, ...]
-    texts: list[str] = field(default_factory=list)
-    n_regions: int = 0
-
-    def region(self, counters: Sequence[str]) -> Region:
-        """A new region, which also gets the turns of the loops round it."""
-        self.n_regions += 1
-        params = (*self.params, *(("i64", counter_parameter(v)) for v in counters))
-        return Region(f"{self.symbol}.{self.n_regions}", params)
-
-
-Cache = dict[object, dict]  # type: ignore[type-arg]
-"""What is known of the statements of one body; holds the caches of inner bodies by identity."""
 
 
 def _times(e: Expr, var: str) -> int | None:
@@ -158,10 +107,11 @@ class _Writer:
         self.widths = prepared.widths
         cuts = cut_registers(prepared)
         self.registers = Registers(self.out, self.env, self.indices, cuts, prepared.widths)
-        self.trees = Trees(self.registers, self.arithmetic)
         self.dots = Dots(self.memory, self.arithmetic, target)
+        self.expressions = Expressions(
+            self.buffers, self.memory, self.arithmetic, self.registers, target
+        )
         self.vector: Loop | None = None
-        self.guards: list[Value] = []
 
     def leave_when_empty(self, kernel: Kernel) -> None:
         """Do nothing when no result has elements: what loops read before they begin may be nothing.
@@ -263,7 +213,7 @@ class _Writer:
         groups: list[Value] = []
         for read in (step.left, step.right):
             b = self.buffers[read.tensor]
-            flat = self._flat(read, b, read.index, cache)
+            flat = self.expressions.flat(read, b, read.index, cache)
             first = affine.simplify(affine.substitute(flat, {loop.var: 0}), self.env.ranges)
             stride = _times(flat - first, loop.var)
             if stride is None or b.role == "register":
@@ -278,7 +228,7 @@ class _Writer:
         return True
 
     def _when(self, s: When, cache: Cache) -> None:
-        condition = self.value(s.condition, cache)
+        condition = self.expressions.value(s.condition, cache)
         self._conditional(
             self.out.open_block(condition), s.body, lambda: self.statements(s.body, cache)
         )
@@ -297,15 +247,15 @@ class _Writer:
         block = self.out.open_while()
 
         def write() -> None:
-            self.out.continue_if(block, self.value(s.condition, cache))
+            self.out.continue_if(block, self.expressions.value(s.condition, cache))
             self.statements(s.body, cache)
 
         self._conditional(block, s.body, write)
 
     def _put(self, s: Put, cache: Cache) -> None:
         b = self.buffers[s.buffer]
-        places = [self.value(i, cache) for i in s.index]
-        value = self.value(s.value, cache)
+        places = [self.expressions.value(i, cache) for i in s.index]
+        value = self.expressions.value(s.value, cache)
         holds = inside_buffer(self.memory, self.arithmetic, b, places)
         self._conditional(
             self.out.open_block(holds),
@@ -314,36 +264,21 @@ class _Writer:
         )
 
     def _region(self, pieces: Sequence[Piece], team: Team) -> None:
-        """Hand a region to a team, or do it alone if only the sizes tell and it is small."""
+        """Write a region's functions and its call."""
         body = tuple(s for piece in pieces for s in piece)
         around = [v for v in sizes_of((), body) if v in self.env.values]
         around = [v for v in around if v not in self.prepared.kernel.sizes]
         region = team.region(around)
-        self._write_part(region, pieces, around)
-        team.texts.append(fork_text(region, team.threads, team.forking))
-        for text in declarations(team.forking):
-            self.out.declare(text)
-        values = [*(n for _, n in team.params), *(self.env.values[v].ref for v in around)]
+        part = self._part(region, pieces, around)
+        turns = [self.env.values[v].ref for v in around]
         work = steps(body, self.buffers, self.target)
-        if isinstance(work, int) or not affine.is_simple(work):
-            self.out.line(region.fork(values))
-        else:
-            found, limit = self.indices.scalar(work), least_steps(team.threads)
-            pays = self.out.op(f"icmp sge i64 {found.ref}, {limit}", DType.bool, 0, found)
-            for holds, call in (
-                (pays, region.fork(values)),
-                (self.out.negated(pays), region.part(values, "0", "1")),
-            ):
-                block = self.out.open_block(holds)
-                self.out.line(call)
-                self.out.close_block(block)
+        team.write_call(region, part, turns, work, self.indices)
         for name in sorted(stored_buffers(body)):
             if name not in self.registers.cuts:
                 self.memory.note_store(self.buffers[name])
 
-    def _write_part(self, region: Region, pieces: Sequence[Piece], around: Sequence[str]) -> None:
-        """Write the function of one thread's share."""
-        assert self.team is not None, "regions are written for a team"
+    def _part(self, region: Region, pieces: Sequence[Piece], around: Sequence[str]) -> str:
+        """The function of one thread's share."""
         part = _Writer(self.prepared, self.target, None)
         part.env.ranges.update(self.env.ranges)
         part.env.numbers.update(self.env.numbers)
@@ -351,10 +286,9 @@ class _Writer:
             part.env.values[v] = Value(counter_parameter(v), DType.i64)
         Shares(part, part.indices, self.buffers).region(pieces, {})
         lines = [part_head(region), "entry:", *part.out.scopes[0].lines]
-        lines += [*fence(part.memory), "  ret void", "}"]
-        self.team.texts.append("\n".join(lines))
         for text in part.out.declarations:
             self.out.declare(text)
+        return "\n".join([*lines, *fence(part.memory), "  ret void", "}"])
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
         """Write a loop of independent turns from first to end, which may be none."""
@@ -419,147 +353,14 @@ class _Writer:
         self.env.lane = None
 
     def _store(self, s: Store, cache: Cache) -> None:
-        value = self.value(s.value, cache)
+        value = self.expressions.value(s.value, cache)
         if s.buffer in self.registers.cuts:
             self.registers.write(s.buffer, s.index, value)
             return
         b = self.buffers[s.buffer]
-        r = self.indices.resolve(self._flat(s, b, s.index, cache))
+        r = self.indices.resolve(self.expressions.flat(s, b, s.index, cache))
         store(self.memory, b, r, value, stream=s.stream)
 
     def _prefetch(self, s: Prefetch, cache: Cache) -> None:
         b = self.buffers[s.buffer]
-        prefetch(self.memory, b, self.indices.resolve(self._flat(s, b, s.index, cache)))
-
-    def _flat(self, owner: object, b: Buffer, index: tuple[Expr, ...], cache: Cache) -> Expr:
-        """The element number of an access, worked out once per statement."""
-        found = cache.get(("flat", id(owner)))
-        if found is None:
-            flat = self.indices.simplified(flatten(index, b.strides))
-            found = cache[("flat", id(owner))] = {"flat": flat}
-        return found["flat"]
-
-    # Values
-
-    def value(self, s: Scalar, cache: Cache) -> Value:
-        """The value of an expression, for all lanes where they differ."""
-        match s:
-            case Read(name, index, _):
-                if name in self.registers.cuts:
-                    return self.registers.read(name, index)
-                b = self.buffers[name]
-                r = self.indices.resolve(self._flat(s, b, index, cache))
-                guard = self.out.all_of(self.guards) if self.guards else None
-                return load(self.memory, b, r, guard)
-            case Fetch(name, places, _):
-                b = self.buffers[name]
-                return fetch(self.memory, self.arithmetic, b, self._places(b, places, cache))
-            case Number(number, dtype):
-                return constant(number, dtype)
-            case Apply(fn, args, dtype):
-                fused = self._fused(s, cache) or self.trees.value(s)
-                if fused is not None:
-                    return fused
-                return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
-            case Convert(Apply("flush", (arg,)), DType.bf16) if self.target.flushes_to_bf16:
-                return to_bf16(self.arithmetic, self.value(arg, cache))
-            case Convert(arg, dtype):
-                value = self.value(arg, cache)
-                if is_bounded(arg, dtype):
-                    return narrowed(self.arithmetic, value, dtype)
-                return convert(self.arithmetic, value, dtype)
-            case Bits(arg, dtype):
-                return self.memory.reinterpreted(self.value(arg, cache), dtype)
-            case IndexValue(expr, dtype):
-                return self._index_value(expr, dtype)
-            case Inside():
-                return self._inside(s, cache)
-            case _:
-                raise AssertionError(f"{type(s).__name__} has no place in Loop IR")
-
-    def _places(self, b: Buffer, places: tuple[Scalar, ...], cache: Cache) -> Places:
-        """The index of a fetch, with all axes whose index certainly lies inside in one sum."""
-        computed: dict[int, Value] = {}
-        inside: Expr = 0
-        for d, (place, n) in enumerate(zip(places, b.shape, strict=True)):
-            if isinstance(place, IndexValue) and place.dtype is DType.i64 and isinstance(n, int):
-                e = self.indices.simplified(place.expr)
-                low, high = self.indices.bounds(self.indices.resolve(e))
-                if low >= 0 and high < n:
-                    inside = inside + e * b.strides[d]
-                    continue
-            computed[d] = self.value(place, cache)
-        return Places(computed, self.indices.resolve(self.indices.simplified(inside)))
-
-    def _fused(self, s: Apply, cache: Cache) -> Value | None:
-        """`a*b + c` and its relatives as one operation."""
-        if s.fn not in ("add", "sub") or s.dtype not in (DType.f32, DType.f64):
-            return None
-        left, right = s.args
-        if isinstance(right, Apply) and right.fn == "mul":
-            a, b = (self.value(x, cache) for x in right.args)
-            c = self.value(left, cache)
-            if s.fn == "sub":
-                a = self.arithmetic.negate(a)
-            return self.arithmetic.fma(a, b, c)
-        if isinstance(left, Apply) and left.fn == "mul":
-            a, b = (self.value(x, cache) for x in left.args)
-            c = self.value(right, cache)
-            return self.arithmetic.fma(a, b, self.arithmetic.negate(c) if s.fn == "sub" else c)
-        return None
-
-    def _index_value(self, expr: Expr, dtype: DType) -> Value:
-        r = self.indices.resolve(self.indices.simplified(expr))
-        v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
-        return convert(self.arithmetic, v, dtype)
-
-    def _limit(self, extent: Expr, like: Value) -> Value:
-        """The end of an axis as numbers are compared with it."""
-        if isinstance(extent, int):
-            return constant(extent, like.dtype, like.lanes)
-        n = self.indices.scalar(extent)
-        if like.dtype is DType.i32:
-            n = self.out.op(f"trunc i64 {n.ref} to i32", DType.i32, 0, n)
-        return self.out.splat(n, like.lanes)
-
-    def _inside(self, s: Inside, cache: Cache) -> Value:
-        conditions: list[Value] = []
-        for e, extent in s.tests:
-            r = self.indices.resolve(self.indices.simplified(e))
-            low, high = self.indices.bounds(r)
-            least, most = affine.bounds(extent, self.env.ranges)
-            if low >= 0 and high < least:
-                continue
-            if high < 0 or low >= most:
-                return self.value(s.otherwise, cache)
-            v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
-            limit = self._limit(extent, v)
-            text = f"icmp ult {v.typed}, {limit.ref}"
-            conditions.append(self.out.op(text, DType.bool, v.lanes, v))
-        if not conditions:
-            return self.value(s.then, cache)
-        holds = self.out.all_of(conditions)
-        self.guards.append(holds)
-        then = self.value(s.then, cache)
-        self.guards[-1] = self.out.negated(holds)
-        otherwise = self.value(s.otherwise, cache)
-        self.guards.pop()
-        return self.out.select(holds, then, otherwise)
-
-
-def size_parameter(name: str) -> str:
-    """The SSA name of one of the sizes."""
-    return f'%"n.{name}"'
-
-
-def counter_parameter(name: str) -> str:
-    """The SSA name of the turn of a loop round a region."""
-    return f'%"c.{name}"'
-
-
-def _may_share_memory(kernel: Kernel) -> set[str]:
-    """The params that a program may give one address, because results may overwrite operands."""
-    found: set[str] = set()
-    for output, operands in overwritable(kernel).items():
-        found |= {output, *operands}
-    return found
+        prefetch(self.memory, b, self.indices.resolve(self.expressions.flat(s, b, s.index, cache)))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
+from compiler.codegen.expressions import Cache
 from compiler.codegen.forks import TEAM, THREAD
 from compiler.codegen.indices import Indices
 from compiler.codegen.values import Value, constant
@@ -39,9 +40,6 @@ class Writer(Protocol):
     def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
         """Write a block that runs if a condition holds, and leaves nothing in registers."""
         ...
-
-
-Cache = dict[object, dict]  # type: ignore[type-arg]
 
 
 class Shares:

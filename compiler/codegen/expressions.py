@@ -1,0 +1,171 @@
+"""Writes the values of expressions: one number, or one for each lane of the open vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.codegen.addresses import flatten
+from compiler.codegen.arithmetic import Arithmetic
+from compiler.codegen.bounded import is_bounded, narrowed
+from compiler.codegen.convert import convert, to_bf16
+from compiler.codegen.fetches import Places, fetch
+from compiler.codegen.loads import load
+from compiler.codegen.memory import Memory
+from compiler.codegen.registers import Registers
+from compiler.codegen.trees import Trees
+from compiler.codegen.values import Value, constant
+from compiler.compute.scalar import (
+    Apply,
+    Bits,
+    Convert,
+    Fetch,
+    IndexValue,
+    Inside,
+    Number,
+    Read,
+    Scalar,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer
+from compiler.targets.target import Target
+
+Cache = dict[object, dict]  # type: ignore[type-arg]
+"""What is known of the statements of one body; holds the caches of inner bodies by identity."""
+
+
+class Expressions:
+    """Writes the expressions of one kernel where the writer of its statements stands."""
+
+    def __init__(
+        self,
+        buffers: Mapping[str, Buffer],
+        memory: Memory,
+        arithmetic: Arithmetic,
+        registers: Registers,
+        target: Target,
+    ) -> None:
+        self.buffers = buffers
+        self.memory = memory
+        self.arithmetic = arithmetic
+        self.registers = registers
+        self.target = target
+        self.indices = memory.indices
+        self.out = memory.out
+        self.env = self.indices.env
+        self.trees = Trees(registers, arithmetic)
+        self.guards: list[Value] = []
+
+    def value(self, s: Scalar, cache: Cache) -> Value:
+        """The value of an expression, for all lanes where they differ."""
+        match s:
+            case Read(name, index, _):
+                if name in self.registers.cuts:
+                    return self.registers.read(name, index)
+                b = self.buffers[name]
+                r = self.indices.resolve(self.flat(s, b, index, cache))
+                guard = self.out.all_of(self.guards) if self.guards else None
+                return load(self.memory, b, r, guard)
+            case Fetch(name, places, _):
+                b = self.buffers[name]
+                return fetch(self.memory, self.arithmetic, b, self._places(b, places, cache))
+            case Number(number, dtype):
+                return constant(number, dtype)
+            case Apply(fn, args, dtype):
+                fused = self._fused(s, cache) or self.trees.value(s)
+                if fused is not None:
+                    return fused
+                return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
+            case Convert(Apply("flush", (arg,)), DType.bf16) if self.target.flushes_to_bf16:
+                return to_bf16(self.arithmetic, self.value(arg, cache))
+            case Convert(arg, dtype):
+                value = self.value(arg, cache)
+                if is_bounded(arg, dtype):
+                    return narrowed(self.arithmetic, value, dtype)
+                return convert(self.arithmetic, value, dtype)
+            case Bits(arg, dtype):
+                return self.memory.reinterpreted(self.value(arg, cache), dtype)
+            case IndexValue(expr, dtype):
+                return self._index_value(expr, dtype)
+            case Inside():
+                return self._inside(s, cache)
+            case _:
+                raise AssertionError(f"{type(s).__name__} has no place in Loop IR")
+
+    def _places(self, b: Buffer, places: tuple[Scalar, ...], cache: Cache) -> Places:
+        """The index of a fetch, with all axes whose index certainly lies inside in one sum."""
+        computed: dict[int, Value] = {}
+        inside: Expr = 0
+        for d, (place, n) in enumerate(zip(places, b.shape, strict=True)):
+            if isinstance(place, IndexValue) and place.dtype is DType.i64 and isinstance(n, int):
+                e = self.indices.simplified(place.expr)
+                low, high = self.indices.bounds(self.indices.resolve(e))
+                if low >= 0 and high < n:
+                    inside = inside + e * b.strides[d]
+                    continue
+            computed[d] = self.value(place, cache)
+        return Places(computed, self.indices.resolve(self.indices.simplified(inside)))
+
+    def _fused(self, s: Apply, cache: Cache) -> Value | None:
+        """`a*b + c` and its relatives as one operation."""
+        if s.fn not in ("add", "sub") or s.dtype not in (DType.f32, DType.f64):
+            return None
+        left, right = s.args
+        if isinstance(right, Apply) and right.fn == "mul":
+            a, b = (self.value(x, cache) for x in right.args)
+            c = self.value(left, cache)
+            if s.fn == "sub":
+                a = self.arithmetic.negate(a)
+            return self.arithmetic.fma(a, b, c)
+        if isinstance(left, Apply) and left.fn == "mul":
+            a, b = (self.value(x, cache) for x in left.args)
+            c = self.value(right, cache)
+            return self.arithmetic.fma(a, b, self.arithmetic.negate(c) if s.fn == "sub" else c)
+        return None
+
+    def _index_value(self, expr: Expr, dtype: DType) -> Value:
+        r = self.indices.resolve(self.indices.simplified(expr))
+        v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
+        return convert(self.arithmetic, v, dtype)
+
+    def _limit(self, extent: Expr, like: Value) -> Value:
+        """The end of an axis as numbers are compared with it."""
+        if isinstance(extent, int):
+            return constant(extent, like.dtype, like.lanes)
+        n = self.indices.scalar(extent)
+        if like.dtype is DType.i32:
+            n = self.out.op(f"trunc i64 {n.ref} to i32", DType.i32, 0, n)
+        return self.out.splat(n, like.lanes)
+
+    def _inside(self, s: Inside, cache: Cache) -> Value:
+        conditions: list[Value] = []
+        for e, extent in s.tests:
+            r = self.indices.resolve(self.indices.simplified(e))
+            low, high = self.indices.bounds(r)
+            least, most = affine.bounds(extent, self.env.ranges)
+            if low >= 0 and high < least:
+                continue
+            if high < 0 or low >= most:
+                return self.value(s.otherwise, cache)
+            v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
+            limit = self._limit(extent, v)
+            text = f"icmp ult {v.typed}, {limit.ref}"
+            conditions.append(self.out.op(text, DType.bool, v.lanes, v))
+        if not conditions:
+            return self.value(s.then, cache)
+        holds = self.out.all_of(conditions)
+        self.guards.append(holds)
+        then = self.value(s.then, cache)
+        self.guards[-1] = self.out.negated(holds)
+        otherwise = self.value(s.otherwise, cache)
+        self.guards.pop()
+        return self.out.select(holds, then, otherwise)
+
+    def flat(self, owner: object, b: Buffer, index: tuple[Expr, ...], cache: Cache) -> Expr:
+        """The element number of an access, worked out once per statement."""
+        found = cache.get(("flat", id(owner)))
+        if found is None:
+            flat = self.indices.simplified(flatten(index, b.strides))
+            found = cache[("flat", id(owner))] = {"flat": flat}
+        return found["flat"]
