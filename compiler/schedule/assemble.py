@@ -12,12 +12,13 @@ from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
 from compiler.loops.nodes import Buffer, Kernel, Role
 from compiler.loops.sizes import sizes_of
+from compiler.schedule.banded import in_bands
 from compiler.schedule.joining import Joint, joints
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
 from compiler.schedule.packing import Packing
 from compiler.schedule.panels import into_panels
-from compiler.schedule.tiled import find_tiled, in_bands
+from compiler.schedule.tiled import find_tiled
 from compiler.schedule.turn import turn_operands
 from compiler.schedule.writer import Shape, Writer
 from compiler.targets.options import CodeOptions

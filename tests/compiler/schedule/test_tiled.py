@@ -20,7 +20,6 @@ from compiler.ops.winograd import ALGORITHMS
 from compiler.schedule.assemble import Scheduled
 from compiler.schedule.language.replay import replay
 from compiler.schedule.policy import schedule
-from compiler.schedule.tiled import band_rows
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, host
 from tests.compiler.passes.numbers import graph
@@ -223,19 +222,3 @@ def test_weights_that_a_run_brings_are_transformed_by_it() -> None:
     np.testing.assert_allclose(
         picked_up(memory[out], c.tensors[out]), wanted(case, arrays), rtol=1e-4, atol=1e-4
     )
-
-
-@pytest.mark.parametrize(
-    ("size", "channels", "l2", "rows"),
-    [
-        ((28, 28), (64, 64), 1 << 20, 1),  # weights stay near: as few rows as fill a register tile
-        ((7, 7), (256, 256), 1 << 20, 7),  # weights do not: read them once
-        ((4, 4), (512, 512), 1 << 20, 4),
-        ((112, 112), (256, 256), 1 << 18, 1),  # one row alone is more than the cache holds
-        ((1, 1), (16, 16), 1 << 20, 1),
-    ],
-)
-def test_bands_keep_near_what_is_read_again(
-    size: tuple[int, int], channels: tuple[int, int], l2: int, rows: int
-) -> None:
-    assert band_rows(*size, channels, 4, l2) == rows

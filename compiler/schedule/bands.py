@@ -1,0 +1,172 @@
+"""Bands of tile rows: how many rows each has, and the loops over their tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.loops.nodes import Loop, LoopKind, Statement
+
+Body = tuple[Statement, ...]
+
+MakeTile = Callable[[Expr, Expr, Expr, int], list[Statement]]
+"""The statements of one tile, at its row, its column, a block of channels and the first in it."""
+
+LANE = affine.symbol("lane")
+"""The channel of a vector that a lane works on."""
+
+PRODUCTS_PER_CYCLE = 32
+FAR_BYTES_PER_CYCLE = 10
+"""What comes from behind the second cache level (measured: 7 to 15)."""
+
+MEETING_CYCLES = 20_000
+"""What it takes until all threads have ended a loop that they share, and the next one begins."""
+
+LEAST_TILES = 7
+"""Fewer rows in a register tile take as long: sums wait for each other."""
+
+
+def band_rows(
+    n_rows: int,
+    n_columns: int,
+    channels: tuple[int, int],
+    side: int,
+    l2: int,
+    threads: int = 1,
+) -> int:
+    """How many rows of tiles go together, by a model of the cycles that a choice takes.
+
+    Every band reads all weights again, so bands are high where these do not stay near; and low
+    where the transformed image and the products of a band would not. Threads have bands of their
+    own, if all bands are full; else they share the loops of a band and meet after each. Shapes: `channels` are those read and
+    made. Units: `l2` in bytes of the second cache level of a core.
+    """
+    n_read, n_made = channels
+    weights = side**2 * n_read * n_made * 4
+    far_weights, near = max(weights - l2 // 2, 0), l2 * threads
+    meetings = 3 * MEETING_CYCLES if threads > 1 else 0
+
+    def held(rows: int) -> int:
+        return side**2 * rows * n_columns * (n_read + n_made) * 4
+
+    def cycles(rows: int) -> float:
+        n_bands, n_tiles = -(-n_rows // rows), rows * n_columns
+        products = side**2 * max(n_tiles, LEAST_TILES) * n_read * n_made / PRODUCTS_PER_CYCLE
+        own = n_bands >= threads > 1 and n_rows % rows == 0
+        far = far_weights + (2 * held(rows) if held(rows) > (l2 if own else near) // 2 else 0)
+        turn = products + far / FAR_BYTES_PER_CYCLE
+        if own:
+            return -(-n_bands // threads) * turn
+        return n_bands * (turn / threads + meetings)
+
+    candidates = [n for n in range(1, n_rows + 1) if n == 1 or held(n) <= 2 * near]
+    return min(candidates, key=lambda rows: (round(cycles(rows)), rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """Channels in blocks of a size."""
+
+    n_channels: int
+    size: int
+
+    @property
+    def last(self) -> int:
+        """Channels of the last block where it is not whole."""
+        return self.n_channels % self.size
+
+
+class Bands:
+    """The bands of tile rows of all images, written for vectors of channels."""
+
+    def __init__(self, n_images: int, tiles: tuple[int, int], height: int, n_lanes: int) -> None:
+        self.n_images = n_images
+        self.rows, self.columns = tiles
+        self.height, self.n_lanes = height, n_lanes
+        self.n_bands = -(-self.rows // height)
+        self.n_tiles = height * self.columns
+        self.ranges: dict[str, Range] = {
+            "image": (0, n_images - 1),
+            "band": (0, self.n_bands - 1),
+            "lane": (0, n_lanes - 1),
+        }
+
+    @property
+    def image(self) -> Expr:
+        """The number of the image."""
+        return _count("image", self.n_images)
+
+    @property
+    def band(self) -> Expr:
+        """The number of the band in its image."""
+        return _count("band", self.n_bands)
+
+    def tile(self, row: Expr, column: Expr) -> Expr:
+        """The number of a tile in its band."""
+        return affine.simplify(affine.mod(row, self.height) * self.columns + column, self.ranges)
+
+    def over_images(self, body: Body) -> Body:
+        """Loops over all images and their bands."""
+        return _loop("image", self.n_images, _loop("band", self.n_bands, body))
+
+    def over_tiles(self, blocks: Blocks, last: tuple[bool, bool], tile: MakeTile) -> Body:
+        """Loops over blocks of channels and the tiles of a band.
+
+        `last` says whether the last row and the last column of tiles are written apart.
+        """
+        statements: list[Statement] = []
+        n_whole = blocks.n_channels // blocks.size
+        if n_whole:
+            body = self._rows(_count("block", n_whole), blocks.size, last, tile)
+            statements += _loop("block", n_whole, body, "parallel")
+        if blocks.n_channels % blocks.size:
+            statements += self._rows(n_whole, blocks.last, last, tile)
+        return tuple(statements)
+
+    def _rows(self, block: Expr, n_lanes: int, last: tuple[bool, bool], tile: MakeTile) -> Body:
+        """The tile rows of a band, for `n_lanes` channels of a block."""
+        apart = last[0] and self.rows > 1
+        n_whole = self.rows - apart
+        start = self.band * self.height
+        stop = start + self.height
+        if n_whole < self.n_bands * self.height:
+            stop = affine.minimum(stop, n_whole)
+        self.ranges["row"] = (0, n_whole - 1)
+        is_loop = max(n_whole, self.n_bands) > 1
+        body = self._columns(affine.symbol("row") if is_loop else 0, block, n_lanes, last[1], tile)
+        statements: Body = (Loop("row", start, stop, body),) if is_loop else body
+        if apart:
+            behind = self._columns(self.rows - 1, block, n_lanes, last[1], tile)
+            n_times = affine.floordiv(self.band + 1, self.n_bands)
+            statements += (Loop("last", 0, n_times, behind),) if self.n_bands > 1 else behind
+        return statements
+
+    def _columns(self, row: Expr, block: Expr, n_lanes: int, last: bool, tile: MakeTile) -> Body:
+        """The tiles of a row."""
+        apart = last and self.columns > 1
+        n_whole = self.columns - apart
+        self.ranges["column"] = (0, n_whole - 1)
+        column = _count("column", n_whole)
+        statements = _loop("column", n_whole, self._lanes(row, column, block, n_lanes, tile))
+        if apart:
+            statements += self._lanes(row, self.columns - 1, block, n_lanes, tile)
+        return statements
+
+    def _lanes(self, row: Expr, column: Expr, block: Expr, n_lanes: int, tile: MakeTile) -> Body:
+        """One tile, for one vector of channels after the other."""
+        made: list[Statement] = []
+        for first in range(0, n_lanes, self.n_lanes):
+            body = tuple(tile(row, column, block, first))
+            made.append(Loop("lane", 0, min(self.n_lanes, n_lanes - first), body, "vector"))
+        return tuple(made)
+
+
+def _count(var: str, n: int) -> Expr:
+    """The index of a loop; 0 where it would run once."""
+    return affine.symbol(var) if n > 1 else 0
+
+
+def _loop(var: str, n: int, body: Body, kind: LoopKind = "for") -> Body:
+    return (Loop(var, 0, n, body, kind),) if n > 1 else body
