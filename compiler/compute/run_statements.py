@@ -39,6 +39,20 @@ def run_statements(body: Iterable[Statement], memory: Mapping[str, Array]) -> No
         _Run(memory).statements(body)
 
 
+def index_values(e: Expr, env: Mapping[str, Index]) -> Index:
+    """The value of an index expression, or its values, for those of its symbols."""
+    if isinstance(e, int):
+        return e
+    total: Index = e.constant
+    for atom, c in e.terms:
+        if isinstance(atom, str):
+            total = total + c * env[atom]
+            continue
+        a, b = index_values(atom.a, env), index_values(atom.b, env)
+        total = total + c * INDEX_FUNCTIONS[atom.fn](a, b)
+    return total
+
+
 class _Run:
     def __init__(self, memory: Mapping[str, Array]) -> None:
         self.memory = memory
@@ -101,16 +115,7 @@ class _Run:
 
     def index(self, e: Expr) -> Index:
         """An integer expression for every lane."""
-        if isinstance(e, int):
-            return e
-        total: Index = e.constant
-        for atom, c in e.terms:
-            if isinstance(atom, str):
-                total = total + c * self.env[atom]
-                continue
-            a, b = self.index(atom.a), self.index(atom.b)
-            total = total + c * INDEX_FUNCTIONS[atom.fn](a, b)
-        return total
+        return index_values(e, self.env)
 
     def _position(self, name: str, index: tuple[Expr, ...], mask: Any) -> tuple[Index, ...]:
         made: list[Index] = []

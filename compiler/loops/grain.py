@@ -66,6 +66,9 @@ def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Targ
 def _loop(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> Expr:
     inner = steps(loop.body, buffers, target)
     n = loop.stop - loop.start
+    if loop.var in affine.symbols(inner):  # the turn in the middle stands for all
+        middle = affine.floordiv(loop.start + loop.stop, 2)
+        inner = affine.simplify(affine.substitute(inner, {loop.var: middle}), {})
     if loop.kind != "vector":
         return n * (inner + (0 if loop.kind == "unroll" else _TURN))
     lanes = target.lanes(4)

@@ -26,6 +26,7 @@ from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.expressions import of_atom
 from compiler.loops.nodes import Buffer
+from compiler.loops.turns import is_made_before_read, touches, turns_are_apart
 
 Ranges = Mapping[str, Range]
 """Where the counters of open loops run, both ends included."""
@@ -44,8 +45,16 @@ class Access:
     inner: Ranges
 
 
-def why_dependent(loop: Loop, buffers: Mapping[str, Buffer], outer: Ranges) -> str:
-    """What keeps the turns of a loop from running at the same time; "" when nothing does."""
+def why_dependent(
+    loop: Loop,
+    buffers: Mapping[str, Buffer],
+    outer: Ranges,
+    private: frozenset[str] = frozenset(),
+) -> str:
+    """What keeps the turns of a loop from running at the same time; "" when nothing does.
+
+    Of the buffers in `private` each turn is to have a copy.
+    """
     if any(isinstance(s, While | Put) for s in walk_statements(loop.body)):
         return "what it stores, and where, only the data say"
     carried = _carried(loop.body, buffers)
@@ -56,13 +65,35 @@ def why_dependent(loop: Loop, buffers: Mapping[str, Buffer], outer: Ranges) -> s
         return "it reads at computed places what it stores"
     inner = {loop.var: range_of(loop, outer)}
     accesses = list(_accesses(loop.body, inner, outer))
-    for name in sorted(stored):
+    for name in sorted(stored - private):
         own = [a for a in accesses if a.buffer == name]
         if not any(a.stores for a in own):
             return f"where it stores to {name} is not known"
-        if not _apart_by(loop.var, inner[loop.var], buffers[name], own):
+        by_index = _apart_by(loop.var, inner[loop.var], buffers[name], own)
+        if not by_index and not (private and turns_are_apart(loop, buffers[name])):
             return f"several turns may touch one element of {name}"
     return ""
+
+
+def private_to_turns(
+    loop: Loop,
+    neighbours: Sequence[Statement],
+    body: Sequence[Statement],
+    buffers: Mapping[str, Buffer],
+) -> frozenset[str]:
+    """The temporaries of which each turn of a loop may have a copy of its own.
+
+    A turn makes all that it reads of them before it reads it; and so do all others who touch them,
+    which must be `neighbours` of the loop: statements of the body it stands in. `body` is all of
+    the kernel.
+    """
+    names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
+    return frozenset(
+        n
+        for n in names
+        if touches(body, n) == touches(neighbours, n)
+        and is_made_before_read(neighbours, buffers[n])
+    )
 
 
 def are_apart(

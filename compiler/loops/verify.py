@@ -74,6 +74,8 @@ class _Checker:
     kinds: dict[str, str] = field(default_factory=dict)
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
     """The loops whose turn a counter depends on: its own, and those in its bounds."""
+    choosing: frozenset[str] = frozenset()
+    """The open loops that may run no turn: where they do, the loops that move their bounds say."""
     excused: frozenset[str] = frozenset()
     """Loops round a condition, which may choose one of their turns."""
 
@@ -118,7 +120,11 @@ class _Checker:
         around = (self.moved_by[v] for e in (loop.start, loop.stop) for v in affine.symbols(e))
         self.moved_by[loop.var] = frozenset({loop.var}).union(*around)
         self.ranges[loop.var], self.kinds[loop.var] = (low, high), loop.kind
+        choosing, least = self.choosing, affine.bounds(loop.stop - loop.start, self.ranges)[0]
+        if least < 1:
+            self.choosing = choosing | {loop.var}
         self.statements(loop.body)
+        self.choosing = choosing
         del self.ranges[loop.var], self.kinds[loop.var], self.moved_by[loop.var]
 
     def _store(self, s: Store) -> None:
@@ -137,6 +143,7 @@ class _Checker:
     def _own_place(self, s: Store) -> None:
         """No turn of a parallel loop stores where another does, as far as indices tell."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
+        moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
             several = self.ranges[var][0] < self.ranges[var][1]
             if kind == "parallel" and several and var not in self.excused:

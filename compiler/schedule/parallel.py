@@ -21,6 +21,7 @@ from compiler.loops.grain import least_steps, steps
 from compiler.loops.independence import Ranges, range_of, why_dependent
 from compiler.loops.nodes import Buffer, Kernel
 from compiler.loops.sharing import all_apart, has_parallel, pieces
+from compiler.schedule.copies import with_copies
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
@@ -41,8 +42,9 @@ def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) 
     """The kernel with the loops marked that threads share; marks made by hand stay alone."""
     if options.threads < 2 or by_hand:
         return kernel
+    kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)
     marker = _Marker(kernel.buffers, options.target, options.threads)
-    return replace(kernel, body=marker.statements(_unmarked(kernel.body), {}))
+    return replace(kernel, body=marker.statements(kernel.body, {}))
 
 
 def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -82,6 +84,7 @@ class _Marker:
         if (
             not isinstance(s, Loop)
             or s.kind != "for"
+            or has_parallel(s.body)
             or self._work([s]) < least_steps(self.threads)
         ):
             return s

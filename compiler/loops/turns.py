@@ -1,0 +1,233 @@
+"""What one turn of a loop touches, counted out place by place: where sizes are numbers.
+
+Proofs from indices alone give up where bounds of inner loops move with the turn, and cannot tell
+that what is read was made in the same turn. Both are seen when the places are listed, axis by axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from compiler.compute.numbers import Array
+from compiler.compute.run_statements import index_values
+from compiler.compute.scalar import Fetch, Read, walk
+from compiler.compute.statements import (
+    Loop,
+    Put,
+    Statement,
+    Store,
+    When,
+    While,
+    values_of,
+    walk_statements,
+)
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.loops.nodes import Buffer
+
+MOST_TURNS = 128
+"""Loops with more turns that differ are not counted out."""
+
+MOST_PLACES = 1 << 20
+"""Nor are buffers, or combinations of counters, of more places."""
+
+Turn = Mapping[str, int]
+"""The counters of open loops that are fixed."""
+
+
+class _Unknown(Exception):
+    """A place that cannot be listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Touch:
+    """An access inside loops; `certain` unless a condition may skip it."""
+
+    index: tuple[Expr, ...]
+    stores: bool
+    loops: tuple[Loop, ...]
+    certain: bool
+
+
+def turns_are_apart(loop: Loop, b: Buffer) -> bool:
+    """Whether different turns of a loop touch different places of a buffer, along one axis."""
+    if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
+        return False
+    if loop.extent > MOST_TURNS:
+        return False
+    return any(_apart_along(axis, loop, b.name) for axis in range(len(b.shape)))
+
+
+def _apart_along(axis: int, loop: Loop, name: str) -> bool:
+    seen: set[int] = set()
+    try:
+        for i in range(loop.start, loop.stop):  # type: ignore[arg-type]
+            places = _Places({loop.var: i})
+            touches = _touches(name, loop.body, (), True)
+            own = {int(n) for t in touches for n in places.of(t.index[axis], t.loops)}
+            if own & seen:
+                return False
+            seen |= own
+    except _Unknown:
+        return False
+    return True
+
+
+def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
+    """Whether each turn of the loops in a body stores all that it reads of a buffer before.
+
+    Then turns may have a copy of the buffer each, and nothing that they make is another value.
+    """
+    if not isinstance(b.n_elements, int) or b.n_elements > MOST_PLACES:
+        return False
+    try:
+        return all(
+            _fills(s.body, b.name, np.zeros(b.shape, np.bool_), turn)  # type: ignore[arg-type]
+            for s in body
+            if isinstance(s, Loop)
+            for turn in _turns(s, b.name, {})
+        ) and not any(_touches(b.name, [s], (), True) for s in body if not isinstance(s, Loop))
+    except _Unknown:
+        return False
+
+
+def _fills(body: Sequence[Statement], name: str, made: Array, turn: Turn) -> bool:
+    """Whether what is read is in `made` or stored first; adds to `made` what is stored."""
+    places = _Places(turn)
+    for s in body:
+        touches = _touches(name, [s], (), True)
+        reads = [t for t in touches if not t.stores]
+        if not all(made[places.box(t)].all() for t in reads):
+            if not isinstance(s, Loop):
+                return False
+            turns = _turns(s, name, turn)
+            if not all(_fills(s.body, name, made.copy(), own) for own in turns):
+                return False
+        for t in touches:
+            if t.stores and t.certain and _is_full(t):
+                made[places.box(t)] = True
+    return True
+
+
+def _turns(loop: Loop, name: str, turn: Turn) -> list[Turn]:
+    """The turns of a loop, one of them if all touch the same places of a buffer."""
+    start, stop = (int(index_values(_settled(e, turn), {})) for e in (loop.start, loop.stop))
+    touches = _touches(name, loop.body, (), True)
+    moving = any(
+        loop.var in affine.symbols(e)
+        for t in touches
+        for e in (*t.index, *(b for inner in t.loops for b in (inner.start, inner.stop)))
+    )
+    if moving and stop - start > MOST_TURNS:
+        raise _Unknown
+    return [{**turn, loop.var: i} for i in range(start, stop if moving else min(stop, start + 1))]
+
+
+def _settled(e: Expr, turn: Turn) -> Expr:
+    e = affine.substitute(e, {**turn})
+    if affine.symbols(e):
+        raise _Unknown
+    return e
+
+
+def _is_full(t: _Touch) -> bool:
+    """Whether a store reaches every combination of the places along its axes."""
+    used: list[str] = []
+    for e in t.index:
+        used += _counters(e, t.loops)
+    return len(used) == len(set(used))
+
+
+def _touches(
+    name: str, body: Sequence[Statement], loops: tuple[Loop, ...], certain: bool
+) -> list[_Touch]:
+    """The accesses to a buffer in order. Errors: _Unknown for computed places."""
+    return [*_walk_touches(name, body, loops, certain)]
+
+
+def _walk_touches(
+    name: str, body: Sequence[Statement], loops: tuple[Loop, ...], certain: bool
+) -> Iterator[_Touch]:
+    for s in body:
+        for part in (p for v in values_of(s) for p in walk(v)):
+            if isinstance(part, Fetch) and part.tensor == name:
+                raise _Unknown
+            if isinstance(part, Read) and part.tensor == name:
+                yield _Touch(part.index, False, loops, certain)
+        match s:
+            case Loop():
+                yield from _walk_touches(name, s.body, (*loops, s), certain)
+            case When(_, inner) | While(_, inner):
+                yield from _walk_touches(name, inner, loops, False)
+            case Store(buffer, index) if buffer == name:
+                yield _Touch(index, True, loops, certain)
+            case Put(buffer) if buffer == name:
+                raise _Unknown
+            case _:
+                pass
+
+
+def touches(body: Sequence[Statement], name: str) -> int:
+    """How many statements in a body name a buffer."""
+    return sum(
+        any(isinstance(p, Read | Fetch) and p.tensor == name for v in values_of(s) for p in walk(v))
+        or (isinstance(s, Store | Put) and s.buffer == name)
+        for s in walk_statements(body)
+    )
+
+
+def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
+    """The loops that an index, or how often it is reached, depends on."""
+    needed = set(affine.symbols(e))
+    found: list[str] = []
+    for loop in reversed(loops):
+        if loop.var in needed:
+            found.append(loop.var)
+            needed |= affine.symbols(loop.start) | affine.symbols(loop.stop)
+    return found
+
+
+@dataclass(slots=True)
+class _Places:
+    """The places that indices take in a turn; each is listed once."""
+
+    turn: Turn
+    known: dict[tuple[object, ...], Array] = field(default_factory=dict)
+
+    def box(self, t: _Touch) -> tuple[Any, ...]:
+        """The places of an access, along all axes."""
+        return np.ix_(*(self.of(e, t.loops) for e in t.index))
+
+    def of(self, e: Expr, loops: tuple[Loop, ...]) -> Array:
+        """All values of an index, none where a loop round it runs no turn."""
+        key = (e, *map(id, loops))
+        if key not in self.known:
+            self.known[key] = self._listed(e, loops)
+        return self.known[key]
+
+    def _listed(self, e: Expr, loops: tuple[Loop, ...]) -> Array:
+        counters = set(_counters(e, loops))
+        env: dict[str, Any] = {v: np.array([i]) for v, i in self.turn.items()}
+        n = 1
+        for loop in loops:
+            numbers = isinstance(loop.start, int) and isinstance(loop.stop, int)
+            if numbers and loop.var not in counters and loop.extent > 0:
+                continue
+            unknown = (affine.symbols(loop.start) | affine.symbols(loop.stop)) - env.keys()
+            if unknown:
+                raise _Unknown
+            first = np.broadcast_to(index_values(loop.start, env), (n,))
+            lengths = np.maximum(np.broadcast_to(index_values(loop.stop, env), (n,)) - first, 0)
+            env = {v: np.repeat(np.broadcast_to(a, (n,)), lengths) for v, a in env.items()}
+            begins = np.repeat(np.cumsum(lengths) - lengths, lengths)
+            n = int(lengths.sum())
+            if n > MOST_PLACES:
+                raise _Unknown
+            env[loop.var] = np.repeat(first, lengths) + np.arange(n) - begins
+        if affine.symbols(e) - env.keys():
+            raise _Unknown
+        return np.unique(np.broadcast_to(index_values(e, env), (n,)))
