@@ -1,0 +1,157 @@
+"""Producers put into their consumers: fewer stages, and fewer values that go through memory.
+
+Elementwise producers stand inside the expressions of their consumers, and an elementwise consumer
+is applied to the value of a reduction where it is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from compiler.compute.computation import Routine, Stage, axis_of
+from compiler.compute.scalar import Apply, Read, Scalar, fetches, rewrite, substitute, walk
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+
+DUPLICATE_LIMIT = 48
+"""A producer read several times is substituted while copies times size stay within this."""
+
+DEAR = frozenset({"exp", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"})
+"""Functions of dozens of instructions: storing a value and reading it again costs less."""
+
+NEAR_BYTES = 1 << 20
+"""What a core keeps near it: values of dear functions are stored while they stay within this."""
+
+
+def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
+    """Put producers into their consumers wherever that is one expression per point."""
+    stages = list(stages)
+    position = 0
+    while position < len(stages):
+        producer = stages[position]
+        if not _is_movable(producer, stages, outputs):
+            position += 1
+            continue
+        assert isinstance(producer, Stage)
+        consumers = [
+            s for s in stages if isinstance(s, Stage) and producer.target in s.read_tensors
+        ]
+        merged = [_merge(producer, c) for c in consumers] if consumers else []
+        if not consumers:
+            del stages[position]
+        elif all(m is not None for m in merged) and _worth_copying(producer, consumers):
+            for consumer, m in zip(consumers, merged, strict=True):
+                assert m is not None
+                stages[_place(stages, consumer)] = m
+            del stages[position]
+        else:
+            position += 1
+    return stages
+
+
+def _is_movable(
+    producer: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
+) -> bool:
+    """Whether a stage may leave its place, as far as other stages go.
+
+    What a routine reads, and what is read at a computed index, has to lie in memory.
+    """
+    if isinstance(producer, Routine) or producer.target in outputs:
+        return False
+    if not _is_sole_definition(producer, stages):
+        return False
+    for s in stages:
+        if isinstance(s, Routine):
+            if producer.target in s.read_tensors:
+                return False
+        elif any(f.tensor == producer.target for f in fetches(s.value)):
+            return False
+    return True
+
+
+def _place(stages: list[Stage | Routine], stage: Stage) -> int:
+    return next(i for i, s in enumerate(stages) if s is stage)
+
+
+def _is_sole_definition(producer: Stage, stages: list[Stage | Routine]) -> bool:
+    alone = sum(producer.target in s.stored_tensors for s in stages) == 1
+    return alone and producer.is_identity_indexed()
+
+
+def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
+    n_reads = sum(r.tensor == producer.target for c in consumers for r in c.reads)
+    if producer.reduce is not None:
+        # However often its value is read at the end, the reduction itself runs once.
+        return len(consumers) == 1
+    if n_reads > 1 and _is_better_stored(producer, consumers):
+        return False
+    size = sum(1 for _ in walk(producer.value))
+    return n_reads == 1 or n_reads * size <= DUPLICATE_LIMIT
+
+
+def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
+    """Whether computing values twice costs more than storing them: dear ones that lie near.
+
+    Where a consumer sums over some axes and all share the others, a schedule keeps one row of it.
+    """
+    if not any(isinstance(s, Apply) and s.fn in DEAR for s in walk(producer.value)):
+        return False
+    at = [(c, r.index) for c in consumers for r in c.reads if r.tensor == producer.target]
+    summed = [d for c, index in at for d, e in enumerate(index) if axis_of(e) not in c.axes]
+    sizes = [producer.extents[a] for a in producer.axes[min(summed, default=0) :]]
+    near = all(isinstance(n, int) for n in sizes)
+    return near and prod(int(n) for n in sizes) * producer.value.dtype.nbytes <= NEAR_BYTES
+
+
+def _merge(producer: Stage, consumer: Stage) -> Stage | None:
+    if producer.reduce is None:
+        return _into_consumer(producer, consumer)
+    return _as_epilogue(producer, consumer)
+
+
+def _into_consumer(producer: Stage, consumer: Stage) -> Stage:
+    def change(s: Scalar) -> Scalar | None:
+        if isinstance(s, Read) and s.tensor == producer.target:
+            values = dict(zip(producer.axes, s.index, strict=True))
+            return substitute(producer.value, values)
+        return None
+
+    return replace(consumer, value=rewrite(consumer.value, change))
+
+
+def _as_epilogue(producer: Stage, consumer: Stage) -> Stage | None:
+    """The consumer computed where the producer's reduction ends; None when points do not match."""
+    if consumer.reduce is not None or not consumer.is_identity_indexed():
+        return None
+    found = [r for r in consumer.reads if r.tensor == producer.target]
+    if len({r.index for r in found}) != 1:
+        return None
+    symbols = [axis_of(e) for e in found[0].index]
+    sizes = dict(zip(producer.axes, (producer.extents[a] for a in producer.axes), strict=True))
+    rename: dict[str, Expr] = {}
+    for symbol, own in zip(symbols, producer.axes, strict=True):
+        if symbol is None:
+            if sizes[own] == 1:
+                continue
+            return None
+        if symbol in rename or consumer.extents[symbol] != sizes[own]:
+            return None
+        rename[symbol] = affine.symbol(own)
+    # Axes of one element are read at 0 by broadcasting; they pair up in order.
+    once = [a for a, s in zip(producer.axes, symbols, strict=True) if s is None]
+    left = [a for a in consumer.axes if a not in rename]
+    if len(left) > len(once) or any(consumer.extents[a] != 1 for a in left):
+        return None
+    rename.update((a, affine.symbol(own)) for a, own in zip(left, once, strict=False))
+    value = substitute(consumer.value, rename)
+    inner = substitute(producer.value, {a: 0 for a in once[len(left) :]})
+
+    def change(s: Scalar) -> Scalar | None:
+        return inner if isinstance(s, Read) and s.tensor == producer.target else None
+
+    index = tuple(affine.substitute(e, rename) for e in consumer.index)
+    order = [axis_of(e) for e in index]
+    extents = {a: sizes[a] for a in order if a is not None}
+    extents.update((a, producer.extents[a]) for a in producer.reduce_axes)
+    return Stage(consumer.target, index, rewrite(value, change), extents)
