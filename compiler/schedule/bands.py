@@ -39,9 +39,9 @@ def band_rows(
     """How many rows of tiles go together, by a model of the cycles that a choice takes.
 
     Every band reads all weights again, so bands are high where these do not stay near; and low
-    where the transformed image and the products of a band would not. Threads share the loops of a
-    band and meet after each, so bands are higher for them. Shapes: `channels` are those read and
-    made. Units: `l2` in bytes of the second cache level of a core.
+    where the transformed image and the products of a band would not. Threads have bands of their
+    own where all bands are full; else they share the loops of a band and meet after each. Shapes:
+    `channels` are those read and made. Units: `l2` in bytes of the second cache level of a core.
     """
     n_read, n_made = channels
     weights = side**2 * n_read * n_made * 4
@@ -54,8 +54,12 @@ def band_rows(
     def cycles(rows: int) -> float:
         n_bands, n_tiles = -(-n_rows // rows), rows * n_columns
         products = side**2 * max(n_tiles, LEAST_TILES) * n_read * n_made / PRODUCTS_PER_CYCLE
-        far = far_weights + (2 * held(rows) if held(rows) > near // 2 else 0)
-        return n_bands * ((products + far / FAR_BYTES_PER_CYCLE) / threads + meetings)
+        own = n_bands >= threads > 1 and n_rows % rows == 0
+        far = far_weights + (2 * held(rows) if held(rows) > (l2 if own else near) // 2 else 0)
+        turn = products + far / FAR_BYTES_PER_CYCLE
+        if own:
+            return -(-n_bands // threads) * turn
+        return n_bands * (turn / threads + meetings)
 
     candidates = [n for n in range(1, n_rows + 1) if n == 1 or held(n) <= 2 * near]
     return min(candidates, key=lambda rows: (round(cycles(rows)), rows))
