@@ -24,7 +24,7 @@ from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.reduction import dot_product
 from compiler.schedule.tiles import choose_tile
 
-UNROLL = 4
+UNROLL = 2
 """Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
 
 

@@ -28,7 +28,7 @@ MANNER = Manner(
             "Grappler also pushes constants through products and sums, which are rules of ours",
         ),
         Theirs("shape optimizer", line("settle_sizes", "arithmetic on shapes")),
-        Theirs("auto mixed precision, pin to host", None, "one precision, one device"),
+        Theirs("auto mixed precision, pin to host", None, "precision is asked for, not guessed"),
         Theirs(
             "arithmetic optimizer (hoists common factors, removes redundant transposes, casts, "
             "reshapes; folds multiplications into transposed products)",
