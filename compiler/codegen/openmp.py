@@ -62,13 +62,13 @@ def first_loaded(candidates: Sequence[str]) -> Runtime | None:
     return None
 
 
-_SPINS = "20000"
-"""How often libgomp looks whether there is work before it sleeps: about 0.3 ms.
+_SPINS = "1000"
+"""How often libgomp looks whether there is work before it sleeps: some 10 us.
 
 Its own 300000 make a thread that waits for one that has no processor hold the other's place for
-milliseconds, in every region; between two regions of a run there are microseconds.
+milliseconds, in every region, and 20000 still do; between two regions of a run there are
+microseconds.
 """
-
 
 @contextmanager
 def _short_spinning() -> Generator[None]:
