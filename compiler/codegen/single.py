@@ -91,16 +91,25 @@ _ROUNDER = 12582912.0
 """1.5 * 2**23: adding it to a small float leaves the nearest integer in the lowest bits."""
 
 
-def _reduced(a: Arithmetic, x: Value, rest: Value | None = None) -> tuple[Value, Value, Value]:
-    """x (and a small rest) as n ln 2 + r: n, n with the rounder added, and exp(r) - 1."""
+_EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+        5.0000001201e-1)  # fmt: skip
+"""(exp(r) - 1 - r) / r**2 as a polynomial in r."""
+
+
+def _split(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
+    """x as n ln 2 + r: n, n with the rounder added, and r."""
     shifted = a.fma(x, number(x, 1.44269504), number(x, _ROUNDER))
     n = a.two("fsub", shifted, number(x, _ROUNDER))
     r = a.fma(n, number(x, -0.693359375), x)
-    r = a.fma(n, number(x, 2.12194440e-4), r)
+    return n, shifted, a.fma(n, number(x, 2.12194440e-4), r)
+
+
+def _reduced(a: Arithmetic, x: Value, rest: Value | None = None) -> tuple[Value, Value, Value]:
+    """x (and a small rest) as n ln 2 + r: n, n with the rounder added, and exp(r) - 1."""
+    n, shifted, r = _split(a, x)
     if rest is not None:
         r = a.two("fadd", r, rest)
-    p = polynomial(a, r, (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2,
-                          1.6666665459e-1, 5.0000001201e-1))  # fmt: skip
+    p = polynomial(a, r, _EXP)
     return n, shifted, a.fma(p, a.two("fmul", r, r), r)
 
 
@@ -203,8 +212,24 @@ def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
 
 
 def sigmoid(a: Arithmetic, x: Value) -> Value:
-    """1 / (1 + exp(-x)), from exp(-|x|) so that nothing overflows and small results keep digits."""
-    return logistic(a, x, exp(a, a.negate(a.intrinsic("fabs", x))))
+    """1 / (1 + exp(-x)): with x = n ln 2 + r, 2**n / (exp(-r) + 2**n).
+
+    So nothing overflows and small results keep digits. Where scaling is no single instruction, from
+    exp(-|x|), for the same reasons.
+    """
+    low, high = number(x, -105.0), number(x, 18.0)
+    t = a.out.select(a.test("fcmp ogt", low, x), low, x)
+    t = a.out.select(a.test("fcmp olt", high, t), high, t)
+    n, _, r = _split(a, t)
+    power = a.scaled(number(x, 1.0), n)
+    if power is None:
+        return logistic(a, x, exp(a, a.negate(a.intrinsic("fabs", x))))
+    # Highest power first, an odd one: the odd powers change their sign with r.
+    p = polynomial(a, r, [-c if i % 2 == 0 else c for i, c in enumerate(_EXP)])
+    less = a.fma(p, a.two("fmul", r, r), a.negate(r))
+    # 1 comes last: where it is by far the largest, nothing else was rounded as coarsely.
+    bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
+    return a.two("fdiv", power, bottom)
 
 
 def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
@@ -226,8 +251,14 @@ def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
 def tanh(a: Arithmetic, x: Value) -> Value:
     """An odd polynomial near 0; 1 - 2 / (exp(2|x|) + 1) with the sign of x elsewhere."""
     magnitude = a.intrinsic("fabs", x)
-    e = exp(a, a.two("fadd", magnitude, magnitude))
-    one = number(x, 1.0)
+    one, high = number(x, 1.0), number(x, 20.0)
+    double = a.two("fadd", magnitude, magnitude)
+    n, shifted, p = _reduced(a, a.out.select(a.test("fcmp olt", high, double), high, double))
+    y = a.two("fadd", p, one)
+    e = a.scaled(y, n)
+    if e is None:
+        bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
+        e = a.two("fmul", y, _power_of_two(a, bits))
     quotient = a.two("fdiv", number(x, -2.0), a.two("fadd", e, one))
     far = a.two("fadd", quotient, one)
     square = a.two("fmul", x, x)
