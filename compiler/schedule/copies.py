@@ -38,6 +38,9 @@ from compiler.targets.options import CodeOptions
 MEETING_CYCLES = 10_000
 """What it takes, with what one thread has to read of another's cache, to share a loop in a turn."""
 
+CACHE_LINE = 128
+"""Bytes that no two threads should store to: a line, and the one that is fetched with it."""
+
 
 def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
     """The kernel with loops shared whose turns get temporaries of their own, where that is best."""
@@ -46,10 +49,18 @@ def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
     work = _Copies(kernel, options)
     body = work.statements(kernel.body, {})
     params = tuple(
-        replace(b, shape=(options.threads, *b.shape)) if b.name in work.copied else b
+        replace(b, shape=(options.threads, *_lines(b))) if b.name in work.copied else b
         for b in kernel.params
     )
     return replace(kernel, params=params, body=work.at_first_copy(body))
+
+
+def _lines(b: Buffer) -> tuple[Expr, ...]:
+    """The shape of a copy: one that is a row fills whole cache lines, so that no two share one."""
+    if not b.shape or any(n != 1 for n in b.shape[:-1]) or not isinstance(b.shape[-1], int):
+        return b.shape
+    line = max(CACHE_LINE // b.dtype.nbytes, 1)
+    return (*b.shape[:-1], -(-b.shape[-1] // line) * line)
 
 
 @dataclass(slots=True)

@@ -91,8 +91,11 @@ class Writer:
         turns = list(_turns(band, var, size))
         # Constants that two loops read would be packed in two ways.
         packable = where.packable if len(turns) == 1 else frozenset[str]()
-        # Threads that share the outermost loop may not share what is kept for one turn of it.
-        shrink = self.options.threads == 1 or bool(where.around)
+        # Threads that share the outermost loop get copies of what is kept for one turn of it, if
+        # sizes are numbers.
+        held = (n for t in band.held for n in where.tensors[t].dims)
+        known = all(isinstance(n, int) for n in (band.extent, *held))
+        shrink = self.options.threads == 1 or known or bool(where.around)
         for turn, start, stop in turns:
             inner, tensors = inside(band if shrink else replace(band, held={}), where.tensors, turn)
             for t in band.held:

@@ -81,3 +81,12 @@ def test_what_is_read_of_another_turn_is_not_copied(body: str):
 def test_a_sum_begun_in_its_turn_is_private():
     after = in_parallel(kernel(SUMS_IN_MEMORY.replace("(o+k)%4096", "o")), CodeOptions(host(), 2))
     assert after.buffers["t"].shape == (2, 4096)
+
+
+def test_threads_do_not_share_lines_of_short_rows():
+    text = (
+        "kernel k(x: f32[13,4096] input, t: f32[1] temporary, y: f32[13,4096] output) {"
+        " for i in 0..13 { t[0] = mul(x[i, 0], f32(1.5))"
+        " for o in 0..512 { vector l in 0..8 { y[i, l+8*o] = add(x[i, l+8*o], t[0]) } } } }"
+    )
+    assert in_parallel(parse_kernel(text), CodeOptions(host(), 3)).buffers["t"].shape == (3, 32)
