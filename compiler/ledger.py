@@ -89,7 +89,7 @@ class Ledger:
         """The nodes of the model that can be asked for, in order."""
         if not self._graphs:
             return []
-        return list(dict.fromkeys(o for n in all_nodes(self._graphs[0]) for o in n.origins))
+        return list(dict.fromkeys(o for n in _outer_nodes(self._graphs[0]) for o in n.origins))
 
     def fate(self, name: str) -> Fate:
         """What became of a node, by its name or a value it makes. Errors: E-NODE-NAME."""

@@ -70,6 +70,7 @@ milliseconds, in every region, and 20000 still do; between two regions of a run 
 microseconds.
 """
 
+
 @contextmanager
 def _short_spinning() -> Generator[None]:
     """What libgomp reads when it is loaded; whoever has set something of the kind is obeyed."""

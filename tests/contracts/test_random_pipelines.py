@@ -104,16 +104,18 @@ def test_rules_that_meet_each_other_keep_the_meaning(start: int) -> None:
     assert sum(examined) > 10
 
 
-@quick
-@given(cases)
-def test_passes_in_any_order_keep_the_meaning(case: Case) -> None:
+def keep_the_meaning(case: Case) -> None:
+    """As `examine`; hypothesis wants no answer."""
     examine(case)
+
+
+test_passes_in_any_order_keep_the_meaning = quick(given(cases)(keep_the_meaning))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_passes_in_any_order_keep_the_meaning_of_many_graphs(shard: int) -> None:
-    seed(shard)(long(given(cases)(examine)))()
+    seed(shard)(long(given(cases)(keep_the_meaning)))()
     for i in range(5000 // SHARDS):
         number = 10_000 + shard * 5000 + i
         examine(Case(graph_of_pieces(number), number))
