@@ -13,6 +13,12 @@ from typing import Any
 import numpy as np
 
 from compiler.export.contrib import opened, quantized_lstm
+from compiler.export.quantized import (
+    lifted_constant,
+    lifted_number,
+    requantized,
+    scaled_sums,
+)
 from compiler.export.scope import Scope
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Graph, Node, merge_origins
@@ -30,10 +36,11 @@ def combined(graph: Graph, scope: Scope) -> Graph:
     """
     graph = opened(graph)
     work = Work(graph, scope)
-    for node in graph.nodes:
-        rule = _RULES.get(node.op)
-        if rule is not None and node.output not in work.taken:
-            rule(work, node)
+    for rules in _RULES:
+        for node in graph.nodes:
+            rule = rules.get(node.op)
+            if rule is not None and node.output not in work.taken:
+                rule(work, node)
     if not work.made:
         return graph
     nodes = [
@@ -41,7 +48,16 @@ def combined(graph: Graph, scope: Scope) -> Graph:
         for n in graph.nodes
         if n.output in work.made or n.output not in work.taken
     ]
-    return replace(graph, nodes=tuple(nodes), constants={**graph.constants, **work.constants})
+    made = replace(graph, nodes=tuple(nodes), constants={**graph.constants, **work.constants})
+    return _without(made, work.loose)
+
+
+def _without(graph: Graph, loose: set[str]) -> Graph:
+    """The graph without those of these values that nobody reads any more."""
+    unread = {v for v in loose if not graph.users.get(v) and v not in graph.result_values}
+    if not unread:
+        return graph
+    return replace(graph, nodes=tuple(n for n in graph.nodes if n.output not in unread))
 
 
 @dataclass
@@ -54,6 +70,8 @@ class Work:
     """Carried nodes by the first output of the node in whose place they stand."""
     taken: set[str] = field(default_factory=set)
     """First outputs of the nodes that have been put together."""
+    loose: set[str] = field(default_factory=set)
+    """Values that have lost a reader."""
     constants: dict[str, Constant] = field(default_factory=dict)
 
     def type(self, value: str) -> TensorType | None:
@@ -109,6 +127,13 @@ class Work:
         return name
 
 
+def _sum(work: Work, node: Node) -> None:
+    """What is added to a product."""
+    _gemm(work, node)
+    if node.output not in work.taken:
+        lifted_constant(work, node)
+
+
 def _gemm(work: Work, node: Node) -> None:
     """A product of matrices and a sum that broadcasts to it."""
     out = work.type(node.output)
@@ -131,106 +156,6 @@ def _gemm(work: Work, node: Node) -> None:
 def _are_matrices(work: Work, product: Node) -> bool:
     types = [work.type(i) for i in product.inputs]
     return all(t is not None and t.shape is not None and t.rank == 2 for t in types)
-
-
-def _quantized(work: Work, node: Node) -> None:
-    """A product of bytes, brought back to bytes by one scale."""
-    sums, scale, *rest = node.inputs
-    zero = rest[0] if rest else ""
-    t = work.type(sums)
-    if not zero or t is None or t.shape is None or node.attrs["to"] not in (DType.u8, DType.i8):
-        return
-    z = work.type(zero)
-    if z is None or not z.is_static or z.n_elements != 1:
-        return
-    matmul = work.inner(sums, "matmul_integer")
-    if matmul is not None:
-        _quantized_matmul(work, node, matmul, scale, zero)
-        return
-    bias = ""
-    parts = [node]
-    added = work.inner(sums, "add")
-    if added is not None:
-        sums, bias = added.inputs
-        parts.insert(0, added)
-    conv = work.inner(sums, "conv_integer")
-    if conv is not None:
-        _quantized_conv(work, [conv, *parts], t.rank, scale, zero, bias)
-
-
-def _quantized_matmul(work: Work, node: Node, product: Node, scale: str, zero: str) -> None:
-    factors = work.known(scale)
-    if factors is None or factors.type.n_elements != 1 or not _plain_zeros(work, product):
-        return
-    one = work.constant(node.output, np.float32(1))
-    factor = work.constant(node.output, factors.array().reshape(()))
-    a, b, *points = product.inputs
-    zeros = _points(work, node, (a, b), points)
-    inputs = [a, one, zeros[0], b, factor, zeros[1], one, _single(work, node, zero)]
-    work.combine(node, [product, node], "QLinearMatMul", inputs, {})
-
-
-def _quantized_conv(
-    work: Work, parts: Sequence[Node], rank: int, scale: str, zero: str, bias: str
-) -> None:
-    conv, node = parts[0], parts[-1]
-    factors, biases = work.known(scale), work.known(bias)
-    channels = work.type(conv.inputs[1])
-    if factors is None or (bias and biases is None) or channels is None or not channels.is_static:
-        return
-    n = channels.static_shape[0]
-    shapes = {(1,) * k for k in range(rank + 1)} | {(n, *(1,) * (rank - 2))}
-    if factors.type.shape not in shapes or not _plain_zeros(work, conv):
-        return
-    listed = ""
-    if biases is not None:
-        if biases.type.shape != (n, *(1,) * (rank - 2)) or biases.type.dtype is not DType.i32:
-            return
-        listed = work.constant(node.output, biases.array().reshape(-1))
-    flat = factors.array().reshape(-1)
-    factor = work.constant(node.output, flat if len(flat) > 1 else flat.reshape(()))
-    one = work.constant(node.output, np.float32(1))
-    x, w, *points = conv.inputs
-    zeros = _points(work, node, (x, w), points)
-    inputs = [x, one, zeros[0], w, factor, zeros[1], one, _single(work, node, zero), listed]
-    work.combine(node, parts, "QLinearConv", inputs, _window(conv))
-
-
-def _window(conv: Node) -> dict[str, Attribute]:
-    attrs: dict[str, Attribute] = {
-        "strides": conv.attrs["strides"],
-        "dilations": conv.attrs["dilations"],
-        "group": conv.attrs["groups"],
-    }
-    if conv.attrs["auto_pad"] == "notset":
-        return {**attrs, "pads": conv.attrs["pads"]}
-    return {**attrs, "auto_pad": str(conv.attrs["auto_pad"]).upper()}
-
-
-def _plain_zeros(work: Work, product: Node) -> bool:
-    """Whether the zero points are one constant number each, as every runtime takes them."""
-    points = [work.known(p) for p in product.inputs[2:] if p]
-    return all(c is not None and len(np.unique(c.array())) == 1 for c in points)
-
-
-def _points(
-    work: Work, node: Node, operands: Sequence[str], points: Sequence[str]
-) -> Sequence[str]:
-    """The zero points of both operands; 0 where one is left out."""
-    made: list[str] = []
-    for k, operand in enumerate(operands):
-        given = work.known(points[k]) if k < len(points) and points[k] else None
-        t = work.type(operand)
-        assert t is not None, f"{operand!r} is no tensor"
-        value = np.zeros((), t.dtype.numpy) if given is None else given.array().reshape(-1)[0]
-        made.append(work.constant(node.output, value))
-    return made
-
-
-def _single(work: Work, node: Node, value: str) -> str:
-    """A constant of one element without axes."""
-    c = work.known(value)
-    return value if c is None else work.constant(node.output, c.array().reshape(()))
 
 
 @dataclass(frozen=True)
@@ -323,10 +248,14 @@ def _best_class(work: Work, node: Node) -> None:
         work.combine(node, [node], "ArgMax", [scores], {"axis": 1, "keepdims": 0})
 
 
-_RULES: Mapping[str, Callable[[Work, Node], None]] = {
-    "add": _gemm,
-    "class_of": _best_class,
-    "requantize": _quantized,
-    "lstm": quantized_lstm,
-    **dict.fromkeys(_SEARCHES, _search),
-}
+_RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
+    {"requantize": requantized, "lstm": quantized_lstm},
+    {
+        "add": _sum,
+        "sub": lifted_number,
+        "mul": scaled_sums,
+        "class_of": _best_class,
+        **dict.fromkeys(_SEARCHES, _search),
+    },
+)
+"""What takes the most nodes comes first."""

@@ -83,7 +83,8 @@ def _() -> Iterator[tuple[Any, ...]]:
 @requantize.export
 def _(x: Tensor, scale: Tensor, zero: Tensor | None = None, *, to: DType) -> Operand:
     """The product, and a quantization by steps of one; or its parts, with zero points by place."""
-    product = standard("Mul", standard("Cast", x, to=DType.f32), scale)
+    floats = x if x.dtype is DType.f32 else standard("Cast", x, to=DType.f32)
+    product = standard("Mul", floats, scale)
     if zero is None:
         return standard("QuantizeLinear", product, np.float32(1), np.zeros((), to.numpy))
     if zero.type.is_static and zero.type.n_elements == 1:

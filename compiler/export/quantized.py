@@ -1,0 +1,297 @@
+"""Products of quantized numbers: sums of codes become the standard's operators again.
+
+Passes take zero points out of sums of products of bytes, and add what they amount to as a constant.
+Here it is told apart from the bias, so that one operator subtracts zero points, sums and rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Attribute, Node
+from compiler.ir.operator import Array
+from compiler.ir.types import DType
+
+if TYPE_CHECKING:
+    from compiler.export.combine import Work
+
+CONVOLUTIONS = ("conv_codes", "conv_integer")
+MOST_STEPS = 1e30
+"""Scales of more steps to one are no normal numbers."""
+PRODUCTS = (*CONVOLUTIONS, "matmul_integer")
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Sums of products of codes less their zero points, and of a bias for each channel."""
+
+    product: Node
+    added: Node | None
+    zeros: tuple[Array, Array]
+    bias: Array | None
+
+    @property
+    def parts(self) -> list[Node]:
+        return [self.product] if self.added is None else [self.product, self.added]
+
+
+def requantized(work: Work, node: Node) -> None:
+    """A product of bytes, brought back to bytes by one scale."""
+    value, scale, *rest = node.inputs
+    zero = work.type(rest[0]) if rest else None
+    t, factors = work.type(value), work.known(scale)
+    if zero is None or not zero.is_static or zero.n_elements != 1 or factors is None:
+        return
+    if t is None or t.shape is None or node.attrs["to"] not in (DType.u8, DType.i8):
+        return
+    if t.dtype is DType.f32:
+        _rounded(work, node, factors, rest[0])
+        return
+    sums = _sums(work, value, work.inner(value, "add"))
+    if sums is None or (sums.bias is not None and sums.product.op not in CONVOLUTIONS):
+        return
+    listed, weights = _each(work, sums.product, factors, t.rank), work.type(sums.product.inputs[1])
+    if listed is None or weights is None:
+        return
+    factor = listed if len(np.unique(listed)) > 1 else listed[:1].reshape(())
+    x, w = sums.product.inputs[:2]
+    points = [work.constant(node.output, z) for z in sums.zeros]
+    one, by = work.constant(node.output, np.float32(1)), work.constant(node.output, factor)
+    inputs = [x, one, points[0], w, by, points[1], one, _single(work, node, rest[0])]
+    if sums.product.op not in CONVOLUTIONS:
+        if factor.ndim == 0 or weights.rank == 2:
+            work.combine(node, [*sums.parts, node], "QLinearMatMul", inputs, {})
+        return
+    inputs.append("" if sums.bias is None else work.constant(node.output, sums.bias))
+    work.combine(node, [*sums.parts, node], "QLinearConv", inputs, _window(sums.product))
+
+
+def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
+    """Floats times one over a scale, as they were quantized before that was a product.
+
+    Only a number half way between two codes may round to the other one.
+    """
+    factor = factors.array().reshape(-1)[:1].astype(np.float32)
+    if factors.type.n_elements != 1 or not np.finfo(np.float32).tiny < factor[0] < MOST_STEPS:
+        return
+    scale = (1 / factor).astype(np.float32)
+    if (1 / scale).astype(np.float32) == factor:
+        by = work.constant(node.output, scale.reshape(()))
+        inputs = [node.inputs[0], by, _single(work, node, zero)]
+        work.combine(node, [node], "QuantizeLinear", inputs, {})
+
+
+def lifted_constant(work: Work, node: Node) -> None:
+    """Sums to which something is added for a zero point, which the standard's product takes."""
+    sums = _sums(work, node.output, node)
+    if sums is None or sums.product.op == "conv_integer" or not sums.zeros[0].any():
+        return
+    x, w = sums.product.inputs[:2]
+    zero = work.constant(node.output, sums.zeros[0])
+    if sums.bias is None:
+        _whole(work, node, sums.parts, [x, w, zero])
+        return
+    _whole(work, sums.product, [sums.product], [x, w, zero])
+    behind = (-1, *[1] * (sums.product.tensor.rank - 2))
+    bias = work.constant(node.output, sums.bias.reshape(behind))
+    work.made[node.output] = replace(node, inputs=(sums.product.output, bias))
+
+
+def lifted_number(work: Work, node: Node) -> None:
+    """Sums from which is subtracted what a zero point amounts to that only a run tells."""
+    product = _inner_product(work, node.inputs[0])
+    amount = work.inner(node.inputs[1], "mul")
+    if product is None or amount is None or any(product.inputs[2:]):
+        return
+    if product.attrs.get("around") or _borders(product):
+        return
+    totals = _totals(work, product)
+    for number, columns in (amount.inputs, amount.inputs[::-1]):
+        wide, known = work.graph.producers.get(number), work.known(columns)
+        if wide is None or wide.op != "cast" or known is None or totals is None:
+            continue
+        z, x = work.type(wide.inputs[0]), work.type(product.inputs[0])
+        listed = _each(work, product, known, product.tensor.rank)
+        if z is None or x is None or z.shape != () or z.dtype is not x.dtype or listed is None:
+            continue
+        if np.array_equal(listed, totals):
+            inputs = [*product.inputs[:2], wide.inputs[0]]
+            _whole(work, node, [product, amount, node], inputs)
+            work.loose.add(wide.output)
+            return
+
+
+def scaled_sums(work: Work, node: Node) -> None:
+    """Sums as the numbers that they stand for."""
+    for value, scale in (node.inputs, node.inputs[::-1]):
+        cast, factors = work.inner(value, "cast"), work.known(scale)
+        if cast is None or factors is None or factors.type.dtype is not DType.f32:
+            continue
+        product, t = _origin(work, cast.inputs[0]), work.type(value)
+        if product is None or t is None or t.shape is None or t.dtype is not DType.f32:
+            continue
+        listed = _each(work, product, factors, t.rank)
+        if listed is None or work.type(cast.inputs[0]) != replace(t, dtype=DType.i32):
+            continue
+        single = len(np.unique(listed)) == 1
+        by = work.constant(node.output, listed[:1].reshape(()) if single else listed)
+        axis = 1 if product.op in CONVOLUTIONS else t.rank - 1
+        attrs: dict[str, Attribute] = {} if single else {"axis": axis}
+        work.combine(node, [cast, node], "DequantizeLinear", [cast.inputs[0], by], attrs)
+        return
+
+
+def _whole(work: Work, at: Node, parts: Sequence[Node], inputs: Sequence[str]) -> None:
+    """Write a product whose results are sums in i32."""
+    product = parts[0]
+    if product.op in CONVOLUTIONS:
+        work.combine(at, parts, "ConvInteger", inputs, _window(product))
+    else:
+        work.combine(at, parts, "MatMulInteger", inputs, {})
+
+
+def _sums(work: Work, value: str, added: Node | None) -> _Sums | None:
+    """The product behind a value, with the zero points that the constant added to it holds."""
+    product = _inner_product(work, value)
+    if product is not None:
+        return _told_apart(work, product, None, None)
+    if added is None:
+        return None
+    for part, constant in (added.inputs, added.inputs[::-1]):
+        product, known = _inner_product(work, part), work.known(constant)
+        if product is not None and known is not None and known.type.dtype is DType.i32:
+            return _told_apart(work, product, added, known)
+    return None
+
+
+def _told_apart(
+    work: Work, product: Node, added: Node | None, constant: Constant | None
+) -> _Sums | None:
+    listed = None
+    if constant is not None:
+        listed = _each(work, product, constant, product.tensor.rank)
+        if listed is None or (added is not None and added.tensor != product.tensor):
+            return None
+    if product.op == "conv_codes":
+        return _of_codes(work, product, added, listed)
+    zeros = _zeros(work, product)
+    if zeros is None:
+        return None
+    if product.op == "conv_integer" or listed is None:
+        return _Sums(product, added, zeros, listed)
+    return _of_columns(work, product, added, zeros, listed)
+
+
+def _of_codes(work: Work, product: Node, added: Node | None, listed: Array | None) -> _Sums | None:
+    """What lies around the image is its zero point; any would do where nothing lies around."""
+    x, w = (work.type(i) for i in product.inputs[:2])
+    around, totals = int(product.attrs["around"]), _totals(work, product)
+    if x is None or w is None or (around and totals is None):
+        return None
+    bias = np.zeros(w.static_shape[0], np.int32) if listed is None else listed
+    if around and totals is not None:
+        bias = (bias.astype(np.int64) + around * totals.astype(np.int64)).astype(np.int32)
+    zeros = (np.array(around, x.dtype.numpy), np.zeros((), w.dtype.numpy))
+    return _Sums(product, added, zeros, bias if bias.any() else None)
+
+
+def _of_columns(
+    work: Work, product: Node, added: Node | None, zeros: tuple[Array, Array], listed: Array
+) -> _Sums:
+    """The one zero point that amounts to what is added to the columns; else that is a bias."""
+    x, totals = work.type(product.inputs[0]), _totals(work, product)
+    kept = _Sums(product, added, zeros, listed if listed.any() else None)
+    if x is None or totals is None or any(product.inputs[2:]) or not totals.any():
+        return kept
+    k = int(np.argmax(totals != 0))
+    zero = int(-listed[k]) // int(totals[k])
+    ends = np.iinfo(x.dtype.numpy)
+    if not ends.min <= zero <= ends.max or not np.array_equal(listed, -zero * totals):
+        return kept
+    return replace(kept, zeros=(np.array(zero, x.dtype.numpy), zeros[1]), bias=None)
+
+
+def _inner_product(work: Work, value: str) -> Node | None:
+    found = (work.inner(value, op) for op in PRODUCTS)
+    return next((n for n in found if n is not None), None)
+
+
+def _origin(work: Work, value: str, most: int = 2) -> Node | None:
+    """The product that is behind a value, with so many sums between them at most."""
+    node = work.graph.producers.get(value)
+    if node is None or node.op in PRODUCTS:
+        return node
+    parts = node.inputs if most and node.op in ("add", "sub") else ()
+    return next((n for i in parts if (n := _origin(work, i, most - 1)) is not None), None)
+
+
+def _each(work: Work, product: Node, constant: Constant, rank: int) -> Array | None:
+    """A constant as one number for each filter or column; None when it has others."""
+    w, array = work.type(product.inputs[1]), constant.array()
+    if w is None or not w.is_static or w.rank < 2 or array.ndim > rank:
+        return None
+    along = product.op in CONVOLUTIONS
+    axis, n = (1, w.static_shape[0]) if along else (rank - 1, w.static_shape[-1])
+    shape = [1] * (rank - array.ndim) + list(array.shape)
+    alone = all(size == 1 for d, size in enumerate(shape) if d != axis)
+    if not alone or shape[axis] not in (1, n) or not n:
+        return None
+    return np.broadcast_to(array.reshape(-1), (n,)).copy()
+
+
+def _totals(work: Work, product: Node) -> Array | None:
+    """The sums of known weights over what is summed, in i32; None where they are not known."""
+    w = work.known(product.inputs[1])
+    if w is None:
+        return None
+    if product.op in CONVOLUTIONS:
+        axes = tuple(range(1, w.type.rank))
+    else:
+        if w.type.rank != 2:
+            return None
+        axes = (0,)
+    return w.array().sum(axis=axes, dtype=np.int64).astype(np.int32)
+
+
+def _borders(product: Node) -> bool:
+    """Whether a convolution reads what lies around its image."""
+    if product.op not in CONVOLUTIONS:
+        return False
+    pads = product.attrs["pads"]
+    assert isinstance(pads, tuple | list), f"{product.name} has the pads {pads}"
+    return any(pads) or product.attrs["auto_pad"] not in ("notset", "valid")
+
+
+def _window(conv: Node) -> dict[str, Attribute]:
+    attrs: dict[str, Attribute] = {
+        "strides": conv.attrs["strides"],
+        "dilations": conv.attrs["dilations"],
+        "group": conv.attrs["groups"],
+    }
+    if conv.attrs["auto_pad"] == "notset":
+        return {**attrs, "pads": conv.attrs["pads"]}
+    return {**attrs, "auto_pad": str(conv.attrs["auto_pad"]).upper()}
+
+
+def _zeros(work: Work, product: Node) -> tuple[Array, Array] | None:
+    """The zero points of both operands, which are one constant number each; 0 for one left out."""
+    made: list[Array] = []
+    points = [*product.inputs[2:], "", ""]
+    for operand, point in zip(product.inputs[:2], points, strict=False):
+        t, known = work.type(operand), work.known(point) if point else None
+        if t is None or (point and (known is None or len(np.unique(known.array())) != 1)):
+            return None
+        value = np.zeros((), t.dtype.numpy) if known is None else known.array().reshape(-1)[0]
+        made.append(np.asarray(value))
+    return made[0], made[1]
+
+
+def _single(work: Work, node: Node, value: str) -> str:
+    """A constant of one element without axes."""
+    c = work.known(value)
+    return value if c is None else work.constant(node.output, c.array().reshape(()))
