@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from compiler.export.contrib import opened, quantized_lstm
+from compiler.export.contrib import quantized_lstm
+from compiler.export.opened import opened
 from compiler.export.quantized import (
     lifted_constant,
     lifted_number,
@@ -34,7 +35,7 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
     The scope in which it will be written knows the values that it takes from around it.
     """
-    graph = opened(graph)
+    graph = opened(graph, fused=scope.model.fused)
     work = Work(graph, scope)
     for rules in _RULES:
         for node in graph.nodes:

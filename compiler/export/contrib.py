@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from compiler.ir.constant import Constant
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Node
 from compiler.ir.operator import Array
-from compiler.ops.fusion import body_names
 
 if TYPE_CHECKING:
     from compiler.export.combine import Work
@@ -26,28 +24,6 @@ class _Weights:
     scale: Array
     zero: Array
     parts: tuple[Node, ...]
-
-
-def opened(graph: Graph) -> Graph:
-    """The graph with fusions that only make an operand of such a layer opened."""
-    layers = [n for n in graph.nodes if n.op == "lstm" and n.attrs["rounded_states"]]
-    wanted = {i for n in layers for i in n.inputs[:3]}
-    made: list[Node] = []
-    constants: dict[str, Constant] = {}
-    for node in graph.nodes:
-        single = [n.op for n in graph.users.get(node.output, ())] == ["lstm"]
-        if node.op != "fusion" or node.output not in wanted or not single:
-            made.append(node)
-            continue
-        body, names = node.regions["body"], body_names(node)
-        names.update((v, f"{node.output}%{v}") for v in body.types if v not in names)
-        constants.update((names[k], c) for k, c in body.constants.items())
-        for n in body.nodes:
-            outputs = tuple(names.get(o, o) for o in n.outputs)
-            made.append(replace(n.with_inputs(names), outputs=outputs))
-    if len(made) == len(graph.nodes) and not constants:
-        return graph
-    return replace(graph, nodes=tuple(made), constants={**graph.constants, **constants})
 
 
 def quantized_lstm(work: Work, node: Node) -> None:

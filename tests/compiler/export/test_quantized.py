@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, numpy_helper
+from onnxruntime import quantization
 
 import compiler
 from compiler.passes.pipeline.run import run_pipeline
@@ -152,3 +154,23 @@ def test_pairs_round_floats_once_and_sums_of_codes_are_one_node(
     needed, _ = results(given, {"x": x})
     for array in results(made, {"x": x}):
         np.testing.assert_allclose(array, needed, rtol=0, atol=0.201)
+
+
+def test_a_zero_point_that_a_run_tells_is_an_operand_again(tmp_path: Path) -> None:
+    plain = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        [value("x", (4, 6), F32)],
+        [value("y", (4, 9), F32)],
+        [stored("w", CHANCE.normal(size=(6, 9)), np.float32)],
+    )
+    onnx.save(plain, tmp_path / "plain.onnx")
+    quantization.quantize_dynamic(tmp_path / "plain.onnx", tmp_path / "quantized.onnx")
+    given = onnx.load(tmp_path / "quantized.onnx")
+    made = exported(given)
+    assert len(made.graph.node) <= len(given.graph.node)
+    (product,) = [n for n in made.graph.node if n.op_type == "MatMulInteger"]
+    assert product.input[2], "the zero point is the operator's again"
+    x = CHANCE.normal(size=(4, 6)).astype(np.float32)
+    needed, _ = results(given, {"x": x})
+    for array in results(made, {"x": x}):
+        np.testing.assert_allclose(array, needed, rtol=1e-6, atol=1e-6)

@@ -1,0 +1,72 @@
+"""Fusions that are opened before a graph is written, since what is one operator lies in several."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node
+from compiler.ops.fusion import body_names
+
+AMOUNTS = {"cast", "mul", "reshape"}
+"""Operators that compute what a zero point amounts to."""
+
+
+def opened(graph: Graph, *, fused: bool) -> Graph:
+    """The graph with fusions opened that make an operand of a layer that is to be put together.
+
+    Where fusions are functions of the model (`fused`), only those of a quantized LSTM are.
+    """
+    wanted = _of_layers(graph) | (set() if fused else _of_zero_points(graph))
+    if not wanted:
+        return graph
+    made: list[Node] = []
+    constants: dict[str, Constant] = {}
+    taken = set(graph.types)
+    for node in graph.nodes:
+        if node.output not in wanted:
+            made.append(node)
+            continue
+        body, names = node.regions["body"], body_names(node)
+        for v in body.types:
+            if v not in names:
+                names[v] = f"{node.output}%{v}" if v in taken else v
+        taken.update(names.values())
+        constants.update((names[k], c) for k, c in body.constants.items())
+        for n in body.nodes:
+            outputs = tuple(names.get(o, o) for o in n.outputs)
+            made.append(replace(n.with_inputs(names), outputs=outputs))
+    return replace(graph, nodes=tuple(made), constants={**graph.constants, **constants})
+
+
+def _of_layers(graph: Graph) -> set[str]:
+    """Fusions that only make an operand of a quantized LSTM."""
+    layers = [n for n in graph.nodes if n.op == "lstm" and n.attrs["rounded_states"]]
+    operands = {i for n in layers for i in n.inputs[:3]}
+    return {
+        n.output
+        for n in graph.nodes
+        if n.op == "fusion"
+        and n.output in operands
+        and [u.op for u in graph.users.get(n.output, ())] == ["lstm"]
+    }
+
+
+def _of_zero_points(graph: Graph) -> set[str]:
+    """Fusions that subtract what a zero point amounts to, and those that compute it."""
+    wanted: set[str] = set()
+    for node in graph.nodes:
+        if node.op != "fusion":
+            continue
+        body = node.regions["body"]
+        operands = dict(zip((v.name for v in body.inputs), node.inputs, strict=True))
+        for n in body.nodes:
+            amount = operands.get(n.inputs[1], "") if n.op == "sub" else ""
+            maker = graph.producers.get(amount)
+            if maker is not None and maker.op == "fusion" and _is_amount(maker):
+                wanted |= {node.output, maker.output}
+    return wanted
+
+
+def _is_amount(fusion: Node) -> bool:
+    return {n.op for n in fusion.regions["body"].nodes} <= AMOUNTS
