@@ -55,10 +55,17 @@ def combined(graph: Graph, scope: Scope) -> Graph:
 
 def _without(graph: Graph, loose: set[str]) -> Graph:
     """The graph without those of these values that nobody reads any more."""
-    unread = {v for v in loose if not graph.users.get(v) and v not in graph.result_values}
+    unread = {
+        n.output
+        for n in graph.nodes
+        if n.output in loose
+        and not graph.users.get(n.output)
+        and n.output not in graph.result_values
+    }
     if not unread:
         return graph
-    return replace(graph, nodes=tuple(n for n in graph.nodes if n.output not in unread))
+    kept = tuple(n for n in graph.nodes if n.output not in unread)
+    return _without(replace(graph, nodes=kept), loose)
 
 
 @dataclass

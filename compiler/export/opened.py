@@ -8,7 +8,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ops.fusion import body_names
 
-AMOUNTS = {"cast", "mul", "reshape"}
+AMOUNTS = {"cast", "mul", "reshape", "reduce_sum"}
 """Operators that compute what a zero point amounts to."""
 
 
@@ -64,8 +64,15 @@ def _of_zero_points(graph: Graph) -> set[str]:
             amount = operands.get(n.inputs[1], "") if n.op == "sub" else ""
             maker = graph.producers.get(amount)
             if maker is not None and maker.op == "fusion" and _is_amount(maker):
-                wanted |= {node.output, maker.output}
+                wanted |= {node.output, *_amounts(graph, node)}
     return wanted
+
+
+def _amounts(graph: Graph, fusion: Node) -> set[str]:
+    """The fusions that compute what zero points amount to, some of them scaled outside."""
+    makers = [graph.producers.get(i) for i in fusion.inputs]
+    scaled = [graph.producers.get(i) for m in makers if m and m.op == "mul" for i in m.inputs]
+    return {m.output for m in (*makers, *scaled) if m and m.op == "fusion" and _is_amount(m)}
 
 
 def _is_amount(fusion: Node) -> bool:

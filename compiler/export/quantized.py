@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compiler.export.rows import rows_of
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Node
 from compiler.ir.operator import Array
@@ -104,13 +105,18 @@ def lifted_constant(work: Work, node: Node) -> None:
 
 def lifted_number(work: Work, node: Node) -> None:
     """Sums from which is subtracted what a zero point amounts to that only a run tells."""
-    product = _inner_product(work, node.inputs[0])
+    product, rows = _inner_product(work, node.inputs[0]), None
+    if product is None:
+        rows = rows_of(work, node.inputs[0])
+        product = None if rows is None else rows.product
     amount = work.inner(node.inputs[1], "mul")
     if product is None or amount is None or any(product.inputs[2:]):
         return
     if product.attrs.get("around") or _borders(product):
         return
     totals = _totals(work, product)
+    if rows is not None and totals is not None:
+        totals = totals - rows.stored.astype(np.int32) * rows.n_terms
     for number, columns in (amount.inputs, amount.inputs[::-1]):
         wide, known = work.graph.producers.get(number), work.known(columns)
         if wide is None or wide.op != "cast" or known is None or totals is None:
@@ -121,7 +127,12 @@ def lifted_number(work: Work, node: Node) -> None:
             continue
         if np.array_equal(listed, totals):
             inputs = [*product.inputs[:2], wide.inputs[0]]
-            _whole(work, node, [product, amount, node], inputs)
+            parts = [product, amount, node]
+            if rows is not None:
+                inputs.append(work.constant(node.output, rows.stored))
+                parts[1:1] = rows.parts
+                work.loose.update(rows.loose)
+            _whole(work, node, parts, inputs)
             work.loose.add(wide.output)
             return
 

@@ -156,15 +156,24 @@ def test_pairs_round_floats_once_and_sums_of_codes_are_one_node(
         np.testing.assert_allclose(array, needed, rtol=0, atol=0.201)
 
 
-def test_a_zero_point_that_a_run_tells_is_an_operand_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [quantization.QuantType.QInt8, quantization.QuantType.QUInt8])
+@pytest.mark.parametrize("each", [False, True])
+def test_a_zero_point_that_a_run_tells_is_an_operand_again(
+    each: bool, kind: Any, tmp_path: Path
+) -> None:
     plain = model(
         [node("MatMul", ["x", "w"], ["y"])],
         [value("x", (4, 6), F32)],
         [value("y", (4, 9), F32)],
-        [stored("w", CHANCE.normal(size=(6, 9)), np.float32)],
+        [stored("w", CHANCE.uniform(-1, 2, size=(6, 9)), np.float32)],
     )
     onnx.save(plain, tmp_path / "plain.onnx")
-    quantization.quantize_dynamic(tmp_path / "plain.onnx", tmp_path / "quantized.onnx")
+    quantization.quantize_dynamic(
+        tmp_path / "plain.onnx",
+        tmp_path / "quantized.onnx",
+        weight_type=kind,
+        per_channel=each,
+    )
     given = onnx.load(tmp_path / "quantized.onnx")
     made = exported(given)
     assert len(made.graph.node) <= len(given.graph.node)
