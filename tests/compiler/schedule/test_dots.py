@@ -9,7 +9,7 @@ from compiler.compute.computation import Computation
 from compiler.compute.evaluate import evaluate
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import DType
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
@@ -18,25 +18,10 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, host
 from tests.kernel_runs import Array, run_native
+from tests.physical_arrays import PADDING, laid_out, picked_up
 
 TARGETS = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
-PADDING = 77
 """What lies in the padding of blocks here: it must not be seen."""
-
-
-def laid_out(array: Array, t: TensorType) -> Array:
-    shape = t.layout.physical_shape(t.static_shape)
-    memory = np.full(shape, 0 if t.layout.halo else PADDING, array.dtype)
-    for index in np.ndindex(*t.static_shape):
-        memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
-    return memory
-
-
-def picked_up(memory: Array, t: TensorType) -> Array:
-    array = np.empty(t.static_shape, memory.dtype)
-    for index in np.ndindex(*t.static_shape):
-        array[index] = memory[tuple(int(i) for i in t.layout.physical_index(index))]
-    return array
 
 
 def operands(c: Computation) -> dict[str, Array]:

@@ -10,7 +10,6 @@ import pytest
 from compiler.compute.computation import Computation
 from compiler.compute.evaluate import evaluate
 from compiler.compute.text import parse_computation
-from compiler.ir.types import TensorType
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
@@ -18,25 +17,10 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, host
 from tests.kernel_runs import Array, run_native
+from tests.physical_arrays import laid_out, picked_up
 
 HAS_DOTS = by_name("x86-64-amx")
 TARGETS = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
-
-
-def laid_out(array: Array, t: TensorType) -> Array:
-    """An array as it lies in memory; the padding of blocks is no number, which must not be seen."""
-    shape = t.layout.physical_shape(t.static_shape)
-    memory = np.full(shape, 0 if t.layout.halo else np.nan, array.dtype)
-    for index in np.ndindex(*t.static_shape):
-        memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
-    return memory
-
-
-def picked_up(memory: Array, t: TensorType) -> Array:
-    array = np.empty(t.static_shape, memory.dtype)
-    for index in np.ndindex(*t.static_shape):
-        array[index] = memory[tuple(int(i) for i in t.layout.physical_index(index))]
-    return array
 
 
 def operands(c: Computation) -> dict[str, Array]:

@@ -20,26 +20,10 @@ from compiler.schedule.physical import nest_of
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
+from tests.physical_arrays import laid_out, picked_up
 
 Array = np.ndarray
 TARGETS = [by_name("x86-64-v4"), by_name("x86-64-v3")]
-
-
-def laid_out(array: Array, t: TensorType) -> Array:
-    """The array as it lies in memory; what is padding in a block is NaN, what is halo zero."""
-    shape = t.layout.physical_shape(t.static_shape)
-    padding = np.nan if t.dtype.is_float else 77
-    memory = np.full(shape, 0 if t.layout.halo else padding, array.dtype)
-    for index in np.ndindex(*t.static_shape):
-        memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
-    return memory
-
-
-def picked_up(memory: Array, t: TensorType) -> Array:
-    array = np.empty(t.static_shape, memory.dtype)
-    for index in np.ndindex(*t.static_shape):
-        array[index] = memory[tuple(int(i) for i in t.layout.physical_index(index))]
-    return array
 
 
 def check(computation: Computation, constants: str = "") -> None:
