@@ -1,7 +1,7 @@
 """GF/s of matrix products and convolutions here and in other runtimes, beside the FMA peak.
 
-    python -m benchmarks.contractions [--only gemm|small|conv|other] [--match TEXT] [--seconds 1]
-        [--json FILE]
+    python -m benchmarks.contractions [--only gemm|small|conv|depthwise|...] [--match TEXT]
+        [--seconds 1] [--precision f32|fast] [--json FILE]
 
 One thread on one processor, f32 everywhere, all programs of a case in turns in one process, least
 times. The peak of the processor is measured in the same rounds. Matrix products are compared with
@@ -16,41 +16,28 @@ import argparse
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 import compiler
+from benchmarks.convolutions import FAMILIES, convolutions
 from benchmarks.kernels import peak_text
 from benchmarks.models import machine
+from benchmarks.products import Case, product_model
 from compiler.cli.timing import interleaved
 from compiler.codegen.jit import Library
 from compiler.codegen.module import module_ir
 from compiler.loops.text import parse_kernel
 from compiler.targets.target import host
 
-Array = np.ndarray[Any, Any]
 Call = Callable[[], object]
 
 PEAK_TURNS = 4000
 PEAK_FLOPS = 2.0 * 12 * 4 * PEAK_TURNS
-
-
-@dataclass(frozen=True)
-class Case:
-    """One product: its model, the arrays it gets, and how many operations it takes."""
-
-    group: str
-    name: str
-    model: bytes
-    inputs: Mapping[str, Array]
-    flops: float
-    torch: tuple[Array, Array] | None = None
-    """The operands of a matrix product, for a peer that is called with them."""
 
 
 def main() -> None:
@@ -60,7 +47,7 @@ def main() -> None:
     results: list[dict[str, Any]] = []
     for case in cases():
         if options.only in ("all", case.group) and options.match in case.name:
-            results.append(measure(case, options.seconds))
+            results.append(measure(case, options.seconds, options.precision))
             print(row(results[-1]), flush=True)
     print(summary(results))
     if options.json is not None:
@@ -68,9 +55,10 @@ def main() -> None:
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
-def measure(case: Case, seconds: float) -> dict[str, Any]:
+def measure(case: Case, seconds: float, precision: str = "f32") -> dict[str, Any]:
     """The least seconds of every program, the error of ours, and the peak in the same rounds."""
-    program = compiler.compile(compiler.load(case.model), trace=False)
+    graph = compiler.load(case.model)
+    program = compiler.compile(graph, precision=precision, trace=False)
     inputs = dict(case.inputs)
     calls: dict[str, Call] = {"ours": lambda: program.run(inputs)}
     for peer in (onnxruntime_call, openvino_call, mkl_call):
@@ -185,10 +173,7 @@ def cases() -> Iterator[Case]:
     for n in SMALL:
         yield gemm(f"{n}^3 run-time B", (n, n), (n, n), group="small")
         yield gemm(f"{n}^3 constant B", (n, n), (n, n), constant=True, group="small")
-    for c in RESNET_CONVOLUTIONS:
-        yield convolution("conv", *c)
-    for name, c, more in OTHER_CONVOLUTIONS:
-        yield convolution("other", *c, name=name, **more)
+    yield from convolutions()
 
 
 GEMMS = (
@@ -199,30 +184,7 @@ GEMMS = (
 
 SMALL = (16, 32, 64, 100, 128)
 
-RESNET_CONVOLUTIONS = (
-    (3, 64, 224, 7, 2), (64, 64, 56, 1, 1), (64, 64, 56, 3, 1), (64, 256, 56, 1, 1),
-    (256, 64, 56, 1, 1), (256, 128, 56, 1, 1), (128, 128, 56, 3, 2), (128, 512, 28, 1, 1),
-    (256, 512, 56, 1, 2), (512, 128, 28, 1, 1), (128, 128, 28, 3, 1), (512, 256, 28, 1, 1),
-    (256, 256, 28, 3, 2), (256, 1024, 14, 1, 1), (512, 1024, 28, 1, 2), (1024, 256, 14, 1, 1),
-    (256, 256, 14, 3, 1), (1024, 512, 14, 1, 1), (512, 512, 14, 3, 2), (512, 2048, 7, 1, 1),
-    (1024, 2048, 14, 1, 2), (2048, 512, 7, 1, 1), (512, 512, 7, 3, 1),
-)  # fmt: skip
-"""Channels, filters, size of the image, kernel, stride: all that ResNet-50 has."""
-
-Shape = tuple[int, int, int, int, int]
-
-OTHER_CONVOLUTIONS: tuple[tuple[str, Shape, dict[str, Any]], ...] = (
-    ("depthwise 3x3 96@56", (96, 96, 56, 3, 1), {"group": 96}),
-    ("depthwise 3x3 stride 2 96@112", (96, 96, 112, 3, 2), {"group": 96}),
-    ("depthwise 5x5 480@14", (480, 480, 14, 5, 1), {"group": 480}),
-    ("32 groups 3x3 128@56", (128, 128, 56, 3, 1), {"group": 32}),
-    ("2 groups 5x5 96->256@26", (96, 256, 26, 5, 1), {"group": 2}),
-    ("dilated 3x3 256@28", (256, 256, 28, 3, 1), {"dilations": 2}),
-    ("transposed 4x4 stride 2 128->64@28", (128, 64, 28, 4, 2), {"transposed": True}),
-    ("1-D 5 64->512@2048", (64, 512, 2048, 5, 1), {"rank": 1}),
-    ("3-D 3x3x3 32->64@28", (32, 64, 28, 3, 1), {"rank": 3}),
-    ("first layer 3x3 stride 2 3->32@224", (3, 32, 224, 3, 2), {}),
-)
+GROUPS = ("gemm", "small", "conv", *FAMILIES)
 
 
 def gemm(
@@ -249,71 +211,16 @@ def gemm(
     left, right = (np.swapaxes(stored[x], -1, -2) if x in turned else stored[x] for x in "ab")
     held = {"b": stored.pop("b")} if constant else {}
     flops = 2.0 * float(np.prod(left.shape)) * right.shape[-1]
-    model = _model(nodes, stored, held, (*left.shape[:-1], right.shape[-1]))
+    model = product_model(nodes, stored, held, (*left.shape[:-1], right.shape[-1]))
     return Case(group, name, model, stored, flops, (left, right))
-
-
-def convolution(
-    section: str,
-    channels: int,
-    filters: int,
-    size: int,
-    kernel: int,
-    stride: int,
-    *,
-    name: str = "",
-    group: int = 1,
-    dilations: int = 1,
-    rank: int = 2,
-    transposed: bool = False,
-) -> Case:
-    """A convolution that pads as much as keeps the size at stride 1."""
-    rng = np.random.default_rng(0)
-    pad = dilations * (kernel - 1) // 2
-    x = rng.standard_normal((1, channels, *[size] * rank)).astype(np.float32)
-    w_shape = (channels, filters // group) if transposed else (filters, channels // group)
-    w = rng.standard_normal((*w_shape, *[kernel] * rank)).astype(np.float32)
-    op = "ConvTranspose" if transposed else "Conv"
-    node = helper.make_node(
-        op, ["x", "w"], ["y"], pads=[pad] * 2 * rank, strides=[stride] * rank, group=group,
-        dilations=[dilations] * rank,
-    )  # fmt: skip
-    if transposed:
-        out = (size - 1) * stride - 2 * pad + kernel
-    else:
-        out = (size + 2 * pad - dilations * (kernel - 1) - 1) // stride + 1
-    points = (size if transposed else out) ** rank
-    flops = 2.0 * filters * (channels // group) * kernel**rank * points
-    model = _model([node], {"x": x}, {"w": w}, (1, filters, *[out] * rank))
-    label = name or f"{channels}->{filters}@{size} {kernel}x{kernel} stride {stride}"
-    return Case(section, label, model, {"x": x}, flops)
-
-
-def _model(
-    nodes: list[onnx.NodeProto],
-    inputs: Mapping[str, Array],
-    constants: Mapping[str, Array],
-    result: tuple[int, ...],
-) -> bytes:
-    def value(name: str, shape: tuple[int, ...]) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-    graph = helper.make_graph(
-        nodes,
-        "product",
-        [value(n, x.shape) for n, x in inputs.items()],
-        [value("y", result)],
-        [numpy_helper.from_array(x, n) for n, x in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", 17)]
-    return helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--only", default="all", choices=("all", "gemm", "small", "conv", "other"))
+    parser.add_argument("--only", default="all", choices=("all", *dict.fromkeys(GROUPS)))
     parser.add_argument("--match", default="", help="only cases whose name has this text")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each case")
+    parser.add_argument("--precision", default="f32", choices=("f32", "fast"))
     parser.add_argument("--json", type=Path, default=None, help="write what was measured")
     return parser.parse_args()
 
