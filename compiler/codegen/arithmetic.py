@@ -28,6 +28,7 @@ EXACT_IN_HALF = {
     "sign",
     "select",
     "flush",
+    "within",
 }
 """Functions whose result needs no rounding when the operands are half-precision numbers."""
 
@@ -140,6 +141,8 @@ class Arithmetic:
                 return self.two("fdiv", _same(a, 1.0), self.intrinsic("sqrt", a))
             case "sign":
                 return self._sign(a)
+            case "within":
+                return a
             case "flush":
                 tiny = self.test("fcmp olt", self.intrinsic("fabs", a), _same(a, LEAST_NORMAL))
                 return self.out.select(tiny, self.intrinsic("copysign", _same(a, 0.0), a), a)

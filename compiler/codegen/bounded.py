@@ -6,44 +6,38 @@ integer holds does not matter.
 
 from __future__ import annotations
 
-import math
-
 from compiler.codegen.arithmetic import Arithmetic
 from compiler.codegen.convert import convert
-from compiler.codegen.values import Value, value_type
-from compiler.compute.scalar import Apply, Convert, Number, Scalar
+from compiler.codegen.values import Value, mangled, value_type
+from compiler.compute.ranges import number_range
+from compiler.compute.scalar import Apply, Scalar
 from compiler.ir.types import DType
 
 NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
 """Types of which the lower bits of what an instruction gives for NaN are 0."""
+
+LIMIT = 2.0**31 - 2.0**8
+"""What certainly becomes an i32, whole numbers being the nearest f32 or not."""
 
 
 def is_bounded(s: Scalar, dtype: DType) -> bool:
     """Whether an f32 certainly fits a small integer, unless it is not a number."""
     if dtype not in NARROW or s.dtype is not DType.f32:
         return False
-    low, high = bounds(s)
-    return -(2.0**31) < low and high < 2.0**31
+    found = number_range(s)
+    return -LIMIT < found.low and found.high < LIMIT
 
 
-def bounds(s: Scalar) -> tuple[float, float]:
-    """The smallest and largest number that an expression of floats can be by how it is written."""
+def is_rounded(s: Scalar, dtype: DType) -> bool:
+    """Whether an f32 is rounded to the nearest whole number and certainly fits an i32."""
+    if dtype is not DType.i32 or s.dtype is not DType.f32:
+        return False
     match s:
-        case Number(value):
-            return (float(value), float(value)) if not math.isnan(value) else _ANY
-        case Convert(arg, DType.f32) if arg.dtype in NARROW:
-            signed = arg.dtype.label.startswith("i")
-            top = float(1 << (arg.dtype.bits - signed))
-            return (-top if signed else 0.0, top)
-        case Apply("max" | "min" as fn, (a, b)):
-            (low, high), (other_low, other_high) = bounds(a), bounds(b)
-            pick = max if fn == "max" else min
-            return pick(low, other_low), pick(high, other_high)
+        case Apply("round", (y,)):
+            found = number_range(y)
+            return found.is_finite and -LIMIT < found.low and found.high < LIMIT
         case _:
-            return _ANY
-
-
-_ANY = (-math.inf, math.inf)
+            return False
 
 
 def narrowed(a: Arithmetic, v: Value, dtype: DType) -> Value:
@@ -52,3 +46,14 @@ def narrowed(a: Arithmetic, v: Value, dtype: DType) -> Value:
         return convert(a, v, dtype)
     text = f"fptosi {v.typed} to {value_type(DType.i32, v.lanes)}"
     return convert(a, a.out.op(text, DType.i32, v.lanes, v), dtype)
+
+
+def nearest(a: Arithmetic, v: Value) -> Value:
+    """The whole number nearest to an f32 that an i32 holds, half to even, in one instruction."""
+    dtype = DType.i32
+    if a.is_x86:
+        name = f"llvm.lrint.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
+        return a.out.call(name, dtype, v.lanes, v)
+    whole = a.intrinsic("roundeven", v)
+    text = f"fptosi {whole.typed} to {value_type(dtype, v.lanes)}"
+    return a.out.op(text, dtype, v.lanes, whole)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from compiler.codegen.addresses import flatten
 from compiler.codegen.arithmetic import Arithmetic
-from compiler.codegen.bounded import is_bounded, narrowed
+from compiler.codegen.bounded import is_bounded, is_rounded, narrowed, nearest
 from compiler.codegen.convert import convert, to_bf16
 from compiler.codegen.fetches import Places, fetch
 from compiler.codegen.loads import load
@@ -79,6 +79,8 @@ class Expressions:
                 return self.arithmetic.apply(fn, [self.value(a, cache) for a in args], dtype)
             case Convert(Apply("flush", (arg,)), DType.bf16) if self.target.flushes_to_bf16:
                 return to_bf16(self.arithmetic, self.value(arg, cache))
+            case Convert(Apply("round", (arg,)) as whole, dtype) if is_rounded(whole, dtype):
+                return nearest(self.arithmetic, self.value(arg, cache))
             case Convert(arg, dtype):
                 value = self.value(arg, cache)
                 if is_bounded(arg, dtype):

@@ -5,11 +5,15 @@ A fused group becomes one computation, whose stages are merged as far as can be 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from compiler.compute.builder import Lowering
+from compiler.compute.codes import with_fewer_steps
 from compiler.compute.computation import Computation, Routine, Stage
 from compiler.compute.decompose import decomposition
 from compiler.compute.producers import substitute_producers
@@ -33,6 +37,9 @@ from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import KNOWN_LIMIT
 from compiler.ir.operator import OPERATORS, Array, Operator
 from compiler.ir.types import DType, TensorType, Type, open_symbols
+
+SCALES_LIMIT = 1 << 14
+"""Constants of at most so many elements are looked through for the largest: one a filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +223,14 @@ class _Stages:
             self.types[renamed[local]] = k.tensors[local]
         self.stages += [_rename_tensors(s, renamed) for s in k.stages]
 
+    def largest(self, value: str) -> float:
+        """The largest size of a constant's elements; infinite where that is not known."""
+        c = self.constants.get(value)
+        if c is None or not c.type.dtype.is_float or c.type.n_elements > SCALES_LIMIT:
+            return math.inf
+        size = float(np.abs(c.array()).max(initial=0.0))
+        return size if math.isfinite(size) else math.inf
+
     def _known(self, value: str) -> Array | None:
         c = self.constants.get(value)
         return c.array() if c is not None and c.type.n_elements <= KNOWN_LIMIT else None
@@ -245,7 +260,8 @@ def _with_numbers(stage: Stage | Routine, stages: _Stages) -> Stage | Routine:
         kept = {t for t in shared if stages.types[t].n_elements > 1}
         numbers = {t: n for t, n in numbers.items() if t not in kept}
 
-    return replace(stage, value=_numbered(stage.value, numbers))
+    value = _numbered(stage.value, numbers)
+    return replace(stage, value=with_fewer_steps(value, stages.largest))
 
 
 def _numbered(value: Scalar, numbers: Mapping[str, Number]) -> Scalar:

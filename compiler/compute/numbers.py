@@ -134,6 +134,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
     "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
     "atanh": np.arctanh, "isnan": np.isnan, "isinf": np.isinf,
+    "within": lambda x, _: x,
     "flush": lambda x: np.where(np.abs(x) < LEAST_NORMAL, np.copysign(np.float32(0), x), x),
     "select": np.where,
 }  # fmt: skip

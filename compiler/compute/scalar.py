@@ -24,14 +24,15 @@ FUNCTIONS: dict[str, int] = {
     "expm1": 1, "log1p": 1, "normal_cdf": 1, "normal_cdf_tanh": 1,
     "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1,
     "sinh": 1, "cosh": 1, "asinh": 1, "acosh": 1, "atanh": 1, "isnan": 1, "isinf": 1,
-    "flush": 1,
+    "flush": 1, "within": 2,
     "select": 3,  # condition, then, otherwise
 }  # fmt: skip
 """`max` and `min` give NaN when an operand is NaN; `round` is half to even; `mod` has the divisor's
 sign, `fmod` the dividend's; integer `div` truncates. `expm1` is exp(x)-1 and `log1p` log(1+x), both
 without loss near 0; `normal_cdf` is the probability that a normal variable is smaller than x,
 `normal_cdf_tanh` the approximation of it by tanh that GELU may use. `flush` makes an f32 that is
-denormal 0, of the same sign."""
+denormal 0, of the same sign. `within` is its first operand, a number whose size certainly is no
+larger than the second, a literal."""
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}
 COMBINERS = {"add", "mul", "max", "min"}

@@ -1,0 +1,107 @@
+"""Quantizing in fewer steps: numbers that certainly stay in range need no test for it.
+
+    to_u8(max(min(round(y) + z, 255), 0))     to_u8(max(min(to_i32(round(y)) + z, 255), 0))
+    to_f32(to_i32(to_u8(...)) - z)            max(min(round(y), 255 - z), -z)
+
+The first where y by far fits an i32, so that one instruction rounds and converts it, and the one
+that stores it saturates it; `within` says so where only constants show it. The second is a code
+that is read where it is made. Both give the same numbers, because zero points and the ends of
+ranges are whole.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from compiler.compute.ranges import Largest, number_range
+from compiler.compute.scalar import Apply, Convert, Number, Scalar, apply, rewrite
+from compiler.ir.types import DType
+
+SMALL = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
+
+FAR_INSIDE = 2.0**30
+"""What an i32 holds however products below it were rounded, and with a zero point added."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """A number y as a code: `max(min(round(y) + zero, high), low)`."""
+
+    number: Scalar
+    zero: int
+    low: int
+    high: int
+    dtype: DType
+
+
+def with_fewer_steps(value: Scalar, largest: Largest) -> Scalar:
+    """An expression in which codes are made, and read again, in as few steps as can be."""
+
+    def change(s: Scalar) -> Scalar | None:
+        read = _read_again(s)
+        if read is not None and number_range(read.number, largest).is_number:
+            return _clamped(apply("round", with_fewer_steps(read.number, largest)), read)
+        code = _code(s)
+        return None if code is None else _made(code, largest)
+
+    return rewrite(value, change)
+
+
+def _made(code: _Code, largest: Largest) -> Scalar | None:
+    found = number_range(code.number, largest)
+    size = max(-found.low, found.high)
+    if not found.is_finite or size >= FAR_INSIDE:
+        return None
+    y = with_fewer_steps(code.number, largest)
+    if not number_range(y).is_finite:
+        y = apply("within", y, float(math.ceil(size)))
+    moved: Scalar = Convert(apply("round", y), DType.i32)
+    if code.zero:
+        moved = apply("add", moved, code.zero)
+    inside = apply("max", apply("min", moved, code.high), code.low)
+    return Convert(inside, code.dtype)
+
+
+def _clamped(y: Scalar, code: _Code) -> Scalar:
+    """What becomes a code, less its zero point, where that has the ends of the range as ends."""
+    high, low = float(code.high - code.zero), float(code.low - code.zero)
+    return apply("max", apply("min", y, high), low)
+
+
+def _read_again(s: Scalar) -> _Code | None:
+    """The code whose number less its zero point an expression is."""
+    match s:
+        case Convert(Apply("sub", (Convert(codes, DType.i32), z), DType.i32), DType.f32):
+            zero = _whole(z)
+        case Convert(codes, DType.f32):
+            zero = 0
+        case _:
+            return None
+    code = _code(codes)
+    return code if code is not None and code.zero == zero else None
+
+
+def _code(s: Scalar) -> _Code | None:
+    match s:
+        case Convert(
+            Apply("max", (Apply("min", (moved, Number(high)), DType.f32), Number(low))), dtype
+        ) if dtype in SMALL:
+            pass
+        case _:
+            return None
+    match moved:
+        case Apply("round", (y,)):
+            zero = 0
+        case Apply("add", (Apply("round", (y,)), z)):
+            zero = _whole(z)
+        case _:
+            return None
+    return None if zero is None else _Code(y, zero, int(low), int(high), dtype)
+
+
+def _whole(s: Scalar) -> int | None:
+    """The integer that is written, as whatever type."""
+    while isinstance(s, Convert):
+        s = s.arg
+    return int(s.value) if isinstance(s, Number) and s.dtype.is_integer else None
