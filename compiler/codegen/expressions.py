@@ -56,10 +56,14 @@ class Expressions:
         self.env = self.indices.env
         self.trees = Trees(registers, arithmetic)
         self.guards: list[Value] = []
+        self.held: dict[Read, Value] = {}
+        """What some reads give where the writer stands, already in registers."""
 
     def value(self, s: Scalar, cache: Cache) -> Value:
         """The value of an expression, for all lanes where they differ."""
         match s:
+            case Read() if self.held and s in self.held:
+                return self.held[s]
             case Read(name, index, _):
                 if name in self.registers.cuts:
                     return self.registers.read(name, index)

@@ -23,9 +23,11 @@ from compiler.codegen.params import NOT_KEPT, counter_parameter, params, size_pa
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
 from compiler.codegen.registers import Registers, cut_registers
 from compiler.codegen.shares import Shares
+from compiler.codegen.squares import Square, square_of, transposed
 from compiler.codegen.stores import fence, prefetch, store
 from compiler.codegen.team import Team
-from compiler.codegen.values import Value
+from compiler.codegen.values import Value, power_of_two
+from compiler.compute.scalar import Read
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
@@ -167,7 +169,10 @@ class _Writer:
         low, high = self._bounds(start)[0], self._bounds(stop)[1] - 1
         outer = self.env.ranges.get(loop.var)
         self.env.ranges[loop.var] = (low, max(low, high))
-        if loop.kind == "vector":
+        square = square_of(loop, self.buffers, self.widths) if self.vector is None else None
+        if square is not None:
+            self._square(square, cache)
+        elif loop.kind == "vector":
             self._vector_loop(loop, cache)
         elif loop.kind == "dot" and self.vector is not None:
             self._in_pieces(lambda: self._dot_loop(loop, cache))
@@ -189,6 +194,34 @@ class _Writer:
             self.env.numbers[loop.var] = i
             write()
         self.env.numbers.pop(loop.var, None)
+
+    def _square(self, square: Square, cache: Cache) -> None:
+        """Operands that lie along the loop are loaded along it, and turned in registers."""
+        loop, lanes, env = square.loop, square.lanes, self.env
+        assert isinstance(loop.start, int)
+        assert isinstance(lanes.start, int)
+        along = Lane(loop.var, loop.start, loop.extent, power_of_two(loop.extent))
+        env.ranges[lanes.var] = (lanes.start, lanes.start + lanes.extent - 1)
+        known: Cache = cache.setdefault(id(square.store), {})
+        for first, active, width in vector_pieces(lanes.extent, self.widths[id(lanes)]):
+            begin = lanes.start + first
+            columns: dict[Read, list[Value]] = {}
+            env.lane = along
+            for read in square.turned:
+                rows: list[Value] = []
+                for env.numbers[lanes.var] in range(begin, begin + active):
+                    rows.append(self.expressions.value(read, known))
+                columns[read] = transposed(self.out, rows, width)
+            del env.numbers[lanes.var]
+            env.lane = Lane(lanes.var, begin, active, width)
+            for i in range(loop.extent):
+                env.numbers[loop.var] = loop.start + i
+                self.expressions.held = {read: found[i] for read, found in columns.items()}
+                self._store(square.store, known)
+            self.expressions.held = {}
+            del env.numbers[loop.var]
+        env.lane = None
+        del env.ranges[lanes.var]
 
     def _dot_loop(self, loop: Loop, cache: Cache) -> None:
         """A dot loop for the lanes of one vector: one step where it can be, else written out."""
