@@ -106,11 +106,13 @@ def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
 
 def _merge(producer: Stage, consumer: Stage) -> Stage | None:
     if producer.reduce is None:
-        return _into_consumer(producer, consumer)
+        return into_consumer(producer, consumer)
     return _as_epilogue(producer, consumer)
 
 
-def _into_consumer(producer: Stage, consumer: Stage) -> Stage:
+def into_consumer(producer: Stage, consumer: Stage) -> Stage:
+    """A stage that computes what another makes wherever it would read it."""
+
     def change(s: Scalar) -> Scalar | None:
         if isinstance(s, Read) and s.tensor == producer.target:
             values = dict(zip(producer.axes, s.index, strict=True))

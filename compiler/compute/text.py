@@ -341,6 +341,7 @@ class Cursor:
                     if is_number
                     else self.expr(",", "\n", "}")
                 )
+                self.skip()
         return Stage(target, index, value, extents)
 
     def computation(self) -> Computation:

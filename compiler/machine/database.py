@@ -29,6 +29,9 @@ from compiler.targets.target import Target
 FORMAT = 1
 """Grows when the meaning of a row changes; a database of another format is set aside."""
 
+LANGUAGE = 2
+"""Grows when a schedule's text comes to mean something else: older rows then are for nobody."""
+
 _TABLE = """
 create table if not exists schedules (
     computation text not null,
@@ -77,7 +80,16 @@ def machine_key(options: CodeOptions) -> str:
     """The machine that figures hold for: processor, features, threads, and what makes code."""
     t: Target = options.target
     caches = (t.l1d_bytes, t.l2_bytes, t.l3_bytes)
-    facts = (FORMAT, __version__, llvmlite.__version__, processor(), t.triple, t.cpu, t.features)
+    facts = (
+        FORMAT,
+        LANGUAGE,
+        __version__,
+        llvmlite.__version__,
+        processor(),
+        t.triple,
+        t.cpu,
+        t.features,
+    )
     whole = "\0".join(map(str, (*facts, *caches, options.threads)))
     return hashlib.sha256(whole.encode()).hexdigest()[:16]
 

@@ -1,11 +1,11 @@
-"""From a computation to one kernel: its nests in order, each shaped by moves, written out.
+"""From a computation to one kernel: its stages in their loops, each nest shaped, written out.
 
-Who makes the moves is left open: a policy, or a text that is replayed.
+Who makes the moves is left open: policies, or a text that is replayed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.compute.computation import Computation, Routine
@@ -13,15 +13,18 @@ from compiler.compute.scalar import fetches
 from compiler.loops.nodes import Buffer, Kernel, Role
 from compiler.loops.sizes import sizes_of
 from compiler.schedule.banded import in_bands
-from compiler.schedule.joining import Joint, joints
+from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
 from compiler.schedule.packing import Packing
 from compiler.schedule.panels import into_panels
-from compiler.schedule.tiled import find_tiled
+from compiler.schedule.stages import Part, leaves
 from compiler.schedule.turn import turn_operands
 from compiler.schedule.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
+
+Arrange = Callable[[Stages], Stages]
+"""Makes the moves on the stages of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +47,13 @@ class Scheduled:
 
 
 def assemble(
-    computation: Computation, constants: frozenset[str], options: CodeOptions, shape: Shape
+    computation: Computation,
+    constants: frozenset[str],
+    options: CodeOptions,
+    arrange: Arrange,
+    shape: Shape,
 ) -> Scheduled:
-    """The kernel for a computation, each nest of which `shape` makes its moves on.
+    """The kernel for a computation: `arrange` moves its stages, and `shape` the loops of each nest.
 
     `constants` names operands known at compile time.
 
@@ -56,21 +63,21 @@ def assemble(
     """
     computation = into_panels(computation, constants, options.target)
     computation = turn_operands(computation, constants)
-    parts = joints(computation)
-    packable = frozenset(_packable(parts, constants))
+    stages = arrange(Stages.of(computation, constants))
+    computation, members = stages.computation, stages.members
+    packable = frozenset(_packable([*leaves(members)], constants))
     writer = Writer(computation, options, shape)
-    tiled = find_tiled(parts, computation, constants)
     banded = None
-    if tiled is not None:
-        banded = in_bands(tiled, computation, options, writer.realizer, shape)
-    outermost = writer.outermost(packable, share=banded is None)
+    if stages.tiled is not None:
+        banded = in_bands(stages.tiled, computation, options, writer.realizer, shape)
+    outermost = writer.outermost(packable)
     if banded is None:
-        body = writer.statements(parts, outermost)
+        body = writer.statements(members, outermost)
     else:
-        body = writer.statements(parts[: banded.parts.start], outermost)
+        body = writer.statements(members[: banded.parts.start], outermost)
         body += banded.statements
         writer.lines += banded.lines
-        body += writer.statements(parts[banded.parts.stop :], outermost)
+        body += writer.statements(members[banded.parts.stop :], outermost)
         writer.packings.update(banded.packings)
         writer.shapes.update(banded.shapes)
     buffers = [*computation.inputs, *computation.temporaries, *computation.outputs]
@@ -88,10 +95,10 @@ def assemble(
     registers = tuple(writer.realizer.registers)
     kernel = Kernel(computation.name, params, body, registers, sizes_of(params, body))
     require_small(kernel, options.target)
-    return Scheduled(kernel, writer.packings, tuple(writer.lines))
+    return Scheduled(kernel, writer.packings, (*stages.lines, *writer.lines))
 
 
-def _packable(parts: Sequence[Joint | Routine], constants: frozenset[str]) -> Iterator[str]:
+def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:
     """The constants that one nest reads, at no computed index."""
     read = [
         part.read_tensors

@@ -10,11 +10,13 @@ from compiler.schedule.assemble import Scheduled, assemble
 from compiler.schedule.context import Context
 from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
 from compiler.schedule.dots import dots
+from compiler.schedule.language.between import Stages
 from compiler.schedule.language.replay import replay
 from compiler.schedule.nest import Nest
 from compiler.schedule.parallel import in_parallel
 from compiler.schedule.pointwise import pointwise
 from compiler.schedule.reduction import reduction
+from compiler.schedule.sharing import share
 from compiler.targets.options import CodeOptions
 
 __all__ = ["Scheduled", "apply_policy", "schedule"]
@@ -47,10 +49,13 @@ def _tuned(
 def _by_policy(
     computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> Scheduled:
+    def arrange(stages: Stages) -> Stages:
+        return share(stages, options.target)
+
     def shape(_: str, nest: Nest) -> Nest:
         return apply_policy(nest, Context(options.tiling, nest.packable))
 
-    made = assemble(computation, constants, options, shape)
+    made = assemble(computation, constants, options, arrange, shape)
     return replace(made, kernel=in_parallel(made.kernel, options))
 
 

@@ -1,16 +1,11 @@
-"""Stages that share their outer loops: what one makes for a row is read before the next row begins.
+"""Which loops stages share: what one makes for a row is read before the next row begins.
 
 A softmax, a normalisation or attention has several stages, and each would walk over all rows, in
-and out of the caches. Where a stage reads what another made at the same rows only, one loop over
-the rows runs both, and what lies between them is memory for one row (or a block of rows) alone.
+and out of the caches. Where a stage reads what another made at the same rows only, `compute_at`
+puts both into one loop over the rows, and what lies between them is memory for one row (or a block
+of rows) alone. This policy looks for the longest runs of such stages, and inside them again.
 
-    for r { TOP[r] = ... }              for r {
-    for r { E[r, j] = ... TOP[r] }        TOP[0] = ...
-    for r { Y[r, j] = ... E[r, j] }       E[0, j] = ... TOP[0]
-                                          Y[r, j] = ... E[0, j]
-                                        }
-
-Elsewhere this is called computing at a loop: Halide's `compute_at` (Ragan-Kelley et al. 2013).
+Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 """
 
 from __future__ import annotations
@@ -18,64 +13,89 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from compiler.compute.computation import Routine, Stage, axis_of
-from compiler.compute.scalar import Read, Scalar, fetches, rewrite, substitute
+from compiler.compute.computation import Routine, axis_of
+from compiler.compute.scalar import fetches
+from compiler.errors import CompileError
 from compiler.ir import affine
-from compiler.ir.affine import Expr
-from compiler.ir.types import TensorType
+from compiler.schedule.blocks import block_size
 from compiler.schedule.joining import Joint
+from compiler.schedule.language.between import Stages
+from compiler.schedule.stages import Group, Part, leaves, name_of, stored, touched
+from compiler.schedule.turns import Held, Tensors, held_inside, inside, turns_of
+from compiler.targets.target import Target
 
-Part = Joint | Routine
-Tensors = Mapping[str, TensorType]
+
+def share(stages: Stages, target: Target) -> Stages:
+    """The stages, those that read each other's rows inside loops over the rows."""
+    if stages.tiled is not None:
+        return stages  # they share bands of tiles
+    computation = stages.computation
+    where = _Where(computation.tensors, frozenset(computation.temporaries), frozenset())
+    return _shared(stages, tuple(leaves(stages.members)), where, target)
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
-    """Parts that may run inside one loop over `extent` places.
+class _Where:
+    """Where parts stand: what their tensors are there, and which axes have a loop already.
 
-    `own` is what each part calls the axis; `held` are the tensors that are made and read inside
-    alone, with the dimension that the axis is in.
+    `temporaries` are those that nothing but these parts reads.
     """
 
-    parts: tuple[Joint, ...]
-    own: tuple[str, ...]
-    extent: Expr
-    held: Mapping[str, int]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """What the parts call the axis."""
-        return frozenset(self.own)
-
-    @property
-    def targets(self) -> str:
-        """What is made inside."""
-        return ", ".join(s.target for part in self.parts for s in part)
+    tensors: Tensors
+    temporaries: frozenset[str]
+    done: frozenset[str]
 
 
-def bands(
-    parts: Sequence[Part], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
-) -> Iterator[Part | Band]:
-    """The parts in order, those together that share a loop: the longest runs first.
+def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target) -> Stages:
+    for group, held in _groups(parts, where):
+        size = block_size(group, held, where.tensors, target)
+        done = where.done | frozenset(group.own.values())
+        if size == group.extent:  # one turn is no loop
+            stages = _shared(stages, group.joints, replace(where, done=done), target)
+            continue
+        group = replace(group, places=size)
+        try:
+            stages = _moved(stages, group)
+        except CompileError:
+            continue
+        turn = next(turn for turn, _, _ in turns_of(group, ""))
+        inner, tensors = inside(group, held, where.tensors, turn)
+        stages = _shared(
+            stages, tuple(leaves(inner)), _Where(tensors, frozenset(held), done), target
+        )
+    return stages
 
-    `temporaries` are those that nothing but these parts reads. Axes in `done` are inside such a
-    loop already.
-    """
-    found = _longest(parts, tensors, temporaries, done)
+
+def _moved(stages: Stages, group: Group) -> Stages:
+    """The stages with the moves that make a group."""
+    *others, last = group.joints
+    n = group.places
+    why = "what lies between stays near" if n == 1 else "rows of a product share its other operand"
+    for part in reversed(others):
+        stages = stages.on(name_of(part)).because(why)
+        stages = stages.compute_at(name_of(last), group.loop, *(() if n == 1 else (n,)))
+        why = ""
+    return stages
+
+
+def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]]:
+    """Parts that may share a loop, with what they then hold: the longest runs first."""
+    found = _longest(parts, where)
     if found is None:
-        yield from parts
         return
-    first, band = found
-    behind = first + len(band.parts)
+    first, group = found
+    behind = first + len(group.members)
     before, after = parts[:first], parts[behind:]
-    yield from bands(before, tensors, temporaries - _touched(parts[first:]), done)
-    yield band
-    yield from bands(after, tensors, temporaries - _touched(parts[:behind]), done)
+    yield from _groups(before, _apart(where, parts[first:]))
+    yield group, held_inside(group, [*before, group, *after], where.temporaries)
+    yield from _groups(after, _apart(where, parts[:behind]))
 
 
-def _longest(
-    parts: Sequence[Part], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
-) -> tuple[int, Band] | None:
+def _apart(where: _Where, others: Sequence[Part]) -> _Where:
+    return replace(where, temporaries=where.temporaries - touched(others))
+
+
+def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
     """The longest run of parts with an axis to share, and where it begins."""
     for length in range(len(parts), 1, -1):
         for first in range(len(parts) - length + 1):
@@ -83,13 +103,12 @@ def _longest(
             if len(run) < length:
                 continue
             others = [*parts[:first], *parts[first + length :]]
-            if {s.target for p in run for s in p} & _stored(others):
+            if {s.target for p in run for s in p} & stored(others):
                 continue
-            names = _common(run, tensors, temporaries, done)
+            names = _common(run, where.tensors, where.temporaries, where.done)
             if names:
-                own = names[0]
-                held = _held(run, own, others, temporaries)
-                return first, Band(tuple(run), own, run[0][0].extents[own[0]], held)
+                own = {name_of(p): a for p, a in zip(run, names[0], strict=True)}
+                return first, Group(tuple(run), own, 1)
     return None
 
 
@@ -156,76 +175,3 @@ def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozense
             if axis in affine.symbols(index[-1]) and any(n != 1 for n in tensors[t].dims[:-1]):
                 return False
     return True
-
-
-def _held(
-    run: Sequence[Joint], own: tuple[str, ...], others: Sequence[Part], temporaries: frozenset[str]
-) -> dict[str, int]:
-    inner = temporaries - _touched(others)
-    return {
-        s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == a)
-        for part, a in zip(run, own, strict=True)
-        for s in part
-        if s.target in inner
-    }
-
-
-def _stored(parts: Sequence[Part]) -> set[str]:
-    every = (p.stored_tensors if isinstance(p, Routine) else {s.target for s in p} for p in parts)
-    return {t for stored in every for t in stored}
-
-
-def _touched(parts: Sequence[Part]) -> set[str]:
-    """What parts read or make."""
-    made = _stored(parts)
-    for p in parts:
-        for s in (p,) if isinstance(p, Routine) else p:
-            made |= s.read_tensors
-    return made
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn of the loop `var` of a band: `step` places further than the turn before.
-
-    `places` of them are computed, fewer where the axis ends; memory has `room` for a block.
-    """
-
-    var: str
-    step: int
-    places: int
-    room: int
-
-
-def inside(band: Band, tensors: Tensors, turn: Turn) -> tuple[list[Part], dict[str, TensorType]]:
-    """The parts of a band in one turn of its loop; tensors held inside shrink to one block."""
-    changed = dict(tensors)
-    for t, d in band.held.items():
-        dims = tensors[t].dims
-        changed[t] = replace(tensors[t], shape=(*dims[:d], turn.room, *dims[d + 1 :]))
-    parts: list[Part] = [
-        tuple(_in_turn(s, band, own, turn) for s in part)
-        for part, own in zip(band.parts, band.own, strict=True)
-    ]
-    return parts, changed
-
-
-def _in_turn(s: Stage, band: Band, own: str, turn: Turn) -> Stage:
-    within: Expr = 0 if turn.step == 1 else affine.symbol(own)
-    values: dict[str, Expr] = {own: affine.symbol(turn.var) * turn.step + within}
-
-    def place(t: str, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
-        d = band.held.get(t)
-        return index if d is None else (*index[:d], within, *index[d + 1 :])
-
-    def change(part: Scalar) -> Scalar | None:
-        if isinstance(part, Read) and part.tensor in band.held:
-            return replace(part, index=place(part.tensor, part.index))
-        return None
-
-    extents = {
-        a: turn.places if a == own else n for a, n in s.extents.items() if a != own or turn.step > 1
-    }
-    index = tuple(affine.substitute(e, values) for e in s.index)
-    value = rewrite(substitute(s.value, values), change)
-    return Stage(s.target, place(s.target, index), value, extents)

@@ -13,15 +13,15 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import TensorType
 from compiler.loops.nodes import Loop, Statement
-from compiler.schedule.blocks import block_size
 from compiler.schedule.joining import Joint
 from compiler.schedule.language.call import Line
 from compiler.schedule.nest import Nest
 from compiler.schedule.packing import Packing
 from compiler.schedule.physical import nest_of
 from compiler.schedule.realize import Realizer
-from compiler.schedule.sharing import Band, Turn, bands, inside
+from compiler.schedule.stages import Group, Member
 from compiler.schedule.streaming import streamed, with_streams
+from compiler.schedule.turns import held_inside, inside, turns_of
 from compiler.targets.options import CodeOptions
 
 Shape = Callable[[str, Nest], Nest]
@@ -32,14 +32,13 @@ Shape = Callable[[str, Nest], Nest]
 class Surrounding:
     """Where parts stand: inside which loops, and what their tensors are there.
 
-    `held` are the temporaries that nothing but these parts reads; `done` the axes that have a loop.
+    `held` are the temporaries that nothing but these parts reads.
     """
 
     tensors: Mapping[str, TensorType]
     held: frozenset[str]
     packable: frozenset[str]
     around: Mapping[str, Range]
-    done: frozenset[str] = frozenset()
 
 
 class Writer:
@@ -58,52 +57,47 @@ class Writer:
         self._named: dict[str, int] = {}
         self._taken = {a for s in computation.stages if isinstance(s, Stage) for a in s.extents}
 
-    def outermost(self, packable: frozenset[str], *, share: bool) -> Surrounding:
-        """No loops at all. Without `share`, every part is to keep its loops to itself."""
-        tensors = self.computation.tensors
-        every = {a for s in self.computation.stages if isinstance(s, Stage) for a in s.extents}
-        done = frozenset() if share else frozenset(every)
-        return Surrounding(tensors, frozenset(self.computation.temporaries), packable, {}, done)
+    def outermost(self, packable: frozenset[str]) -> Surrounding:
+        """No loops at all."""
+        return Surrounding(
+            self.computation.tensors, frozenset(self.computation.temporaries), packable, {}
+        )
 
-    def statements(
-        self, parts: Sequence[Joint | Routine], where: Surrounding
-    ) -> tuple[Statement, ...]:
-        """Parts in order, inside loops that they share."""
+    def statements(self, members: Sequence[Member], where: Surrounding) -> tuple[Statement, ...]:
+        """Nests and routines in order, inside the loops that they share."""
         made: list[Statement] = []
-        for part in bands(parts, where.tensors, where.held, where.done):
-            match part:
+        for m in members:
+            match m:
                 case Routine():
-                    self._require_plain(part.read_tensors | part.stored_tensors)
-                    made += part.statements
-                case Band():
-                    made += self._band(part, where)
+                    self._require_plain(m.read_tensors | m.stored_tensors)
+                    made += m.statements
+                case Group():
+                    made += self._group(m, members, where)
                 case _:
-                    made += self._nest(part, where)
+                    made += self._nest(m, where)
         return tuple(made)
 
-    def _band(self, band: Band, where: Surrounding) -> Iterator[Statement]:
-        """The loop that the parts of a band share, and one more for what whole blocks leave."""
-        size = block_size(band, where.tensors, self.options.target)
-        if size == band.extent:  # one turn is no loop
-            yield from self.statements(band.parts, replace(where, done=where.done | band.names))
-            return
-        var = self._fresh(f"{band.own[0]}_at")
-        turns = list(_turns(band, var, size))
+    def _group(
+        self, group: Group, members: Sequence[Member], where: Surrounding
+    ) -> Iterator[Statement]:
+        """The loop of a group, and one more for what whole blocks leave."""
+        var = self._fresh(f"{group.loop}_at")
+        held = held_inside(group, members, where.held)
+        turns = list(turns_of(group, var))
         # Constants that two loops read would be packed in two ways.
         packable = where.packable if len(turns) == 1 else frozenset[str]()
         # Threads that share the outermost loop get copies of what is kept for one turn of it, if
         # sizes are numbers.
-        held = (n for t in band.held for n in where.tensors[t].dims)
-        known = all(isinstance(n, int) for n in (band.extent, *held))
+        sizes = (n for t in held for n in where.tensors[t].dims)
+        known = all(isinstance(n, int) for n in (group.extent, *sizes))
         shrink = self.options.threads == 1 or known or bool(where.around)
         for turn, start, stop in turns:
-            inner, tensors = inside(band if shrink else replace(band, held={}), where.tensors, turn)
-            for t in band.held:
+            inner, tensors = inside(group, held if shrink else {}, where.tensors, turn)
+            for t in held:
                 self.shapes[t] = tensors[t].layout.physical_shape(tensors[t].dims)
             low, high = affine.bounds(start, {})[0], affine.last_of(stop)
             around = {**where.around, var: (low, max(low, high))}
-            done, held = where.done | band.names, frozenset(band.held)
-            body = self.statements(inner, Surrounding(tensors, held, packable, around, done))
+            body = self.statements(inner, Surrounding(tensors, frozenset(held), packable, around))
             yield Loop(var, start, stop, body)
 
     def _nest(self, part: Joint, where: Surrounding) -> tuple[Statement, ...]:
@@ -138,14 +132,3 @@ class Writer:
                 "E-SCHEDULE-MOVE",
                 f"{name} is read or stored at computed indices, which needs a plain layout",
             )
-
-
-def _turns(band: Band, var: str, size: int) -> Iterator[tuple[Turn, Expr, Expr]]:
-    """The loop over whole blocks and, where some places are left, one turn or a loop for these."""
-    n_blocks, left = affine.floordiv(band.extent, size), affine.mod(band.extent, size)
-    if n_blocks != 0:
-        yield Turn(var, size, size, size), 0, n_blocks
-    if isinstance(left, int) and left:
-        yield Turn(var, size, left, size), n_blocks, n_blocks + 1
-    elif left != 0:
-        yield Turn(var, 1, 1, size), n_blocks * size, band.extent

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import compiler
-import compiler.schedule.nest
+from compiler.schedule.language import replay
 from compiler.schedule.language.move import moves_table
 from tests.contracts.test_documents import blocks
 
-assert compiler.schedule.nest.__doc__
+assert replay.__doc__, "all moves are declared once it is imported"
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "schedules.md"
 
@@ -34,3 +34,10 @@ def test_a_schedule_of_the_document_computes_the_product(number: int) -> None:
 
 def test_all_schedules_of_the_document_are_tried() -> None:
     assert len(blocks(PAGE, "schedule")) == 5
+
+
+def test_the_first_lines_of_a_softmax_are_as_the_document_says() -> None:
+    graph = compiler.parse("graph g(x: f32[37,512]) { y: f32[37,512] = softmax(x) return y }")
+    (kernel,) = compiler.compile(graph, "none", target="x86-64-v4").kernels
+    (wanted,) = blocks(PAGE, "moves")
+    assert kernel.moves[:4] == tuple(wanted.strip().split("\n"))

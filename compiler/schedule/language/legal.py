@@ -31,8 +31,15 @@ def require_new(nest: Loops, *names: str) -> None:
     require_legal(len(set(names)) == len(names), f"two loops cannot both be {names[0]}")
 
 
-def require_sound(nest: Loops) -> None:
-    """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
+class Checked(Loops):
+    """A nest that is checked after every move."""
+
+    def require_sound(self) -> None:
+        """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
+        _require_sound(self)
+
+
+def _require_sound(nest: Loops) -> None:
     require_legal(len(nest.axes) <= MOST_LOOPS, f"a nest has at most {MOST_LOOPS} loops")
     _require_parts_inside(nest)
     for e in nest.entries:

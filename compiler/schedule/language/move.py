@@ -4,8 +4,8 @@
     def split(self, loop: LoopName, factor: Count, outer: NewLoop, inner: NewLoop) -> Self:
         ...
 
-A move is a method of a nest that returns a new nest. The declaration writes down each call with
-its arguments, so what was done to a nest is a text that can be replayed.
+A move is a method of a nest, or of the stages of a kernel, that returns a new one. The declaration
+writes down each call with its arguments, so what was done is a text that can be replayed.
 """
 
 from __future__ import annotations
@@ -15,11 +15,19 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypeVar,
+    get_type_hints,
+)
 
-from compiler.schedule.axes import Loops
 from compiler.schedule.language.call import Argument, Call
-from compiler.schedule.language.legal import require_sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +44,10 @@ NewLoop = Annotated[str, Kind("new loop", "a name for a loop, not used before")]
 Count = Annotated[int, Kind("number", "a whole number of at least 1", is_number=True)]
 StepName = Annotated[str, Kind("step", "the name of a step that processors have")]
 TensorName = Annotated[str, Kind("tensor", "the name of a tensor that is read")]
+StageName = Annotated[str, Kind("stage", "the name of a stage")]
+
+Level = Literal["stages", "nest"]
+"""What a move is made on: the stages of a kernel, or the loops of one nest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,7 @@ class Move:
     example: str
     near_miss: str
     apply: Callable[..., Any]
+    level: Level
 
     @property
     def title(self) -> str:
@@ -80,13 +93,35 @@ class Move:
 
 MOVES: dict[str, Move] = {}
 
-State = TypeVar("State", bound=Loops)
+
+class Shaped(Protocol):
+    """What moves are made on."""
+
+    @property
+    def reason(self) -> str:
+        """Why the next move is made."""
+        ...
+
+    def because(self, reason: str) -> Self:
+        """The same, with the reason why the next move is made."""
+        ...
+
+    def require_sound(self) -> None:
+        """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
+        ...
+
+    def noted(self, call: Call) -> Self:
+        """The same, with the move that made it written down."""
+        ...
+
+
+State = TypeVar("State", bound=Shaped)
 P = ParamSpec("P")
 Method = Callable[Concatenate[State, P], State]
 
 
 def move(
-    *, example: str, near_miss: str
+    *, example: str, near_miss: str, level: Level = "nest"
 ) -> Callable[[Callable[Concatenate[State, P], State]], Callable[Concatenate[State, P], State]]:
     """Declare a move; its name is the method's, its words the docstring.
 
@@ -105,20 +140,21 @@ def move(
             made = method(nest, *args, **kwargs)
             if made is nest:
                 return nest.because("") if nest.reason else nest
-            require_sound(made)
+            made.require_sound()
             bound = signature.bind(nest, *args, **kwargs)
             return made.noted(Call(name, tuple(_flat(bound)), nest.reason))
 
         texts = textwrap.dedent(example).strip(), textwrap.dedent(near_miss).strip()
         words = inspect.getdoc(method) or ""
-        MOVES[name] = Move(name, words, tuple(_parameters(method, signature)), *texts, call)
+        parameters = tuple(_parameters(method, signature))
+        MOVES[name] = Move(name, words, parameters, *texts, call, level)
         return call
 
     return declare
 
 
 def _flat(bound: inspect.BoundArguments) -> Iterator[Argument]:
-    """The arguments in order, without the nest itself and the names at the end left out."""
+    """The arguments in order, without what it is made on and the names at the end left out."""
     given = list(bound.args[1:])
     while given and given[-1] == "":
         given.pop()

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import Self
 
 from compiler.ir import affine
-from compiler.schedule.axes import Axis, Loops, Split
-from compiler.schedule.language.legal import require_legal, require_new
+from compiler.schedule.axes import Axis, Split
+from compiler.schedule.language.legal import Checked, require_legal, require_new
 from compiler.schedule.language.move import Count, LoopName, NewLoop, move
 
 
-class Order(Loops):
+class Order(Checked):
     """A nest whose loops can be cut, joined and put in another order."""
 
     @move(

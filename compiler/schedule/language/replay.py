@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import reduce
 
 from compiler.compute.computation import Computation
 from compiler.errors import CompileError
 from compiler.schedule.assemble import Scheduled, assemble
+from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Line
-from compiler.schedule.language.move import MOVES
+from compiler.schedule.language.move import MOVES, State
 from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.schedule.nest import Nest
 from compiler.schedule.parallel import in_parallel
@@ -21,8 +23,8 @@ def replay(
 ) -> Scheduled:
     """The kernel that a schedule's text makes of a computation.
 
-    The text says all: a nest that it does not speak of runs its loops one after the other. The
-    policy's own moves give the policy's own kernel.
+    The text says all: a stage that it does not speak of is computed on its own, its loops as they
+    are. The policy's own moves give the policy's own kernel.
     Errors: E-SCHEDULE-TEXT, E-SCHEDULE-MOVE with the place in the text.
     """
     return replay_lines(parse_schedule(text), computation, constants, options)
@@ -35,8 +37,12 @@ def replay_lines(
     options: CodeOptions,
 ) -> Scheduled:
     """The kernel that the lines of a schedule make. Errors: E-SCHEDULE-MOVE."""
-    waiting = by_nest(lines)
+    between, inside = by_level(lines)
+    waiting = by_nest(inside)
     named: list[str] = []
+
+    def arrange(stages: Stages) -> Stages:
+        return reduce(apply_between, between, stages)
 
     def shape(name: str, nest: Nest) -> Nest:
         named.append(name)
@@ -44,16 +50,38 @@ def replay_lines(
             nest = apply_line(nest, line)
         return nest
 
-    made = assemble(computation, constants, options, shape)
+    made = assemble(computation, constants, options, arrange, shape)
     for name, left in waiting.items():
         raise CompileError(
             "E-SCHEDULE-MOVE",
-            f"there is no nest {name!r}{did_you_mean(name, named)}",
+            f"there is no nest {name!r:.60}{did_you_mean(name, named)}",
             where=left[0].where,
             hint=f"the nests are {', '.join(named)}",
         )
     by_hand = any(line.call.move == "parallel" for line in made.lines)
     return replace(made, kernel=in_parallel(made.kernel, options, by_hand=by_hand))
+
+
+def by_level(lines: Iterable[Line]) -> tuple[list[Line], list[Line]]:
+    """The lines on stages, and those on the loops of nests, which stand behind.
+
+    Errors: E-SCHEDULE-MOVE where a line on stages stands behind one on loops.
+    """
+    between: list[Line] = []
+    inside: list[Line] = []
+    for line in lines:
+        if MOVES[line.call.move].level == "nest":
+            inside.append(line)
+        elif not inside:
+            between.append(line)
+        else:
+            raise CompileError(
+                "E-SCHEDULE-MOVE",
+                f"{line.call.move} stands behind a move on loops, which it would change",
+                where=line.where,
+                hint="say first where stages are computed",
+            )
+    return between, inside
 
 
 def by_nest(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -64,10 +92,19 @@ def by_nest(lines: Iterable[Line]) -> dict[str, list[Line]]:
     return found
 
 
+def apply_between(stages: Stages, line: Line) -> Stages:
+    """The stages after one line of a schedule. Errors: E-SCHEDULE-MOVE at its place."""
+    return _applied(stages.on(line.nest), line)
+
+
 def apply_line(nest: Nest, line: Line) -> Nest:
     """The nest after one line of a schedule. Errors: E-SCHEDULE-MOVE at its place."""
+    return _applied(nest, line)
+
+
+def _applied(state: State, line: Line) -> State:
     move = MOVES[line.call.move]
     try:
-        return move.apply(nest.because(line.call.because), *line.call.arguments)
+        return move.apply(state.because(line.call.because), *line.call.arguments)
     except CompileError as e:
         raise e.at(line.where) from e

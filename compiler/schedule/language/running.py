@@ -7,15 +7,14 @@ from typing import Self
 
 from compiler.compute.scalar import Apply
 from compiler.loops.nodes import LoopKind
-from compiler.schedule.axes import Loops
-from compiler.schedule.language.legal import require_legal
+from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
 STEPS = ("dot",)
 """What `tensorize` can make of a loop."""
 
 
-class Running(Loops):
+class Running(Checked):
     """A nest whose loops can be run as vectors, written out, or by several threads."""
 
     @move(

@@ -5,19 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from compiler.compute.computation import Computation
+from compiler.compute.computation import Computation, Routine
 from compiler.errors import CompileError
 from compiler.schedule.assemble import assemble
+from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Line
 from compiler.schedule.language.move import MOVES, Move
-from compiler.schedule.language.replay import apply_line, by_nest, replay_lines
+from compiler.schedule.language.replay import (
+    apply_between,
+    apply_line,
+    by_level,
+    by_nest,
+    replay_lines,
+)
 from compiler.schedule.nest import Nest
+from compiler.schedule.stages import Group, Member
 from compiler.targets.options import CodeOptions
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One move on a nest, or where it begins: then there is no line.
+    """One move on a nest or on the stages, or where a nest begins: then there is no line.
 
     `outline` has the loops after it with what they compute, before ends are written out.
     """
@@ -40,12 +48,20 @@ class Step:
 def steps(
     lines: Sequence[Line], computation: Computation, constants: frozenset[str], options: CodeOptions
 ) -> tuple[Step, ...]:
-    """Every nest of a computation as it is, and after each of its lines. Errors: E-SCHEDULE-MOVE.
+    """The stages after each line on them, then every nest as it is and after each of its lines.
 
     Lines on other nests stand between in the text, but not here: nests come one after the other.
+    Errors: E-SCHEDULE-MOVE.
     """
-    waiting = by_nest(lines)
+    between, inside = by_level(lines)
+    waiting = by_nest(inside)
     found: list[Step] = []
+
+    def arrange(stages: Stages) -> Stages:
+        for line in between:
+            stages = apply_between(stages, line)
+            found.append(Step(line.nest, "\n".join(_members_lines(stages.members)), line))
+        return stages
 
     def shape(name: str, nest: Nest) -> Nest:
         found.append(Step(name, outline(nest)))
@@ -54,7 +70,7 @@ def steps(
             found.append(Step(name, outline(nest), line))
         return nest
 
-    assemble(computation, constants, options, shape)
+    assemble(computation, constants, options, arrange, shape)
     return tuple(found)
 
 
@@ -81,3 +97,18 @@ def _outline_lines(nest: Nest) -> Iterator[str]:
         index = ", ".join(map(str, b.index))
         yield f"{'  ' * len(nest.axes)}{b.target}[{index}] = {b.value}"
     yield from (f"{'  ' * depth}}}" for depth in reversed(range(len(nest.axes))))
+
+
+def _members_lines(members: Sequence[Member]) -> Iterator[str]:
+    """Stages in the loops that they share."""
+    for m in members:
+        match m:
+            case Group():
+                step = f" by {m.places}" if m.places > 1 else ""
+                yield f"for {m.loop} in 0..{m.extent}{step} {{"
+                yield from (f"  {line}" for line in _members_lines(m.members))
+                yield "}"
+            case Routine():
+                yield from str(m).split("\n")
+            case _:
+                yield from map(str, m)

@@ -19,8 +19,8 @@ from compiler.compute.scalar import (
 )
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.schedule.axes import Axis, Entry, Loops
-from compiler.schedule.language.legal import require_legal
+from compiler.schedule.axes import Axis, Entry
+from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import Count, LoopName, TensorName, move
 from compiler.schedule.packing import packing_for
 
@@ -32,7 +32,7 @@ MOST_COPIED = 1 << 24
 """Elements of a copy that a loop may make."""
 
 
-class Storage(Loops):
+class Storage(Checked):
     """A nest whose operands can be moved to where its loops want them."""
 
     @move(

@@ -1,6 +1,7 @@
 import pytest
 
 from compiler.compute.builder import Lowering
+from compiler.compute.computation import Stage
 from compiler.compute.scalar import FUNCTIONS, Accumulated, Number, Read, Reduce, apply
 from compiler.compute.text import parse_computation, parse_scalar
 from compiler.errors import CompileError
@@ -71,6 +72,14 @@ def softmax():
 def test_a_computation_reads_back():
     found = softmax()
     assert parse_computation(str(found)) == found
+
+
+@pytest.mark.parametrize("end", ["\n}", "\n  Z[i] = A[i]  for i<4 }", " }", ", j<M\n  // done\n}"])
+def test_an_open_extent_may_end_a_line(end: str):
+    text = f"computation copy(A: f32[N]) -> Y: f32[N] {{\n  Y[i] = A[i]  for i<N{end}"
+    stage = parse_computation(text).stages[0]
+    assert isinstance(stage, Stage)
+    assert str(stage.extents["i"]) == "N"
 
 
 def test_a_computation_of_numbers_has_stages_without_a_domain():

@@ -106,7 +106,7 @@ def test_attention_keeps_the_scores_of_a_block_of_queries() -> None:
     made = scheduled(ATTENTION)
     assert shape_of(made.kernel, "SCORE") == (1, 1, 48, 19)
     assert {"SCORE", "SCORE#2"} <= {line.nest for line in made.lines}
-    blocks = [s for s in _loops(made.kernel) if s.var == "m_at"]
+    blocks = [s for s in _loops(made.kernel) if s.var == "m4_at"]
     assert [(s.start, s.stop) for s in blocks] == [(0, 1), (1, 2)]  # 53 = 48 + 5
 
 

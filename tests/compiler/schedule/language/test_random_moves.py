@@ -23,11 +23,13 @@ from compiler.errors import CompileError
 from compiler.loops.interpret import interpret
 from compiler.loops.verify import verify_kernel
 from compiler.schedule.assemble import Scheduled, assemble
+from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Call, Line, text_of
-from compiler.schedule.language.move import MOVES
-from compiler.schedule.language.replay import apply_line, replay_lines
+from compiler.schedule.language.move import MOVES, Move
+from compiler.schedule.language.replay import apply_between, apply_line, replay_lines
 from compiler.schedule.language.text import parse_schedule
 from compiler.schedule.nest import Nest
+from compiler.schedule.stages import named
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import host
 from tests.compiler.schedule.language.test_moves import filled
@@ -61,6 +63,46 @@ COMPUTATIONS = {
       T[i] = reduce_max([j], A[i, j])  for i<7, j<19
       S[i] = reduce_add([j], exp(sub(A[i, j], T[i])))  for i<7, j<19
       Y[i, j] = div(exp(sub(A[i, j], T[i])), S[i])  for i<7, j<19
+    }""",
+    "attention": """
+    computation attention(Q: f32[2,5,3], K: f32[2,7,3], V: f32[2,7,4]) -> Y: f32[2,5,4] {
+      temporary S: f32[2,5,7]
+      temporary T: f32[2,5]
+      temporary E: f32[2,5,7]
+      temporary U: f32[2,5]
+      temporary P: f32[2,5,4]
+      S[h, m, n] = mul(reduce_add([k], mul(Q[h, m, k], K[h, n, k])), f32(0.5))
+        for h<2, m<5, n<7, k<3
+      T[h, m] = reduce_max([n], S[h, m, n])  for h<2, m<5, n<7
+      E[h, m, n] = exp(sub(S[h, m, n], T[h, m]))  for h<2, m<5, n<7
+      U[h, m] = reduce_add([n], E[h, m, n])  for h<2, m<5, n<7
+      P[h, m, d] = reduce_add([n], mul(E[h, m, n], V[h, n, d]))  for h<2, m<5, d<4, n<7
+      Y[h, m, d] = div(P[h, m, d], U[h, m])  for h<2, m<5, d<4
+    }""",
+    "norm with two results": """
+    computation norm(A: f32[6,11], C: f32[11]) -> Y: f32[6,11], M: f32[6] {
+      temporary D: f32[6,11]
+      temporary V: f32[6]
+      M[i] = mul(reduce_add([j], A[i, j]), f32(0.1))  for i<6, j<11
+      D[i, j] = sub(A[i, j], M[i])  for i<6, j<11
+      V[i] = sqrt(add(reduce_add([j], mul(D[i, j], D[i, j])), f32(0.5)))  for i<6, j<11
+      Y[i, j] = mul(div(D[i, j], V[i]), C[j])  for i<6, j<11
+    }""",
+    "chain": """
+    computation chain(A: f32[4,6,5], C: f32[5]) -> Y: f32[6,4,5] {
+      temporary E: f32[4,6,5]
+      temporary F: f32[4,6,5]
+      E[i, j, k] = exp(mul(A[i, j, k], f32(0.25)))  for i<4, j<6, k<5
+      F[i, j, k] = add(E[i, j, k], E[i, j, 0])  for i<4, j<6, k<5
+      Y[j, i, k] = mul(F[i, j, k], add(E[i, j, k], C[k]))  for j<6, i<4, k<5
+    }""",
+    "gather": """
+    computation pick(A: f32[9,5], I: i64[7]) -> Y: f32[7,5] {
+      temporary T: f32[7,5]
+      temporary S: f32[7]
+      T[i, j] = exp(fetch(A, I[i], index_i64(j)))  for i<7, j<5
+      S[i] = reduce_add([j], T[i, j])  for i<7, j<5
+      Y[i, j] = sub(T[i, j], S[i])  for i<7, j<5
     }""",
     "turned": """
     computation turn(A: f32[6,7,10]) -> Y: f32[10,6,7] {
@@ -126,22 +168,34 @@ def assert_right(case: Case, made: Scheduled, *, native: bool) -> None:
         np.testing.assert_allclose(got, case.wanted[name], rtol=1e-4, atol=1e-5)
 
 
-def nests(case: Case) -> list[tuple[str, Nest]]:
-    """The nests by the names that a schedule gives them, inside loops that they may share."""
+def nests(case: Case, between: list[Line]) -> list[tuple[str, Nest]]:
+    """The nests by the names that a schedule gives them, inside loops that they share."""
     found: list[tuple[str, Nest]] = []
+
+    def arrange(stages: Stages) -> Stages:
+        for line in between:
+            stages = apply_between(stages, line)
+        return stages
 
     def shape(name: str, nest: Nest) -> Nest:
         found.append((name, nest))
         return nest
 
-    assemble(case.computation, case.constants, OPTIONS, shape)
+    assemble(case.computation, case.constants, OPTIONS, arrange, shape)
     return found
 
 
-def random_line(chance: random.Random, name: str, nest: Nest) -> Line:
+BETWEEN = [m for m in MOVES.values() if m.level == "stages"]
+INSIDE = [
+    *(m for m in MOVES.values() if m.level == "nest"),
+    *(MOVES[often] for often in ("split", "reorder", "unroll")),
+]
+
+
+def random_call(
+    chance: random.Random, move: Move, loops: list[str], names: list[str], number: int
+) -> Call:
     """A move with arguments of the right kinds, mostly ones that exist."""
-    move = chance.choice([*MOVES.values(), MOVES["split"], MOVES["reorder"], MOVES["unroll"]])
-    loops = [a.var for a in nest.axes]
     arguments: list[str | int] = []
     for p in move.parameters:
         match p.kind.name:
@@ -150,22 +204,44 @@ def random_line(chance: random.Random, name: str, nest: Nest) -> Line:
             case "loop":
                 arguments.append(chance.choice([*loops, "nowhere"]))
             case "new loop":
-                arguments.append(f"{chance.choice('abc')}{len(nest.moves)}{chance.randint(0, 9)}")
+                arguments.append(f"{chance.choice('abc')}{number}{chance.randint(0, 9)}")
             case "number":
                 arguments.append(chance.choice([1, 2, 2, 3, 4, 4, 5, 8, 16, 100]))
             case "step":
                 arguments.append("dot")
             case _:
-                arguments.append(chance.choice([r.tensor for r in nest.reads()] or ["A"]))
-    return Line(name, Call(move.name, tuple(arguments)))
+                arguments.append(chance.choice(names or ["A"]))
+    return Call(move.name, tuple(arguments))
+
+
+def random_between(chance: random.Random, case: Case) -> list[Line]:
+    """Legal moves on the stages of a computation."""
+    lines: list[Line] = []
+
+    def arrange(stages: Stages) -> Stages:
+        for number in range(chance.choice([0, 4, 12, 24])):
+            found = named(stages.members)
+            loops = sorted({a for part in found.values() for a in part[0].axes})
+            call = random_call(chance, chance.choice(BETWEEN), loops, [*found], number)
+            line = Line(chance.choice([*found, "Q"]), call)
+            with refused() as codes:
+                stages = apply_between(stages, line)
+            assert codes in ([], ["E-SCHEDULE-MOVE"])
+            if not codes:
+                lines.append(line)
+        return stages
+
+    assemble(case.computation, case.constants, OPTIONS, arrange, lambda _, nest: nest)
+    return lines
 
 
 def random_schedule(chance: random.Random, case: Case) -> list[Line]:
     """Lines that are legal one behind the other."""
-    lines: list[Line] = []
-    for name, nest in nests(case):
-        for _ in range(chance.randint(0, 12)):
-            line = random_line(chance, name, nest)
+    lines = random_between(chance, case)
+    for name, nest in nests(case, lines):
+        for number in range(chance.randint(0, 12)):
+            loops, names = [a.var for a in nest.axes], [r.tensor for r in nest.reads()]
+            line = Line(name, random_call(chance, chance.choice(INSIDE), loops, names, number))
             with refused() as codes:
                 nest = apply_line(nest, line)
             assert codes in ([], ["E-SCHEDULE-MOVE"])

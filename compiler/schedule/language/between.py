@@ -1,0 +1,410 @@
+"""Moves on the stages of a kernel: what is computed where, before the loops of each are shaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from compiler.compute.computation import Computation, Routine, Stage, axis_of
+from compiler.compute.producers import into_consumer
+from compiler.compute.scalar import Read, fetches, walk
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.schedule.joining import Joint, joints
+from compiler.schedule.language.call import Call, Line
+from compiler.schedule.language.legal import require_legal
+from compiler.schedule.language.move import Count, LoopName, StageName, move
+from compiler.schedule.language.text import did_you_mean
+from compiler.schedule.stages import Group, Member, leaves, name_of, named, read, stored
+from compiler.schedule.tiled import Tiled, find_tiled
+
+MOST_OPERATIONS = 2_000
+"""A stage does not become larger than this by others that are put into it."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The stages of a kernel and the loops that they share, with the moves made so far.
+
+    `stage` is the name of the one that the next move is about. `tiled` are those of a convolution
+    in tiles, which share their loops in a way of their own.
+    """
+
+    computation: Computation
+    constants: frozenset[str]
+    members: tuple[Member, ...]
+    tiled: Tiled | None
+    stage: str = ""
+    lines: tuple[Line, ...] = ()
+    reason: str = ""
+
+    @classmethod
+    def of(cls, computation: Computation, constants: frozenset[str]) -> Self:
+        """The stages as they are, none inside loops of another."""
+        parts = tuple(joints(computation))
+        return cls(computation, constants, parts, find_tiled(parts, computation, constants))
+
+    def on(self, stage: str) -> Self:
+        """The same, with the next move to be about a stage."""
+        return replace(self, stage=stage)
+
+    def because(self, reason: str) -> Self:
+        """The same, with the reason why the next move is made."""
+        return replace(self, reason=reason)
+
+    def noted(self, call: Call) -> Self:
+        """The same, with the move that made it written down."""
+        return replace(self, lines=(*self.lines, Line(self.stage, call)), reason="")
+
+    def require_sound(self) -> None:
+        """Nothing that a later move on stages could break."""
+
+    @move(
+        level="stages",
+        example="""
+        computation softmax(A: f32[3,10]) -> Y: f32[3,10] {
+          temporary E: f32[3,10]
+          temporary S: f32[3]
+          E[i, j] = exp(A[i, j])  for i<3, j<10
+          S[i] = reduce_add([k], E[i, k])  for i<3, k<10
+          Y[i, j] = div(E[i, j], S[i])  for i<3, j<10
+        }
+        =>
+        E: inline()
+        =>
+        for i in 0..3 {
+          acc[] = f32(0.0)
+          for k in 0..10 {
+            acc[] = add(acc[], exp(A[i, k]))
+          }
+          S[i] = acc[]
+        }
+        for i in 0..3 {
+          for j in 0..10 {
+            Y[i, j] = div(exp(A[i, j]), S[i])
+          }
+        }
+        """,
+        near_miss="""
+        computation mean(A: f32[3,10]) -> Y: f32[3,10] {
+          temporary S: f32[3]
+          S[i] = reduce_add([k], A[i, k])  for i<3, k<10
+          Y[i, j] = sub(A[i, j], S[i])  for i<3, j<10
+        }
+        =>
+        S: inline()
+        =>
+        S is a reduction
+        """,
+    )
+    def inline(self) -> Self:
+        """Compute a stage wherever it is read, and store it nowhere.
+
+        It saves a walk through memory, and computes an element as often as it is read. A stage that
+        is a result, or a reduction, stays; so does one that is read at computed places.
+        """
+        part = self._part(self.stage)
+        require_legal(
+            all(not isinstance(m, Group) for m in self.members),
+            "stages run inside loops of others already",
+            "inline stages first, then compute others at loops",
+        )
+        (stage, *others) = part
+        t = stage.target
+        require_legal(not others and t not in self.computation.outputs, f"{t} is a result")
+        require_legal(
+            stage.reduce is None,
+            f"{t} is a reduction: all of it would run again for every element that reads it",
+        )
+        require_legal(
+            self._is_filled_once(t) and stage.is_identity_indexed(), f"several stages fill {t}"
+        )
+        position = next(i for i, s in enumerate(self.computation.stages) if s is stage)
+        later = self.computation.stages[position + 1 :]
+        require_legal(
+            stage.read_tensors.isdisjoint(u for s in later for u in s.stored_tensors),
+            f"what {t} is made of is stored to again before {t} is read",
+        )
+        made = tuple(_with_inlined(stage, s) for s in later)
+        tensors = {n: v for n, v in self.computation.tensors.items() if n != t}
+        stages = (*self.computation.stages[:position], *made)
+        computation = replace(self.computation, tensors=tensors, stages=stages)
+        parts = tuple(joints(computation))
+        tiled = find_tiled(parts, computation, self.constants)
+        return replace(self, computation=computation, members=parts, tiled=tiled)
+
+    @move(
+        level="stages",
+        example="""
+        computation softmax(A: f32[3,10]) -> Y: f32[3,10] {
+          temporary E: f32[3,10]
+          temporary S: f32[3]
+          E[i, j] = exp(A[i, j])  for i<3, j<10
+          S[m] = reduce_add([k], E[m, k])  for m<3, k<10
+          Y[i, j] = div(E[i, j], S[i])  for i<3, j<10
+        }
+        =>
+        S: compute_at(Y, i)
+        E: compute_at(Y, i)
+        =>
+        for i_at in 0..3 {
+          for j in 0..10 {
+            E[0, j] = exp(A[i_at, j])
+          }
+          acc[] = f32(0.0)
+          for k in 0..10 {
+            acc[] = add(acc[], E[0, k])
+          }
+          S[0] = acc[]
+          for j in 0..10 {
+            Y[i_at, j] = div(E[0, j], S[0])
+          }
+        }
+        """,
+        near_miss="""
+        computation softmax(A: f32[3,10]) -> Y: f32[3,10] {
+          temporary E: f32[3,10]
+          temporary S: f32[3]
+          E[i, j] = exp(A[i, j])  for i<3, j<10
+          S[m] = reduce_add([k], E[m, k])  for m<3, k<10
+          Y[i, j] = div(E[i, j], S[i])  for i<3, j<10
+        }
+        =>
+        E: compute_at(Y, i)
+        =>
+        S reads E before the loop over i begins
+        """,
+    )
+    def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
+        """Compute a stage inside a loop of another: in each turn what that turn reads of it.
+
+        The loop stands round both, over so many places a turn, and what is read inside alone is
+        memory for one turn. It pays where that stays in a cache. All stages between have to run
+        inside too, so the last one that is read moves first.
+        """
+        part, other = self._part(self.stage), self._part(stage)
+        require_legal(part is not other, f"{self.stage} is {stage}")
+        self._require_free(self.stage, part)
+        around = _around(self.members, other)
+        group = next((g for g in around if g.consumer is other and g.loop == loop), None)
+        if group is None:
+            inside = around
+            group = self._new_group(stage, other, loop, places, around)
+            at: Member = other
+        else:
+            inside, at = around[: around.index(group)], group
+            require_legal(
+                group.places == places,
+                f"the loop over {loop} of {stage} computes {group.places} places a turn",
+            )
+        self._require_beside(part, stage, inside)
+        siblings = inside[-1].members if inside else self.members
+        own = self._own_axis(part, group, siblings, at)
+        require_legal(
+            all(g.own[name_of(part)] != own for g in inside),
+            f"a loop over {own} stands round {self.stage} already",
+        )
+        grown = Group((part, *group.members), {name_of(part): own, **group.own}, group.places)
+        return replace(self, members=_moved(self.members, part, at, grown))
+
+    def _new_group(
+        self, stage: str, other: Joint, loop: str, places: int, around: Sequence[Group]
+    ) -> Group:
+        """The loop of a nest, round it alone. Errors: E-SCHEDULE-MOVE where it cannot be."""
+        self._require_free(stage, other)
+        names = ", ".join(other[0].axes) or "none"
+        require_legal(
+            loop in other[0].axes, f"{stage} has no loop {loop!r} over its points: {names}"
+        )
+        require_legal(
+            all(g.own[name_of(other)] != loop for g in around),
+            f"a loop over {loop} stands round {stage} already",
+        )
+        extent = other[0].extents[loop]
+        require_legal(
+            not isinstance(extent, int) or places < extent,
+            f"{loop} of {stage} has {extent} places: {places} a turn are no loop",
+        )
+        self._require_no_blocks(other, loop)
+        return Group((other,), {name_of(other): loop}, places)
+
+    def _part(self, name: str) -> Joint:
+        """The nest of this name. Errors: E-SCHEDULE-MOVE."""
+        found = named(self.members)
+        beside = (n for n, part in found.items() if any(s.target == name for s in part[1:]))
+        together = next(beside, "")
+        require_legal(
+            name in found or not together, f"{name} is made in one nest with {together}: name that"
+        )
+        require_legal(
+            name in found,
+            f"there is no stage {name!r:.60}{did_you_mean(name, found)}",
+            f"the stages are {', '.join(found)}",
+        )
+        return found[name]
+
+    def _is_filled_once(self, tensor: str) -> bool:
+        return sum(tensor in s.stored_tensors for s in self.computation.stages) == 1
+
+    def _require_free(self, name: str, part: Joint) -> None:
+        """Check that a nest may run in turns of a loop that others share."""
+        tensors = self.computation.tensors
+        if self.tiled is not None:
+            own = [*self.tiled.results, self.tiled.weights, self.tiled.image, self.tiled.product]
+            require_legal(
+                all(s is not t for s in part for t in own),
+                f"{name} belongs to a convolution in tiles, whose stages share bands of tiles",
+            )
+        for s in part:
+            require_legal(self._is_filled_once(s.target), f"several stages fill {s.target}")
+            require_legal(
+                not tensors[s.target].layout.halo, f"the zeros round {s.target} are stored once"
+            )
+
+    def _require_no_blocks(self, part: Joint, axis: str) -> None:
+        tensors = self.computation.tensors
+        for s in part:
+            for t, index in ((s.target, s.index), *((r.tensor, r.index) for r in s.reads)):
+                require_legal(
+                    not (tensors[t].layout.block > 1 and axis in affine.symbols(index[1])),
+                    f"{axis} runs over channels of {t}, which lie in blocks",
+                )
+
+    def _require_beside(self, part: Joint, stage: str, inside: Sequence[Group]) -> None:
+        """Check that a nest stands inside the same loops as the loop that it is to run in."""
+        own = _around(self.members, part)
+        missing = next((g for g in inside if g not in own), None)
+        require_legal(
+            missing is None,
+            f"{stage} runs inside a loop over {missing.loop if missing else ''} of "
+            f"{name_of(missing.consumer) if missing else ''}, and {self.stage} does not",
+            f"compute {self.stage} at that loop first",
+        )
+        require_legal(
+            len(own) == len(inside),
+            f"{self.stage} runs inside a loop over {own[-1].loop if own else ''} of "
+            f"{name_of(own[-1].consumer) if own else ''}, and {stage} does not",
+        )
+
+    def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
+        """What a nest calls the axis of a group it is to run in, before all that is inside.
+
+        Errors: E-SCHEDULE-MOVE where a turn of the loop needs anything else than its own places of
+        it, or somebody else needs it earlier.
+        """
+        made, needed = stored([part]), read([part])
+        begin, end = siblings.index(part), siblings.index(at)
+        consumer = name_of(group.consumer)
+        require_legal(begin < end, f"{self.stage} runs after {consumer}")
+        for m in leaves(siblings[begin + 1 : end]):
+            reader = "a routine" if isinstance(m, Routine) else name_of(m)
+            tensor = next(iter(sorted(made & read([m]))), "")
+            require_legal(
+                not tensor,
+                f"{reader} reads {tensor} before the loop over {group.loop} begins",
+                "" if isinstance(m, Routine) else f"compute {reader} at that loop first",
+            )
+            require_legal(
+                needed.isdisjoint(stored([m])), f"{reader} stores to what {self.stage} reads"
+            )
+        own = _matching_axis(part, group, self.computation.temporaries)
+        words = "is read" if made & read(group.joints) else "belongs"
+        require_legal(
+            bool(own),
+            f"not one place of {self.stage} alone {words} in a turn of the loop over "
+            f"{group.loop} of {consumer}",
+        )
+        require_legal(
+            part[0].extents[own] == group.extent,
+            f"{own} of {self.stage} has {part[0].extents[own]} places, and {group.loop} of "
+            f"{consumer} {group.extent}",
+        )
+        self._require_no_blocks(part, own)
+        return own
+
+
+def _around(members: Sequence[Member], part: Joint) -> list[Group]:
+    """The groups that a nest is in, outermost first."""
+    for m in members:
+        if isinstance(m, Group) and any(p is part for p in m.joints):
+            return [m, *_around(m.members, part)]
+    return []
+
+
+def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> tuple[Member, ...]:
+    """The members without a nest, which is inside the group made in place of another member."""
+    found: list[Member] = []
+    for m in members:
+        if m is at:
+            found.append(made)
+        elif isinstance(m, Group):
+            found.append(replace(m, members=_moved(m.members, part, at, made)))
+        elif m is not part:
+            found.append(m)
+    return tuple(found)
+
+
+def _matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
+    """The axis of a nest of which each turn of a group needs its own places; "" for none."""
+    made = {s.target: s for s in part}
+    found = list(part[0].axes)
+    n_reads = 0
+    for joint in group.joints:
+        own = group.own[name_of(joint)]
+        for s in joint:
+            if any(f.tensor in made for f in fetches(s.value)):
+                return ""
+            for r in (r for r in s.reads if r.tensor in made):
+                here = _at(made[r.tensor].index, r.index, own)
+                found = [a for a in found if a in here]
+                n_reads += 1
+    if not n_reads:
+        found = [a for a in _beside(part, group, frozenset(temporaries)) if a in found]
+        found = [a for a in found if part[0].extents[a] == group.extent]
+    return found[0] if found else ""
+
+
+def _at(index: tuple[Expr, ...], places: tuple[Expr, ...], own: str) -> set[str | None]:
+    """The axes in an index where other places are an axis."""
+    return {axis_of(e) for e, place in zip(index, places, strict=True) if axis_of(place) == own}
+
+
+def _beside(part: Joint, group: Group, temporaries: frozenset[str]) -> list[str | None]:
+    """Axes of a nest that nothing inside a group reads: those that go with the group's.
+
+    First where both read the same, then where both are stored.
+    """
+    other = group.consumer
+    pairs = [
+        (r.index, q.index, r.tensor)
+        for s in part
+        for r in s.reads
+        for t in other
+        for q in t.reads
+        if r.tensor == q.tensor
+    ]
+    pairs.sort(key=lambda p: p[2] not in temporaries)
+    found = [a for mine, theirs, _ in pairs for a in _at(mine, theirs, group.loop)]
+    if len(part[0].index) == len(other[0].index):
+        found += _at(part[0].index, other[0].index, group.loop)
+    return found
+
+
+def _with_inlined(producer: Stage, s: Stage | Routine) -> Stage | Routine:
+    """A stage with what another one computes in place of its reads. Errors: E-SCHEDULE-MOVE."""
+    t = producer.target
+    if t not in s.read_tensors:
+        return s
+    require_legal(not isinstance(s, Routine), f"a routine reads {t}")
+    assert isinstance(s, Stage)
+    require_legal(
+        all(f.tensor != t for f in fetches(s.value)), f"{s.target} reads {t} at computed places"
+    )
+    n_reads = sum(isinstance(p, Read) and p.tensor == t for p in walk(s.value))
+    n_parts = sum(1 for _ in walk(s.value)) + n_reads * sum(1 for _ in walk(producer.value))
+    require_legal(
+        n_parts <= MOST_OPERATIONS,
+        f"{s.target} would be made of {n_parts:,} operations, the limit is {MOST_OPERATIONS:,}",
+    )
+    return into_consumer(producer, s)
