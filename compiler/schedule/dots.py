@@ -34,7 +34,7 @@ FEWEST_ROWS = 4
 """Rows that share a vector of pairs put together as it is loaded."""
 
 UNROLL = 4
-"""Steps written out, as in contractions of f32."""
+"""Steps written out, as in contractions of f32; of more, too much waits in registers."""
 
 
 def dots(nest: Nest, ctx: Context) -> Nest | None:
@@ -213,7 +213,10 @@ def _split_steps(nest: Nest, k: Axis) -> Nest:
     steps = f"{v}o"
     block = divided(nest).get(steps, 0)
     if block and nest.axis(steps).size > block:
-        return nest.split(steps, block, f"{v}b", f"{v}u").unroll(f"{v}u")
+        nest, written = nest.split(steps, block, f"{v}b", f"{v}u"), f"{v}u"
+        if block > UNROLL:
+            nest, written = nest.split(written, UNROLL, f"{v}c", f"{v}w"), f"{v}w"
+        return nest.unroll(written)
     if not extent % step and nest.axis(steps).size >= 2 * UNROLL and not block:
         return nest.split(steps, UNROLL, f"{v}b", f"{v}u").unroll(f"{v}u")
     return nest

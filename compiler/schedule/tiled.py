@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.compute.computation import Computation, Routine, Stage
-from compiler.compute.scalar import Apply, Inside, Number, Read, Reduce, Scalar
+from compiler.compute.scalar import Apply, Convert, Inside, Number, Read, Reduce, Scalar
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.schedule.indices import substitute
@@ -81,6 +81,8 @@ def _tiled(
     if not (isinstance(w, Read) and w.tensor in constants and _is_only_read_by(w, computation)):
         return None
     read = x.then if isinstance(x, Inside) else x
+    if isinstance(read, Convert):  # an image of fewer bits, which tiles are f32 of
+        read = read.arg
     if not (isinstance(read, Read) and isinstance(p, Read) and p.tensor == product.target):
         return None
     m = _outputs(p)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
@@ -59,20 +60,23 @@ LEAST_GAIN = 1.05
     needs=("layouts",),
     gives=("algorithms",),
 )
-def choose_algorithms(graph: Graph, log: Log, *, budget: float = ROUNDINGS) -> Graph:
+def choose_algorithms(
+    graph: Graph, log: Log, *, budget: float = ROUNDINGS, direct: Literal["f32", "bf16"] = "f32"
+) -> Graph:
     """Compute convolutions in tiles where that needs fewer products and is faster.
 
     A tile of 2x2 results of a 3x3 window takes 16 products instead of 36, one of 4x4 takes 36
     instead of 144. Transforms of the image and the results are paid for once per channel, products
     once per pair of channels. The weights grow 1.8 or 4 times, which small images do not pay for.
-    The larger tiles round ten times as much: `budget` says how much error is allowed.
+    The larger tiles round ten times as much: `budget` says how much error is allowed. `direct` is
+    what the products of direct sums will be of; those of tiles stay f32.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:
         unit = _convolution(node, graph)
         if unit is None:
             continue
-        chosen = _chosen(unit, graph, budget, log)
+        chosen = _chosen(unit, graph, budget, direct == "bf16", log)
         if chosen is not None:
             made = _computed_by(node, unit, chosen)
             ed.update(node, made)
@@ -102,7 +106,7 @@ class _Candidate:
     gain: float
 
 
-def _chosen(unit: Unit, graph: Graph, budget: float, log: Log) -> str | None:
+def _chosen(unit: Unit, graph: Graph, budget: float, in_pairs: bool, log: Log) -> str | None:
     """The fastest algorithm within the budget; None for the direct sum."""
     conv, at = unit.anchor, unit.node.output
     assert conv is not None, "a convolution has an anchor"
@@ -110,7 +114,7 @@ def _chosen(unit: Unit, graph: Graph, budget: float, log: Log) -> str | None:
     if obstacle:
         log.declined("tile", at, obstacle, [unit.node])
         return None
-    shape = _shape(unit, conv, graph)
+    shape = replace(_shape(unit, conv, graph), in_pairs=in_pairs)
     is_plain = _is_plain(unit, graph)
     copied = ", its image copied into blocks of channels" if is_plain else ""
     found = _candidates(shape, shape.copy if is_plain else 0)

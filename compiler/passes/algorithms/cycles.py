@@ -14,6 +14,9 @@ from compiler.ops.winograd import Tiling
 PRODUCTS_PER_CYCLE = 27.5
 """Two vectors of sixteen, less what loads, short tiles and the ends of loops take."""
 
+PAIRS_PER_CYCLE = 1.8 * PRODUCTS_PER_CYCLE
+"""Products of bf16, which are summed in pairs."""
+
 FAR_BYTES_PER_CYCLE = 8
 """Weights of a layer have left the near caches since the last run (measured: 7 to 15)."""
 
@@ -38,12 +41,16 @@ class Shape:
     outputs: int
     height: int
     width: int
+    in_pairs: bool = False
+    """Whether the direct sum is one of products of bf16."""
 
     @property
     def direct(self) -> float:
         """Cycles of the direct sum."""
         n_weights = 9 * self.channels * self.outputs
         products = n_weights * self.images * self.height * self.width
+        if self.in_pairs:
+            return products / PAIRS_PER_CYCLE + 2 * n_weights / FAR_BYTES_PER_CYCLE
         return products / PRODUCTS_PER_CYCLE + 4 * n_weights / FAR_BYTES_PER_CYCLE
 
     def tiled(self, tiling: Tiling) -> float:

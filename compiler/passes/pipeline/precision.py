@@ -6,8 +6,9 @@ was done for it, with reasons and error budgets.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
@@ -47,18 +48,29 @@ FAST_BUDGET = 2e-5
 
 def _with_budget(pipeline: Pipeline) -> Pipeline:
     """A pipeline whose choice of algorithms may cost as much accuracy as fast mode allows."""
+    made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
+    return _choosing(made, {"budget": FAST_BUDGET})
+
+
+def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
+    """A pipeline that chooses algorithms, if it does so, with other options."""
 
     def one(x: Line) -> Line:
         if x.name != "choose_algorithms":
             return x
-        return replace(x, options={**x.options, "budget": FAST_BUDGET})
+        return replace(x, options={**x.options, **options})
 
-    made = _with_last(pipeline, "choose_algorithms", "fewer products, for less accuracy")
     lines = (
         replace(x, lines=tuple(map(one, x.lines))) if isinstance(x, Repeat) else one(x)
-        for x in made.lines
+        for x in pipeline.lines
     )
-    return replace(made, lines=tuple(lines))
+    return replace(pipeline, lines=tuple(lines))
+
+
+def _with_bf16(pipeline: Pipeline) -> Pipeline:
+    """A pipeline that ends with products of bf16, of all that is not faster in tiles of f32."""
+    made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
+    return _with_last(made, "lower_precision", "kernels and layouts stand")
 
 
 F32_TOLERANCE = 1e-4
@@ -78,11 +90,7 @@ PRECISIONS = {
             "bf16",
             "Products of bf16, sums of f32.",
             3e-2,
-            lambda pipeline: _with_last(
-                pipeline.without("choose_algorithms"),
-                "lower_precision",
-                "kernels and layouts stand",
-            ),
+            _with_bf16,
         ),
         Precision("int8", "A quantized model in its own whole numbers.", F32_TOLERANCE),
     )

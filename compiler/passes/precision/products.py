@@ -35,6 +35,8 @@ def products_of(node: Node) -> Iterator[Node]:
 
 def objection(product: Node, type_of: TypeOf) -> str:
     """Why the operands of a product stay f32; "" where they may be rounded."""
+    if product.attrs.get("algorithm", "direct") != "direct":
+        return "it is computed in tiles, whose products are of f32"
     a, b = (type_of(i) for i in product.inputs[:2])
     if not (isinstance(a, TensorType) and isinstance(b, TensorType)):
         return "an operand is no tensor"

@@ -9,6 +9,7 @@ import compiler
 from compiler.check.model import check_model
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.types import DType
 from compiler.ops.winograd import ALGORITHMS
 from compiler.passes import PASSES, run_pipeline
 from compiler.passes.algorithms.cycles import Shape
@@ -40,7 +41,7 @@ def network(
     """)
 
 
-def chosen(g: Graph, **options: float) -> tuple[str, list[Step]]:
+def chosen(g: Graph, **options: float | str) -> tuple[str, list[Step]]:
     """The algorithm of the convolution under test, and the steps about it."""
     log = Log()
     after = CHOOSE.run(g, log, **options)
@@ -207,6 +208,17 @@ def small_network(seed: int = 0) -> Graph:
     return replace(g, constants=drawn)
 
 
+def tall_network() -> Graph:
+    """A convolution of many places behind a small one, with random weights."""
+    g = network(weights="const v: f32[48,32,3,3] = splat(0.25)")
+    chance = np.random.default_rng(5)
+    drawn = {
+        k: Constant.of((chance.standard_normal(c.type.static_shape) / 12).astype(np.float32))
+        for k, c in g.constants.items()
+    }
+    return replace(g, constants=drawn)
+
+
 @pytest.mark.parametrize(("precision", "algorithm"), [("f32", "winograd2"), ("fast", "winograd4")])
 def test_models_stay_what_they_are_in_both_modes(precision: str, algorithm: str) -> None:
     verdict = check_model(small_network(), precision=precision)
@@ -217,6 +229,27 @@ def test_models_stay_what_they_are_in_both_modes(precision: str, algorithm: str)
     trace = verdict.program.trace
     assert trace is not None
     assert trace.events[-1].name == "choose_algorithms"
+
+
+def test_products_of_bf16_are_fewer_only_where_tiles_of_f32_are_faster() -> None:
+    assert chosen(network(), budget=2e-5, direct="bf16")[0] == "winograd4"
+    assert chosen(network())[0] == "winograd2"
+    assert chosen(network(), direct="bf16")[0] == "direct"
+    program = compiler.compile(tall_network(), precision="bf16", verify=True)
+    convs = [n for n in all_nodes(program.graph) if n.op == "conv"]
+    assert [n.attrs["algorithm"] for n in convs] == ["direct", "winograd4"]
+    tiled = program.graph.producers[program.graph.results[0].value]
+    kept = [t.dtype for t in (program.graph.types[i] for i in tiled.inputs)]
+    assert DType.bf16 in kept  # its image
+    assert DType.f32 in kept  # its weights
+
+
+def test_tiles_of_an_image_of_bf16_are_those_of_the_same_numbers() -> None:
+    g = tall_network()
+    x = {"x": np.random.default_rng(3).standard_normal((1, 32, 30, 28)).astype(np.float32)}
+    (expected,) = compiler.reference(g, x).values()
+    (found,) = compiler.compile(g, precision="bf16").run(x).values()
+    assert np.abs(found - expected).max() < 2**-6 * np.abs(expected).max()
 
 
 def test_a_pipeline_without_the_pass_gets_it_for_fast() -> None:
