@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -48,14 +49,16 @@ def interleaved(
 ) -> dict[str, Times]:
     """Time all programs in turns until the time is up, each at least `min_rounds` times.
 
-    The order changes from round to round, so that a disturbance of the machine meets all of them. A
-    call that is not timed goes before each timed one: what is measured is a program in use, and not
-    how much of its data the other one has driven out of the caches.
+    The order changes from round to round, the same way every time: a disturbance of the machine
+    meets all of them, and each runs behind every other one. A call that is not timed goes before
+    each timed one: what is measured is a program in use, and not how much of its data another one
+    has driven out of the caches.
     """
     for call in calls.values():
         _warm_up(call)
     taken: dict[str, list[float]] = {name: [] for name in calls}
     order = list(calls)
+    chance = random.Random(0)
     end = perf_counter() + seconds
     while len(taken[order[0]]) < min_rounds or perf_counter() < end:
         for name in order:
@@ -63,7 +66,7 @@ def interleaved(
             start = perf_counter()
             calls[name]()
             taken[name].append(perf_counter() - start)
-        order = order[1:] + order[:1]
+        chance.shuffle(order)
     return {name: Times(tuple(t)) for name, t in taken.items()}
 
 
