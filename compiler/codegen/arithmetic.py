@@ -41,6 +41,7 @@ class Arithmetic:
         self.has_fma = target.has_fma
         self.is_x86 = target.is_x86
         self.has_scale = target.is_x86 and target.has_masks
+        self.has_tables = self.has_scale and target.vector_bytes == 64
 
     def apply(self, fn: str, args: list[Value], dtype: DType) -> Value:
         """A function of values of one element type (for `select`, the first is a bool)."""

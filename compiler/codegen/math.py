@@ -2,7 +2,8 @@
 
 f32 (and half-precision numbers, which are f32 inside): exponentials, logarithms, the normal
 distribution, sine, cosine, tangent and powers are code of ours, see single.py, normal.py,
-circular.py and power.py. Everything else, and all of f64, calls the C library lane by lane.
+circular.py and power.py, and tabled.py for machines that look numbers up in registers. Everything
+else, and all of f64, calls the C library lane by lane.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from compiler.codegen import tabled
 from compiler.codegen.circular import cos, sin, tan
+from compiler.codegen.lookup import in_sixteens
 from compiler.codegen.normal import erf, normal_cdf, normal_cdf_tanh
 from compiler.codegen.power import power
 from compiler.codegen.single import exp, expm1, log, log1p, sigmoid, tanh
@@ -41,6 +44,8 @@ def function(a: Arithmetic, fn: str, args: list[Value]) -> Value:
     single = [Value(v.ref, DType.f32, v.lanes, v.level) for v in args]
     if fn == "pow":
         found = power(a, *single)
+    elif fn in _TABLED and a.has_tables:
+        found = in_sixteens(a, single[0], lambda x: _TABLED[fn](a, x))
     elif fn in _SINGLE:
         found = _SINGLE[fn](a, single[0])
     else:
@@ -129,4 +134,9 @@ _SINGLE: dict[str, Function] = {
     "exp": exp, "expm1": expm1, "log": log, "log1p": log1p, "sigmoid": sigmoid, "tanh": tanh,
     "erf": erf, "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
     "sin": sin, "cos": cos, "tan": tan,
+}  # fmt: skip
+
+_TABLED: dict[str, Function] = {
+    "exp": tabled.exp, "sigmoid": tabled.sigmoid, "tanh": tabled.tanh, "erf": tabled.erf,
+    "normal_cdf": tabled.normal_cdf, "normal_cdf_tanh": tabled.normal_cdf_tanh,
 }  # fmt: skip

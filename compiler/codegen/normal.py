@@ -7,13 +7,13 @@ exp(-x*x/2) times v times a polynomial in v = 1/(|x|+2), fitted to 2**-25 of the
 from __future__ import annotations
 
 import math
-import struct
 from typing import TYPE_CHECKING
 
 from compiler.codegen.single import (
     exact_product,
     exact_sum,
     exp,
+    in_two,
     logistic,
     number,
     polynomial,
@@ -82,7 +82,7 @@ def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
     """
     t = _at_most(a, x, 12.0)
     square, square_lost = exact_product(a, t, t)
-    (linear, linear_lost), (cubic, cubic_lost) = _in_two(x, _LINEAR), _in_two(x, _CUBIC)
+    (linear, linear_lost), (cubic, cubic_lost) = in_two(x, _LINEAR), in_two(x, _CUBIC)
     product, lost = exact_product(a, cubic, square)
     lost = a.fma(cubic, square_lost, a.fma(cubic_lost, square, lost))
     factor, sum_lost = exact_sum(a, product, linear)
@@ -96,9 +96,3 @@ def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
     """The magnitude of x, no more than a limit behind which results are 0 or 1; NaN stays NaN."""
     t, most = a.intrinsic("fabs", x), number(x, limit)
     return a.out.select(a.test("fcmp ogt", t, most), most, t)
-
-
-def _in_two(like: Value, value: float) -> tuple[Value, Value]:
-    """A number as the sum of two f32 literals."""
-    high = struct.unpack("<f", struct.pack("<f", value))[0]
-    return number(like, high), number(like, value - high)

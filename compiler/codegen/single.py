@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from compiler.codegen.values import Value, constant, value_type
+from compiler.codegen.values import Value, constant, nearest_f32, value_type
 from compiler.ir.types import DType
 
 if TYPE_CHECKING:
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 def number(like: Value, value: float) -> Value:
     """An f32 literal with as many lanes as another value."""
     return constant(value, DType.f32, like.lanes)
+
+
+def in_two(like: Value, value: float) -> tuple[Value, Value]:
+    """A number as the sum of two f32 literals."""
+    high = nearest_f32(value)
+    return number(like, high), number(like, value - high)
 
 
 def integer(like: Value, value: int) -> Value:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +92,7 @@ def literal(value: Any, dtype: DType) -> str:
         return str(n - (1 << bits) if n >> (bits - 1) else n)
     x = float(value)
     if dtype is DType.f32:
-        x = _as_f32(x)
+        x = nearest_f32(x)
     elif dtype in HALF:
         with np.errstate(over="ignore"):
             x = float(np.asarray(x).astype(dtype.numpy).astype(np.float32))
@@ -100,7 +101,7 @@ def literal(value: Any, dtype: DType) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
-def _as_f32(x: float) -> float:
+def nearest_f32(x: float) -> float:
     """The nearest f32, infinite where that is too large for one."""
     try:
         return struct.unpack("<f", struct.pack("<f", x))[0]
@@ -116,8 +117,8 @@ def constant(value: Any, dtype: DType, lanes: int = 0) -> Value:
     return Value(text, dtype, lanes)
 
 
-def constant_lanes(values: list[int], dtype: DType) -> Value:
-    """A literal vector of integers, one per lane."""
+def constant_lanes(values: Sequence[float], dtype: DType) -> Value:
+    """A literal vector of numbers, one per lane."""
     element = value_type(dtype)
     text = ", ".join(f"{element} {literal(v, dtype)}" for v in values)
     return Value(f"<{text}>", dtype, len(values))
