@@ -13,6 +13,7 @@ from compiler.loops.interpret import interpret
 from compiler.loops.nodes import Buffer, Kernel
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
+from compiler.targets.options import Forking
 from compiler.targets.target import Target, host
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -40,10 +41,11 @@ def run_native(
     target: Target | None = None,
     sizes: dict[str, int] | None = None,
     threads: int = 1,
+    forking: Forking = "gomp",
 ) -> None:
     """Run the machine code of a kernel on arrays, with pages of canaries around each."""
     target = target or host()
-    text = module_ir({"k": kernel}, [], target, threads=threads)
+    text = module_ir({"k": kernel}, [], target, threads=threads, forking=forking)
     library = Library.compile(text, target, ObjectStore(None))
     guarded = {name: _with_canaries(a) for name, a in arrays.items()}
     pointers = [inner.ctypes.data for _, inner in (guarded[b.name] for b in kernel.params)]

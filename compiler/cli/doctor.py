@@ -158,7 +158,12 @@ def _code() -> Iterator[Finding]:
 
 def _threads() -> Iterator[Finding]:
     from compiler.codegen import openmp
+    from compiler.codegen.crew_text import has_crew
+    from compiler.targets.target import host
 
+    if has_crew(host()):
+        yield Finding("threads", "ok", "threads of our own")
+        return
     found = openmp.runtime()
     if found is not None:
         yield Finding("threads", "ok", f"OpenMP runtime {found.path}")

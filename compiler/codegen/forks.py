@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from compiler.codegen.crew_text import SHARE, SHARE_DECLARATION
 from compiler.targets.options import Forking
 
 Param = tuple[str, str]
@@ -34,6 +35,10 @@ NUMBER_OF_THREADS = "omp_get_num_threads"
 """What every region calls, whichever runtime there is."""
 
 _QUERIES = ("declare i32 @omp_get_thread_num()", f"declare i32 @{NUMBER_OF_THREADS}()")
+
+
+SHARES = 2
+"""How many shares of a region there are for each thread of our own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,9 @@ class Region:
 
 
 def declarations(forking: Forking) -> tuple[str, ...]:
-    """What a module with regions needs to know of the runtime."""
+    """What a module with regions needs to know of whoever has the threads."""
+    if forking == "crew":
+        return (SHARE_DECLARATION,)
     return (*_QUERIES, *(_KMPC if forking == "kmpc" else (_GOMP,)))
 
 
@@ -80,24 +87,28 @@ def part_head(region: Region) -> str:
     return f"define internal void {region.name('part')}({', '.join(params)}) nounwind {{"
 
 
-def fork_text(region: Region, threads: int, forking: Forking) -> str:
-    """The functions `fork` and `thread` of a region."""
-    return "\n".join([*_fork(region, threads, forking), "", *_thread(region, forking)])
+def fork_text(region: Region, threads: int, forking: Forking, work: int) -> str:
+    """The functions `fork` and `thread` of a region; `work` is how many half cycles it takes."""
+    team = _team(region.name("thread"), threads, forking, work)
+    return "\n".join([*_fork(region, team), "", *_thread(region, forking)])
 
 
-def _fork(region: Region, threads: int, forking: Forking) -> Iterator[str]:
+def _fork(region: Region, team: Sequence[str]) -> Iterator[str]:
     plain = ", ".join(f"{kind.split()[0]} {name}" for kind, name in region.params)
     yield f"define internal void {region.name('fork')}({plain}) nounwind {{"
     yield f"  %data = alloca [{max(len(region.params), 1)} x i64]"
     for i, (kind, name) in enumerate(region.params):
         yield f"  %at{i} = getelementptr i64, ptr %data, i64 {i}"
         yield f"  store {kind.split()[0]} {name}, ptr %at{i}"
-    yield from _team(region.name("thread"), threads, forking)
+    yield from team
     yield "  ret void"
     yield "}"
 
 
-def _team(thread: str, threads: int, forking: Forking) -> Sequence[str]:
+def _team(thread: str, threads: int, forking: Forking, work: int) -> Sequence[str]:
+    if forking == "crew":
+        numbers = f"i64 {threads * SHARES}, i64 {threads}, i64 {work}"
+        return [f'  call void @"{SHARE}"(ptr {thread}, ptr %data, {numbers})']
     if forking == "gomp":
         return [f"  call void @GOMP_parallel(ptr {thread}, ptr %data, i32 {threads}, i32 0)"]
     return [
@@ -111,14 +122,16 @@ def _team(thread: str, threads: int, forking: Forking) -> Sequence[str]:
 def _thread(region: Region, forking: Forking) -> Iterator[str]:
     # The runtime of LLVM first hands over where the numbers of the thread are.
     before = "ptr %global, ptr %bound, " if forking == "kmpc" else ""
-    yield f"define internal void {region.name('thread')}({before}ptr %data) nounwind {{"
+    after = f", i64 {THREAD}, i64 {TEAM}" if forking == "crew" else ""
+    yield f"define internal void {region.name('thread')}({before}ptr %data{after}) nounwind {{"
     for i, (kind, name) in enumerate(region.params):
         yield f"  %at{i} = getelementptr i64, ptr %data, i64 {i}"
         yield f"  {name} = load {kind.split()[0]}, ptr %at{i}"
-    yield "  %thread32 = call i32 @omp_get_thread_num()"
-    yield f"  %team32 = call i32 @{NUMBER_OF_THREADS}()"
-    yield f"  {THREAD} = zext i32 %thread32 to i64"
-    yield f"  {TEAM} = zext i32 %team32 to i64"
+    if forking != "crew":
+        yield "  %thread32 = call i32 @omp_get_thread_num()"
+        yield f"  %team32 = call i32 @{NUMBER_OF_THREADS}()"
+        yield f"  {THREAD} = zext i32 %thread32 to i64"
+        yield f"  {TEAM} = zext i32 %team32 to i64"
     yield f"  {region.part(region.names, THREAD, TEAM)}"
     yield "  ret void"
     yield "}"

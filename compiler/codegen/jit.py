@@ -16,6 +16,8 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from compiler.codegen.crew import crew
+from compiler.codegen.crew_text import SHARE
 from compiler.codegen.forks import NUMBER_OF_THREADS
 from compiler.codegen.openmp import runtime
 from compiler.targets.disk import kept_directory
@@ -176,15 +178,15 @@ class Library:
 
     @staticmethod
     def load(objects: Sequence[bytes], symbols: Iterable[str]) -> Library:
-        """Load object files made for this machine, which may call each other and OpenMP."""
-        openmp = runtime() if any(NUMBER_OF_THREADS.encode() in o for o in objects) else None
+        """Load object files made for this machine, which may call each other and for threads."""
+        others = _threads(objects, set(symbols))
         global _counter
         with _lock:
             jit = _linker()
             builder = llvm.JITLibraryBuilder().add_current_process()
             for code in objects:
                 builder.add_object_img(code)
-            for name, address in openmp.addresses.items() if openmp else ():
+            for name, address in others.items():
                 builder.import_symbol(name, address)
             for name in symbols:
                 builder.export_symbol(name)
@@ -207,6 +209,16 @@ class Library:
         made = kind(self._addresses[symbol])
         made.library = self  # type: ignore[attr-defined]
         return made
+
+
+def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
+    """The functions that objects call to have threads, and where they are."""
+    if SHARE not in defined and any(SHARE.encode() in o for o in objects):
+        return crew(Library.compile).addresses
+    if any(NUMBER_OF_THREADS.encode() in o for o in objects):
+        found = runtime()
+        return found.addresses if found is not None else {}
+    return {}
 
 
 BATCH_CHARACTERS = 60_000

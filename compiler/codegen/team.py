@@ -40,7 +40,8 @@ class Team:
         `part` is the function of one thread's share, `turns` are those of the loops round it.
         """
         out = indices.out
-        self.texts += [part, fork_text(region, self.threads, self.forking)]
+        cost = affine.assumed(work)
+        self.texts += [part, fork_text(region, self.threads, self.forking, cost)]
         for text in declarations(self.forking):
             out.declare(text)
         values = [*(n for _, n in self.params), *turns]

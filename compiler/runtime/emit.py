@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.codegen import jit
+from compiler.codegen.crew_text import with_crew
 from compiler.export import to_onnx
 from compiler.runtime.built import Built
 from compiler.runtime.kernels import KernelInfo
@@ -19,7 +20,8 @@ OF_GRAPHS = ("graph", "onnx")
 def emit(built: Built, kind: str) -> str | bytes:
     """The program at one level; `object` is a relocatable file, `onnx` a model of the graph.
 
-    `kind` is one of KINDS. Errors: E-EXPORT-* for `onnx`.
+    An object brings the threads that it runs on, unless they come from OpenMP. `kind` is one of
+    KINDS. Errors: E-EXPORT-* for `onnx`.
     """
     match kind:
         case "graph":
@@ -37,7 +39,7 @@ def emit(built: Built, kind: str) -> str | bytes:
         case "asm":
             return jit.assembly(built.llvm, built.target)
         case "object":
-            return jit.object_code(built.llvm, built.target)
+            return jit.object_code(with_crew(built.llvm, built.target), built.target)
         case "memory":
             return f"{built.plan}\n"
         case _:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from compiler.codegen import openmp
+from compiler.codegen.crew_text import has_crew
 from compiler.errors import CompileError
-from compiler.targets.options import CodeOptions
+from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
 
 MAX_THREADS = 256
@@ -19,13 +20,21 @@ def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, 
     threads = checked_threads(threads)
     if threads == 1 or target.name != "host":
         return CodeOptions(target, threads), ()
-    found = openmp.runtime()
-    if found is None:
+    forking = _forking(target)
+    if forking is None:
         why = f"runs on one thread, not {threads}: there is no OpenMP runtime on this machine"
         return CodeOptions(target), (f"{why} ({openmp.HOW_TO_GET})",)
     n = host().n_cores
     more = f"{threads} threads take turns on {n} processor{'' if n == 1 else 's'}"
-    return CodeOptions(target, threads, forking=found.forking), (more,) if threads > n else ()
+    return CodeOptions(target, threads, forking=forking), (more,) if threads > n else ()
+
+
+def _forking(target: Target) -> Forking | None:
+    """How code for this machine asks for threads; None where there is no way."""
+    if has_crew(target):
+        return "crew"
+    found = openmp.runtime()
+    return None if found is None else found.forking
 
 
 def checked_threads(threads: object) -> int:

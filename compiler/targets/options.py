@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from compiler.targets.target import Target, host
 
-Forking = Literal["gomp", "kmpc"]
-"""How code asks for threads: as libgomp wants it, or the OpenMP runtime of LLVM and Intel."""
+Forking = Literal["crew", "gomp", "kmpc"]
+"""How code asks for threads: our own, as libgomp wants it, or the runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6
 """Tiles for so few vector registers are a tenth of the code."""

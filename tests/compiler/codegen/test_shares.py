@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.codegen.crew_text import has_crew
 from compiler.codegen.jit import assembly
 from compiler.codegen.module import module_ir
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
+from compiler.targets.options import Forking
 from compiler.targets.target import by_name, host
 from tests.kernel_runs import random_arrays, run_native
 
@@ -56,16 +58,20 @@ def kernel(body: str):
     )
 
 
+FORKINGS: tuple[Forking, ...] = ("crew", "gomp") if has_crew(host()) else ("gomp",)
+
+
+@pytest.mark.parametrize("forking", FORKINGS)
 @pytest.mark.parametrize("threads", [2, 3, 7])
 @pytest.mark.parametrize("name", KERNELS)
-def test_threads_compute_what_one_does(name: str, threads: int):
+def test_threads_compute_what_one_does(name: str, threads: int, forking: Forking):
     k = kernel(KERNELS[name])
     arrays = random_arrays(k)
     expected = {n: a.copy() for n, a in arrays.items()}
     interpret(k, expected)
     for target in (host(), by_name("x86-64-v3")) if host().is_x86 else (host(),):
         found = {n: a.copy() for n, a in arrays.items()}
-        run_native(k, found, target, threads=threads)
+        run_native(k, found, target, threads=threads, forking=forking)
         np.testing.assert_array_equal(found["y"], expected["y"])
 
 
@@ -84,7 +90,7 @@ def test_open_sizes_are_shared_when_they_are_large(n: int):
     arrays = {"x": x, "y": np.zeros_like(x)}
     expected = {"x": x, "y": np.zeros_like(x)}
     interpret(k, expected, {"N": n})
-    run_native(k, arrays, sizes={"N": n}, threads=3)
+    run_native(k, arrays, sizes={"N": n}, threads=3, forking=FORKINGS[0])
     np.testing.assert_array_equal(arrays["y"], expected["y"])
 
 
