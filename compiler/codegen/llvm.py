@@ -26,6 +26,8 @@ from compiler.codegen.shares import Shares
 from compiler.codegen.squares import Square, square_of, transposed
 from compiler.codegen.stores import fence, prefetch, store
 from compiler.codegen.team import Team
+from compiler.codegen.tile_runs import has_tiles, runs_of
+from compiler.codegen.tiles import Tiles
 from compiler.codegen.values import Value, power_of_two
 from compiler.compute.scalar import Read
 from compiler.ir import affine
@@ -77,8 +79,8 @@ def function_text(
     # A region's operands are handed to other threads in memory.
     named = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in params(kernel)]
     head = f'define void @"{symbol}"({", ".join(named)}) nounwind {{'
-    lines = [head, "entry:", *writer.out.scopes[0].lines, "  br label %leave", "leave:"]
-    lines += [*fence(writer.memory), "  ret void", "}"]
+    lines = [head, "entry:", *writer.lines(), "  br label %leave", "leave:"]
+    lines += [*writer.ending(), "  ret void", "}"]
     return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations))
 
 
@@ -114,6 +116,15 @@ class _Writer:
             self.buffers, self.memory, self.arithmetic, self.registers, target
         )
         self.vector: Loop | None = None
+        self.tiles = Tiles(self.memory, self.buffers, target)
+
+    def lines(self) -> list[str]:
+        """What was written, for the beginning of a function."""
+        return self.tiles.unit.around(self.out.scopes[0].lines)
+
+    def ending(self) -> list[str]:
+        """What stands before a function returns."""
+        return [*fence(self.memory), *self.tiles.unit.release()]
 
     def leave_when_empty(self, kernel: Kernel) -> None:
         """Do nothing when no result has elements: what loops read before they begin may be nothing.
@@ -143,6 +154,17 @@ class _Writer:
                 self._in_order([s for piece in members.pieces for s in piece], cache)
 
     def _in_order(self, body: Sequence[Statement], cache: Cache) -> None:
+        if self.tiles.run is not None or not any(map(has_tiles, body)):
+            self._one_by_one(body, cache)
+            return
+        env = self.env
+        for part, run in runs_of(body, self.buffers, self.target, env.numbers, env.ranges):
+            if run is None:
+                self._one_by_one(part, cache)
+            else:
+                self.tiles.during(run, lambda part=part: self._one_by_one(part, cache))
+
+    def _one_by_one(self, body: Sequence[Statement], cache: Cache) -> None:
         for s in body:
             known = cache.get(id(s))
             if known is None:
@@ -170,7 +192,9 @@ class _Writer:
         outer = self.env.ranges.get(loop.var)
         self.env.ranges[loop.var] = (low, max(low, high))
         square = square_of(loop, self.buffers, self.widths) if self.vector is None else None
-        if square is not None:
+        if loop.kind == "tile" and self.tiles.run is not None:
+            self.tiles.step()
+        elif square is not None:
             self._square(square, cache)
         elif loop.kind == "vector":
             self._vector_loop(loop, cache)
@@ -318,10 +342,10 @@ class _Writer:
         for v in around:
             part.env.values[v] = Value(counter_parameter(v), DType.i64)
         Shares(part, part.indices, self.buffers).region(pieces, {})
-        lines = [part_head(region), "entry:", *part.out.scopes[0].lines]
+        lines = [part_head(region), "entry:", *part.lines(), *part.ending()]
         for text in part.out.declarations:
             self.out.declare(text)
-        return "\n".join([*lines, *fence(part.memory), "  ret void", "}"])
+        return "\n".join([*lines, "  ret void", "}"])
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
         """Write a loop of independent turns from first to end, which may be none."""
@@ -334,6 +358,7 @@ class _Writer:
             write()
         del self.env.values[loop.var], self.env.ranges[loop.var]
         self.memory.leave_loop(written)
+        self.tiles.unit.configure_before()
         self.out.close_loop(opened, [])
 
     def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
@@ -363,6 +388,7 @@ class _Writer:
         self.statements(loop.body, cache)
         del self.env.values[loop.var]
         self.memory.leave_loop(written)
+        self.tiles.unit.configure_before()
         latch = [self.registers.get(k) for k in keys]
         after = self.out.close_loop(opened, latch)
         self.registers.current.update(zip(keys, after, strict=True))

@@ -18,7 +18,7 @@ from compiler.compute.scalar import Fetch, Read, Scalar, renamed_tensors, substi
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 
-LoopKind = Literal["for", "unroll", "vector", "parallel", "dot"]
+LoopKind = Literal["for", "unroll", "vector", "parallel", "dot", "tile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,8 @@ class Loop:
     `unroll`, `dot` and `vector` loops have numbers as bounds; a vector loop holds no other loop
     than unrolled ones and dot steps, and at most one vector loop is open at a time. A `dot` loop
     sums products of a few neighbouring elements of a small type into each lane: one instruction
-    where the machine has it.
+    where the machine has it. A `tile` loop runs over the rows of a block of sums, with one loop of
+    steps, the lanes and a dot step inside: one instruction where the machine has matrix tiles.
     """
 
     var: str

@@ -105,7 +105,7 @@ class _Checker:
         _require(loop.var not in self.ranges, f"the loop {loop.var} is inside another of its name")
         self._known(loop.start)
         self._known(loop.stop)
-        if loop.kind in ("unroll", "dot", "vector"):
+        if loop.kind in ("unroll", "dot", "vector", "tile"):
             numbers = isinstance(loop.start, int) and isinstance(loop.stop, int)
             _require(numbers, f"{loop.kind} {loop.var} needs numbers as bounds")
         if self._lane:

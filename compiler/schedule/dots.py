@@ -42,10 +42,10 @@ def dots(nest: Nest, ctx: Context) -> Nest | None:
 
     Without an instruction for pairs of bf16 there is nothing to gain by them.
     """
-    operands = _small_reads(nest)
+    operands = small_reads(nest)
     if operands is None or (_is_bf16(operands) and not ctx.target.has_bf16_dot):
         return None
-    nest = _round_up_lanes(split_groups(nest), ctx)
+    nest = round_up_lanes(split_groups(nest), ctx)
     k = _steps_along(nest, ctx)
     if k is None:
         return None
@@ -57,7 +57,7 @@ def dots(nest: Nest, ctx: Context) -> Nest | None:
     return _tile(nest, vector, ctx)
 
 
-def _small_reads(nest: Nest) -> tuple[Read, Read] | None:
+def small_reads(nest: Nest) -> tuple[Read, Read] | None:
     """The two reads of a small type whose products are summed, as they are."""
     reduce = nest.reduce
     if reduce is None or reduce.combine != "add" or not nest.reduced:
@@ -84,7 +84,7 @@ def _is_bf16(operands: tuple[Read, Read]) -> bool:
 
 def _step(nest: Nest) -> int:
     """How many products one step sums in each lane of 32 bits."""
-    operands = _small_reads(nest)
+    operands = small_reads(nest)
     assert operands is not None
     return 4 // operands[0].dtype.nbytes
 
@@ -94,7 +94,7 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
     Or one whose lanes lie side by side.
     """
-    found = _small_reads(nest)
+    found = small_reads(nest)
     if found is None:
         return None
     a, b = found
@@ -109,12 +109,12 @@ def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
 
 def _are_side_by_side(nest: Nest, shared: Read, own: Read, vector: Axis, ctx: Context) -> bool:
     """Whether lanes of an operand that is no constant lie side by side: pairs of two runs."""
-    if not _is_bf16((shared, own)) or own.tensor in ctx.packable or _depends(shared, vector.var):
+    if not _is_bf16((shared, own)) or own.tensor in ctx.packable or depends(shared, vector.var):
         return False
     return nest.stride_of(own.tensor, own.index, vector.var) == 1
 
 
-def _round_up_lanes(nest: Nest, ctx: Context) -> Nest:
+def round_up_lanes(nest: Nest, ctx: Context) -> Nest:
     """Compute the padding lanes of a blocked target too, where every operand has them."""
     block = nest.tensors[nest.target].layout.block
     if block == 1:
@@ -227,7 +227,7 @@ def _has_padding(nest: Nest, k: Axis) -> bool:
 
     Padding of floats is not read: 0 times what happens to lie there need not be 0.
     """
-    for read in _small_reads(nest) or ():
+    for read in small_reads(nest) or ():
         t = nest.tensors[read.tensor]
         whole = t.dtype.is_integer and t.layout.block % _step(nest) == 0
         if whole and t.dims[1] == k.extent:
@@ -251,10 +251,11 @@ def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
     if operands is None:
         return False
     shared, packed = operands
-    return not _depends(shared, var) and _depends(packed, var)
+    return not depends(shared, var) and depends(packed, var)
 
 
-def _depends(read: Read, var: str) -> bool:
+def depends(read: Read, var: str) -> bool:
+    """Whether where an operand is read depends on a loop."""
     return any(var in affine.symbols(e) for e in read.index)
 
 
@@ -264,7 +265,7 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
     assert operands is not None
     shared, packed = operands
     others = [a for a in nest.space if a is not vector]
-    free = [a for a in others if a.size > 1 and not _depends(packed, a.var)]
+    free = [a for a in others if a.size > 1 and not depends(packed, a.var)]
     rows = max(reversed(free), key=lambda a: min(a.size, 14), default=None)
     if packed.tensor not in ctx.packable and (rows is None or rows.size < FEWEST_ROWS):
         return None
@@ -285,7 +286,7 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
         nest = nest.split(rows.var, tile.rows, *around, *inside)
     reduced = [a.var for a in nest.reduced if a.kind != "dot"]
     (step,) = (a.var for a in nest.reduced if a.kind == "dot")
-    first = _outer_order(nest, outer, f"{v}o", around, shared, packed, ctx)
+    first = outer_order(nest, outer, f"{v}o", around, shared, packed, ctx)
     nest = nest.reorder(*first, *reduced, *inside, f"{v}v", f"{v}l", step)
     nest = nest.vectorize(f"{v}l").unroll(*inside, f"{v}v")
     try:
@@ -297,7 +298,7 @@ def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:
     return nest
 
 
-def _outer_order(
+def outer_order(
     nest: Nest,
     outer: list[str],
     columns: str,
@@ -307,7 +308,7 @@ def _outer_order(
     ctx: Context,
 ) -> list[str]:
     """Batch and groups first; columns inside when their constant stays in the cache."""
-    image = [v for v in outer if not _depends(packed, v)]
+    image = [v for v in outer if not depends(packed, v)]
     groups = [v for v in outer if v not in image]
     weights, data = (nest.tensors[r.tensor].assumed.n_elements for r in (packed, shared))
     if weights <= ctx.target.l2_bytes // 2 < data:

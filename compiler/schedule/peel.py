@@ -54,7 +54,7 @@ def loops_over(
         extent, tail = -(-length // split.factor), length % split.factor
     n_full = extent - 1 if tail else extent
     statements: list[Statement] = []
-    if n_full == 1 and a.kind != "vector":
+    if n_full == 1 and a.kind not in ("vector", "tile"):
         statements += _entered(nest, a, rest, {**at, a.var: 0}, cut, body)
     elif n_full:
         statements.append(

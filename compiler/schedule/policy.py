@@ -17,6 +17,7 @@ from compiler.schedule.parallel import in_parallel
 from compiler.schedule.pointwise import pointwise
 from compiler.schedule.reduction import reduction
 from compiler.schedule.sharing import share
+from compiler.schedule.tile_products import tile_products
 from compiler.targets.options import CodeOptions
 
 __all__ = ["Scheduled", "apply_policy", "schedule"]
@@ -66,5 +67,5 @@ def apply_policy(nest: Nest, ctx: Context) -> Nest:
     if nest.reduce is None:
         return pointwise(nest, ctx)
     if is_contraction(nest) and len(nest.reductions) == 1:
-        return dots(nest, ctx) or contraction(nest, ctx)
+        return tile_products(nest, ctx) or dots(nest, ctx) or contraction(nest, ctx)
     return reduction(split_blocked_reduction(nest), ctx)

@@ -47,7 +47,8 @@ class Realizer:
         def finish(sums: Sums, at: At, cut: Fixed) -> tuple[Statement, ...]:
             return finished(nest, sums, at, cut)
 
-        kept = Scratch if nest.cached else Accumulation
+        in_memory = nest.cached or any(a.kind == "tile" for a in nest.axes)
+        kept = Scratch if in_memory else Accumulation
         point = kept(nest, first, self, finish)
         return (*halo, *loops_over(nest, nest.axes[:first], {}, {}, point.statements))
 

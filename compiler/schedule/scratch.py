@@ -5,7 +5,8 @@
     for m, n { y = block[m, n] }
 
 What lies inside is a reduction of its own with its sums in registers. So the operands of a part of
-the reduction stay in the cache while all points use them.
+the reduction stay in the cache while all points use them. The sums of matrix tiles are in memory
+throughout: what tiles hold meanwhile is up to the code.
 Source: the loop over KC of Goto and van de Geijn 2008.
 """
 
@@ -34,7 +35,8 @@ class Scratch:
 
     def __init__(self, nest: Nest, first: int, realizer: Writer, finish: Finish) -> None:
         self.nest, self.realizer, self.finish = nest, realizer, finish
-        last = nest.position(nest.cached) + 1
+        in_tiles = any(a.kind == "tile" for a in nest.axes)
+        last = len(nest.axes) if in_tiles else nest.position(nest.cached) + 1
         inner = [i for i, a in enumerate(nest.axes) if a.is_reduction and i >= last]
         self.split = inner[0] if inner else len(nest.axes)
         self.around = nest.axes[first : self.split]
@@ -55,8 +57,13 @@ class Scratch:
         return (
             *loops_over(bare, self.points, at, cut, self._begin),
             *loops_over(nest, self.around, at, cut, inside),
-            *loops_over(bare, self.points, at, cut, self._finish),
+            *loops_over(bare, self._plain, at, cut, self._finish),
         )
+
+    @property
+    def _plain(self) -> list[Axis]:
+        """The points as they are finished: tiles are for sums alone."""
+        return [replace(a, kind="for") if a.kind == "tile" else a for a in self.points]
 
     def _begin(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
         return tuple(

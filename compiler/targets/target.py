@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from compiler.errors import CompileError
+from compiler.targets.permission import may_use_tiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class Target:
 
     Units: `vector_bytes` is the width of the vectors that arithmetic runs on, the cache sizes are
     bytes of one core's share (`l3_bytes` of the whole cache). `features` is LLVM's feature string.
+    With `emulates_tiles`, code calls functions in place of the instructions on matrix tiles: it
+    runs where these are missing, slowly, as tests do.
     """
 
     name: str
@@ -29,6 +32,7 @@ class Target:
     l3_bytes: int
     n_cores: int
     has_fma: bool
+    emulates_tiles: bool = False
 
     def lanes(self, element_bytes: int) -> int:
         """How many elements of this size one vector register holds."""
@@ -64,12 +68,12 @@ class Target:
     @property
     def has_bf16_tiles(self) -> bool:
         """Whether products of bf16 matrix tiles are one instruction (x86: AMX-BF16)."""
-        return "+amx-bf16" in self.features
+        return self.emulates_tiles or "+amx-bf16" in self.features
 
     @property
     def has_int8_tiles(self) -> bool:
         """Whether products of 8-bit matrix tiles are one instruction (x86: AMX-INT8)."""
-        return "+amx-int8" in self.features
+        return self.emulates_tiles or "+amx-int8" in self.features
 
 
 _ARM_DOT = ("neoverse-v1", "apple-m1")
@@ -128,7 +132,7 @@ def host() -> Target:
     """The machine this runs on: features as LLVM finds them, caches as the system tells them.
 
     The name of the processor is not used: virtual machines misname themselves, and the tuning that
-    comes with a name may split wide vectors.
+    comes with a name may split wide vectors. Matrix tiles are there if the system lets us use them.
     """
     import llvmlite.binding as llvm
 
@@ -136,6 +140,8 @@ def host() -> Target:
         found = dict(llvm.get_host_cpu_features())
     except RuntimeError:  # LLVM cannot tell on some systems
         found = {}
+    if found.get("amx-tile") and not may_use_tiles():
+        found = {k: v and not k.startswith("amx-") for k, v in found.items()}
     on = {k for k, v in found.items() if v}
     triple = llvm.get_process_triple()
     flags = sorted(("+" if v else "-") + k for k, v in found.items())

@@ -44,11 +44,11 @@ def _require_sound(nest: Loops) -> None:
     _require_parts_inside(nest)
     for e in nest.entries:
         _require_entry(nest, e)
-    if nest.cached:
+    if nest.cached or any(a.kind == "tile" for a in nest.axes):
         _require_block(nest)
     reduced: Axis | None = None
     for a in nest.axes:
-        if a.kind in ("unroll", "vector", "dot"):
+        if a.kind in ("unroll", "vector", "dot", "tile"):
             known = isinstance(a.extent, int)
             require_legal(known, f"only a run tells how long {a} is: split it first")
         if a.kind == "vector":
@@ -83,10 +83,11 @@ def _require_entry(nest: Loops, e: Entry) -> None:
 
 def _require_block(nest: Loops) -> None:
     """Check the block of partial sums: its size is known, and its loop has not become lanes."""
-    for a in nest.axes[: nest.position(nest.cached) + 1]:
+    last = nest.position(nest.cached) + 1 if nest.cached else 0
+    for a in nest.axes[:last]:
         message = f"{a.var} adds to sums in memory, one by one"
         require_legal(not a.is_reduction or (a.kind == "for" and not a.lanes), message)
-    first = next(i for i, a in enumerate(nest.axes) if a.is_reduction)
+    first = next((i for i, a in enumerate(nest.axes) if a.is_reduction), len(nest.axes))
     n_points = 1
     for b in nest.axes[first:]:
         if not b.is_reduction:
@@ -134,6 +135,10 @@ def require_finished(nest: Loops) -> None:
         require_legal(
             a.kind != "dot", f"{a.var} is a step of the processor: {nest.axes[-1].var} runs inside"
         )
+    tiles = [a for a in nest.axes if a.kind == "tile"]
+    if tiles:
+        _require_tile(nest, tiles[0])
+        return
     begin = nest.position(nest.cached) + 1 if nest.cached else 0
     inside = [i for i, a in enumerate(nest.axes) if a.is_reduction and i >= begin]
     first = inside[0] if inside else len(nest.axes)
@@ -147,3 +152,16 @@ def require_finished(nest: Loops) -> None:
             f"unroll({a.var}), reorder it outside of {nest.axes[first].var}, or keep the sums in "
             f"memory: cache_write({nest.axes[first].var})",
         )
+
+
+def _require_tile(nest: Loops, rows: Axis) -> None:
+    """Check what runs inside the rows of a tile: steps of the sum, lanes, a dot step."""
+    inside = nest.axes[nest.axes.index(rows) + 1 :]
+    steps = [a for a in inside if a.kind == "for" and a.is_reduction and not a.lanes]
+    kinds = [a.kind for a in inside if a not in steps[:1]]
+    order = [*steps[:1], *(a for a in inside if a not in steps[:1])]
+    require_legal(
+        kinds == ["vector", "dot"] and order == list(inside),
+        f"{rows.var} runs over the rows of a tile, inside which run steps of the sum, lanes and a "
+        f"dot step, and not {', '.join(map(str, inside)) or 'nothing'}",
+    )

@@ -10,7 +10,7 @@ from compiler.loops.nodes import LoopKind
 from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import LoopName, StepName, move
 
-STEPS = ("dot",)
+STEPS: dict[str, LoopKind] = {"dot": "dot", "tile": "tile"}
 """What `tensorize` can make of a loop."""
 
 
@@ -200,22 +200,34 @@ class Running(Checked):
         """Make the innermost loop one step that the processor has an instruction for.
 
         `dot` adds the products of four neighbouring bytes of one operand and four of another to a
-        sum of 32 bits, in every lane; where the machine lacks it, it is written out.
+        sum of 32 bits, in every lane (of bf16, two and two). `tile` runs over the rows of a block
+        of such sums, with steps, lanes and a dot step inside: matrix tiles. Sums of tiles are kept
+        in memory when no loop adds to them. Where the machine lacks a step, it is written out.
         """
         a = self.axis(loop)
         require_legal(step in STEPS, f"there is no step {step!r}; steps: {', '.join(STEPS)}")
-        require_legal(
-            a.is_reduction,
-            f"{loop} is no loop of the reduction, and products are summed along those only",
-        )
+        if step == "dot":
+            require_legal(
+                a.is_reduction,
+                f"{loop} is no loop of the reduction, and products are summed along those only",
+            )
+        else:
+            require_legal(
+                not a.is_reduction and bool(self.reduced),
+                f"{loop} does not run over sums, as the rows of a tile do",
+            )
+            require_legal(
+                all(b.kind != "tile" for b in self.axes), "one loop runs over the rows of tiles"
+            )
         require_legal(a.kind == "for" and not a.lanes, f"{a} is no plain loop any more")
         for reduce in self.reductions:
             is_product = isinstance(reduce.body, Apply) and reduce.body.fn == "mul"
             require_legal(
                 reduce.combine == "add" and is_product,
-                f"dot steps sum products, and this is the {reduce.combine} of {reduce.body!s:.40}",
+                f"{step} steps sum products, and this is the {reduce.combine} of "
+                f"{reduce.body!s:.40}",
             )
-        return self._marked("dot", loop)
+        return self._marked(STEPS[step], loop)
 
     def _marked(self, kind: LoopKind, *loops: str) -> Self:
         for var in loops:

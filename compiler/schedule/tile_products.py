@@ -1,0 +1,154 @@
+"""The policy for products of small types where the machine has matrix tiles.
+
+    o: split(o, 32, oo, om)  split(om, 16, ov, ol)     two tiles of 16 columns
+    x: split(x, 32, xo, xm)  split(xm, 16, xv, xt)     two tiles of up to 16 rows
+    i: split(i, 32, ib, ik)  split(ik, 2, ip, id)      64 bytes of each row
+    reorder(..., oo, xo, ib, xv, ov, xt, ip, ol, id)
+    pack(W)                                            [..., ov, ip, ol, 2 or 4 products]
+
+One operand is a constant, packed so that the elements of a step lie together for each column; the
+rows of the other lie in memory as they are, any distance apart, with the elements of the sum side
+by side. Four tiles of sums stay in the processor over the whole reduction: each tile that is loaded
+is used twice. The sums go through memory once, which the first cache holds.
+Source: the kernels of oneDNN for AMX; measured on a machine that has it, where other tiles than two
+by two of 16 rows of 64 bytes did worse.
+"""
+
+from __future__ import annotations
+
+from compiler.compute.scalar import Read
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.ir.types import DType
+from compiler.schedule.context import Context, contiguous_axis, divided, fuse_all, pack_constants
+from compiler.schedule.contraction import split_groups
+from compiler.schedule.dots import depends, outer_order, round_up_lanes, small_reads
+from compiler.schedule.nest import Axis, Nest
+
+TILE_ROWS = 16
+TILE_LANES = 16
+ROW_BYTES = 64
+
+FEWEST_ROWS = 4
+"""A step takes as long for one row as for sixteen, and vectors need a step for each row."""
+
+FEWEST_STEPS = 4
+"""Steps of the sum in a tile: with fewer, vectors are as fast."""
+
+NEW_SHAPES = 2
+"""Whole steps that it takes to store sums, give tiles other shapes, and load the sums again."""
+
+
+def tile_products(nest: Nest, ctx: Context) -> Nest | None:
+    """The nest in tiles; None where operands are not small, lie otherwise, or are too few."""
+    operands = small_reads(nest)
+    if operands is None or not _has_tiles(operands[0].dtype, ctx):
+        return None
+    nest = fuse_all(round_up_lanes(split_groups(nest), ctx))
+    found = _operands(nest, ctx)
+    if found is None:
+        return None
+    rows_of, packed = found
+    columns = contiguous_axis(nest)
+    k = _summed(nest, rows_of, packed)
+    if columns is None or k is None or depends(rows_of, columns.var):
+        return None
+    if not depends(packed, columns.var):
+        return None
+    free = [a for a in nest.space if depends(rows_of, a.var) and not depends(packed, a.var)]
+    rows = max(reversed(free), key=lambda a: min(a.size, 2 * TILE_ROWS), default=None)
+    extents = [a.extent for a in (rows, columns, k) if a is not None]
+    if rows is None or rows.size < FEWEST_ROWS or not all(isinstance(n, int) for n in extents):
+        return None
+    return _tiled(nest, rows, columns, k, found, ctx)
+
+
+def _has_tiles(dtype: DType, ctx: Context) -> bool:
+    return ctx.target.has_bf16_tiles if dtype is DType.bf16 else ctx.target.has_int8_tiles
+
+
+def _operands(nest: Nest, ctx: Context) -> tuple[Read, Read] | None:
+    """The operand whose rows are loaded where they lie, and the constant that is packed."""
+    found = small_reads(nest)
+    if found is None or found[0].tensor == found[1].tensor:
+        return None
+    for packed, other in (found[::-1], found):
+        if packed.tensor in ctx.packable:
+            return other, packed
+    return None
+
+
+def _summed(nest: Nest, rows_of: Read, packed: Read) -> Axis | None:
+    """The loop of the reduction along which the elements of a row lie side by side."""
+    blocks = divided(nest)
+    for a in nest.reduced:
+        if affine.symbol(a.var) not in packed.index:
+            continue
+        in_blocks = blocks.get(a.var, 0) == nest.tensors[rows_of.tensor].layout.block > 1
+        if in_blocks or nest.stride_of(rows_of.tensor, rows_of.index, a.var) == 1:
+            return a
+    return None
+
+
+def _tiled(
+    nest: Nest, rows: Axis, columns: Axis, k: Axis, operands: tuple[Read, Read], ctx: Context
+) -> Nest | None:
+    rows_of, packed = operands
+    group = 4 // rows_of.dtype.nbytes
+    block = divided(nest).get(k.var, 0)
+    n_steps = _steps(k.size, group, block)
+    if n_steps < FEWEST_STEPS:
+        return None
+    outer = [a.var for a in nest.space if a not in (rows, columns)]
+    taps = [a.var for a in nest.reduced if a is not k]
+    r, c, v = rows.var, columns.var, k.var
+    tile_rows, down, across = _shape(rows.size, columns.size)
+    nest = nest.because(f"{down} x {across} tiles of sums, two of each operand")
+    nest = nest.split(c, TILE_LANES * across, f"{c}o", f"{c}m")
+    nest = nest.split(f"{c}m", TILE_LANES, f"{c}v", f"{c}l")
+    nest = nest.split(r, tile_rows * down, f"{r}o", f"{r}m")
+    nest = nest.split(f"{r}m", tile_rows, f"{r}v", f"{r}t")
+    nest = nest.because(f"{4 * n_steps} bytes of each row are a tile")
+    nest = nest.split(v, n_steps * group, f"{v}b", f"{v}k").split(f"{v}k", group, f"{v}p", f"{v}d")
+    nest = nest.tensorize(f"{v}d", "dot")
+    first = outer_order(nest, outer, f"{c}o", [f"{r}o"], rows_of, packed, ctx)
+    tile = [f"{r}v", f"{c}v", f"{r}t", f"{v}p", f"{c}l", f"{v}d"]
+    nest = nest.reorder(*first, *taps, f"{v}b", *tile)
+    nest = nest.vectorize(f"{c}l").unroll(f"{r}v", f"{c}v").tensorize(f"{r}t", "tile")
+    try:
+        return pack_constants(nest.pack(packed.tensor), ctx)
+    except CompileError:
+        return None  # the constant does not follow the loops
+
+
+def _steps(length: int, group: int, block: int) -> int:
+    """How many steps of a sum a tile takes: those that bring a row to its end in fewest tiles.
+
+    What is left behind whole tiles needs tiles of another shape, and single elements of a step are
+    summed without tiles. Blocks of channels hold what a row has side by side.
+    """
+    most = (block or ROW_BYTES) // group if block else ROW_BYTES // 4
+    most = min(most, ROW_BYTES // 4)
+    n = length // group
+
+    def cost(steps: int) -> tuple[int, int]:
+        left = n % steps
+        return n // steps + (NEW_SHAPES + 1 if left else 0), -steps
+
+    if block and length > block:
+        return most
+    return min(range(1, min(most, n) + 1), key=cost, default=0)
+
+
+def _shape(n_rows: int, n_columns: int) -> tuple[int, int, int]:
+    """Rows of a tile, and how many tiles of sums lie below and beside each other.
+
+    Rows are shared out evenly, so that the last tile has nearly as many.
+    """
+    tiles_down, tiles_across = -(-n_rows // TILE_ROWS), -(-n_columns // TILE_LANES)
+    rows = -(-n_rows // tiles_down)
+    if tiles_across == 1:
+        return rows, min(tiles_down, 4), 1
+    if tiles_down == 1:
+        return rows, 1, min(tiles_across, 4)
+    return rows, 2, 2
