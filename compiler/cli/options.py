@@ -141,7 +141,7 @@ class ScheduleFile(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """What stands in the file."""
         try:
-            return Path(value).read_text(encoding="utf-8")
+            return Path(value).read_text(encoding="utf-8-sig")
         except (OSError, ValueError) as e:
             raise CompileError("E-SCHEDULE-FILE", f"{value} could not be read: {e}") from e
 

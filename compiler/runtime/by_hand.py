@@ -34,22 +34,24 @@ class ByHand:
         if not self._asked:
             return works
         found = listed([w for w in works if not isinstance(w, ViewWork)], graph)
+        kernels = [f"{name}{suffix}" for name in unique_names([x.work for x in found])]
         changed: dict[int, NativeWork] = {}
-        for one, name in zip(found, unique_names([x.work for x in found]), strict=True):
+        for one, kernel in zip(found, kernels, strict=True):
             work = one.work
             if isinstance(work, NativeWork):
-                self._kernels.append(f"{name}{suffix}")
-                made = self._made(
-                    one, work, (f"{name}{suffix}", work.node.name, *work.node.outputs)
-                )
+                self._kernels.append(kernel)
+                others = (n for n in (work.node.name, *work.node.outputs) if n not in kernels)
+                made = self._made(one, work, (kernel, *others))
                 if made is not None:
                     changed[id(work)] = made
         return [_with_changed(w, changed) for w in works]
 
     def _made(self, one: Listed, work: NativeWork, names: Sequence[str]) -> NativeWork | None:
-        asked = [self._asked[n] for n in names if n in self._asked]
+        asked = [self._asked[n] for n in dict.fromkeys(names) if n in self._asked]
         if not asked:
             return None
+        if len(asked) > 1:
+            raise _twice(asked)
         self._met.update(s.kernel for s in asked)
         operands = work.lowered.operands
         constants = frozenset(t for t, v in operands.items() if v in one.graph.constants)
@@ -76,6 +78,16 @@ class ByHand:
             where=Where(source="schedule", line=max(s.first_line - 1, 1)),
             hint=f"the kernels are {', '.join(names)}{f' and {more} more' if more else ''}",
         )
+
+
+def _twice(asked: Sequence[KernelSchedule]) -> CompileError:
+    first, second, *_ = sorted(asked, key=lambda s: s.first_line)
+    return CompileError(
+        "E-SCHEDULE-NAME",
+        f"{second.kernel!r} and {first.kernel!r} name one kernel, and both have schedules",
+        where=Where(source="schedule", line=max(second.first_line - 1, 1)),
+        hint="keep one of them",
+    )
 
 
 def _with_changed(work: Work, changed: Mapping[int, NativeWork]) -> Work:

@@ -8,7 +8,9 @@ from compiler.errors import require
 from compiler.ir import affine
 from compiler.schedule.axes import MOST_LOOPS, Axis, Entry, Loops
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[a-z_]\w*", re.ASCII)
+"""Upper case is for tensors and for sizes that only a run tells."""
+
 _MADE_LATER = re.compile(r".*(_left|_by\d+|_line)")
 """Names that loops over what is left, or over lines, get when a nest is written out."""
 
@@ -26,7 +28,8 @@ def require_new(nest: Loops, *names: str) -> None:
     """Refuse names of loops that are taken. Errors: E-SCHEDULE-MOVE."""
     for name in names:
         plain = _WORD.fullmatch(name) and not _MADE_LATER.fullmatch(name)
-        require_legal(bool(plain), f"{name!r:.60} cannot be the name of a loop")
+        message = f"{name!r:.60} cannot be the name of a loop"
+        require_legal(bool(plain), message, "begin it with a small letter: mo, mi")
         require_legal(name not in nest.taken, f"the name {name} is taken")
     require_legal(len(set(names)) == len(names), f"two loops cannot both be {names[0]}")
 
@@ -142,6 +145,13 @@ def require_finished(nest: Loops) -> None:
     begin = nest.position(nest.cached) + 1 if nest.cached else 0
     inside = [i for i, a in enumerate(nest.axes) if a.is_reduction and i >= begin]
     first = inside[0] if inside else len(nest.axes)
+    lanes = next((a.var for a in nest.axes[:first] if inside and a.kind == "vector"), "")
+    require_legal(
+        not lanes,
+        f"lanes of {lanes} would share one sum, since all of the reduction runs inside",
+        f"split {nest.axes[first].var if inside else ''} first: its outer part runs outside of "
+        f"{lanes}",
+    )
     for a in nest.axes[first:]:
         if a.is_reduction and not a.lanes:
             continue

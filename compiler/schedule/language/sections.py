@@ -16,18 +16,20 @@ import re
 from collections.abc import Iterable, Mapping
 
 from compiler.errors import CompileError, Where
-from compiler.schedule.language.text import MOST_CHARACTERS
 from compiler.targets.options import KernelSchedule
+
+MOST_CHARACTERS = 4_000_000
+"""The schedules of a thousand different kernels are a tenth of this."""
 
 _PLAIN = re.compile(r"[A-Za-z_][\w.]*")
 _NAME = re.compile(r"""\s*(?:([A-Za-z_][\w.]*)|"([^"\n]*)")\s*""")
-_HEAD = re.compile(r"""kernel\s((?:[^{"]|"[^"\n]*")*)\{\s*(//.*)?$""")
+_HEAD = re.compile(r"""kernel[ \t]((?:[^{"]|"[^"\n]*")*)\{\s*(//.*)?$""")
 
 
 def parse_sections(text: str) -> tuple[KernelSchedule, ...]:
     """The schedules of a text, by kernel. Errors: E-SCHEDULE-TEXT with the line."""
     if len(text) > MOST_CHARACTERS:
-        raise CompileError("E-SCHEDULE-TEXT", f"schedules have at most {MOST_CHARACTERS} letters")
+        raise _fail(f"schedules have at most {MOST_CHARACTERS:,} letters", 1)
     found: dict[str, KernelSchedule] = {}
     names: list[str] = []
     begun = 0

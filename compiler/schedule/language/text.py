@@ -22,9 +22,9 @@ MOST_CHARACTERS = 200_000
 MOST_LINES = 2_000
 """A schedule of more is refused: it would only be a way to keep a server busy."""
 
-_NEST = re.compile(r"[A-Za-z_][\w.']*(?:#\d+)?")
-_WORD = re.compile(r"[A-Za-z_][\w.']*")
-_NUMBER = re.compile(r"\d{1,18}(?![\w.])")
+_NEST = re.compile(r"[A-Za-z_][\w.']*(?:#\d+)?", re.ASCII)
+_WORD = re.compile(r"[A-Za-z_][\w.']*", re.ASCII)
+_NUMBER = re.compile(r"\d{1,18}(?![\w.])", re.ASCII)
 _REASON = re.compile(r'"[^"\n]*"')
 _SPACE = re.compile(r"[ \t]*")
 
@@ -35,14 +35,16 @@ def parse_schedule(text: str, source: str = "schedule", first_line: int = 1) -> 
     Errors: E-SCHEDULE-TEXT with line and column.
     """
     if len(text) > MOST_CHARACTERS:
-        raise CompileError("E-SCHEDULE-TEXT", f"a schedule has at most {MOST_CHARACTERS} letters")
+        where = Where(source=source, line=first_line, column=1, length=1)
+        message = f"a schedule has at most {MOST_CHARACTERS:,} letters"
+        raise CompileError("E-SCHEDULE-TEXT", message, where=where)
     found: list[Line] = []
     for number, line in enumerate(text.split("\n"), first_line):
         reader = _Reader(line.rstrip("\r"), source, number)
         if not reader.is_blank:
             found.append(reader.line())
         if len(found) > MOST_LINES:
-            raise reader.fail(f"a schedule has at most {MOST_LINES} moves", 0)
+            raise reader.fail(f"a schedule has at most {MOST_LINES:,} moves", 0)
     return tuple(found)
 
 

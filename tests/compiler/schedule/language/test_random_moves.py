@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compiler.compute.computation import Computation
+from compiler.compute.computation import Computation, Stage
 from compiler.compute.evaluate import evaluate
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
@@ -108,6 +108,10 @@ COMPUTATIONS = {
     computation turn(A: f32[6,7,10]) -> Y: f32[10,6,7] {
       Y[k, i, j] = mul(A[i, j, k], A[i, j, k])  for k<10, i<6, j<7
     }""",
+    "lanes of bytes": """
+    computation bytes(A: u8[3,4], B: i8[4,9]) -> Y: i32[3,9] {
+      Y[m, n] = reduce_add([k], mul(to_i32(A[m, k]), to_i32(B[k, n])))  for m<3, n<9, k<4
+    }""",
     "bytes": """
     computation bytes(A: u8[3,10], B: i8[10,9]) -> Y: i32[3,9] {
       Y[m, n] = reduce_add([k], mul(to_i32(A[m, k]), to_i32(B[k, n])))  for m<3, n<9, k<10
@@ -122,7 +126,13 @@ COMPUTATIONS = {
       Y[n, c, y, x] = add(A[n, c, y, x], C[c])  for n<2, c<6, y<3, x<5
     }""",
 }
-CONSTANTS = {"product": "BC", "blocked convolution": "B", "bytes": "B", "padded lanes": "C"}
+CONSTANTS = {
+    "product": "BC",
+    "blocked convolution": "B",
+    "bytes": "B",
+    "lanes of bytes": "B",
+    "padded lanes": "C",
+}
 
 
 @dataclass(frozen=True)
@@ -300,3 +310,29 @@ def test_machine_code_of_random_schedules_is_right_too(name: str, seed: int) -> 
 def test_many_random_schedules_are_legal(name: str) -> None:
     outcomes = [try_schedule(name, seed, native=False) for seed in range(10)]
     assert outcomes.count("") >= 2, outcomes
+
+
+def anything(chance: random.Random, case: Case) -> list[str]:
+    """Lines of which any may be wrong, in any order."""
+    nests = [s.target for s in case.computation.stages if isinstance(s, Stage)]
+    loops = sorted({a for s in case.computation.stages if isinstance(s, Stage) for a in s.extents})
+    names = [*case.computation.tensors, "Y#2", "nobody"]
+    lines = random_schedule(chance, case)
+    for number in range(chance.randint(1, 3)):
+        call = random_call(chance, chance.choice([*MOVES.values()]), loops, names, number)
+        lines.insert(chance.randint(0, len(lines)), Line(chance.choice([*nests, "nobody"]), call))
+    if chance.random() < 0.3:
+        chance.shuffle(lines)
+    return [str(line) for line in lines]
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(seed=st.integers(0, 10**9))
+@quick
+def test_a_text_of_anything_is_right_or_refused(name: str, seed: int) -> None:
+    case = CASES[name]
+    text = "\n".join(anything(random.Random(seed), case))
+    with refused() as codes:
+        made = replay_lines(parse_schedule(text), case.computation, case.constants, OPTIONS)
+        assert_right(case, made, native=False)
+    assert codes in ([], ["E-SCHEDULE-TEXT"], ["E-SCHEDULE-MOVE"], ["E-LIMIT-CODE"])

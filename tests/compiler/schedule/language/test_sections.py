@@ -52,6 +52,9 @@ def test_a_section_is_read_back() -> None:
         ("kernel a b {\n}", 1, "needed `,` or `{`"),
         ("kernel a {\n", 1, "not closed"),
         ("kernel a {\n}\nkernel b, a {\n}", 3, "a has a schedule above already"),
+        ("kernel\u00a0a {\n}", 1, "needed `kernel NAME {`"),
+        ("kernel \u00e4 {\n}", 1, "needed the name of a kernel"),
+        ("x" * 10_000_000, 1, "at most 4,000,000 letters"),
     ],
 )
 def test_a_mistake_between_sections_has_its_line(text: str, line: int, message: str) -> None:
@@ -93,6 +96,19 @@ def test_a_kernel_that_is_not_there_is_named_with_those_that_are() -> None:
         compiler.compile(compiler.parse(TWO), "none", schedules={"matmul1": ""})
     assert caught.value.code == "E-SCHEDULE-NAME"
     assert caught.value.hint == "the kernels are matmul_1, exp, matmul_2"
+
+
+def test_one_kernel_has_one_schedule_by_whatever_names() -> None:
+    text = f"{SCHEDULE}kernel h {{\n}}\n"
+    with pytest.raises(CompileError, match="'h' and 'matmul_1' name one kernel") as caught:
+        compiler.compile(compiler.parse(TWO), "none", schedules=text)
+    assert (caught.value.code, caught.value.where.line) == ("E-SCHEDULE-NAME", 8)
+
+
+def test_the_name_of_a_kernel_is_not_the_value_of_another() -> None:
+    graph = compiler.parse(TWO.replace("h:", "exp:").replace("exp(h)", "exp(exp)"))
+    made = compiler.compile(graph, "none", schedules={"exp": "Y: unroll(i)"})
+    assert "unroll i in 0..6" in str(made.emit("loops"))
 
 
 def test_a_move_that_is_not_legal_has_its_line_in_the_file() -> None:

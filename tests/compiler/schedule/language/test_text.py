@@ -59,6 +59,10 @@ def test_what_is_printed_is_read_back() -> None:
         ("Y: unroll()", 4, "unroll got 0 arguments"),
         ("8: unroll(n)", 1, "the name of a nest"),
         ("Y: ", 4, "needed a move"),
+        ("Y: split(n, \u0664)", 13, "needed a name or a whole number"),
+        ("Y: split(n, 8\u2028)", 14, "needed ','"),
+        ("\u0178: split(n, 8)", 1, "the name of a nest"),
+        ("Y: split(n, 9999999999999999999)", 13, "needed a name or a whole number"),
     ],
 )
 def test_a_mistake_in_the_text_has_its_place(line: str, column: int, message: str) -> None:
@@ -97,6 +101,8 @@ def test_a_text_without_end_is_refused() -> None:
         ("T: rfactor(k)", "k runs inside the reduction"),
         ("T: reorder(k, m, n)\nT: parallel(m)", "would add to the same sums"),
         ("T: pack(A)", "A is no constant"),
+        ("T: tensorize(k, dot)\nT: vectorize(n)", "lanes of n would share one sum"),
+        ("T: split(n, 8, N, ni)", "'N' cannot be the name of a loop"),
         ("T: pack(C)", "read are: A, B"),
         ("Y: round_up(n, 8)", "Y has no room behind n"),
     ],
