@@ -11,17 +11,21 @@ from compiler.ir.affine import Apply, Atom, Expr, Range
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The open vector loop: its variable is `base` + lane; lanes from `active` on do nothing."""
+    """The open vector loop: its variable is `base` + lane; lanes from `active` on do nothing.
+
+    Nor do those where the variable has reached `stop`, if that is a number that only a run tells.
+    """
 
     var: str
     base: int
     active: int
     lanes: int
+    stop: Value | None = None
 
     @property
     def is_full(self) -> bool:
-        """Whether every lane takes part."""
-        return self.active == self.lanes
+        """Whether every lane takes part, whatever a run brings."""
+        return self.active == self.lanes and self.stop is None
 
 
 @dataclass(slots=True)

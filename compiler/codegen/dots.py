@@ -110,7 +110,7 @@ class Dots:
         whole = group_of(b.dtype)
         if b.dtype is DType.bf16:
             b = replace(b, dtype=DType.u16)
-        if first.lane_atoms:
+        if first.lane_atoms or lane.stop is not None:
             return None
         if first.lane_step == 1 and whole == 2:
             return self._side_by_side(b, first, n, stride)

@@ -189,6 +189,17 @@ class Indices:
             total = self._vector("add", total, term)
         return total
 
+    def active_lanes(self) -> Value:
+        """Which lanes of the open vector take part, as bools."""
+        lane = self.env.lane
+        assert lane is not None, "no vector loop is open"
+        if lane.stop is None:
+            return constant_lanes([int(i < lane.active) for i in range(lane.lanes)], DType.bool)
+        numbers = constant_lanes([lane.base + i for i in range(lane.lanes)], DType.i32)
+        stop = self.out.splat(self._narrow(lane.stop, DType.i32), lane.lanes)
+        text = f"icmp slt {numbers.typed}, {stop.ref}"
+        return self.out.op(text, DType.bool, lane.lanes, stop)
+
     def _resolve_instance(self, e: Expr) -> Resolved:
         """As `resolve`, for parts where numbers are put in and the lane counts from 0 already."""
         lane = self.env.lane

@@ -227,7 +227,7 @@ class _Writer:
         along = Lane(loop.var, loop.start, loop.extent, power_of_two(loop.extent))
         env.ranges[lanes.var] = (lanes.start, lanes.start + lanes.extent - 1)
         known: Cache = cache.setdefault(id(square.store), {})
-        for first, active, width in vector_pieces(lanes.extent, self.widths[id(lanes)]):
+        for first, active, width in vector_pieces(lanes, self.widths[id(lanes)]):
             begin = lanes.start + first
             columns: dict[Read, list[Value]] = {}
             env.lane = along
@@ -406,8 +406,9 @@ class _Writer:
             write()
             return
         assert isinstance(loop.start, int)
-        for first, active, lanes in vector_pieces(loop.extent, self.widths[id(loop)]):
-            self.env.lane = Lane(loop.var, loop.start + first, active, lanes)
+        stop = None if isinstance(loop.stop, int) else self.indices.scalar(loop.stop)
+        for first, active, lanes in vector_pieces(loop, self.widths[id(loop)]):
+            self.env.lane = Lane(loop.var, loop.start + first, active, lanes, stop)
             write()
         self.env.lane = None
 

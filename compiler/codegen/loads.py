@@ -34,7 +34,7 @@ def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
             return _load_contiguous(m, b, r, low, guard)
         lanewise = guard is not None and guard.lanes
         n_vectors = -(-(high - low + 1) // lane.lanes)
-        if n_vectors <= SHUFFLED_LOADS and not lanewise:
+        if n_vectors <= SHUFFLED_LOADS and not lanewise and lane.stop is None:
             found = _load_shuffled(m, b, r, offsets, guard)
             if found is not None:
                 return found
@@ -102,7 +102,8 @@ def load_neighbours(
     """The elements that lie side by side from so many bytes behind a pointer on."""
     lane = m.indices.env.lane
     assert lane is not None
-    if guard is None and (lane.is_full or not m.has_masks(b.dtype)):
+    unmasked = lane.stop is None and not m.has_masks(b.dtype)
+    if guard is None and (lane.is_full or unmasked):
         level = m.load_level(b, pointer)
         found = m.read(b, m.displaced(pointer, nbytes, level), lane.active, level)
         if lane.is_full:

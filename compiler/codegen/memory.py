@@ -11,7 +11,6 @@ from compiler.codegen.indices import Indices
 from compiler.codegen.values import (
     Value,
     constant,
-    constant_lanes,
     memory_type,
     value_type,
 )
@@ -152,14 +151,12 @@ class Memory:
             if guard is None:
                 return constant(True, DType.bool, lane.lanes)
             return self.out.splat(guard, lane.lanes)
-        active = constant_lanes([int(i < lane.active) for i in range(lane.lanes)], DType.bool)
+        active = self.indices.active_lanes()
         return active if guard is None else self.out.all_of([active, guard])
 
     def has_masks(self, dtype: DType) -> bool:
         """Whether part of a vector of this type is loaded and stored by one instruction."""
-        if self.target.has_masks:
-            return True
-        return self.target.is_x86 and self.target.vector_bytes >= 32 and dtype.nbytes >= 4
+        return has_masks(self.target, dtype)
 
     # Stores
 
@@ -183,6 +180,11 @@ class Memory:
             bits = self.out.op(text, DType.i32, v.lanes, bits)
             return self.out.op(f"trunc {bits.typed} to {kind}", dtype, v.lanes, bits).ref
         return v.ref
+
+
+def has_masks(target: Target, dtype: DType) -> bool:
+    """Whether a machine loads and stores part of a vector of this type by one instruction."""
+    return target.has_masks or (target.is_x86 and target.vector_bytes >= 32 and dtype.nbytes >= 4)
 
 
 def parameter(b: Buffer) -> str:

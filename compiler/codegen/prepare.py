@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from compiler.codegen.memory import has_masks
 from compiler.codegen.values import HALF, power_of_two
 from compiler.compute.scalar import (
     Apply,
@@ -17,7 +18,8 @@ from compiler.compute.scalar import (
     index_symbols,
     reads,
 )
-from compiler.compute.statements import substitute_statements
+from compiler.compute.scalar import walk as parts
+from compiler.compute.statements import substitute_statements, values_of
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store, When, While
@@ -47,8 +49,12 @@ def prepare(kernel: Kernel, target: Target) -> Prepared:
     return Prepared(split, widths)
 
 
-def vector_pieces(extent: int, width: int) -> list[tuple[int, int, int]]:
-    """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece."""
+def vector_pieces(loop: Loop, width: int) -> list[tuple[int, int, int]]:
+    """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece.
+
+    Where only a run tells its length, these are the pieces that the longest one would have.
+    """
+    extent = most_lanes(loop)
     pieces = [(k, width, width) for k in range(0, extent - width + 1, width)]
     rest = extent % width
     if rest:
@@ -104,7 +110,7 @@ def _split(body: tuple[Statement, ...], kernel: Kernel, target: Target) -> tuple
 def _split_vector(loop: Loop, kernel: Kernel, target: Target) -> Iterator[Loop]:
     width = _lanes(loop, kernel.buffers, target)
     if not isinstance(loop.stop - loop.start, int):
-        yield from _split_open(loop, width)
+        yield from _split_open(loop, width, kernel, target)
         return
     n_whole = loop.extent // width
     if n_whole <= UNROLLED_PIECES or _lanes_of_registers(loop, kernel):
@@ -122,14 +128,41 @@ def _split_vector(loop: Loop, kernel: Kernel, target: Target) -> Iterator[Loop]:
         yield replace(loop, start=done, stop=loop.start + loop.extent)
 
 
-def _split_open(loop: Loop, width: int) -> Iterator[Loop]:
-    """Whole vectors of a loop whose length only the call tells, then one element at a time."""
+def most_lanes(loop: Loop) -> int:
+    """How many turns a vector loop has, or may have at most."""
+    return affine.last_of(loop.stop - loop.start) + 1
+
+
+def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Iterator[Loop]:
+    """Whole vectors of a loop whose length only the call tells, then part of one.
+
+    Lanes of registers are parts of vectors already. Where a machine has no loads of parts of
+    vectors, what is left of a loop without registers is done one element at a time.
+    """
+    if loop.start == 0 and (most_lanes(loop) <= width or _lanes_of_registers(loop, kernel)):
+        yield loop
+        return
     counter = f"{loop.var}.vectors"
     n_whole = affine.floordiv(loop.stop - loop.start, width)
     moved = affine.symbol(counter) * width + affine.symbol(loop.var) + loop.start
     body = substitute_statements(loop.body, {loop.var: moved})
     yield Loop(counter, 0, n_whole, (Loop(loop.var, 0, width, body, "vector"),), "for")
-    yield replace(loop, start=loop.start + n_whole * width, kind="for")
+    first = loop.start + n_whole * width
+    if not _has_masks(loop, kernel, target):
+        yield replace(loop, start=first, kind="for")
+        return
+    left = affine.mod(loop.stop - loop.start, width)
+    body = substitute_statements(loop.body, {loop.var: affine.symbol(loop.var) + first})
+    yield Loop(loop.var, 0, left, body, "vector")
+
+
+def _has_masks(loop: Loop, kernel: Kernel, target: Target) -> bool:
+    """Whether the machine takes parts of vectors of all that a loop loads and stores."""
+    buffers = kernel.buffers
+    touched = {s.buffer for s in walk(loop.body) if isinstance(s, Store)}
+    for s in walk(loop.body):
+        touched |= {p.tensor for v in values_of(s) for p in parts(v) if isinstance(p, Read | Fetch)}
+    return all(has_masks(target, buffers[name].dtype) for name in touched)
 
 
 def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:

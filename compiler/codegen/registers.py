@@ -168,6 +168,11 @@ class Registers:
         key = (name, row, part)
         lanes = cut.lanes(part)
         value = self.out.splat(value, lane.lanes)
+        if lane.stop is not None:
+            assert (at, lanes) == (0, lane.lanes), f"{name}: part of a vector begins inside one"
+            mask = self.indices.active_lanes()
+            self.current[key] = self.out.select(mask, value, self.use(key))
+            return
         covered = min(cut.width, cut.row - part * cut.width)
         if at == 0 and lanes == lane.lanes and lane.active >= covered:
             self.current[key] = value
@@ -235,7 +240,7 @@ class Registers:
         assert isinstance(loop.start, int)
         if loop.kind == "vector":
             before = self.env.lane
-            for first, active, lanes in vector_pieces(loop.extent, self.widths[id(loop)]):
+            for first, active, lanes in vector_pieces(loop, self.widths[id(loop)]):
                 self.env.lane = Lane(loop.var, loop.start + first, active, lanes)
                 self._instances(name, index, rest, found)
             self.env.lane = before

@@ -45,6 +45,8 @@ def square_of(
     (inner,) = loop.body
     if not isinstance(inner, Loop) or inner.kind != "vector" or len(inner.body) != 1:
         return None
+    if not isinstance(inner.stop - inner.start, int):
+        return None
     (store,) = inner.body
     if not isinstance(store, Store) or not _is_plain(store.value):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.codegen.addresses import Resolved
 from compiler.codegen.loads import lane_offsets
 from compiler.codegen.memory import Memory, suffix
-from compiler.codegen.values import Value, memory_type
+from compiler.codegen.values import Value, memory_type, vector_of
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
@@ -42,9 +42,13 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
         return
     pointer = m.base(b, r)
     positions: Value | None = None
-    if offsets is None:
+    if offsets is None or lane.stop is not None:
         pointer = m.base(b, Resolved(0, r.atoms))
         positions = m.indices.lanes(Resolved(r.constant, (), r.lane_step, r.lane_atoms))
+    if lane.stop is not None:
+        assert positions is not None
+        _scatter(m, b, pointer, positions, value)
+        return
     for i in range(lane.active):
         element = m.out.extract(value, i)
         if positions is None:
@@ -78,7 +82,7 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     if lane.is_full:
         m.write(b, at, value)
         return
-    if not m.has_masks(b.dtype):
+    if lane.stop is None and not m.has_masks(b.dtype):
         m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
         return
     stored = m.to_memory(b.dtype, value)
@@ -88,6 +92,24 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     m.out.declare(f"declare void @{name}({kind}, ptr, {mask.type})")
     m.out.line(
         f"call void @{name}({kind} {stored}, ptr align {b.dtype.nbytes} {at.ref}, {mask.typed})"
+    )
+
+
+def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Value) -> None:
+    """Each active lane to its own element, so many behind a pointer."""
+    element, pointers = memory_type(b.dtype), vector_of("ptr", value.lanes)
+    text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
+    at = m.out.op(text, DType.u64, value.lanes, pointer, positions)
+    stored, kind, mask = (
+        m.to_memory(b.dtype, value),
+        memory_type(b.dtype, value.lanes),
+        m.mask(None),
+    )
+    name = f"llvm.masked.scatter.v{value.lanes}{suffix(b.dtype)}.v{value.lanes}p0"
+    m.out.declare(f"declare void @{name}({kind}, {pointers}, {mask.type})")
+    m.out.line(
+        f"call void @{name}({kind} {stored}, {pointers} align {b.dtype.nbytes} {at.ref}, "
+        f"{mask.typed})"
     )
 
 

@@ -22,7 +22,16 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Statement, Store
 from compiler.schedule.nest import Axis, Beside, Nest
-from compiler.schedule.peel import At, Fixed, lanes_cut, loops_over, settled, stands_here, stored
+from compiler.schedule.peel import (
+    At,
+    Fixed,
+    has_open_lanes,
+    lanes_cut,
+    loops_over,
+    settled,
+    stands_here,
+    stored,
+)
 
 
 class Writer(Protocol):
@@ -53,7 +62,7 @@ class _Accumulator:
         self.rest: Buffer | None = None
         names = {a.var for a in lanes}
         nest = point.nest
-        if any(
+        if not has_open_lanes(nest) and any(
             s.length % s.factor and names & set(nest.parts(s.inner)) for s in nest.splits.values()
         ):
             self.rest = realizer.register(reduce.dtype, tuple(map(length_of, tile)))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from compiler.compute.scalar import walk
 from compiler.compute.statements import Loop, Statement, When, While, values_of
 from compiler.errors import CompileError
+from compiler.ir import affine
 from compiler.loops.nodes import Kernel
 from compiler.targets.target import Target
 
@@ -22,7 +23,8 @@ def code_size(body: Iterable[Statement], target: Target) -> int:
             case Loop(kind="unroll"):
                 total += s.extent * code_size(s.body, target)
             case Loop(kind="vector"):
-                total += -(-s.extent // target.lanes(4)) * code_size(s.body, target)
+                n_lanes = affine.last_of(s.stop - s.start) + 1
+                total += -(-n_lanes // target.lanes(4)) * code_size(s.body, target)
             case Loop() | When() | While():
                 total += 2 + code_size(s.body, target)
             case _:

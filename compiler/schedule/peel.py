@@ -17,8 +17,8 @@ from compiler.schedule.tiles import LINE_BYTES
 At = Mapping[str, Expr]
 """Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
 
-Fixed = Mapping[str, int]
-"""The lengths of loops that are shorter here."""
+Fixed = Mapping[str, Expr]
+"""The lengths of loops that are shorter here; lanes are as many as only a run tells at times."""
 
 
 Body = Callable[[At, Fixed], tuple[Statement, ...]]
@@ -119,7 +119,8 @@ def _open_parts(
     """The loop over whole parts of an open length, then what is left in ever smaller parts.
 
     `part` is the split and the length that it cuts: whole tiles, then whole vectors of the shorter
-    last tile (or smaller tiles of rows), then single elements, each with code of its own.
+    last tile (or smaller tiles of rows), then part of a vector, or single elements, each with code
+    of its own.
     """
     split, length = part
     statements: list[Statement] = []
@@ -148,9 +149,17 @@ def _open_parts(
         tile = loops_over(nest, rest, moved, {**cut, split.inner: size}, body)
         statements.append(Loop(counter, 0, affine.floordiv(left, size), tile))
         done, left = done + affine.floordiv(left, size) * size, affine.mod(left, size)
+    if nest.axis(split.inner).kind == "vector":
+        lanes = loops_over(nest, rest, behind, {**cut, split.inner: left}, body)
+        return (*statements, Loop(_left(split.inner), 0, _at_most_one(left, split.factor), lanes))
     behind[split.inner] = affine.symbol(_left(split.inner)) + done
     single = loops_over(nest, rest, behind, {**cut, split.inner: 1}, body)
     return (*statements, Loop(_left(split.inner), 0, left, single))
+
+
+def _at_most_one(left: Expr, size: int) -> Expr:
+    """1 if something is left of a part of this size, else 0."""
+    return affine.floordiv(left + (size - 1), size)
 
 
 SMALLER_TILES = 2
@@ -180,15 +189,29 @@ def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
 
 
 def lanes_cut(nest: Nest, cut: Fixed) -> bool:
-    """Whether a loop whose iterations have sums of their own is shorter here."""
+    """Whether a loop whose iterations have sums of their own is shorter here, by a known number.
+
+    Of a length that only a run tells, part of a vector is added to part of the sums.
+    """
     lanes = {a.var for a in nest.axes if a.lanes}
+    if has_open_lanes(nest):
+        return False
     return any(not lanes.isdisjoint(nest.parts(v)) for v in cut)
+
+
+def has_open_lanes(nest: Nest) -> bool:
+    """Whether only a run tells how long a loop is whose iterations have sums of their own."""
+    lanes = {a.var for a in nest.axes if a.lanes}
+    return any(
+        not isinstance(s.length, int) and lanes & set(nest.parts(s.var))
+        for s in nest.splits.values()
+    )
 
 
 def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
     ranges = nest.ranges
     ranges.update((_left(a.var), a.range) for a in nest.axes)
-    ranges.update((v, (0, n - 1)) for v, n in cut.items() if v not in at)
+    ranges.update((v, (0, affine.last_of(n))) for v, n in cut.items() if v not in at)
     ranges.update((v, (i, i)) for v, i in at.items() if isinstance(i, int))
     return ranges
 

@@ -45,7 +45,7 @@ class Turn:
 
     var: str
     step: int
-    places: int
+    places: Expr
     room: int
 
 
@@ -57,8 +57,8 @@ def turns_of(group: Group, var: str) -> Iterator[tuple[Turn, Expr, Expr]]:
         yield Turn(var, size, size, size), 0, n_blocks
     if isinstance(left, int) and left:
         yield Turn(var, size, left, size), n_blocks, n_blocks + 1
-    elif left != 0:
-        yield Turn(var, 1, 1, size), n_blocks * size, group.extent
+    elif left != 0 and size > 1:
+        yield Turn(var, size, left, size), n_blocks, affine.floordiv(group.extent + size - 1, size)
 
 
 def inside(
