@@ -6,16 +6,19 @@ tenth of a second.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 import mmap
 import os
 import platform
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from compiler.targets.disk import kept_directory
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 SETTLED_SECONDS = 2.0
 """A file changed less than this before it was read may change again in one tick of its clock."""
 
+COLLECT_AFTER = 50_000
+"""So many new objects are there before Python looks for garbage while a model is compiled."""
+
 
 def compile(
     graph: Graph | str | PathLike[str] | bytes, *positional: Any, **options: Any
@@ -36,14 +42,15 @@ def compile(
 
     A program of a file or of bytes that was made before, with the same options, by the same code
     and for the same machine, is loaded from disk. It runs at once; asked for more than results, it
-    is compiled again.
+    is compiled again. A new program is written to disk after this has returned: `settle()` of the
+    program waits for that.
     """
-    made = None
 
     def again() -> Program:
-        from compiler import driver
+        with _few_collections():
+            from compiler import driver
 
-        return driver.compile(graph, *positional, **options)  # type: ignore[arg-type]
+            return driver.compile(graph, *positional, **options)  # type: ignore[arg-type]
 
     # Code of the last tier serves those who ask for the first one.
     key = _key(graph, positional, {k: v for k, v in options.items() if k != "tier"})
@@ -58,8 +65,31 @@ def compile(
     made = again()
     image = kept.image_of(made) if options.get("tier", 1) == 1 else None
     if image is not None:
-        store.put(key, image)
+        made.keeping = store.put_beside(key, image)
     return made
+
+
+_compiling: list[tuple[int, int, int]] = []
+"""For each compilation under way, what Python's collector was told before the first of them."""
+
+_lock = Lock()
+
+
+@contextmanager
+def _few_collections() -> Generator[None]:
+    """Python looks for cycles of garbage less often: what compiling makes is mostly kept."""
+    with _lock:
+        before = _compiling[0] if _compiling else gc.get_threshold()
+        _compiling.append(before)
+        if before[0]:  # else the user has switched it off
+            gc.set_threshold(max(before[0], COLLECT_AFTER), *before[1:])
+    try:
+        yield
+    finally:
+        with _lock:
+            _compiling.pop()
+            if not _compiling:
+                gc.set_threshold(*before)
 
 
 def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -> str | None:

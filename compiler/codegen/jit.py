@@ -253,14 +253,17 @@ class Objects:
         self._symbols += defined_symbols(ir)
         self._made.append(self._pool.submit(object_code, ir, self._target, None, self._effort))
 
-    def library(self, callers: str, declarations: Sequence[str]) -> Library:
-        """All of them and those that call them, loaded; nothing can be added any more."""
+    def close(self, callers: str, declarations: Sequence[str]) -> None:
+        """Those that call them come last; nothing can be added any more."""
         if self._texts:
             self._send()
         self.add(callers, declarations)
         if self._texts:
             self._send()
         self._pool.shutdown(wait=False)
+
+    def library(self) -> Library:
+        """All of them, loaded; waits for those that are in the making."""
         return Library.load([made.result() for made in self._made], self._symbols)
 
     def drop(self) -> None:

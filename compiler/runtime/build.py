@@ -10,6 +10,7 @@ from compiler.codegen.jit import Library, Objects
 from compiler.codegen.llvm import FunctionText, function_text
 from compiler.codegen.module import Launch, declaration, entries, module_of
 from compiler.errors import CompileError
+from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node
 from compiler.ir.regions import close
 from compiler.ir.verify import verify
@@ -84,10 +85,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     )
     if target.name != "host":
         return built
-    with stage("machine code"):
-        library = code.library()
-    with stage("pack weights"):
-        block = pool.block()
+    library, block = code.library(stage, pool)
     inside = {
         number: _bodies(w.node, graph, options, stage)
         for number, w in enumerate(launched)
@@ -205,13 +203,21 @@ class Code:
         """The whole as one module."""
         return module_of([*self.written.texts, *self.callers], self.entries, target)
 
-    def library(self) -> Library:
-        """The machine code."""
+    def library(self, stage: Stage, pool: ConstantPool) -> tuple[Library, Array]:
+        """The machine code, and the weights, which are packed while LLVM works."""
         assert self.written.objects is not None, "there is code for this machine only"
+        self._close(self.written.objects)
+        with stage("pack weights"):
+            block = pool.block()
+        with stage("machine code"):
+            library = self.written.objects.library()
+        return library, block
+
+    def _close(self, objects: Objects) -> None:
         kernels = (declaration(s, k) for s, k in self.written.made.kernels.items())
         needed = (d for f in self.callers for d in f.declarations)
         texts = [*(f.text for f in self.callers), self.entries]
-        return self.written.objects.library("\n\n".join(texts), [*kernels, *needed])
+        objects.close("\n\n".join(texts), [*kernels, *needed])
 
 
 def _without_refused(work: Work, made: Functions, refused: Mapping[int, str]) -> Work:

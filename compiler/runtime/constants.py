@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-
-import numpy as np
 
 from compiler.ir.constant import Array, Constant, Splat
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
@@ -47,29 +46,21 @@ class ConstantPool:
         """All of them, each at its offset; packed one after the other to keep the peak low."""
         memory = aligned_bytes(self.nbytes)
         for offset, wanted in self._wanted:
-            if _fill(memory[offset : offset + wanted.nbytes], wanted):
-                continue
-            array = packed(wanted)
-            assert array.nbytes == wanted.nbytes, (
-                f"a constant packs into {array.nbytes} bytes, the kernel reads {wanted.nbytes}"
-            )
-            target = memory[offset : offset + wanted.nbytes]
-            target.view(array.dtype)[...] = array.reshape(-1)
+            _write(wanted, memory[offset : offset + wanted.nbytes])
         return memory
 
 
-def _fill(target: Array, wanted: PackedConstant) -> bool:
-    """Write a splat that needs no padding without making it an array first; else do nothing."""
-    constant = wanted.constant
-    if not isinstance(constant.storage, Splat) or wanted.nbytes != constant.type.nbytes:
-        return False
-    target.view(constant.type.dtype.numpy).fill(constant.storage.value)
-    return True
-
-
-def packed(wanted: PackedConstant) -> Array:
-    """The constant's elements in the order the kernel reads them."""
-    array = wanted.constant.array()
-    if wanted.packing is not None:
-        return wanted.packing.apply(array)
-    return np.ascontiguousarray(array).reshape(array.shape)
+def _write(wanted: PackedConstant, memory: Array) -> None:
+    """Put the constant's elements into memory in the order the kernel reads them."""
+    constant, packing = wanted.constant, wanted.packing
+    shape = constant.type.static_shape if packing is None else packing.shape
+    target = memory.view(constant.type.dtype.numpy)
+    assert target.size == math.prod(shape), (
+        f"a constant packs into {shape}, the kernel reads {wanted.nbytes} bytes"
+    )
+    if isinstance(constant.storage, Splat) and wanted.nbytes == constant.type.nbytes:
+        target.fill(constant.storage.value)  # without making it an array first
+    elif packing is None:
+        target.reshape(shape)[...] = constant.array()
+    else:
+        packing.write(constant.array(), target)

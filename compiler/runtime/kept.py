@@ -7,16 +7,18 @@ by the same deterministic compilation.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -40,6 +42,9 @@ TRIM_EVERY = 64
 
 PROGRAM_LIMIT_BYTES = 512 << 20
 """Programs with more weights are not kept: writing them would take longer than it saves."""
+
+LEAST_PRIORITY = 19
+"""The nicest that a thread can be on Linux."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,10 @@ class KeptProgram:
 
     __call__ = run
 
+    def settle(self, timeout_seconds: float | None = None) -> bool:
+        """As `Program.settle`: it has the best code, and is on disk."""
+        return True
+
     @property
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """To its users it is a program like any other."""
@@ -119,6 +128,8 @@ class ProgramStore:
     """Folders of kept programs. One that is damaged or half written counts as missing."""
 
     n_put: ClassVar[int] = 0
+    writing: ClassVar[dict[tuple[Path | None, str], Thread]] = {}
+    """What this process is about to write."""
 
     def __init__(self, directory: Path | None, limit_bytes: int = LIMIT_BYTES) -> None:
         self.directory = directory
@@ -128,6 +139,9 @@ class ProgramStore:
         """A kept program; None when there is none."""
         if self.directory is None:
             return None
+        on_its_way = ProgramStore.writing.get((self.directory, key))
+        if on_its_way is not None:
+            on_its_way.join()
         folder = self.directory / key
         try:
             facts = json.loads((folder / "program.json").read_bytes())
@@ -147,6 +161,29 @@ class ProgramStore:
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+    def put_beside(self, key: str, image: Image) -> Thread | None:
+        """Keep a program beside the caller, in the thread that is given; None: it is done.
+
+        The end of the process waits for the thread, and so does `get` of the same program.
+        """
+        place = (self.directory, key)
+
+        def work() -> None:
+            _give_way()
+            try:
+                self.put(key, image)
+            finally:
+                ProgramStore.writing.pop(place, None)
+
+        thread = Thread(target=work, name="kept program", daemon=False)
+        ProgramStore.writing[place] = thread
+        try:
+            thread.start()
+        except RuntimeError:  # no thread is to be had
+            work()
+            return None
+        return thread
 
     def put(self, key: str, image: Image) -> None:
         """Keep a program; does nothing where that is not possible."""
@@ -191,6 +228,13 @@ class ProgramStore:
             total += nbytes
             if total > self.limit_bytes:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _give_way() -> None:
+    """Let other threads of this process run first, where a thread has a priority of its own."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), LEAST_PRIORITY)
 
 
 def _sizes(directory: Path) -> Iterator[tuple[float, int, Path]]:

@@ -92,10 +92,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
     program = OpenProgram(graph, steps, built, functions=made, inferred=inferred)
     if target.name != "host":
         return program
-    with stage("machine code"):
-        library = code.library()
-    with stage("pack weights"):
-        block = pool.block()
+    library, block = code.library(stage, pool)
     return replace(
         program,
         library=library,

@@ -94,6 +94,8 @@ class Program:
         self._n_parameter_sets = 0
         self._lock = Lock()
         self._improving: Thread | None = None
+        self.keeping: Thread | None = None
+        """Writes the program to disk, for other processes."""
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
         self._direct = self._shortest()
 
@@ -113,9 +115,13 @@ class Program:
         self._improving.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait for better code that is being made; whether none is being made any more."""
-        if self._improving is not None:
-            self._improving.join(timeout_seconds)
+        """Wait for better code that is being made, and until the program is kept on disk.
+
+        Gives whether no better code is being made any more.
+        """
+        for thread in (self._improving, self.keeping):
+            if thread is not None:
+                thread.join(timeout_seconds)
         return not self.is_improving
 
     @property

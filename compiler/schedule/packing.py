@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from compiler.ir.affine import Expr
 from compiler.ir.constant import Array
+
+PIECE_BYTES = 1 << 18
+"""Packed elements that are made at a time: with what they are made of they fit a cache."""
+
+PRODUCTS = 1 << 18
+"""A matrix product of so many is computed by one thread of numpy's: others would have to wake up,
+and wait for each other on a busy machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +40,40 @@ class Packing:
         return tuple(self.split[i] for i in self.order)
 
     def apply(self, array: Array) -> Array:
-        """The packed elements, contiguous; a splat that needs no padding stays a view of one."""
-        if self.transform:
-            array = _transformed(array, np.array(self.transform))
-        if array.shape != self.padded:
-            grown: Array = np.zeros(self.padded, array.dtype)
-            grown[tuple(slice(0, n) for n in array.shape)] = array
-            array = grown
-        result: np.ndarray[Any, Any] = array.reshape(self.split).transpose(self.order)
-        return np.ascontiguousarray(result).reshape(self.shape)
+        """The packed elements, contiguous."""
+        packed: Array = np.empty(self.shape, array.dtype)
+        self.write(array, packed)
+        return packed
+
+    def write(self, array: Array, packed: Array) -> None:
+        """Put the elements into contiguous memory for as many, of the same type.
+
+        What has to be made first, padded or transformed, is made in pieces that stay in the cache.
+        """
+        places = packed.reshape(self.shape).transpose(np.argsort(self.order))
+        if not self.transform and array.shape == self.padded:
+            places[...] = array.reshape(self.split)
+            return
+        axis = 1 if self.transform else next((i for i, n in enumerate(self.padded) if n > 1), 0)
+        at, step = self._outermost(axis)
+        n_steps = self.padded[axis] // step
+        piece_bytes = math.prod(self.padded) // n_steps * array.dtype.itemsize
+        each = max(1, PIECE_BYTES // max(piece_bytes, 1))
+        for begin in range(0, n_steps, each):
+            end = min(begin + each, n_steps)
+            piece = _slice(array, 0 if self.transform else axis, begin * step, end * step)
+            if self.transform:
+                piece = _transformed(piece, np.array(self.transform))
+            shape = (*self.padded[:axis], (end - begin) * step, *self.padded[axis + 1 :])
+            target = _slice(places, at, begin, end)
+            target[...] = _grown(piece, shape).reshape(target.shape)
+
+    def _outermost(self, axis: int) -> tuple[int, int]:
+        """The first of an axis's factors that is no 1, and how far apart its elements are."""
+        before, at = math.prod(self.padded[:axis]), 0
+        while math.prod(self.split[:at]) < before or self.split[at] == 1:
+            at += 1
+        return at, self.padded[axis] // self.split[at]
 
     def __str__(self) -> str:
         factors = "x".join(map(str, self.split))
@@ -49,12 +81,32 @@ class Packing:
         return f"{first} to {list(self.padded)}, split into {factors}, order {list(self.order)}"
 
 
+def _slice(array: Array, axis: int, begin: int, end: int) -> Array:
+    return array[(*(slice(None),) * axis, slice(begin, end))]
+
+
+def _grown(array: Array, shape: tuple[int, ...]) -> Array:
+    """The array with zeros behind the elements of each axis."""
+    if array.shape == shape:
+        return array
+    grown: Array = np.zeros(shape, array.dtype)
+    grown[tuple(slice(0, n) for n in array.shape)] = array
+    return grown
+
+
 def _transformed(weights: Array, matrix: Array) -> Array:
     """M w M' of weights [O, I, k, k], as [places, O, I]."""
     outputs, inputs, *kernel = weights.shape
-    flat = np.kron(matrix, matrix) @ weights.reshape(outputs * inputs, -1).T.astype(np.float64)
-    assert matrix.shape[1] ** 2 == np.prod(kernel), f"a transform of {kernel}"
-    return flat.reshape(-1, outputs, inputs).astype(weights.dtype)
+    both = np.kron(matrix, matrix)
+    places, taps = both.shape
+    assert taps == math.prod(kernel), f"a transform of {kernel}"
+    rows = weights.reshape(outputs * inputs, taps)
+    made: Array = np.empty((places, len(rows)), weights.dtype)
+    each = PRODUCTS // both.size
+    for begin in range(0, len(rows), each):
+        piece = rows[begin : begin + each].astype(np.float64)
+        made[:, begin : begin + each] = both @ piece.T
+    return made.reshape(places, outputs, inputs)
 
 
 def packing_for(

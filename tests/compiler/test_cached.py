@@ -1,5 +1,6 @@
 """Programs that come from disk: the same results, the same answers, and no harm from damage."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def test_the_second_program_comes_from_disk_and_gives_the_same(tmp_path: Path) -
 def test_another_process_finds_it(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(model())
-    compiler.compile(path)
+    compiler.compile(path).settle()
     script = (
         "import sys, numpy as np, compiler\n"
         f"p = compiler.compile({str(path)!r})\n"
@@ -81,6 +82,17 @@ def test_another_process_finds_it(tmp_path: Path) -> None:
     assert told.returncode == 0, told.stderr
     expected = compiler.compile(compiler.load(path)).run({"x": X})["y"]
     assert told.stdout.strip() == expected.tobytes().hex()
+
+
+def test_the_end_of_a_process_waits_until_its_program_is_on_disk(
+    tmp_path: Path, own_cache: Path
+) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model())
+    script = f"import compiler; compiler.compile({str(path)!r})"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert len(folders(own_cache)) == 1
+    assert is_kept(compiler.compile(path))
 
 
 def test_what_was_asked_for_tells_programs_apart() -> None:
@@ -119,7 +131,9 @@ def test_a_file_that_changed_is_another_model(tmp_path: Path) -> None:
 )
 def test_a_damaged_program_is_made_again(own_cache: Path, name: str, damage: str) -> None:
     data = model()
-    expected = compiler.compile(data).run({"x": X})["y"]
+    program = compiler.compile(data)
+    expected = program.run({"x": X})["y"]
+    program.settle()
     (folder,) = folders(own_cache)
     file = folder / name
     was = file.read_bytes()
@@ -168,6 +182,23 @@ def test_errors_are_not_kept() -> None:
             compiler.compile(model(), pipeline="no_such_pass")
 
 
+def test_the_collector_of_garbage_is_left_as_it_was() -> None:
+    was = gc.get_threshold()
+    during: list[tuple[int, ...]] = []
+
+    def look(name: str, event: object) -> None:
+        during.append(gc.get_threshold())
+        if len(during) == 1:
+            compiler.compile(model(), progress=look)
+
+    compiler.compile(model(), progress=look)
+    with pytest.raises(CompileError):
+        compiler.compile(b"no model", progress=look)
+    assert gc.get_threshold() == was
+    assert len(set(during)) == 1
+    assert during[0] > was
+
+
 def test_nothing_is_kept_where_nothing_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,7 +214,7 @@ def test_nothing_is_kept_where_nothing_can_be_written(
 
 def test_the_programs_used_longest_ago_go_first(own_cache: Path) -> None:
     for scale in (1.0, 2.0, 3.0):
-        compiler.compile(model(scale))
+        compiler.compile(model(scale)).settle()
     first, second, third = sorted(folders(own_cache), key=lambda f: f.stat().st_mtime_ns)
     for age, folder in ((30, second), (20, third), (10, first)):
         os.utime(folder, (time.time() - age, time.time() - age))

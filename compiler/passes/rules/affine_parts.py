@@ -78,10 +78,10 @@ def check_kept(made: Constant, *parts: Constant) -> None:
 
 
 def _largest(c: Constant) -> float:
-    """The largest magnitude of the finite elements."""
+    """The largest magnitude of elements that are all finite."""
     values = np.asarray(uniform(c)) if c.is_splat else c.array()
-    magnitudes = np.abs(values.astype(np.float64) if c.type.dtype.nbytes < 4 else values)
-    return float(np.max(magnitudes, initial=0.0, where=np.isfinite(magnitudes)))
+    values = values.astype(np.float64) if c.type.dtype.nbytes < 4 else values
+    return float(max(values.max(initial=0.0), -values.min(initial=0.0)))
 
 
 def shifted(bias: Constant | None, shift: Constant, scale: Constant | None = None) -> Constant:

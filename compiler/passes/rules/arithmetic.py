@@ -15,6 +15,9 @@ from compiler.passes.engine.rule import Skip
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+EXACT_BY_ROUNDING = (np.add, np.subtract, np.multiply)
+"""What f32 gives to the bit as f64 rounded once: that holds all digits of what is rounded."""
+
 
 def scalar(value: float, dtype: DType) -> Constant:
     """A constant of rank 0."""
@@ -34,7 +37,10 @@ def combined(fn: Callable[..., Any], *constants: Constant) -> Constant:
             shape = np.broadcast_shapes(*(c.type.static_shape for c in constants))
             value = fn(*(widened(np.asarray(n, dtype.numpy)) for n in numbers))
             return Constant.splat(_narrow(value, dtype), TensorType(dtype, shape))
-        return Constant.of(_narrow(fn(*(widened(c.array()) for c in constants)), dtype))
+        arrays = [c.array() for c in constants]
+        if dtype is DType.f32 and fn in EXACT_BY_ROUNDING:
+            return Constant.of(fn(*arrays))
+        return Constant.of(_narrow(fn(*map(widened, arrays)), dtype))
 
 
 def widened(x: Array) -> Array:
@@ -72,7 +78,11 @@ def is_finite(c: Constant) -> bool:
     """Whether no element is infinite or NaN."""
     if c.is_splat:
         return bool(np.isfinite(np.asarray(uniform(c))))
-    return bool(np.isfinite(c.array()).all())
+    values = c.array()
+    if c.type.dtype not in (DType.f32, DType.f64):
+        return bool(np.isfinite(values).all())
+    # A NaN is the least and the largest of all.
+    return bool(np.isfinite(values.min(initial=0.0)) and np.isfinite(values.max(initial=0.0)))
 
 
 def objection_to(made: Constant, *parts: Constant) -> str:

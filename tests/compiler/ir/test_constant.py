@@ -39,6 +39,19 @@ def test_equal_content_is_equal_storage() -> None:
     assert Constant.of(np.array([0.0])) != Constant.of(np.array([-0.0]))
 
 
+@pytest.mark.parametrize("n", [17, 5000])
+def test_one_element_tells_bytes_apart(n: int) -> None:
+    values = np.arange(n, dtype=np.float32)
+    for at in range(0, n, 7):
+        other = values.copy()
+        other[at] += 0.25
+        assert Constant.of(other) != Constant.of(values)
+        other[at] = values[at]
+        same = Constant.of(other)
+        assert same == Constant.of(values)
+        assert hash(same) == hash(Constant.of(values))
+
+
 def test_splats_are_equal_when_their_bits_are() -> None:
     def splat(value: float, t: str = "f32[2,3]") -> Constant:
         return Constant.splat(value, tensor(t))
