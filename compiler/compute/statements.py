@@ -25,8 +25,9 @@ LoopKind = Literal["for", "unroll", "vector", "parallel", "dot", "tile"]
 class Loop:
     """Run the body for `start <= var < stop`.
 
-    `unroll`, `dot` and `vector` loops have numbers as bounds; a vector loop holds no other loop
-    than unrolled ones and dot steps, and at most one vector loop is open at a time. A `dot` loop
+    `unroll` and `dot` loops have numbers as bounds. A vector loop begins at a number, and may end
+    where only a run tells; it holds no other loop than unrolled ones and dot steps, and at most
+    one vector loop is open at a time. A `dot` loop
     sums products of a few neighbouring elements of a small type into each lane: one instruction
     where the machine has it. A `tile` loop runs over the rows of a block of sums, with one loop of
     steps, the lanes and a dot step inside: one instruction where the machine has matrix tiles.

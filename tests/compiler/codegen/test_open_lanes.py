@@ -1,4 +1,4 @@
-"""Vector loops whose length only a run tells: right for every length, on machines without masks too."""
+"""Vector loops whose length only a run tells: right for every length, without masks too."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from compiler.loops.verify import verify_kernel
 from compiler.targets.target import Target, by_name, host
 from tests.kernel_runs import random_arrays, run_native
 
-TARGETS = [host()]
-if host().is_x86:
-    TARGETS += [by_name("x86-64")]
-    TARGETS += [by_name("x86-64-v3")] if host().vector_bytes >= 32 else []
+TARGETS = [
+    host(),
+    *([by_name("x86-64")] if host().is_x86 else []),
+    *([by_name("x86-64-v3")] if host().is_x86 and host().vector_bytes >= 32 else []),
+]
 
 KERNELS = {
     "side_by_side": """
