@@ -111,6 +111,7 @@ class _Folder:
         self.keep_codes = keep_codes
         held = sum(held_bytes(c) for c in graph.constants.values())
         self.budget = _Budget(held, max(int(held * max_growth), held + SLACK_BYTES))
+        self.cut_off: dict[str, int] = {}
         self.follow_shapes = any(n.op == "shape" for n in graph.nodes)
         self.n_folded = 0
 
@@ -196,12 +197,30 @@ class _Folder:
         return ""
 
     def freed(self, node: Node) -> int:
-        """Bytes of the operands that nobody needs any more once the node is folded."""
+        """Bytes of the operands that nobody needs any more once the node is folded.
+
+        A constant of which all readers take pieces goes piece by piece.
+        """
         return sum(
-            held_bytes(self.ed.constants[i])
-            for i in dict.fromkeys(node.inputs)
-            if i in self.ed.constants and self.ed.n_uses(i) == 1
+            self.piece(i, node) for i in dict.fromkeys(node.inputs) if i in self.ed.constants
         )
+
+    def piece(self, operand: str, node: Node) -> int:
+        """What of an operand a node is the last to need."""
+        held = held_bytes(self.ed.constants[operand])
+        if self.ed.n_uses(operand) == 1:
+            return held - self.cut_off.get(operand, 0)
+        pieces = {u.output: self.result_bytes(u, operand) for u in self.ed.users(operand)}
+        if sum(pieces.values()) > held - self.cut_off.get(operand, 0):
+            return 0
+        return pieces[node.output]
+
+    def result_bytes(self, user: Node, operand: str) -> int:
+        """How large a reader's results are, where it will be folded; else all that it reads."""
+        whole = held_bytes(self.ed.constants[operand])
+        folds = all(not i or i in self.ed.constants for i in user.reads) and not user.regions
+        known = [t.nbytes for t in user.types if isinstance(t, TensorType) and t.is_static]
+        return sum(known) if folds and len(known) == len(user.types) else whole + 1
 
     def compute(
         self, node: Node, operands: Sequence[Constant | None]
@@ -238,6 +257,8 @@ class _Folder:
         operands = [i for i in dict.fromkeys(node.inputs) if i in self.ed.constants]
         origins = merge_origins(*(self.ed.constants[i].origins for i in operands), node.origins)
         self.budget.now += _held(values) - self.freed(node)
+        for i in operands:
+            self.cut_off[i] = self.cut_off.get(i, 0) + self.piece(i, node)
         placed = [None if c is None else c.with_origins(origins) for c in values]
         self.ed.settle(node, placed)
         for i in operands:

@@ -70,7 +70,15 @@ def _choosing(pipeline: Pipeline, options: Mapping[str, Any]) -> Pipeline:
 def _with_bf16(pipeline: Pipeline) -> Pipeline:
     """A pipeline that ends with products of bf16, of all that is not faster in tiles of f32."""
     made = _choosing(pipeline, {"budget": FAST_BUDGET, "direct": "bf16"})
-    return _with_last(made, "lower_precision", "kernels and layouts stand")
+    if any(x.name == "lower_precision" for x in pipeline.passes):
+        return made
+    last = (
+        line("lower_precision", "kernels and layouts stand"),
+        line("hoist", "weights that loops round in every step"),
+        line("fold_constants", "weights are rounded when the program is made"),
+        line("remove_dead", "what was rounded is not stored too"),
+    )
+    return Pipeline((*made.lines, *last), made.name, made.words)
 
 
 F32_TOLERANCE = 1e-4

@@ -174,6 +174,36 @@ def test_operands_that_nobody_needs_any_more_make_room() -> None:
     assert_same_results(kept, after, random_inputs(g), error=0)
 
 
+def _cut_up(other: str) -> Graph:
+    g = graph(f"""
+    graph g(x: f32[1,20000], r: f32[2,20000]) {{
+      const w: f32[2,20000] = splat(0.0)
+      const zero: i64[1] = literal(0)
+      const one: i64[1] = literal(1)
+      const two: i64[1] = literal(2)
+      a: f32[1,20000] = slice(w, zero, one, zero)
+      b: f32[1,20000] = slice(w, one, two, zero)
+      c: f32[1,20000] = add(x, a)
+      d: f32[1,20000] = add(c, b)
+      e: f32[2,20000] = {other}
+      return d, e
+    }}
+    """)
+    w = Constant.of(np.arange(40_000, dtype=np.float32).reshape(2, 20_000))
+    return Graph(g.name, g.inputs, g.results, g.nodes, {**g.constants, "w": w})
+
+
+def test_a_constant_of_which_all_readers_take_pieces_goes_piece_by_piece() -> None:
+    after, log = fold(_cut_up("neg(r)"), max_growth=0.0)
+    assert {"a", "b"} <= after.constants.keys()
+    assert "w" not in after.constants
+    assert after.constants["b"].array()[0, 0] == 20_000
+    assert not [s for s in log.steps if s.outcome == "declined"]
+    again, log = fold(_cut_up("add(r, w)"), max_growth=0.0)
+    assert "w" in again.constants
+    assert "would add 80,000 bytes" in next(s for s in log.steps if s.at == "a").because
+
+
 def test_signs_of_zero_survive_in_splats() -> None:
     after, _ = fold(
         graph(

@@ -249,3 +249,33 @@ def test_attention_is_one_kernel_of_f32() -> None:
     after, log = lowered(g)
     assert dtypes(after, "q", "a", "a.bf16") == ["f32", "f32", "bf16"]
     assert all("one kernel" in r for r in declined(log.steps, "store_rounded"))
+
+
+LOOP = """
+graph g(x: f32[6,1,72], h0: f32[1,72]{given}) {{
+  {constant}
+  h: f32[1,72], s: f32[6,1,72] = onnx.Scan(h0, x, num_scan_inputs=1, opset=16) {{
+    body: graph step(a: f32[1,72], i: f32[1,72]) {{
+      m: f32[1,72] = matmul(a, v)
+      n: f32[1,72] = add(m, i)
+      t: f32[1,72] = tanh(n)
+      return t, out=t
+    }}
+  }}
+  return s
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("given", "constant"),
+    [(", v: f32[72,72]", ""), ("", f"const v: f32[72,72] = {weights(72, 72)}")],
+)
+def test_weights_of_loops_are_rounded_before_them(given: str, constant: str) -> None:
+    program = compiler.compile(
+        graph(LOOP.format(given=given, constant=constant)), precision="bf16", verify=True
+    )
+    (loop,) = (n for n in program.graph.nodes if n.op == "onnx.Scan")
+    body = loop.regions["body"]
+    (state, *_) = (v.name for v in body.inputs)
+    assert [n.inputs[0] for n in body.nodes if n.op == "cast_flushed"] == [state]
+    assert "v" not in program.graph.constants
