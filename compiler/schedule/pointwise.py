@@ -27,9 +27,10 @@ def pointwise(nest: Nest, ctx: Context) -> Nest:
     t = nest.tensors[nest.target]
     lanes = ctx.lanes(t.dtype)
     v = vector.var
-    others = [a for a in nest.space if a is not vector]
     if t.layout.block > 1:
         return _blocked(nest, vector, t.layout.block, ctx)
+    nest = _split_blocks(nest, v)
+    others = [a for a in nest.space if a is not vector]
     across = _across(nest, vector, others, lanes)
     if across is not None:
         return _turned(nest, vector, across, lanes, ctx)
@@ -61,6 +62,15 @@ def _turned(nest: Nest, vector: Axis, across: Axis, lanes: int, ctx: Context) ->
     return pack_constants(nest.vectorize(f"{v}l"), ctx)
 
 
+def _split_blocks(nest: Nest, vector: str) -> Nest:
+    """Split loops over channels that an operand has in blocks, along which its lines lie."""
+    blocks = {nest.tensors[r.tensor].layout.block for r in nest.reads()} - {1}
+    for var, divisor in divided(nest).items():
+        if divisor in blocks and var != vector and nest.has(var) and nest.axis(var).size > divisor:
+            nest = nest.split(var, divisor, f"{var}b", f"{var}l")
+    return nest
+
+
 def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
     """Lanes over the channels of a block, loops in the order of the target's memory."""
     rows = _rows([a for a in nest.space if a is not vector])
@@ -68,7 +78,9 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
     nest = nest.split(v, block, f"{v}b", f"{v}l")
     unrolled: list[str] = []
     if rows is not None:
-        nest = nest.split(rows.var, VECTORS, f"{rows.var}o", f"{rows.var}i")
+        is_turned = _across(nest, nest.axis(f"{v}l"), [rows], block) is not None
+        n_rows = block if is_turned else VECTORS
+        nest = nest.split(rows.var, n_rows, f"{rows.var}o", f"{rows.var}i")
         unrolled = [f"{rows.var}i"]
     outer = [a.var for a in nest.space if a.var not in (f"{v}l", *unrolled)]
     outer.sort(key=lambda var: -(strides(nest, var)[0] or 0))

@@ -255,7 +255,9 @@ POINTWISE = {
     "plain": (["f32[2,3,9,11]", "f32[2,3,9,11]", "f32[3,1,1]"], "f32[2,3,9,11]", scaled_sum),
     "scalar": (["f32[2,3,4,5]", "f32[2,3,4,5]", "f32[1]"], "f32[2,3,4,5]", scaled_sum),
     "to_blocks": (["f32[1,20,5,6]"], "f32[1,20,5,6]{c16,halo=2x1}", copy),
+    "to_blocks_of_long_rows": (["f32[1,20,3,37]"], "f32[1,20,3,37]{c16,halo=1x0}", copy),
     "from_blocks": (["f32[1,20,5,6]{c16}"], "f32[1,20,5,6]", copy),
+    "from_blocks_of_long_rows": (["f32[1,40,2,21]{c16,halo=0x1}"], "f32[1,40,2,21]", copy),
     "transpose": (["f32[1,5,3,20]"], "f32[1,3,20,5]", transpose),
     "concat_aligned": (
         ["f32[1,32,3,5]{c16}", "f32[1,24,3,5]{c16}"],
