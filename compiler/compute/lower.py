@@ -139,7 +139,7 @@ def _lower(node: Node, graph: Graph) -> Lowered | None:
     outputs = [r.value for r in body.results]
     kept = substitute_producers(stages.stages, set(outputs))
     kept = [_with_numbers(s, stages) for s in kept]
-    return _named(node, body, kept, stages.types, outputs)
+    return _named(node, body, kept, stages.types, outputs, graph.constants)
 
 
 def _has_lowering(t: object) -> bool:
@@ -287,6 +287,7 @@ def _named(
     stages: list[Stage | Routine],
     types: Mapping[str, TensorType],
     outputs: list[str],
+    known: Mapping[str, Constant],
 ) -> Lowered:
     """The computation under readable names that depend only on its structure."""
     read = {t for s in stages for t in s.read_tensors}
@@ -318,6 +319,8 @@ def _named(
     }
     for value, a in results.items():
         tensor_types[names[a]] = _output_type(node, value)
+    constants = {n for n, value in operands.items() if value in known}
+    renamed = _each_its_own(renamed, constants, tensor_types, operands)
     ordered = tuple(n for n in tensor_types if n in operands)
     computation = Computation(
         computation_name(node),
@@ -328,6 +331,34 @@ def _named(
         node.origins,
     )
     return Lowered(computation, operands, {names[a]: v for v, a in results.items()})
+
+
+def _each_its_own(
+    stages: tuple[Stage | Routine, ...],
+    constants: set[str],
+    types: dict[str, TensorType],
+    operands: dict[str, str],
+) -> tuple[Stage | Routine, ...]:
+    """The factors of sums that fill one tensor together, each under a name of its own.
+
+    They can be packed differently then: each sum reads what it needs in its own order.
+    """
+    made: list[Stage | Routine] = []
+    read: set[tuple[str, str]] = set()
+    for s in stages:
+        reduce = s.reduce if isinstance(s, Stage) else None
+        if isinstance(s, Stage) and reduce is not None:
+            factors = {p.tensor for p in walk(reduce.body) if isinstance(p, Read)} & constants
+            again = {t for t in factors if (s.target, t) in read}
+            read.update((s.target, t) for t in factors)
+            new = {t: _unique(t, {n: n for n in types}) for t in sorted(again)}
+            types.update((name, types[t]) for t, name in new.items())
+            operands.update((name, operands[t]) for t, name in new.items())
+            s = replace(
+                s, value=renamed_tensors(s.value, {t: new.get(t, t) for t in s.read_tensors})
+            )
+        made.append(s)
+    return tuple(made)
 
 
 def _output_type(node: Node, value: str) -> TensorType:

@@ -30,6 +30,10 @@ def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> li
     position = 0
     while position < len(stages):
         producer = stages[position]
+        together = _finished_together(producer, stages, outputs)
+        if together is not None:
+            stages = together
+            continue
         if not _is_movable(producer, stages, outputs):
             position += 1
             continue
@@ -48,6 +52,46 @@ def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> li
         else:
             position += 1
     return stages
+
+
+def _finished_together(
+    first: Stage | Routine, stages: list[Stage | Routine], outputs: set[str]
+) -> list[Stage | Routine] | None:
+    """The stages with the only consumer of what several sums fill computed where each ends."""
+    if isinstance(first, Routine) or first.target in outputs:
+        return None
+    parts = [s for s in stages if first.target in s.stored_tensors]
+    readers = [s for s in stages if first.target in s.read_tensors]
+    if len(parts) < 2 or parts[0] is not first or len(readers) != 1:
+        return None
+    (consumer,) = readers
+    if isinstance(consumer, Routine) or consumer.reduce or not consumer.is_identity_indexed():
+        return None
+    if any(f.tensor == first.target for f in fetches(consumer.value)):
+        return None
+    once: dict[str, Expr] = {a: 0 for a in consumer.axes if consumer.extents[a] == 1}
+    read = {r.index for r in consumer.reads if r.tensor == first.target}
+    places = {tuple(affine.substitute(e, once) for e in index) for index in read}
+    if places != {tuple(affine.substitute(e, once) for e in consumer.index)}:
+        return None
+    sums = [p for p in parts if isinstance(p, Stage)]
+    if len(sums) < len(parts) or all(p.reduce is None for p in sums):
+        return None
+    made = {id(p): _finished(p, consumer) for p in sums}
+    # What else the consumer reads is there when it runs: the sums run at its place.
+    kept = [s for s in stages if id(s) not in made]
+    at = next(i for i, s in enumerate(kept) if s is consumer)
+    return [*kept[:at], *made.values(), *kept[at + 1 :]]
+
+
+def _finished(part: Stage, consumer: Stage) -> Stage:
+    """The consumer at the places of one part."""
+    value = substitute(consumer.value, dict(zip(consumer.axes, part.index, strict=True)))
+
+    def change(s: Scalar) -> Scalar | None:
+        return part.value if isinstance(s, Read) and s.tensor == part.target else None
+
+    return Stage(consumer.target, part.index, rewrite(value, change), part.extents)
 
 
 def _is_movable(

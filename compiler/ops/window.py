@@ -212,7 +212,7 @@ def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
 # The same in lowerings
 
 
-def spatial_axes(k: Lowering, sizes: Sequence[int], prefix: str = "") -> list[Expr]:
+def spatial_axes(k: Lowering, sizes: Sequence[Expr], prefix: str = "") -> list[Expr]:
     """New indices for spatial axes, named y and x, or ky and kx for taps."""
     return [k.axis(n, prefix + name) for n, name in zip(sizes, SPATIAL[len(sizes)], strict=True)]
 

@@ -69,18 +69,23 @@ def divided(nest: Nest) -> dict[str, int]:
     return found
 
 
-def fuse_all(nest: Nest) -> Nest:
-    """Fuse neighbouring loops wherever every address stays a plain sum."""
+def fuse_all(nest: Nest, packable: frozenset[str] = frozenset()) -> Nest:
+    """Fuse neighbouring loops wherever every address stays a plain sum.
+
+    Each index of what is to be packed has to stay one too.
+    """
     names = _fresh(nest)
-    held = divisions(nest)
-    fused = _fuse_once(nest, held, names)
+    held = divisions(nest, packable)
+    fused = _fuse_once(nest, held, names, packable)
     while fused is not None:
         nest, held = fused
-        fused = _fuse_once(nest, held, names)
+        fused = _fuse_once(nest, held, names, packable)
     return nest
 
 
-def _fuse_once(nest: Nest, held: int, name: Callable[[str], str]) -> tuple[Nest, int] | None:
+def _fuse_once(
+    nest: Nest, held: int, name: Callable[[str], str], packable: frozenset[str]
+) -> tuple[Nest, int] | None:
     """The first two loops that fuse, fused, and the divisions that then are held."""
     kept = tested(nest)
     for a, b in zip(nest.axes, nest.axes[1:], strict=False):
@@ -90,7 +95,7 @@ def _fuse_once(nest: Nest, held: int, name: Callable[[str], str]) -> tuple[Nest,
             fused = nest.fuse(a.var, b.var, name(a.var + b.var))
         except CompileError:
             continue
-        after = divisions(fused)
+        after = divisions(fused, packable)
         if after <= held:
             return fused, after
     return None
@@ -106,8 +111,8 @@ def _fresh(nest: Nest) -> Callable[[str], str]:
     return name
 
 
-def divisions(nest: Nest) -> int:
-    """How many divisions and remainders all addresses and computed places hold."""
+def divisions(nest: Nest, packable: frozenset[str] = frozenset()) -> int:
+    """How many divisions and remainders addresses, computed places and some indices hold."""
 
     def count(e: Expr) -> int:
         if isinstance(e, int):
@@ -115,7 +120,8 @@ def divisions(nest: Nest) -> int:
         atoms = [t for t, _ in e.terms if isinstance(t, Apply)]
         return sum((t.fn != "mul") + count(t.a) + count(t.b) for t in atoms)
 
-    return sum(map(count, [*addresses(nest), *_fetched_at(nest)]))
+    own = (e for r in nest.reads() if r.tensor in packable for e in r.index)
+    return sum(map(count, [*addresses(nest), *_fetched_at(nest), *own]))
 
 
 def _fetched_at(nest: Nest) -> Iterator[Expr]:

@@ -58,7 +58,7 @@ def contraction(nest: Nest, ctx: Context) -> Nest:
     nest = split_groups(nest)
     nest = split_blocked_reduction(nest)
     nest = _round_up_blocked(nest, ctx)
-    nest = fuse_all(_spatial_together(nest))
+    nest = fuse_all(_spatial_together(nest), ctx.packable)
     vector = _vector_axis(nest, ctx)
     if vector is None:
         return dot_product(nest, ctx)
@@ -147,14 +147,17 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
     A transposed convolution with stride 2 writes every other pixel: lanes run over those.
     """
     found = contiguous_axis(nest)
-    if found is None or 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
+    if found is not None and 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
         return found
+    apart: list[tuple[int, Axis]] = []
     for a in nest.space:
         own, of_reads = strides(nest, a.var)
         loads = [s for r, s in of_reads if r in _operands(nest)]
-        if a.size > found.size and own == found.extent and 1 in loads:
-            return a
-    return found
+        if own is not None and a.size > (found.size if found else 1) and 1 in loads:
+            apart.append((own, a))
+    if found is not None:
+        apart = [(own, a) for own, a in apart if own == found.extent]
+    return min(apart, key=lambda pair: pair[0])[1] if apart else found
 
 
 def _operands(nest: Nest) -> list[Read]:

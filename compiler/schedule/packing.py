@@ -23,8 +23,9 @@ and wait for each other on a busy machine."""
 class Packing:
     """Pad each axis with zeros, split it into factors, and put all factors in a new order.
 
-    With a `transform` M the constant is weights w, of which M w M' over the last two axes is
-    packed, its places as the first axis; computed in f64 and rounded once.
+    Where only some elements are read, `taken` says which: the first of each axis, the step to the
+    next, and how many. With a `transform` M the constant is weights w, of which M w M' over the
+    last two axes is packed, its places as the first axis; computed in f64 and rounded once.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in turn;
     `order` permutes them. The result's shape is `shape`.
     """
@@ -33,6 +34,7 @@ class Packing:
     split: tuple[int, ...]
     order: tuple[int, ...]
     transform: tuple[tuple[float, ...], ...] = ()
+    taken: tuple[tuple[int, int, int], ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,6 +52,8 @@ class Packing:
 
         What has to be made first, padded or transformed, is made in pieces that stay in the cache.
         """
+        if self.taken:
+            array = array[tuple(slice(a, a + n * step, step) for a, step, n in self.taken)]
         places = packed.reshape(self.shape).transpose(np.argsort(self.order))
         if not self.transform and array.shape == self.padded:
             places[...] = array.reshape(self.split)
@@ -78,6 +82,9 @@ class Packing:
     def __str__(self) -> str:
         factors = "x".join(map(str, self.split))
         first = "transform, pad" if self.transform else "pad"
+        if self.taken:
+            parts = (f"{n} from {a}" + f" by {step}" * (step > 1) for a, step, n in self.taken)
+            first = f"take {', '.join(parts)}, {first}"
         return f"{first} to {list(self.padded)}, split into {factors}, order {list(self.order)}"
 
 
@@ -120,33 +127,37 @@ def packing_for(
     padded: list[int] = []
     split: list[int] = []
     factors: list[str] = []
+    taken: list[tuple[int, int, int]] = []
     for e, n in zip(index, shape, strict=True):
+        start = e if isinstance(e, int) else e.constant
         terms = [] if isinstance(e, int) else list(e.terms)
-        if (isinstance(e, int) and e) or (not isinstance(e, int) and e.constant):
-            return None, ()
         # A loop that runs once has the step of the one around it.
         terms.sort(key=lambda t: (-t[1], -sizes.get(str(t[0]), 0)))
-        step = 1
+        apart = step = terms[-1][1] if terms else 1
         for atom, c in reversed(terms):
             if not isinstance(atom, str) or c != step or atom in factors or atom not in sizes:
                 return None, ()
             step *= sizes[atom]
-        if step < n:
+        if not isinstance(n, int) or start < 0 or apart < 1:
             return None, ()
-        padded.append(step)
+        length = step // apart
+        taken.append((start, apart, min(length, -(-(n - start) // apart))))
+        padded.append(length)
         split += [sizes[str(atom)] for atom, _ in terms] or [1]
         factors += [str(atom) for atom, _ in terms] or [""]
     places = {var: i for i, var in enumerate(extents)}
     order = sorted(range(len(factors)), key=lambda i: places.get(factors[i], -1))
     used = tuple(i for i in order if factors[i])
     rest = tuple(i for i in order if not factors[i])
-    packing = Packing(tuple(padded), tuple(split), (*rest, *used))
     if rest:
-        packing = Packing(
-            packing.padded,
-            tuple(s for s, f in zip(split, factors, strict=True) if f),
-            _renumber(used),
-        )
+        split = [s for s, f in zip(split, factors, strict=True) if f]
+    whole = all(t == (0, 1, n) for t, n in zip(taken, shape, strict=True))
+    packing = Packing(
+        tuple(padded),
+        tuple(split),
+        _renumber(used) if rest else used,
+        taken=() if whole else tuple(taken),
+    )
     return packing, tuple(factors[i] for i in used)
 
 

@@ -153,6 +153,8 @@ class Problem:
             return "no"
         n_out, per_group = w.type.static_shape[:2]
         groups = int(unit.anchor.attrs["groups"])
+        if unit.anchor.op == "conv_transpose":
+            n_out, per_group = per_group * groups, n_out // groups
         if groups == 1 and unit.sums_bytes:
             return "both"
         if groups == 1:

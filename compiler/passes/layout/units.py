@@ -10,6 +10,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
+from compiler.ops.conv_transpose import reach_of_phases
 from compiler.ops.window import extent, output_dims, resolve_pads
 
 CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
@@ -21,7 +22,7 @@ REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_p
 PIECES = {"concat", "split"}
 """Operators that copy pieces, so that they can read and write different layouts."""
 
-CONVOLUTIONS = ("conv", "conv_codes")
+CONVOLUTIONS = ("conv", "conv_codes", "conv_transpose")
 """Operators that sum over channels and taps, of floats or of bytes."""
 
 ELEMENTS = frozenset({DType.f32, DType.u8, DType.i8})
@@ -161,6 +162,10 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     sizes, kernel = t.dims[2:], [d for d in weights.dims[2:] if isinstance(d, int)]
     if len(kernel) < len(sizes):
         return (0,) * len(sizes)  # how far only a run tells: such a convolution tests every place
+    if conv.op == "conv_transpose":
+        made = conv.types[0]
+        assert isinstance(made, TensorType)
+        return reach_of_phases(sizes, made.dims[2:], kernel, **conv.attrs)
     steps, taps = conv.attrs["strides"], conv.attrs["dilations"]
     window = (kernel, steps, conv.attrs["pads"], taps, conv.attrs["auto_pad"])
     before, after = resolve_pads(sizes, *window)

@@ -25,6 +25,11 @@ def x(text: str) -> Tensor:
 
 
 def lowered(name: str, *types: str, **attrs: Any) -> Stage:
+    (stage,) = stages(name, *types, **attrs)
+    return stage
+
+
+def stages(name: str, *types: str, **attrs: Any) -> list[Stage]:
     operator = OPERATORS[name]
     bound = operator.bind({**PLAIN, **attrs})
     tensors = [x(t) for t in types]
@@ -36,8 +41,7 @@ def lowered(name: str, *types: str, **attrs: Any) -> Stage:
     handles += [None] * (len(names) - len(handles))  # type: ignore[list-item]
     assert operator.lower_fn is not None
     operator.lower_fn(k, *handles, k.output("out", t), **bound)
-    (stage,) = k.computation().stages
-    return stage
+    return [s for s in k.computation().stages if isinstance(s, Stage)]
 
 
 # Types
@@ -111,13 +115,36 @@ def test_a_depthwise_convolution_sums_over_no_channel() -> None:
     assert "x[n, o//2, ky+y, kx+x]" in str(multiplied.value)
 
 
-def test_a_transposed_convolution_reads_only_taps_that_reach_a_place() -> None:
-    stage = lowered(
-        "conv_transpose", "f32[1,3,4,5]", "f32[3,2,2,2]", strides=(2, 2), output_padding=(0, 0)
+def test_a_transposed_convolution_is_a_sum_for_each_phase_of_its_places() -> None:
+    made = stages(
+        "conv_transpose", "f32[1,3,4,5]", "f32[3,2,3,2]", strides=(2, 2), output_padding=(0, 0)
     )
+    assert [", ".join(map(str, s.index[2:])) for s in made] == [
+        "2*y, 2*x", "2*y1, 2*x1+1", "2*y2+1, 2*x2", "2*y3+1, 2*x3+1",
+    ]  # fmt: skip
+    first, _, third, last = made
+    # Rows of even places meet taps 0 and 2, others tap 1 alone; a row lies over both borders.
+    assert first.extents["ky"] == 2
+    assert "inside([(-ky+y, 4)], x[n, i, -ky+y, -kx+x], f32(0)), w[i, o, 2*ky, 2*kx]" in str(
+        first.value
+    )
+    assert third.extents["ky2"] == third.extents["kx2"] == 1
+    assert "inside" not in str(third.value)
+    assert "w[i3, o3, 2*ky3+1, 2*kx3+1]" in str(last.value)
+
+
+def test_each_place_of_a_spread_element_meets_one_tap() -> None:
+    (stage,) = stages("conv_transpose", "f32[1,3,1,1]", "f32[3,2,4,3]", output_padding=(0, 0))
     assert stage.extents["ky"] == stage.extents["kx"] == 1
-    assert "inside" not in str(stage.value)
-    assert "w[i, o, 2*ky+y%2, 2*kx+x%2]" in str(stage.value)
+    assert "x[n, i, ky, kx], w[i, o, y, x]" in str(stage.value)
+
+
+def test_axes_with_too_many_phases_are_one_stage() -> None:
+    made = stages(
+        "conv_transpose", "f32[1,3,2,4]", "f32[3,2,8,4]", strides=(8, 4), output_padding=(0, 0)
+    )
+    assert len(made) == 4
+    assert "w[i, o, 8*ky+y%8, 4*kx]" in str(made[0].value)
 
 
 # Numbers
