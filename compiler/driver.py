@@ -18,7 +18,7 @@ from compiler.machine.database import Tuned, tuned_schedules
 from compiler.passes.control_flow.declare import declared, specialised, with_values
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.pipeline import Line, Pipeline
-from compiler.passes.pipeline.precision import check_suits, with_precision
+from compiler.passes.pipeline.precision import check_suits, precision_mode, with_precision
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.buckets import Buckets, checked_buckets, make_buckets
@@ -94,6 +94,7 @@ def compile(
             schedules=as_schedules(schedules),
             tuned=found,
             tier=_checked_tier(tier),
+            in_parts=precision_mode(precision).in_parts,
         ),
         trace,
         verify,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from compiler.ir.constant import Array, Constant, Splat
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 from compiler.schedule.packing import Packing
@@ -54,7 +56,8 @@ def _write(wanted: PackedConstant, memory: Array) -> None:
     """Put the constant's elements into memory in the order the kernel reads them."""
     constant, packing = wanted.constant, wanted.packing
     shape = constant.type.static_shape if packing is None else packing.shape
-    target = memory.view(constant.type.dtype.numpy)
+    dtype = np.dtype(constant.type.dtype.numpy)
+    target = memory.view(dtype if packing is None else packing.dtype_of(dtype))
     assert target.size == math.prod(shape), (
         f"a constant packs into {shape}, the kernel reads {wanted.nbytes} bytes"
     )

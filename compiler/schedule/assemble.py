@@ -6,11 +6,11 @@ Who makes the moves is left open: policies, or a text that is replayed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
-from compiler.loops.nodes import Buffer, Kernel, Role
+from compiler.loops.nodes import Buffer, Kernel, Loop, Role, walk_statements
 from compiler.loops.sizes import sizes_of
 from compiler.schedule.banded import in_bands
 from compiler.schedule.language.between import Stages
@@ -18,6 +18,7 @@ from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
 from compiler.schedule.packing import Packing
 from compiler.schedule.panels import into_panels
+from compiler.schedule.parts import RIGHT, in_parts
 from compiler.schedule.stages import Part, leaves
 from compiler.schedule.turn import turn_operands
 from compiler.schedule.writer import Shape, Writer
@@ -61,6 +62,26 @@ def assemble(
     that of its packing.
     Errors: E-SCHEDULE-MOVE, E-LIMIT-CODE.
     """
+    split, in_halves = in_parts(computation, constants, options)
+    if in_halves:
+        made = _assembled(split, constants, options, arrange, shape)
+        if in_halves <= made.packings.keys() and _has_tiles(made.kernel):
+            halves = {n: replace(made.packings[n], parts=RIGHT) for n in in_halves}
+            return replace(made, packings={**made.packings, **halves})
+    return _assembled(computation, constants, options, arrange, shape)
+
+
+def _has_tiles(kernel: Kernel) -> bool:
+    return any(isinstance(s, Loop) and s.kind == "tile" for s in walk_statements(kernel.body))
+
+
+def _assembled(
+    computation: Computation,
+    constants: frozenset[str],
+    options: CodeOptions,
+    arrange: Arrange,
+    shape: Shape,
+) -> Scheduled:
     computation = into_panels(computation, constants, options.target)
     computation = turn_operands(computation, constants)
     stages = arrange(Stages.of(computation, constants))

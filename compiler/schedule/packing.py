@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from compiler.compute.numbers import convert
 from compiler.ir.affine import Expr
 from compiler.ir.constant import Array
+from compiler.ir.types import DType
 
 PIECE_BYTES = 1 << 18
 """Packed elements that are made at a time: with what they are made of they fit a cache."""
@@ -25,7 +28,9 @@ class Packing:
 
     Where only some elements are read, `taken` says which: the first of each axis, the step to the
     next, and how many. With a `transform` M the constant is weights w, of which M w M' over the
-    last two axes is packed, its places as the first axis; computed in f64 and rounded once.
+    last two axes is packed, its places as the first axis; computed in f64 and rounded
+    once. With `parts` the constant is f32, and its parts in bf16 are packed, these along a new
+    first axis: 0 the upper ones, 1 the lower ones.
     Shapes: `padded` has the rank of the constant; `split` lists the factors of all axes in turn;
     `order` permutes them. The result's shape is `shape`.
     """
@@ -35,6 +40,7 @@ class Packing:
     order: tuple[int, ...]
     transform: tuple[tuple[float, ...], ...] = ()
     taken: tuple[tuple[int, int, int], ...] = ()
+    parts: tuple[int, ...] = ()
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -43,15 +49,21 @@ class Packing:
 
     def apply(self, array: Array) -> Array:
         """The packed elements, contiguous."""
-        packed: Array = np.empty(self.shape, array.dtype)
+        packed: Array = np.empty(self.shape, self.dtype_of(array.dtype))
         self.write(array, packed)
         return packed
 
+    def dtype_of(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The type of the packed elements, given that of the constant's."""
+        return np.dtype(DType.bf16.numpy) if self.parts else dtype
+
     def write(self, array: Array, packed: Array) -> None:
-        """Put the elements into contiguous memory for as many, of the same type.
+        """Put the elements into contiguous memory for as many, of the type that they get.
 
         What has to be made first, padded or transformed, is made in pieces that stay in the cache.
         """
+        if self.parts:
+            array = _in_parts(array)[[*self.parts]]
         if self.taken:
             array = array[tuple(slice(a, a + n * step, step) for a, step, n in self.taken)]
         places = packed.reshape(self.shape).transpose(np.argsort(self.order))
@@ -114,6 +126,13 @@ def _transformed(weights: Array, matrix: Array) -> Array:
         piece = rows[begin : begin + each].astype(np.float64)
         made[:, begin : begin + each] = both @ piece.T
     return made.reshape(places, outputs, inputs)
+
+
+def _in_parts(array: Array) -> Array:
+    """The upper parts of an array of f32, and the lower ones, as bf16."""
+    upper = convert(array, DType.bf16)
+    lower = convert(array - upper.astype(np.float32), DType.bf16)
+    return np.stack([upper, lower])
 
 
 def packing_for(

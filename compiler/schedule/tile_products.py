@@ -35,6 +35,9 @@ FEWEST_ROWS = 4
 FEWEST_STEPS = 4
 """Steps of the sum in a tile: with fewer, vectors are as fast."""
 
+MOST_PRODUCTS = 4
+"""Products of parts of one number that are written out, so that parts stay in their tiles."""
+
 NEW_SHAPES = 2
 """Whole steps that it takes to store sums, give tiles other shapes, and load the sums again."""
 
@@ -100,25 +103,49 @@ def _tiled(
     if n_steps < FEWEST_STEPS:
         return None
     outer = [a.var for a in nest.space if a not in (rows, columns)]
-    taps = [a.var for a in nest.reduced if a is not k]
+    parts = [a.var for a in nest.reduced if _is_part(nest, a, rows_of)]
+    taps = [a.var for a in nest.reduced if a is not k and a.var not in parts]
     r, c, v = rows.var, columns.var, k.var
     tile_rows, down, across = _shape(rows.size, columns.size)
     nest = nest.because(f"{down} x {across} tiles of sums, two of each operand")
     nest = nest.split(c, TILE_LANES * across, f"{c}o", f"{c}m")
     nest = nest.split(f"{c}m", TILE_LANES, f"{c}v", f"{c}l")
-    nest = nest.split(r, tile_rows * down, f"{r}o", f"{r}m")
+    first = outer_order(nest, outer, f"{c}o", [f"{r}o"], rows_of, packed, ctx)
+    n_near = _rows_near(nest, rows, rows_of, tile_rows * down, ctx)
+    inner = r
+    if n_near < rows.size and first.index(f"{c}o") < first.index(f"{r}o"):
+        inner = f"{r}b"
+        first.insert(first.index(f"{c}o"), f"{r}c")
+        nest = nest.because(f"{n_near} rows stay in L2 while all columns use them")
+        nest = nest.split(r, n_near, f"{r}c", inner)
+    nest = nest.split(inner, tile_rows * down, f"{r}o", f"{r}m")
     nest = nest.split(f"{r}m", tile_rows, f"{r}v", f"{r}t")
     nest = nest.because(f"{4 * n_steps} bytes of each row are a tile")
     nest = nest.split(v, n_steps * group, f"{v}b", f"{v}k").split(f"{v}k", group, f"{v}p", f"{v}d")
     nest = nest.tensorize(f"{v}d", "dot")
-    first = outer_order(nest, outer, f"{c}o", [f"{r}o"], rows_of, packed, ctx)
     tile = [f"{r}v", f"{c}v", f"{r}t", f"{v}p", f"{c}l", f"{v}d"]
-    nest = nest.reorder(*first, *taps, f"{v}b", *tile)
-    nest = nest.vectorize(f"{c}l").unroll(f"{r}v", f"{c}v").tensorize(f"{r}t", "tile")
+    nest = nest.reorder(*first, *taps, f"{v}b", *parts, *tile)
+    nest = nest.vectorize(f"{c}l").unroll(*parts, f"{r}v", f"{c}v").tensorize(f"{r}t", "tile")
     try:
         return pack_constants(nest.pack(packed.tensor), ctx)
     except CompileError:
         return None  # the constant does not follow the loops
+
+
+def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -> int:
+    """How many rows half of L2 holds, a multiple of those of a step, about as many each time."""
+    n_elements = nest.tensors[rows_of.tensor].assumed.n_elements
+    row_bytes = max(n_elements * rows_of.dtype.nbytes // rows.size, 1)
+    most = max(ctx.target.l2_bytes // 2 // row_bytes // step, 1)
+    n_steps = -(-rows.size // step)
+    n_parts = -(-n_steps // most)
+    return -(-n_steps // n_parts) * step
+
+
+def _is_part(nest: Nest, a: Axis, rows_of: Read) -> bool:
+    """Whether a loop runs over products of parts of one number: neighbours use the same part."""
+    stride = nest.stride_of(rows_of.tensor, rows_of.index, a.var)
+    return isinstance(a.extent, int) and a.extent <= MOST_PRODUCTS and stride is None
 
 
 def _steps(length: int, group: int, block: int) -> int:

@@ -32,7 +32,8 @@ class CodeOptions:
     take the place of the policies' moves; a kernel goes by its own name, or that of a value that it
     makes. `tuned` gives the text of the schedule that a computation with these constants shall
     have, or None to leave it to the policies. Code of tier 0 is made quickly and runs slowly: small
-    tiles, little effort in LLVM.
+    tiles, little effort in LLVM. With `in_parts` products of f32 may be sums of products of parts
+    that are bf16: docs/precision.md says what that costs.
     """
 
     target: Target = field(default_factory=host)
@@ -41,6 +42,7 @@ class CodeOptions:
     forking: Forking = "gomp"
     tuned: Callable[[Any, frozenset[str]], str | None] | None = None
     tier: int = 1
+    in_parts: bool = False
 
     @property
     def tiling(self) -> CodeOptions:

@@ -33,6 +33,8 @@ class Precision:
     tolerance: float
     lines: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline
     refused: str = ""
+    in_parts: bool = False
+    """Whether products of f32 may be those of parts of fewer bits, where a machine gains by it."""
 
 
 def _with_last(pipeline: Pipeline, name: str, because: str) -> Pipeline:
@@ -93,6 +95,7 @@ PRECISIONS = {
             "Fewer multiplications and shorter products where their stated error is small.",
             F32_TOLERANCE,
             _with_budget,
+            in_parts=True,
         ),
         Precision(
             "bf16",

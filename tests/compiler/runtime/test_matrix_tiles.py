@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.ir.constant import Constant
+from compiler.ir.types import DType, TensorType
 from compiler.loops.nodes import Loop, walk_statements
 from compiler.runtime.program import Program
 from compiler.targets.target import host
@@ -55,9 +57,8 @@ def tile_loops(program: Program) -> int:
 def test_products_of_bf16(name: str, threads: int) -> None:
     graph = compiler.parse(MODELS[name])
     rng = np.random.default_rng(0)
-    inputs = {
-        i.name: rng.standard_normal(i.type.static_shape).astype(np.float32) for i in graph.inputs
-    }
+    types = {i.name: i.type for i in graph.inputs if isinstance(i.type, TensorType)}
+    inputs = {n: rng.standard_normal(t.static_shape).astype(np.float32) for n, t in types.items()}
     program = compiler.compile(graph, target=EMULATED, precision="bf16", threads=threads)
     assert tile_loops(program)
     found, wanted = program.run(inputs)["y"], compiler.reference(graph, inputs)["y"]
@@ -74,3 +75,20 @@ def test_products_of_codes_are_exact() -> None:
     program = compiler.compile(graph, target=EMULATED)
     assert tile_loops(program)
     np.testing.assert_array_equal(program.run(inputs)["y"], compiler.reference(graph, inputs)["y"])
+
+
+def test_fast_takes_three_products_of_parts() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 96)).astype(np.float32)
+    w = rng.standard_normal((96, 70)).astype(np.float32)
+    graph = compiler.parse(
+        "graph g(x: f32[40,96]) {\n  const w: f32[96,70] = splat(0.3)\n"
+        "  y: f32[40,70] = matmul(x, w)\n  return y\n}"
+    )
+    graph = replace(graph, constants={"w": Constant.of(w, DType.f32)})
+    fast = compiler.compile(graph, target=EMULATED, precision="fast")
+    assert tile_loops(fast)
+    wanted = x.astype(np.float64) @ w
+    error = np.abs(fast.run({"x": x})["y"] - wanted).max() / np.abs(wanted).max()
+    assert error <= 1e-5
+    assert not tile_loops(compiler.compile(graph, target=EMULATED))
