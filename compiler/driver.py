@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
@@ -21,17 +22,18 @@ from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.precision import check_suits, precision_mode, with_precision
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
-from compiler.runtime.buckets import Buckets, checked_buckets, make_buckets
 from compiler.runtime.build import build_program
 from compiler.runtime.built import Built, Stage
-from compiler.runtime.open_build import NotOpen, build_open
-from compiler.runtime.open_program import OpenProgram
 from compiler.runtime.program import Program, Shapes, Specialised
 from compiler.runtime.threads import code_options
 from compiler.schedule.language.sections import as_schedules
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Gate, Trace
+
+if TYPE_CHECKING:
+    from compiler.runtime.buckets import Buckets
+    from compiler.runtime.open_program import OpenProgram
 
 Progress = Callable[[str, Event | None], None]
 """Called with the name of each step as it starts, and with the event after each pass."""
@@ -110,7 +112,7 @@ def compile(
     if shapes:
         with clock.stage("specialise"):
             graph = specialize(graph, shapes)
-    wanted = checked_buckets(graph, buckets) if buckets else {}
+    wanted = _wanted(graph, buckets) if buckets else {}
     program = _program(graph, options, clock, wanted)
     program.notes += about_threads
     if found is not None and found.used:
@@ -184,6 +186,15 @@ def _checked_tier(tier: object) -> int:
     return int(tier)  # type: ignore[call-overload]
 
 
+# What only some programs need is imported where one does.
+
+
+def _wanted(graph: Graph, buckets: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    from compiler.runtime.buckets import checked_buckets
+
+    return checked_buckets(graph, buckets)
+
+
 def _buckets(
     source: Graph,
     opened: OpenProgram | None,
@@ -191,6 +202,7 @@ def _buckets(
     wanted: Mapping[str, tuple[int, ...]],
 ) -> Buckets:
     """Programs for sizes that were asked for; rows are added only where that changes no other."""
+    from compiler.runtime.buckets import make_buckets
 
     def compiled(sizes: Mapping[str, int]) -> tuple[Program, float]:
         clock = Clock(options.progress)
@@ -207,6 +219,8 @@ def _open_program(
     source: Graph, optimised: Graph, options: Options, clock: Clock
 ) -> tuple[OpenProgram | None, str]:
     """One program for all sizes, or none; and why."""
+    from compiler.runtime.open_build import NotOpen, build_open
+
     if possible_parameters(source):
         return None, "code is made for each set of shapes: some inputs are parameters"
     try:

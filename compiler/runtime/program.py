@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock, Thread
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,24 +15,26 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
-from compiler.ledger import Ledger
 from compiler.machine.keep import machine_of
-from compiler.machine.machine import Machine
-from compiler.machine.roofline import Prediction
 from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
-from compiler.runtime.buckets import Bucket, Buckets
 from compiler.runtime.built import Built, Stage
-from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
 from compiler.runtime.executable import Executable
 from compiler.runtime.frame import DirectCall
 from compiler.runtime.kernels import KernelInfo
-from compiler.runtime.open_program import OpenProgram
-from compiler.runtime.predict import predictions
-from compiler.runtime.profile import Profile, profile
 from compiler.runtime.sizes import NotDetermined
 from compiler.targets.target import Target
 from compiler.trace import Trace
+
+if TYPE_CHECKING:
+    from compiler.ledger import Ledger
+    from compiler.machine.machine import Machine
+    from compiler.machine.roofline import Prediction
+    from compiler.runtime.buckets import Bucket, Buckets
+    from compiler.runtime.open_program import OpenProgram
+    from compiler.runtime.profile import Profile
+
+# What is asked of a program besides its results is imported when it is asked.
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -142,6 +144,8 @@ class Program:
 
         Errors: E-OPTION-VALUE when the trace was not kept.
         """
+        from compiler.ledger import Ledger
+
         if self.trace is None:
             raise CompileError(
                 "E-OPTION-VALUE",
@@ -187,6 +191,8 @@ class Program:
         return self._predictions(machine, machine.launch_seconds)
 
     def _predictions(self, machine: Machine, overhead_seconds: float) -> dict[str, Prediction]:
+        from compiler.runtime.predict import predictions
+
         bound = self._opened.last if self._opened else ()
         graph = bound[0].graph if len(bound) == 1 else self.graph
         arena_bytes = self.memory.peak_bytes
@@ -223,6 +229,8 @@ class Program:
         Errors: E-OPTION-VALUE for another kind, E-SHAPE-OPEN before a program with open shapes ran,
         E-EXPORT-* for `onnx`.
         """
+        from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
+
         if kind not in KINDS:
             raise CompileError(
                 "E-OPTION-VALUE", f"nothing is emitted as {kind!r:.40}; kinds: {', '.join(KINDS)}"
@@ -288,6 +296,8 @@ class Program:
 
         Errors: as `run`; E-OPTION-VALUE for a repeat below 1.
         """
+        from compiler.runtime.profile import profile
+
         if not isinstance(repeat, int) or repeat < 1:
             raise CompileError("E-OPTION-VALUE", f"needed at least 1 repeat, got {repeat!r:.40}")
         inputs = check_inputs(self.source, inputs)
