@@ -146,7 +146,7 @@ def _program(
     else:
         built = _compiled(optimised, events, options, clock)
         if not possible_parameters(source):
-            program = Program(source, built, None)
+            program = Program(source, built, None, notes=built.beside)
             if options.code.tier == 0 and built.executable is not None:
                 program.improve(lambda: _improved(built, options))
             return program

@@ -87,9 +87,15 @@ def part_head(region: Region) -> str:
     return f"define internal void {region.name('part')}({', '.join(params)}) nounwind {{"
 
 
-def fork_text(region: Region, threads: int, forking: Forking, work: int) -> str:
-    """The functions `fork` and `thread` of a region; `work` is how many half cycles it takes."""
-    team = _team(region.name("thread"), threads, forking, work)
+def fork_text(
+    region: Region, threads: int, forking: Forking, work: int, shares: int | None = None
+) -> str:
+    """The functions `fork` and `thread` of a region; `work` is how many half cycles it takes.
+
+    `shares` is in how many parts a crew does it.
+    """
+    shares = threads * SHARES if shares is None else shares
+    team = _team(region.name("thread"), threads, forking, work, shares)
     return "\n".join([*_fork(region, team), "", *_thread(region, forking)])
 
 
@@ -105,9 +111,9 @@ def _fork(region: Region, team: Sequence[str]) -> Iterator[str]:
     yield "}"
 
 
-def _team(thread: str, threads: int, forking: Forking, work: int) -> Sequence[str]:
+def _team(thread: str, threads: int, forking: Forking, work: int, shares: int) -> Sequence[str]:
     if forking == "crew":
-        numbers = f"i64 {threads * SHARES}, i64 {threads}, i64 {work}"
+        numbers = f"i64 {shares}, i64 {threads}, i64 {work}"
         return [f'  call void @"{SHARE}"(ptr {thread}, ptr %data, {numbers})']
     if forking == "gomp":
         return [f"  call void @GOMP_parallel(ptr {thread}, ptr %data, i32 {threads}, i32 0)"]

@@ -18,6 +18,7 @@ from compiler.compute.statements import (
     When,
     While,
     values_of,
+    walk_statements,
 )
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -29,6 +30,9 @@ FORK_CYCLES = 3000
 
 STEPS_PER_CYCLE = 2
 """What `steps` counts is half a cycle: two vector operations or loads start in each."""
+
+MEETING_STEPS = 2 * FORK_CYCLES * STEPS_PER_CYCLE
+"""What a region takes beside its shares: starting, ending, and what is in another one's cache."""
 
 _SLOW = {"div": 10, "mod": 20, "fmod": 20, "sqrt": 10, "rsqrt": 20}
 _CHEAP = frozenset(
@@ -61,6 +65,27 @@ def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Targ
             case Prefetch():
                 total = total + 1
     return total
+
+
+def shared_steps(
+    body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target, threads: int
+) -> float:
+    """Half cycles that statements take when threads share their parallel loops, sizes assumed."""
+    total = 0.0
+    for s in body:
+        work = affine.assumed(steps([s], buffers, target))
+        if not isinstance(s, Loop) or not _parallel(s):
+            total += work
+            continue
+        n = max(affine.assumed(s.stop - s.start), 1)
+        if s.kind == "parallel" and not any(map(_parallel, s.body)):
+            work *= -(-n // threads) * threads / n
+        total += work / threads + MEETING_STEPS
+    return total
+
+
+def _parallel(s: Statement) -> bool:
+    return any(isinstance(x, Loop) and x.kind == "parallel" for x in walk_statements((s,)))
 
 
 def _loop(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> Expr:

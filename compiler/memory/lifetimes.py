@@ -48,21 +48,27 @@ def join_lifetimes(
     views: Mapping[str, str],
     *,
     in_place: bool = True,
+    together: Sequence[tuple[int, int]] = (),
 ) -> Lifetimes:
     """One buffer per set of values that share memory: views, and values computed in place.
 
     `sizes` has the bytes of every value that lives in the arena; `views` maps a view to what it is
     a view of. Values without a size (the caller's arrays, constants) get no buffer. A value is
-    computed in place of an operand of the same size that nothing reads later.
+    computed in place of an operand of the same size that nothing reads later. Steps `first` to
+    `end` of `together` run at the same time: what they touch lives during all of them.
     """
     first, last = _spans(steps, sizes, views)
+    spans = {number: (a, b) for a, b in together for number in range(a, b)}
+    first = {v: spans.get(n, (n, n))[0] for v, n in first.items()}
+    last = {v: spans[n][1] - 1 if n in spans else n for v, n in last.items()}
     homes: dict[str, str] = {}
     overwritten: dict[str, str] = {}
     for number, step in enumerate(steps):
         for value in step.writes:
             if value not in sizes or value in homes:
                 continue
-            victim = _victim(value, number, step, sizes, views, homes, last) if in_place else None
+            free = in_place and number not in spans
+            victim = _victim(value, number, step, sizes, views, homes, last) if free else None
             if victim is None:
                 homes[value] = value
                 continue
@@ -78,7 +84,7 @@ def join_lifetimes(
         for name, values in held.items()
     ]
     buffers += [
-        Buffer(name, size, number, number + 1, values=(name,))
+        Buffer(name, size, *spans.get(number, (number, number + 1)), values=(name,))
         for number, step in enumerate(steps)
         for name, size in step.scratch.items()
     ]

@@ -60,11 +60,15 @@ Overwritable = Mapping[str, tuple[str, ...]]
 
 
 def arrange(
-    graph: Graph, works: Sequence[Work], overwritten: Mapping[int, Overwritable] | None = None
+    graph: Graph,
+    works: Sequence[Work],
+    overwritten: Mapping[int, Overwritable] | None = None,
+    together: Sequence[tuple[int, int]] = (),
 ) -> Arrangement:
     """Give every value a place. The plan is checked by a checker that did not make it.
 
-    `overwritten` says what is known already of kernels, by their identity.
+    `overwritten` says what is known already of kernels, by their identity; `together` which
+    launches run at the same time, from the first to the one before the end.
     """
     views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
     launches = [w for w in works if not isinstance(w, ViewWork)]
@@ -87,7 +91,7 @@ def arrange(
         if v.name not in outside and isinstance(v.type, TensorType) and in_memory(v.type)
     }
     steps = [_without(step, sizes, views) for step in steps]
-    lifetimes = join_lifetimes(steps, sizes, views)
+    lifetimes = join_lifetimes(steps, sizes, views, together=together)
     plan = plan_memory(lifetimes.buffers, planner="greedy")
     places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
     places.update(outside)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
+from compiler.codegen.branches import side_by_side
 from compiler.codegen.jit import Library, Objects
 from compiler.codegen.llvm import FunctionText, function_text
 from compiler.codegen.module import Launch, declaration, entries, module_of
@@ -17,6 +18,7 @@ from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable
 from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.arrange import arrange
+from compiler.runtime.branches import Section, sections
 from compiler.runtime.built import Built
 from compiler.runtime.by_hand import ByHand
 from compiler.runtime.constants import ConstantPool
@@ -60,28 +62,35 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         works, made = written.works, written.made
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
-        arrangement = arrange(graph, works)
+        views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
+        beside = sections(launched, views, graph, options)
+        arrangement = arrange(graph, works, together=[(s.first, s.end) for s in beside])
         pool = ConstantPool()
         called = calls(launched, graph, arrangement, made, pool)
     groups = segments(launched)
-    code = Code.of(written, called.texts, called.launches, groups)
+    at_once = [_at_once(i, s, called.launches, options) for i, s in enumerate(beside)]
+    callers = [*called.texts, *(text for _, _, text in at_once)]
+    instead = {s.first: (launch, s.end) for s, launch, _ in at_once}
+    code = Code.of(written, callers, called.launches, groups, instead=instead)
+    infos = kernel_infos(
+        launched,
+        graph,
+        {number: call.symbol for number, call in called.launches.items()},
+        made.kernels,
+        made.by_identity,
+    )
     built = Built(
         graph,
         None,
         target,
-        kernels=kernel_infos(
-            launched,
-            graph,
-            {number: call.symbol for number, call in called.launches.items()},
-            made.kernels,
-            made.by_identity,
-        ),
+        kernels=infos,
         plan=arrangement.plan,
         functions=made.kernels,
         launches=called.launches,
         llvm=code.text(target),
         weight_bytes=pool.nbytes,
         is_compiled=True,
+        beside=tuple(s.words([k.name for k in infos]) for s in beside),
     )
     if target.name != "host":
         return built
@@ -94,7 +103,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     parts = list(_segments(launched, groups, library, inside))
     executable = Executable(graph, arrangement, parts, block, keep=library)
     made_inside = [b for bodies in inside.values() for b, _ in bodies.values()]
-    infos = [
+    inner = [
         info
         for number, bodies in inside.items()
         for key, (b, _) in bodies.items()
@@ -104,9 +113,19 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         built,
         library=library,
         executable=executable,
-        kernels=(*built.kernels, *infos),
+        kernels=(*built.kernels, *inner),
         weight_bytes=pool.nbytes + sum(b.weight_bytes for b in made_inside),
     )
+
+
+def _at_once(
+    number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
+) -> tuple[Section, Launch, FunctionText]:
+    """A section with the launch of all its chains, and the function of that."""
+    chains = [[calls[i] for i in chain] for chain in section.chains]
+    work = int(section.in_turn)
+    launch, text = side_by_side(f"side_by_side.{number}", chains, options.threads, work)
+    return section, launch, text
 
 
 Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
@@ -174,6 +193,22 @@ def _written(
     return Written(works, made, texts, objects), refused
 
 
+NO_SECTIONS: Mapping[int, tuple[Launch, int]] = {}
+
+
+def _launches(
+    group: Sequence[int], calls: Mapping[int, Launch], instead: Mapping[int, tuple[Launch, int]]
+) -> Iterator[Launch]:
+    """The launches of a segment in order; sections are one each."""
+    done = 0
+    for number in group:
+        if number in instead:
+            launch, done = instead[number]
+            yield launch
+        elif number >= done:
+            yield calls[number]
+
+
 @dataclass(frozen=True)
 class Code:
     """All functions of a program: kernels, the nodes with regions that call them, entry points."""
@@ -189,14 +224,19 @@ class Code:
         calls: Mapping[int, Launch],
         groups: Sequence[tuple[int, ...]],
         is_open: bool = False,
+        instead: Mapping[int, tuple[Launch, int]] = NO_SECTIONS,
     ) -> Code:
-        """With an entry point per native segment, numbered in order."""
+        """With an entry point per native segment, numbered in order.
+
+        `instead` has by number a launch that does all that follow it up to its end.
+        """
         ranges: list[tuple[int, int]] = []
         ordered: list[Launch] = []
         for group in groups:
             if group[0] in calls:
-                ranges.append((len(ordered), len(ordered) + len(group)))
-                ordered += [calls[i] for i in group]
+                start = len(ordered)
+                ordered += _launches(group, calls, instead)
+                ranges.append((start, len(ordered)))
         return Code(written, callers, entries(ordered, ranges, is_open))
 
     def text(self, target: Target) -> str:

@@ -27,7 +27,8 @@ class Stage:
 class Built:
     """A graph with everything made of it. `functions` are the different kernels by symbol.
 
-    `is_compiled` is False where the shapes are still open: then only the graph is there.
+    `is_compiled` is False where the shapes are still open: then only the graph is there. `beside`
+    says which kernels run side by side.
     """
 
     graph: Graph
@@ -43,6 +44,7 @@ class Built:
     executable: Executable | None = None
     library: Any = None
     is_compiled: bool = False
+    beside: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:

@@ -86,3 +86,22 @@ def test_random_programs_planned_and_followed_step_by_step_have_no_fault() -> No
         assert check_steps(steps, places, views) == []
         for value, victim in found.overwritten.items():
             assert places[value] == places[victim]
+
+
+def test_steps_that_run_at_once_touch_different_memory() -> None:
+    steps = [
+        Step(writes=("a",)),
+        Step(reads=("a",), writes=("b",), scratch={"1.t": 4}, may_overwrite={"b": ("a",)}),
+        Step(reads=("b",), writes=("c",), may_overwrite={"c": ("b",)}),
+        Step(reads=("a",), writes=("d",)),
+        Step(reads=("c", "d"), writes=("e",), may_overwrite={"e": ("c",)}),
+    ]
+    found = join_lifetimes(steps, dict.fromkeys("abcde", 16), {}, together=[(1, 4)])
+    assert [(b.name, b.start, b.end) for b in found.buffers] == [
+        ("a", 0, 4),
+        ("b", 1, 4),
+        ("c", 1, 5),
+        ("d", 1, 5),
+        ("1.t", 1, 4),
+    ]
+    assert found.overwritten == {"e": "c"}

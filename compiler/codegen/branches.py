@@ -1,0 +1,49 @@
+"""Chains of launches that threads run side by side: one function, which is launched like a kernel.
+
+both(...)     hands the chains to the crew as shares, each of which is one chain
+share(number) calls the kernels of that chain in order
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.codegen.crew_text import SHARE_DECLARATION
+from compiler.codegen.forks import THREAD, Region, fork_text, part_head
+from compiler.codegen.llvm import FunctionText
+from compiler.codegen.module import Arg, Launch
+
+Chain = Sequence[Launch]
+
+
+def side_by_side(
+    symbol: str, chains: Sequence[Chain], threads: int, work: int
+) -> tuple[Launch, FunctionText]:
+    """The launch of all chains at once, and its function; `work` is the half cycles of all."""
+    args = tuple(dict.fromkeys(a for chain in chains for launch in chain for a in launch.args))
+    names = {a: f"%a{i}" for i, a in enumerate(args)}
+    region = Region(symbol, tuple(("ptr", name) for name in names.values()))
+    params = ", ".join(f"ptr {name}" for name in names.values())
+    lines = [
+        *_part(region, chains, names),
+        fork_text(region, threads, "crew", work, len(chains)),
+        "",
+        f'define void @"{symbol}"({params}) nounwind {{',
+        f"  {region.fork(region.names)}",
+        "  ret void",
+        "}",
+    ]
+    return Launch(symbol, args), FunctionText("\n".join(lines), (SHARE_DECLARATION,))
+
+
+def _part(region: Region, chains: Sequence[Chain], names: dict[Arg, str]) -> Iterator[str]:
+    yield part_head(region)
+    cases = " ".join(f"i64 {i}, label %chain{i}" for i in range(len(chains)))
+    yield f"  switch i64 {THREAD}, label %leave [{cases}]"
+    for i, chain in enumerate(chains):
+        yield f"chain{i}:"
+        for launch in chain:
+            given = ", ".join(f"ptr {names[a]}" for a in launch.args)
+            yield f'  call void @"{launch.symbol}"({given})'
+        yield "  br label %leave"
+    yield from ("leave:", "  ret void", "}", "")
