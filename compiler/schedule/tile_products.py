@@ -99,13 +99,47 @@ def _tiled(
     rows_of, packed = operands
     group = 4 // rows_of.dtype.nbytes
     block = divided(nest).get(k.var, 0)
-    n_steps = _steps(k.size, group, block)
-    if n_steps < FEWEST_STEPS:
+    tap = _tap(nest, k, block or k.size, group, operands)
+    n_steps = (block or k.size) // group if tap else _steps(k.size, group, block)
+    together = _whole_part(tap.size * n_steps) if tap else n_steps
+    if together < FEWEST_STEPS:
         return None
     outer = [a.var for a in nest.space if a not in (rows, columns)]
     parts = [a.var for a in nest.reduced if _is_part(nest, a, rows_of)]
-    taps = [a.var for a in nest.reduced if a is not k and a.var not in parts]
+    inside = {k.var, *parts, *([tap.var] if tap else [])}
+    taps = [a.var for a in nest.reduced if a.var not in inside]
     r, c, v = rows.var, columns.var, k.var
+    nest, first = _blocks(nest, rows, columns, outer, operands, ctx)
+    nest = nest.because(f"{4 * together} bytes of each row are a tile")
+    nest = nest.split(v, n_steps * group, f"{v}b", f"{v}k").split(f"{v}k", group, f"{v}p", f"{v}d")
+    nest = nest.tensorize(f"{v}d", "dot")
+    before = [*first, *taps, f"{v}b"]
+    tile, lanes, steps = [f"{r}v", f"{c}v", f"{r}t"], [f"{c}l", f"{v}d"], f"{v}p"
+    try:
+        if tap is None:
+            nest = nest.reorder(*before, *parts, *tile, steps, *lanes).pack(packed.tensor)
+        else:
+            nest = nest.reorder(*before, *parts, *tile, tap.var, steps, *lanes).pack(packed.tensor)
+            nest = nest.because("neighbours of a window lie one behind the other")
+            nest = nest.fuse(tap.var, steps, f"{v}s").split(f"{v}s", together, f"{v}w", f"{v}i")
+            nest = nest.reorder(*before, f"{v}w", *parts, *tile, f"{v}i", *lanes)
+    except CompileError:
+        return None  # the constant does not follow the loops
+    nest = nest.vectorize(f"{c}l").unroll(*parts, f"{r}v", f"{c}v").tensorize(f"{r}t", "tile")
+    return pack_constants(nest, ctx)
+
+
+def _blocks(
+    nest: Nest,
+    rows: Axis,
+    columns: Axis,
+    outer: list[str],
+    operands: tuple[Read, Read],
+    ctx: Context,
+) -> tuple[Nest, list[str]]:
+    """Rows and columns in tiles, these in blocks; and the order of the loops round the sums."""
+    r, c = rows.var, columns.var
+    rows_of, packed = operands
     tile_rows, down, across = _shape(rows.size, columns.size)
     nest = nest.because(f"{down} x {across} tiles of sums, two of each operand")
     nest = nest.split(c, TILE_LANES * across, f"{c}o", f"{c}m")
@@ -119,17 +153,30 @@ def _tiled(
         nest = nest.because(f"{n_near} rows stay in L2 while all columns use them")
         nest = nest.split(r, n_near, f"{r}c", inner)
     nest = nest.split(inner, tile_rows * down, f"{r}o", f"{r}m")
-    nest = nest.split(f"{r}m", tile_rows, f"{r}v", f"{r}t")
-    nest = nest.because(f"{4 * n_steps} bytes of each row are a tile")
-    nest = nest.split(v, n_steps * group, f"{v}b", f"{v}k").split(f"{v}k", group, f"{v}p", f"{v}d")
-    nest = nest.tensorize(f"{v}d", "dot")
-    tile = [f"{r}v", f"{c}v", f"{r}t", f"{v}p", f"{c}l", f"{v}d"]
-    nest = nest.reorder(*first, *taps, f"{v}b", *parts, *tile)
-    nest = nest.vectorize(f"{c}l").unroll(*parts, f"{r}v", f"{c}v").tensorize(f"{r}t", "tile")
-    try:
-        return pack_constants(nest.pack(packed.tensor), ctx)
-    except CompileError:
-        return None  # the constant does not follow the loops
+    return nest.split(f"{r}m", tile_rows, f"{r}v", f"{r}t"), first
+
+
+def _tap(
+    nest: Nest, k: Axis, n_channels: int, group: int, operands: tuple[Read, Read]
+) -> Axis | None:
+    """The loop over neighbours in a row of the window, if their channels lie end to end.
+
+    So many lie side by side: all of them, or those of a block.
+    """
+    rows_of, packed = operands
+    if k.size % n_channels or n_channels % group:
+        return None
+    for a in nest.reduced:
+        stride = nest.stride_of(rows_of.tensor, rows_of.index, a.var)
+        plain = isinstance(a.extent, int) and a.size > 1 and affine.symbol(a.var) in packed.index
+        if a is not k and plain and stride == n_channels:
+            return a
+    return None
+
+
+def _whole_part(n: int) -> int:
+    """The most steps of a tile that a number of steps can be cut into without a rest."""
+    return max(i for i in range(1, ROW_BYTES // 4 + 1) if n % i == 0)
 
 
 def _rows_near(nest: Nest, rows: Axis, rows_of: Read, step: int, ctx: Context) -> int:
@@ -154,8 +201,7 @@ def _steps(length: int, group: int, block: int) -> int:
     What is left behind whole tiles needs tiles of another shape, and single elements of a step are
     summed without tiles. Blocks of channels hold what a row has side by side.
     """
-    most = (block or ROW_BYTES) // group if block else ROW_BYTES // 4
-    most = min(most, ROW_BYTES // 4)
+    most = min(block // group if block else ROW_BYTES // 4, ROW_BYTES // 4)
     n = length // group
 
     def cost(steps: int) -> tuple[int, int]:

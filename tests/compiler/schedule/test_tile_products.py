@@ -117,6 +117,20 @@ def test_convolutions_over_blocks_of_channels(shape: tuple[int, int, int, int], 
     check(convolution(*shape, kind), interpreted=shape[0] == 20)
 
 
+@pytest.mark.parametrize(
+    ("channels", "kind", "steps"),
+    [(32, "bf16", {12}), (16, "bf16", {12}), (32, "bytes", {12}), (24, "bf16", {8, 4})],
+)
+def test_neighbours_of_a_window_share_a_row(channels: int, kind: str, steps: set[int]) -> None:
+    """48 elements in 24s or whole; not where the last block holds fewer channels."""
+    text = convolution(channels, 20, 5, 1, kind)
+    made = schedule(parse_computation(text), frozenset("W"), CodeOptions(EMULATED))
+    loops = [s for s in walk_statements(made.kernel.body) if isinstance(s, Loop)]
+    inside = [t for s in loops if s.kind == "tile" for t in s.body if isinstance(t, Loop)]
+    assert {s.extent for s in inside if s.kind == "for"} == steps
+    check(text, interpreted=False)
+
+
 def test_threads_share_products() -> None:
     check(product(200, 130, 128), threads=2, interpreted=False)
 
