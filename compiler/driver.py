@@ -90,7 +90,7 @@ def compile(
     code, about_threads = code_options(machine, threads)
     found = _found(tuned, code)
     options = Options(
-        with_precision(as_pipeline(pipeline), precision),
+        with_precision(as_pipeline(pipeline), precision, has_tiles=machine.has_bf16_tiles),
         replace(
             code,
             schedules=as_schedules(schedules),

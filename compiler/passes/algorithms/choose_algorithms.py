@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import Layout, TensorType
 from compiler.ops.window import Window, resolve
 from compiler.ops.winograd import ALGORITHMS, Tiling, unsuitable
-from compiler.passes.algorithms.cycles import Shape
+from compiler.passes.algorithms.cycles import Products, Shape
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.layout.units import Unit, unit_of
@@ -61,7 +60,11 @@ LEAST_GAIN = 1.05
     gives=("algorithms",),
 )
 def choose_algorithms(
-    graph: Graph, log: Log, *, budget: float = ROUNDINGS, direct: Literal["f32", "bf16"] = "f32"
+    graph: Graph,
+    log: Log,
+    *,
+    budget: float = ROUNDINGS,
+    direct: Products = "f32",
 ) -> Graph:
     """Compute convolutions in tiles where that needs fewer products and is faster.
 
@@ -69,14 +72,15 @@ def choose_algorithms(
     instead of 144. Transforms of the image and the results are paid for once per channel, products
     once per pair of channels. The weights grow 1.8 or 4 times, which small images do not pay for.
     The larger tiles round ten times as much: `budget` says how much error is allowed. `direct` is
-    what the products of direct sums will be of; those of tiles stay f32.
+    what will multiply in direct sums: vectors of f32 or bf16, matrix tiles of bf16, or these three
+    times, for parts of f32. Tiles of results stay f32 on vectors.
     """
     ed, n_chosen = Editor(graph), 0
     for node in graph.nodes:
         unit = _convolution(node, graph)
         if unit is None:
             continue
-        chosen = _chosen(unit, graph, budget, direct == "bf16", log)
+        chosen = _chosen(unit, graph, budget, direct, log)
         if chosen is not None:
             made = _computed_by(node, unit, chosen)
             ed.update(node, made)
@@ -106,7 +110,7 @@ class _Candidate:
     gain: float
 
 
-def _chosen(unit: Unit, graph: Graph, budget: float, in_pairs: bool, log: Log) -> str | None:
+def _chosen(unit: Unit, graph: Graph, budget: float, direct: Products, log: Log) -> str | None:
     """The fastest algorithm within the budget; None for the direct sum."""
     conv, at = unit.anchor, unit.node.output
     assert conv is not None, "a convolution has an anchor"
@@ -114,7 +118,7 @@ def _chosen(unit: Unit, graph: Graph, budget: float, in_pairs: bool, log: Log) -
     if obstacle:
         log.declined("tile", at, obstacle, [unit.node])
         return None
-    shape = replace(_shape(unit, conv, graph), in_pairs=in_pairs)
+    shape = replace(_shape(unit, conv, graph), products=direct)
     is_plain = _is_plain(unit, graph)
     copied = ", its image copied into blocks of channels" if is_plain else ""
     found = _candidates(shape, shape.copy if is_plain else 0)

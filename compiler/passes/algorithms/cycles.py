@@ -8,14 +8,27 @@ products dearer beside the rest, so what is chosen here is no worse there.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from compiler.ops.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5
 """Two vectors of sixteen, less what loads, short tiles and the ends of loops take."""
 
-PAIRS_PER_CYCLE = 1.8 * PRODUCTS_PER_CYCLE
-"""Products of bf16, which are summed in pairs."""
+Products = Literal["f32", "bf16", "bf16_tiles", "parts"]
+"""What multiplies in a direct sum: vectors, matrix tiles, or tiles three times, of parts of f32."""
+
+DIRECT: dict[Products, tuple[float, int]] = {
+    "f32": (PRODUCTS_PER_CYCLE, 4),
+    "bf16": (1.8 * PRODUCTS_PER_CYCLE, 2),
+    "bf16_tiles": (200, 2),
+    "parts": (65, 6),
+}
+"""Products in a cycle, and bytes of a weight. Tiles: three quarters of a row filled, and a little
+less than what was measured with full ones."""
+
+LEAST_OUTPUTS = 64
+"""Parts of numbers that are used less often than this are not made."""
 
 FAR_BYTES_PER_CYCLE = 8
 """Weights of a layer have left the near caches since the last run (measured: 7 to 15)."""
@@ -41,17 +54,18 @@ class Shape:
     outputs: int
     height: int
     width: int
-    in_pairs: bool = False
-    """Whether the direct sum is one of products of bf16."""
+    products: Products = "f32"
 
     @property
     def direct(self) -> float:
         """Cycles of the direct sum."""
         n_weights = 9 * self.channels * self.outputs
-        products = n_weights * self.images * self.height * self.width
-        if self.in_pairs:
-            return products / PAIRS_PER_CYCLE + 2 * n_weights / FAR_BYTES_PER_CYCLE
-        return products / PRODUCTS_PER_CYCLE + 4 * n_weights / FAR_BYTES_PER_CYCLE
+        n_products = n_weights * self.images * self.height * self.width
+        kind = self.products
+        if kind == "parts" and self.outputs < LEAST_OUTPUTS:
+            kind = "f32"
+        per_cycle, weight_bytes = DIRECT[kind]
+        return n_products / per_cycle + weight_bytes * n_weights / FAR_BYTES_PER_CYCLE
 
     def tiled(self, tiling: Tiling) -> float:
         """Cycles in tiles."""

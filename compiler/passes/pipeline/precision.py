@@ -12,6 +12,7 @@ from typing import Any
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
+from compiler.passes.algorithms.cycles import Products
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat, line
 
 QUANTIZED = frozenset(
@@ -33,8 +34,13 @@ class Precision:
     tolerance: float
     lines: Callable[[Pipeline], Pipeline] = lambda pipeline: pipeline
     refused: str = ""
-    in_parts: bool = False
-    """Whether products of f32 may be those of parts of fewer bits, where a machine gains by it."""
+    on_tiles: Products | None = None
+    """What direct sums multiply where the machine has matrix tiles for bf16, if other than here."""
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether products of f32 may be those of shorter parts where a machine has tiles."""
+        return self.on_tiles == "parts"
 
 
 def _with_last(pipeline: Pipeline, name: str, because: str) -> Pipeline:
@@ -95,13 +101,14 @@ PRECISIONS = {
             "Fewer multiplications and shorter products where their stated error is small.",
             F32_TOLERANCE,
             _with_budget,
-            in_parts=True,
+            on_tiles="parts",
         ),
         Precision(
             "bf16",
             "Products of bf16, sums of f32.",
             3e-2,
             _with_bf16,
+            on_tiles="bf16_tiles",
         ),
         Precision("int8", "A quantized model in its own whole numbers.", F32_TOLERANCE),
     )
@@ -127,9 +134,16 @@ def precision_mode(name: str) -> Precision:
     return found
 
 
-def with_precision(pipeline: Pipeline, precision: str) -> Pipeline:
-    """The pipeline with the lines that a mode wants. Errors: E-OPTION-VALUE."""
-    return precision_mode(precision).lines(pipeline)
+def with_precision(pipeline: Pipeline, precision: str, *, has_tiles: bool = False) -> Pipeline:
+    """The pipeline with the lines that a mode wants. Errors: E-OPTION-VALUE.
+
+    `has_tiles` tells that the machine has matrix tiles for bf16, which changes what pays.
+    """
+    mode = precision_mode(precision)
+    made = mode.lines(pipeline)
+    if has_tiles and mode.on_tiles is not None:
+        return _choosing(made, {"direct": mode.on_tiles})
+    return made
 
 
 def check_suits(graph: Graph, precision: str) -> None:

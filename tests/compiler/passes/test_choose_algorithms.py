@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from compiler.ir.graph import Graph, all_nodes
 from compiler.ir.types import DType, TensorType
 from compiler.ops.winograd import ALGORITHMS
 from compiler.passes import PASSES, run_pipeline
-from compiler.passes.algorithms.cycles import Shape
+from compiler.passes.algorithms.cycles import Products, Shape
 from compiler.trace import Log, Step
 from tests.compiler.passes.numbers import graph
 
@@ -235,6 +236,14 @@ def test_products_of_bf16_are_fewer_only_where_tiles_of_f32_are_faster() -> None
     assert chosen(network(), budget=2e-5, direct="bf16")[0] == "winograd4"
     assert chosen(network())[0] == "winograd2"
     assert chosen(network(), direct="bf16")[0] == "direct"
+
+
+def test_matrix_tiles_make_direct_sums_faster_than_fewer_products() -> None:
+    assert chosen(network(), budget=2e-5, direct="bf16_tiles")[0] == "direct"
+    cost = {d: Shape(1, 128, 128, 14, 14, d).direct for d in get_args(Products)}
+    assert cost["bf16_tiles"] < cost["parts"] < cost["f32"]
+    # Parts are not made for few channels.
+    assert Shape(1, 128, 32, 14, 14, "parts").direct == Shape(1, 128, 32, 14, 14).direct
     program = compiler.compile(tall_network(), precision="bf16", verify=True)
     convs = [n for n in all_nodes(program.graph) if n.op == "conv"]
     assert [n.attrs["algorithm"] for n in convs] == ["direct", "winograd4"]

@@ -41,6 +41,17 @@ def test_modes_that_are_not_there_are_refused_with_a_hint(name: str) -> None:
     assert caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "direct"), [("f32", None), ("fast", "parts"), ("bf16", "bf16_tiles"), ("int8", None)]
+)
+def test_matrix_tiles_change_what_direct_sums_cost(name: str, direct: str | None) -> None:
+    given = parse_pipeline("choose_algorithms")
+    (line, *_) = with_precision(given, name, has_tiles=True).passes
+    assert line.options.get("direct") == direct
+    (plain, *_) = with_precision(given, name).passes
+    assert plain.options.get("direct") in (None, "bf16")
+
+
 def test_whole_numbers_are_for_models_that_have_them() -> None:
     check_suits(QUANTIZED, "int8")
     check_suits(DENSE, "f32")
