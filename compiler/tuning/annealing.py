@@ -95,6 +95,7 @@ class AnnealingSearch(Search):
             return
         model = self._trained()
         visited = self._walked(model)
+        self.promised = exp(min(visited.values(), default=inf))
         for point in sorted(visited, key=visited.__getitem__):
             if self.chance.random() < EPSILON:
                 yield self.space.random(self.chance)

@@ -1,10 +1,12 @@
-"""Looking for the best point of one space: propose, measure, learn, until it is time to stop."""
+"""Looking for better points of several spaces at once: propose, measure, learn, where most is to
+be gained next."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 from compiler.tuning.judge import Verdict
@@ -17,60 +19,96 @@ BATCH = 6
 """Points proposed at once: the model is trained between batches."""
 
 PATIENCE = 64
-"""So many candidates in a row without a better one, and the search counts as converged."""
+"""So many candidates in a row without a better one, and a search counts as converged."""
 
 GAIN = 0.005
 """What counts as better."""
 
+TRUST = 0.25
+"""The part of what the learned model promises that counts when time is shared out."""
+
 
 @dataclass
-class Found:
-    """The points of a search that were right and faster than the policy's, best first, and why it
-    stopped."""
+class Walk:
+    """A search under way. Units: seconds of a run of the whole model.
 
-    better: list[tuple[float, Point]]
-    why_stopped: Why
+    `seconds` is what the untuned kernel takes of a run, and `room` what there is to gain at most.
+    """
+
+    search: Search
+    measure: Callable[[list[Point]], list[Verdict]]
+    seconds: float = 1.0
+    room: float = 1.0
+    tell: Callable[[int, float], None] = lambda n, best: None
+    why_stopped: Why = "budget"
     outcomes: Counter[str] = field(default_factory=Counter)
+    n_batches: int = 0
+    best: float = 1.0
+    since: int = 0
+    gained: float = inf
+    """What the last batch gained, in seconds; before the first one nobody knows."""
 
     @property
     def n_tried(self) -> int:
         """Candidates that were looked at."""
         return sum(self.outcomes.values())
 
+    @property
+    def is_over(self) -> bool:
+        """Whether there is nothing left to look for."""
+        return self.why_stopped in ("converged", "exhausted")
 
-def explore(
-    search: Search,
-    measure: Callable[[list[Point]], list[Verdict]],
-    seconds: float,
-    clock: Callable[[], float],
-    tell: Callable[[int, float], None] = lambda n, best: None,
-) -> Found:
+    @property
+    def promise(self) -> float:
+        """What one more batch may gain: as the last one did, as the learned model has it, or a
+        part of the room that is left, which gets smaller with each batch."""
+        left = max(self.room - self.seconds * (1 - self.best), 0.0) / (1 + self.n_batches)
+        predicted = TRUST * self.seconds * max(self.best - self.search.promised, 0.0)
+        recent = self.gained if self.n_batches else 0.0
+        return max(left, predicted, recent)
+
+    @property
+    def better(self) -> list[tuple[float, Point]]:
+        """The points that were right and faster than the policy's, best first."""
+        default = self.search.space.default
+        scored = ((s, p) for p, s in self.search.scores.items() if p != default and s < 1)
+        return sorted(scored, key=lambda x: x[0])
+
+    def step(self) -> None:
+        """One more batch."""
+        batch = self.search.propose(BATCH)
+        if not batch:
+            self.why_stopped = "exhausted"
+            return
+        before = self.best
+        for point, verdict in zip(batch, self.measure(batch), strict=True):
+            self.outcomes[verdict.outcome] += 1
+            self.search.learn(point, verdict.ratio)
+            self.since += 1
+            if verdict.ratio < self.best * (1 - GAIN):
+                self.best, self.since = verdict.ratio, 0
+        self.gained = self.seconds * (before - self.best)
+        self.n_batches += 1
+        self.tell(self.n_tried, self.best)
+        if self.since >= PATIENCE:
+            self.why_stopped = "converged"
+
+
+def explore(walks: Sequence[Walk], seconds: float, clock: Callable[[], float]) -> None:
     """Search for some seconds of a clock, one batch at least; Ctrl-C ends it and keeps all.
 
-    `tell` gets the number of candidates so far and the best score, as a part of the untuned time.
+    Each batch goes to the search that promises most.
     """
     end = clock() + seconds
-    outcomes: Counter[str] = Counter()
-    best, since = 1.0, 0
-    why: Why = "budget"
-    try:
-        while not outcomes or clock() < end:
-            batch = search.propose(BATCH)
-            if not batch:
-                why = "exhausted"
-                break
-            for point, verdict in zip(batch, measure(batch), strict=True):
-                outcomes[verdict.outcome] += 1
-                search.learn(point, verdict.ratio)
-                since += 1
-                if verdict.ratio < best * (1 - GAIN):
-                    best, since = verdict.ratio, 0
-            tell(sum(outcomes.values()), best)
-            if since >= PATIENCE:
-                why = "converged"
-                break
-    except KeyboardInterrupt:
-        why = "interrupted"
-    scored = ((s, p) for p, s in search.scores.items() if p != search.space.default)
-    better = sorted(((s, p) for s, p in scored if s < 1), key=lambda x: x[0])
-    return Found(better, why, outcomes)
+    open_walks = [w for w in walks if not w.is_over]
+    n_steps = 0
+    while open_walks and (not n_steps or clock() < end):
+        walk = max(open_walks, key=lambda w: w.promise)
+        try:
+            walk.step()
+        except KeyboardInterrupt:
+            for w in open_walks:
+                w.why_stopped = "interrupted"
+            return
+        n_steps += 1
+        open_walks = [w for w in open_walks if not w.is_over]

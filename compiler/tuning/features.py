@@ -11,22 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2
 
-from compiler.compute.computation import Computation, Stage
-from compiler.compute.scalar import Read, reads
-from compiler.ir import affine
+from compiler.compute.scalar import Read
 from compiler.ir.affine import Expr
 from compiler.schedule.language.call import Call
+from compiler.schedule.nest import Nest
 from compiler.targets.target import Target
-from compiler.tuning.space import Point, Space, stage_of
+from compiler.tuning.space import Point, Space
 
 DEPTH = 8
 """Loops that are described, innermost first; schedules have seldom more that matter."""
 
-N_FEATURES = 9 + 6 * DEPTH
+N_FEATURES = 11 + 6 * DEPTH
 """How many numbers describe a point."""
 
 
-def features(space: Space, point: Point, computation: Computation, target: Target) -> list[float]:
+def features(space: Space, point: Point, target: Target) -> list[float]:
     """Numbers that describe a point: the nests' features summed up.
 
     There are as many for every computation, so that one model learns from all of them.
@@ -35,10 +34,9 @@ def features(space: Space, point: Point, computation: Computation, target: Targe
     for line in space.rendered(point):
         calls.setdefault(line.nest, []).append(line.call)
     total = [0.0] * N_FEATURES
-    for nest, moves in calls.items():
-        stage = stage_of(computation, nest)
-        if stage is not None:
-            found = _Loops(stage, moves).described(computation, target)
+    for name, moves in calls.items():
+        if name in space.nests:
+            found = _Loops(space.nests[name], moves).described(target)
             total = [a + b for a, b in zip(total, found, strict=True)]
     return total
 
@@ -51,7 +49,7 @@ def _number(n: int) -> float:
 class _Loops:
     """The loops of a nest after its moves: lengths, order, kinds, and what each came from."""
 
-    stage: Stage
+    nest: Nest
     calls: Sequence[Call]
     extents: dict[str, int] = field(default_factory=dict)
     origins: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -59,9 +57,11 @@ class _Loops:
     order: list[str] = field(default_factory=list)
     n_packed: int = 0
     n_cached: int = 0
+    ahead: int = 0
+    turn: int = 0
 
     def __post_init__(self) -> None:
-        self.extents = {v: affine.assumed(e) for v, e in self.stage.extents.items()}
+        self.extents = {a.var: a.size for a in self.nest.axes}
         self.origins = {v: frozenset({v}) for v in self.extents}
         self.order = list(self.extents)
         for call in self.calls:
@@ -83,6 +83,10 @@ class _Loops:
                 self.n_packed += 1
             case "cache_write", _:
                 self.n_cached += 1
+            case "prefetch", [_, _, distance]:
+                self.ahead = int(distance)
+            case "compute_at", [_, _, *places]:
+                self.turn = int(places[0]) if places else 1
             case _:
                 pass
 
@@ -94,16 +98,16 @@ class _Loops:
         self.extents.update(new)
         self.origins.update(dict.fromkeys(new, came))
 
-    def described(self, computation: Computation, target: Target) -> list[float]:
+    def described(self, target: Target) -> list[float]:
         """The features of the nest."""
-        reduced = set(self.stage.reduce_axes)
+        reduced = {a.var for a in self.nest.reduced}
         tile = [v for v in self.order if self.kinds.get(v) in ("unroll", "vectorize")]
         points = [v for v in tile if not self.origins[v] <= reduced]
         steps = [v for v in tile if self.origins[v] <= reduced]
         n_points, n_steps = self._product(points), self._product(steps)
         lanes = max((self.extents[v] for v in tile if self.kinds[v] == "vectorize"), default=1)
         registers = n_points / max(target.lanes(4), 1)
-        whole = self._product(list(self.stage.extents))
+        whole = self._product([a.var for a in self.nest.axes])
         done = self._product(self.order)
         general = [
             _number(lanes),
@@ -112,20 +116,22 @@ class _Loops:
             float(len(self.order)),
             float(self.n_packed),
             float(self.n_cached),
+            _number(1 + self.ahead),
+            _number(1 + self.turn),
             _number(whole),
             done / max(whole, 1) - 1,  # what rounding up to whole tiles adds
             _number(n_points),
         ]
-        return [*general, *self._levels(computation, reduced)]
+        return [*general, *self._levels(reduced)]
 
-    def _levels(self, computation: Computation, reduced: set[str]) -> list[float]:
+    def _levels(self, reduced: set[str]) -> list[float]:
         """Of each loop, innermost first: length, kind, bytes touched inside it, and reuse."""
         found: list[float] = []
-        operands = [*reads(self.stage.value)]
+        operands = self.nest.reads()
         inside: list[str] = []
         for v in reversed(self.order[-DEPTH:]):
             inside.append(v)
-            touched = sum(self._touched(r, inside, computation) for r in operands)
+            touched = sum(self._touched(r, inside) for r in operands)
             kind = self.kinds.get(v, "")
             found += [
                 _number(self.extents[v]),
@@ -137,9 +143,9 @@ class _Loops:
             ]
         return [*found, *[0.0] * (6 * DEPTH - len(found))]
 
-    def _touched(self, read: Read, inside: Sequence[str], computation: Computation) -> int:
+    def _touched(self, read: Read, inside: Sequence[str]) -> int:
         """Bytes of an operand that the iterations of some loops read."""
-        spans = {v: 1 for v in self.stage.extents}
+        spans = {a.var: 1 for a in self.nest.axes}
         for v in inside:
             parts = self.origins[v]
             if len(parts) == 1:
@@ -148,7 +154,7 @@ class _Loops:
             else:  # a fused loop walks over all it came from, as far as it runs
                 for origin in parts:
                     spans[origin] = max(spans[origin], 2)
-        total = computation.tensors[read.tensor].dtype.nbytes
+        total = self.nest.dtype_of(read.tensor).nbytes
         for e in read.index:
             total *= _span(e, spans)
         return total
@@ -168,6 +174,11 @@ def _span(e: Expr, spans: Mapping[str, int]) -> int:
     for atom, factor in e.terms:
         if isinstance(atom, str):
             reach += abs(factor) * (spans.get(atom, 1) - 1)
-        else:
-            reach += max((spans.get(s, 1) - 1 for s in affine.symbols(e)), default=0)
+            continue
+        n = _span(atom.a, spans)
+        if isinstance(atom.b, int) and atom.fn == "floordiv":
+            n = -(-n // atom.b)
+        elif isinstance(atom.b, int) and atom.fn == "mod":
+            n = min(n, atom.b)
+        reach += abs(factor) * (n - 1)
     return reach

@@ -23,7 +23,7 @@ from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.types import DType, TensorType
 from compiler.loops.limits import NotLowerable, check_kernel
-from compiler.runtime.storage import aligned_bytes, to_logical
+from compiler.runtime.storage import aligned_bytes, store_logical, to_logical
 from compiler.schedule.assemble import Scheduled
 from compiler.schedule.language.replay import replay
 from compiler.schedule.limits import code_size
@@ -80,6 +80,12 @@ class Judge:
         self.cold.fill(0)
         self.untuned.call()
         self.expected = self.untuned.results()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory for operands and results."""
+        own = sum(a.nbytes for a in self.values.values())
+        return own + self.cold.nbytes + sum(a.nbytes for a in self.untuned.arrays.values())
 
     def verdicts(
         self, texts: Sequence[str], seconds: float, limit: float = LIMIT_SECONDS
@@ -205,8 +211,8 @@ def _values(computation: Computation, seed: int = 0) -> Mapping[str, Array]:
 
 
 def _random(t: TensorType, chance: np.random.Generator) -> Array:
-    """Numbers of a type, with zeros in the halo where the layout promises some."""
-    shape = tuple(int(n) for n in t.layout.physical_shape(t.static_shape))
+    """Numbers of a type as they lie in memory, with what the layout promises around them."""
+    shape = t.static_shape
     made: Any
     if t.dtype.is_float or t.dtype in (DType.bf16, DType.f16):
         made = (chance.standard_normal(shape) * 0.5).astype(t.dtype.numpy)
@@ -215,7 +221,9 @@ def _random(t: TensorType, chance: np.random.Generator) -> Array:
     else:
         low = 0 if t.dtype.label.startswith("u") else -4
         made = chance.integers(low, 5, shape).astype(t.dtype.numpy)
-    return made
+    physical = np.empty(tuple(map(int, t.layout.physical_shape(shape))), t.dtype.numpy)
+    store_logical(made, physical, t)
+    return physical
 
 
 def agrees(value: Array, expected: Array) -> bool:

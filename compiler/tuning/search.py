@@ -35,6 +35,8 @@ class Search(ABC):
         self.describe = describe
         self.proposed: set[Point] = {space.default}
         self.scores: dict[Point, float] = {space.default: 1.0}
+        self.promised = inf
+        """The score that the best point not yet measured is predicted to have, if anybody can."""
 
     def propose(self, n: int) -> list[Point]:
         """At most `n` points that were not proposed before; none when there are no more."""

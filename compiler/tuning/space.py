@@ -1,23 +1,26 @@
 """The schedules that a search may try for one computation: a text with knobs.
 
 The policy's own schedule is the sketch, as Ansor calls it (Zheng et al. 2020, arXiv:2006.06762);
-what can be turned are the numbers in it, the order of its loops, blocks of them, and what is
-packed. A point is one position per knob; it renders as a schedule's text. Whether that is
-legal is not decided here: the moves refuse what is not when the text is replayed.
+what can be turned are the numbers in it, the order of its loops, blocks of them, what is packed,
+how far ahead is asked for it, and where stages are computed. A point is one position per knob; it
+renders as a schedule's text. Whether that is legal is not decided here: the moves refuse what is
+not when the text is replayed.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.compute.computation import Computation, Stage
-from compiler.ir import affine
 from compiler.schedule.language.call import Call, Line, text_of
+from compiler.schedule.language.replay import replay_lines
 from compiler.schedule.language.text import parse_schedule
+from compiler.schedule.nest import Nest
+from compiler.targets.options import CodeOptions
 
 Point = tuple[int, ...]
 """The position of every knob."""
@@ -26,6 +29,12 @@ UNROLLS = (1, 2, 4, 8, 16)
 BLOCKS = (2, 4, 7, 8, 14, 16, 28)
 PARTS = (8, 16, 32, 64, 128, 256)
 """Steps of a reduction between two visits to memory."""
+
+TURNS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128)
+"""Places of a loop that stages share which one turn computes."""
+
+AHEAD = (0.25, 0.5, 2.0, 4.0)
+"""How much further or nearer operands are asked for, as a part of the policy's distance."""
 
 MOST_ORDERS = 24
 MOST_TILE = 32
@@ -37,7 +46,9 @@ class Knob:
     """One thing that can be turned: what it is, the settings, and the one that the policy chose.
 
     `line` is the line of the sketch that it changes: `factor` and `unroll` set the number of a
-    split, `order` the loops of a reorder, `keep` whether the line stands there at all. `block`
+    split, `ahead` the distance of a prefetch, `order` the loops of a reorder, `keep` whether the
+    line stands there at all. `turn` sets how many places a turn computes in all lines that compute
+    stages at the same loop; with 0 they are computed apart. `block`
     splits a loop before the reorder in its line, and runs over the blocks outermost: what they read
     may then stay in a cache. `cache` does so with a loop of the reduction, inside so many of the
     outer loops, and keeps the sums in memory meanwhile.
@@ -54,10 +65,14 @@ class Knob:
 
 @dataclass(frozen=True)
 class Space:
-    """All points of one computation, by the knobs of its sketch."""
+    """All points of one computation, by the knobs of its sketch.
+
+    `nests` are those that the sketch shapes, as they are before.
+    """
 
     lines: tuple[Line, ...]
     knobs: tuple[Knob, ...]
+    nests: Mapping[str, Nest] = field(default_factory=dict)
 
     @property
     def default(self) -> Point:
@@ -113,6 +128,11 @@ class Space:
                     made[knob.line] = (_with(line, *setting),)
                 case "keep":
                     made[knob.line] = (line,) if setting else ()
+                case "ahead":
+                    tensor, loop, _ = line.call.arguments
+                    made[knob.line] = (_with(line, tensor, loop, setting),) if setting else ()
+                case "turn":
+                    made = _turned(made, line.call, setting, setting == knob.settings[knob.default])
                 case "block" | "cache":
                     if setting:
                         made[knob.line] = (*before, *_parted(line, knob.kind, *setting))
@@ -140,7 +160,28 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
         yield replace(line, call=Call("cache_write", (outer,)))
 
 
-def space_of(computation: Computation, schedule: str) -> Space:
+def _turned(
+    made: list[tuple[Line, ...]], call: Call, places: int, as_it_was: bool
+) -> list[tuple[Line, ...]]:
+    """The lines where all that compute stages at a loop compute other numbers of places a turn.
+
+    Then whole blocks leave nothing, so nests of what is left are gone.
+    """
+    if as_it_was:
+        return made
+
+    def turned(line: Line) -> tuple[Line, ...]:
+        if line.call.arguments[:2] == call.arguments[:2] and line.call.move == call.move:
+            number = (places,) if places > 1 else ()
+            return (_with(line, *call.arguments[:2], *number),) if places else ()
+        return () if "#" in line.nest else (line,)
+
+    return [tuple(itertools.chain.from_iterable(map(turned, lines))) for lines in made]
+
+
+def space_of(
+    computation: Computation, constants: frozenset[str], schedule: str, options: CodeOptions
+) -> Space:
     """The space round the schedule that a policy made of a computation.
 
     Which loop threads share is left out, since that is worked out for each kernel anew, and so are
@@ -149,30 +190,38 @@ def space_of(computation: Computation, schedule: str) -> Space:
     lines = tuple(
         _with(x, *x.call.arguments) for x in parse_schedule(schedule) if x.call.move != "parallel"
     )
-    knobs: list[Knob] = []
-    for nest in dict.fromkeys(line.nest for line in lines):
-        stage = stage_of(computation, nest)
-        if stage is not None:
-            numbered = [(i, line.call) for i, line in enumerate(lines) if line.nest == nest]
-            knobs += _Sketch(stage, numbered).knobs()
-    return Space(lines, tuple(k for k in knobs if len(k.settings) > 1))
+    nests: dict[str, Nest] = {}
+    replay_lines(lines, computation, constants, options, nests)
+    knobs = [*_turns(computation, lines)]
+    for name, nest in nests.items():
+        numbered = [(i, line.call) for i, line in enumerate(lines) if line.nest == name]
+        knobs += _Sketch(nest, numbered).knobs()
+    return Space(lines, tuple(k for k in knobs if len(k.settings) > 1), nests)
 
 
-def stage_of(computation: Computation, nest: str) -> Stage | None:
-    """The stage that a nest computes: the n-th that fills its target."""
-    target, _, number = nest.partition("#")
-    found = [s for s in computation.stages if isinstance(s, Stage) and s.target == target]
-    at = int(number or 1) - 1
-    return found[at] if at < len(found) else None
+def _turns(computation: Computation, lines: Sequence[Line]) -> Iterator[Knob]:
+    """How many places a turn computes of each loop that stages share."""
+    seen: set[tuple[Any, ...]] = set()
+    for i, line in enumerate(lines):
+        stage, loop, *number = (*line.call.arguments, 1, 1)[:3]
+        if line.call.move != "compute_at" or (stage, loop) in seen:
+            continue
+        seen.add((stage, loop))
+        readers = (s for s in computation.stages if isinstance(s, Stage) and s.target == stage)
+        extent = next((s.extents.get(str(loop)) for s in readers), None)
+        if isinstance(extent, int):
+            places = int(number[0])
+            others = [n for n in TURNS if n < extent and extent % n == 0 and n != places]
+            yield Knob("turn", i, (places, *others, 0), 0)
 
 
 class _Sketch:
     """The calls on one nest, followed so far that the length of every loop is known."""
 
-    def __init__(self, stage: Stage, calls: Sequence[tuple[int, Call]]) -> None:
+    def __init__(self, nest: Nest, calls: Sequence[tuple[int, Call]]) -> None:
         self.calls = calls
-        self.extents = {v: affine.assumed(e) for v, e in stage.extents.items()}
-        self.reduced = set(stage.reduce_axes)
+        self.extents = {a.var: a.size for a in nest.axes}
+        self.reduced = {a.var for a in nest.reduced}
         self.unrolled = _named(calls, "unroll")
         self.vectors = _named(calls, "vectorize")
         self.lanes = _named(calls, "rfactor")
@@ -202,6 +251,10 @@ class _Sketch:
                 yield from self._order(line, [str(a) for a in call.arguments])
             elif call.move == "pack":
                 yield Knob("keep", line, (True, False), 0)
+            elif call.move == "prefetch":
+                distance = int(call.arguments[2])
+                others = {max(int(distance * part), 1) for part in AHEAD} - {distance}
+                yield Knob("ahead", line, (distance, *sorted(others), 0), 0)
 
     def _factor(self, line: int, call: Call) -> Iterator[Knob]:
         loop, factor, _, inner = call.arguments

@@ -21,7 +21,7 @@ from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.runtime.threads import code_options
 from compiler.tuning.annealing import AnnealingSearch, Experience
-from compiler.tuning.explore import Found, explore
+from compiler.tuning.explore import Walk, explore
 from compiler.tuning.features import features
 from compiler.tuning.judge import Judge, Verdict
 from compiler.tuning.report import KernelReport, TuningReport
@@ -39,16 +39,16 @@ SEARCHES: Mapping[SearchName, type[Search]] = {
 NOISE = 0.02
 """A schedule has to be faster by more than this part to be kept."""
 
-LEAST_SECONDS = 1.5
-"""A search that gets less than this finds nothing: better none, and more for the others."""
-
 CANDIDATE_SECONDS = 0.02
 CONFIRM_SECONDS = 0.25
 N_CONFIRMED = 3
 """So many of the best candidates are timed longer, and the best of those is taken."""
 
-VERIFYING = 0.15
-"""The part of the budget in which the whole model is timed at the end."""
+CONFIRMING, VERIFYING = 0.15, 0.15
+"""The parts of the budget for timing the best candidates longer, and the whole model at the end."""
+
+MOST_BYTES = 1 << 29
+"""Operands of kernels that are kept in memory while others are searched."""
 
 LEAST_VERIFYING_SECONDS = 0.5
 
@@ -117,77 +117,93 @@ class _Tuning:
         self.machine = machine_key(self.code)
         self.known = database.entries(self.machine)
         self.experience = Experience()
+        self.judges: dict[str, Judge] = {}
         self.report = TuningReport([], search, seed, str(database.path))
 
     def run(self, budget_seconds: float) -> TuningReport:
         """All of it."""
         start = perf_counter()
         profile = self.untuned.profile(self.inputs, 10)
-        end = start + budget_seconds * (1 - VERIFYING)
-        tasks = worthwhile(tasks_of(self.untuned, profile), end - perf_counter())
-        for number, task in enumerate(tasks):
-            left = end - perf_counter()
-            if left <= 0 or self.report.interrupted:
-                break
-            rest = sum(t.room for t in tasks[number:])
-            self.report.kernels.append(self._tuned(task, left * task.room / rest))
+        tasks = tasks_of(self.untuned, profile)
+        walks = [(t, self._walk(t)) for t in tasks if not self._is_known(t)]
+        search_end = start + budget_seconds * (1 - CONFIRMING - VERIFYING)
+        explore([w for _, w in walks], search_end - perf_counter(), perf_counter)
+        self.report.interrupted = any(w.why_stopped == "interrupted" for _, w in walks)
+        self.report.kernels += [_as_known(_reported(t), self.known[t.key])
+                                for t in tasks if self._is_known(t)]  # fmt: skip
+        self._confirm([(t, w) for t, w in walks if w.n_batches], budget_seconds * CONFIRMING)
+        self.judges.clear()
         least = 0.0 if self.report.interrupted else LEAST_VERIFYING_SECONDS
         self._verify(tasks, max(start + budget_seconds - perf_counter(), least))
         self._keep()
         self.report.seconds = perf_counter() - start
         return self.report
 
-    # One computation
-
-    def _tuned(self, task: Task, seconds: float) -> KernelReport:
-        """The best schedule of a computation that a search finds in some seconds."""
-        report = _reported(task)
+    def _is_known(self, task: Task) -> bool:
+        """Whether an earlier run has looked for a computation until nothing got better."""
         before = self.known.get(task.key)
-        if before is not None and before.why_stopped in ("converged", "exhausted"):
-            return _as_known(report, before)
-        start = perf_counter()
-        judge = Judge(task.computation, task.constants, self.code)
-        space = space_of(task.computation, task.schedule)
-        n_before = before.n_tried if before else 0
-        search = self._search(task, space, self.seed + n_before)
+        return before is not None and before.why_stopped in ("converged", "exhausted")
+
+    # The computations
+
+    def _walk(self, task: Task) -> Walk:
+        """A search for the best schedule of a computation, not begun yet."""
+        name = task.kernels[0].name
+        space = space_of(task.computation, task.constants, task.schedule, self.code)
+        before = self.known.get(task.key)
+        search = self._search(space, self.seed + (before.n_tried if before else 0))
+
+        def measure(points: list[Point]) -> list[Verdict]:
+            texts = [space.text(p) for p in points]
+            return self._judge(task).verdicts(texts, CANDIDATE_SECONDS)
 
         def tell(n: int, best: float) -> None:
             faster = f", best {1 / best:.2f} times as fast" if best < 1 else ""
-            self.tell(f"{report.name} ({100 * task.share:.0f} % of a run): {n} tried{faster}")
+            self.tell(f"{name} ({100 * task.share:.0f} % of a run): {n} tried{faster}")
 
-        found = explore(
-            search,
-            lambda points: judge.verdicts([space.text(p) for p in points], CANDIDATE_SECONDS),
-            seconds - (perf_counter() - start) - CONFIRM_SECONDS,
-            perf_counter,
-            tell,
-        )
-        self.report.interrupted |= found.why_stopped == "interrupted"
-        report.outcomes, report.why_stopped = found.outcomes, found.why_stopped
-        texts = [before.schedule] if before and before.schedule else []
-        self._confirm(report, judge, [*texts, *_best_texts(space, found)])
-        return report
+        return Walk(search, measure, task.seconds, task.room, tell)
 
-    def _search(self, task: Task, space: Space, seed: int) -> Search:
+    def _judge(self, task: Task) -> Judge:
+        """Who judges schedules of a computation; those of others go when memory runs short."""
+        if task.key not in self.judges:
+            if sum(j.nbytes for j in self.judges.values()) > MOST_BYTES:
+                self.judges.clear()
+            self.judges[task.key] = Judge(task.computation, task.constants, self.code)
+        return self.judges[task.key]
+
+    def _search(self, space: Space, seed: int) -> Search:
         def describe(point: Point) -> list[float]:
-            return features(space, point, task.computation, self.code.target)
+            return features(space, point, self.code.target)
 
         if self.search == "annealing":
             return AnnealingSearch(space, seed, describe, self.experience)
         return SEARCHES[self.search](space, seed, describe)
 
-    def _confirm(self, report: KernelReport, judge: Judge, texts: Sequence[str]) -> None:
-        """Time the best candidates longer, and take the best one if it is faster than noise."""
-        best = Verdict("failed")
-        for text in texts:
-            (verdict,) = judge.verdicts([text], CONFIRM_SECONDS)
-            if verdict.ratio < best.ratio:
-                best, report.schedule = verdict, text
-        if best.ratio < 1 - NOISE:
-            report.kept = True
-            report.seconds, report.untuned_seconds = best.seconds, best.untuned_seconds
-        else:
-            report.schedule, report.because = "", "none is faster by more than noise"
+    def _confirm(self, walks: Sequence[tuple[Task, Walk]], seconds: float) -> None:
+        """Time the best candidates longer, and take those that are faster than noise."""
+        texts = {task.key: self._promising(task, walk) for task, walk in walks}
+        each = min(seconds / max(sum(map(len, texts.values())), 1), CONFIRM_SECONDS)
+        for task, walk in walks:
+            report = _reported(task)
+            self.report.kernels.append(report)
+            report.outcomes, report.why_stopped = walk.outcomes, walk.why_stopped
+            best = Verdict("failed")
+            for text in texts[task.key]:
+                (verdict,) = self._judge(task).verdicts([text], each)
+                if verdict.ratio < best.ratio:
+                    best, report.schedule = verdict, text
+            if best.ratio < 1 - NOISE:
+                report.kept = True
+                report.seconds, report.untuned_seconds = best.seconds, best.untuned_seconds
+            else:
+                report.schedule, report.because = "", "none is faster by more than noise"
+
+    def _promising(self, task: Task, walk: Walk) -> list[str]:
+        """What was found before, and the best candidates that seem faster by more than noise."""
+        before = self.known.get(task.key)
+        known = [before.schedule] if before and before.schedule else []
+        space = walk.search.space
+        return known + [space.text(p) for s, p in walk.better[:N_CONFIRMED] if s < 1 - NOISE]
 
     # The whole model
 
@@ -243,14 +259,6 @@ class _Tuning:
             self.database.put(self.machine, entry)
 
 
-def worthwhile(tasks: Sequence[Task], seconds: float) -> list[Task]:
-    """The tasks with the most room, as many as get enough of the seconds when these are shared."""
-    kept = sorted(tasks, key=lambda t: -t.room)
-    while len(kept) > 1 and seconds * kept[-1].room < LEAST_SECONDS * sum(t.room for t in kept):
-        kept.pop()
-    return kept
-
-
 def _reported(task: Task) -> KernelReport:
     first = task.kernels[0]
     origins = tuple(dict.fromkeys(o for k in task.kernels for o in k.origins))
@@ -263,11 +271,6 @@ def _as_known(report: KernelReport, entry: Entry) -> KernelReport:
     report.seconds, report.untuned_seconds = entry.seconds, entry.untuned_seconds
     report.why_stopped, report.because = entry.why_stopped, "known from the database"
     return report
-
-
-def _best_texts(space: Space, found: Found) -> list[str]:
-    """The best candidates that seem to be faster by more than noise."""
-    return [space.text(p) for score, p in found.better[:N_CONFIRMED] if score < 1 - NOISE]
 
 
 def _profiles(

@@ -35,18 +35,32 @@ def replay_lines(
     computation: Computation,
     constants: frozenset[str],
     options: CodeOptions,
+    begun: dict[str, Nest] | None = None,
 ) -> Scheduled:
-    """The kernel that the lines of a schedule make. Errors: E-SCHEDULE-MOVE."""
+    """The kernel that the lines of a schedule make; `begun` gets the nests as they were before.
+
+    Errors: E-SCHEDULE-MOVE.
+    """
     between, inside = by_level(lines)
     waiting = by_nest(inside)
-    named: list[str] = []
+    found = {} if begun is None else begun
+    used: dict[str, list[Line]] = {}
 
     def arrange(stages: Stages) -> Stages:
         return reduce(apply_between, between, stages)
 
     def shape(name: str, nest: Nest) -> Nest:
-        named.append(name)
-        for line in waiting.pop(name, ()):
+        if name in used:
+            raise CompileError(
+                "E-SCHEDULE-MOVE",
+                f"{name} belongs to a convolution in tiles, whose weights have to be packed",
+                where=used[name][0].where,
+                hint="pack them behind the other moves, or leave out all moves on it",
+            )
+        found[name] = nest
+        if name in waiting:
+            used[name] = waiting.pop(name)
+        for line in used.get(name, ()):
             nest = apply_line(nest, line)
         return nest
 
@@ -54,9 +68,9 @@ def replay_lines(
     for name, left in waiting.items():
         raise CompileError(
             "E-SCHEDULE-MOVE",
-            f"there is no nest {name!r:.60}{did_you_mean(name, named)}",
+            f"there is no nest {name!r:.60}{did_you_mean(name, found)}",
             where=left[0].where,
-            hint=f"the nests are {', '.join(named)}",
+            hint=f"the nests are {', '.join(found)}",
         )
     by_hand = any(line.call.move == "parallel" for line in made.lines)
     return replace(made, kernel=in_parallel(made.kernel, options, by_hand=by_hand))

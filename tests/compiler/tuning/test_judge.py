@@ -103,3 +103,22 @@ def test_numbers_agree_up_to_another_order_of_additions(
     value: np.ndarray, expected: np.ndarray, same: bool
 ) -> None:
     assert agrees(value, expected) is same
+
+
+def test_operands_lie_as_their_layouts_promise() -> None:
+    """The plain loops test whether they are at a border; those of tiles read the zeros there."""
+    graph = compiler.parse(
+        "graph g(x: f32[1,16,9,11]) { const w: f32[32,16,3,3] = splat(0.5) "
+        "y: f32[1,32,9,11] = conv(x, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], "
+        'groups=1, algorithm="winograd2") '
+        "return y }"
+    )
+    program = compiler.compile(graph, target="x86-64-v3", tuned=False)
+    kernel = max(program.kernels, key=lambda k: k.flops or 0)
+    assert kernel.computation is not None
+    judge = Judge(kernel.computation, kernel.constants, CodeOptions(program.target))
+    unpacked = "\n".join(m for m in kernel.moves if ": pack(" not in m)
+    plain, unfinished = judge.verdicts(["", unpacked], 0.0)
+    assert plain.outcome == "right"
+    assert "P: pack(W)" in kernel.moves
+    assert "weights have to be packed" in unfinished.words

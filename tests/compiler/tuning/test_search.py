@@ -9,7 +9,7 @@ from compiler.errors import CompileError
 from compiler.schedule.language.text import parse_schedule
 from compiler.tuning import annealing
 from compiler.tuning.annealing import AnnealingSearch, Experience
-from compiler.tuning.explore import BATCH, PATIENCE, Found, explore
+from compiler.tuning.explore import BATCH, PATIENCE, Walk, explore
 from compiler.tuning.judge import Verdict
 from compiler.tuning.search import GeneticSearch, RandomSearch, Search
 from compiler.tuning.space import Knob, Point, Space
@@ -50,7 +50,7 @@ def verdict(score: float) -> Verdict:
 
 def run(
     kind: type[Search], seed: int = 0, seconds: float = 1e9, cost: Callable[[Point], float] = bowl
-) -> tuple[Found, list[Point]]:
+) -> tuple[Walk, list[Point]]:
     clock, tried = Clock(), list[Point]()
 
     def measure(points: list[Point]) -> list[Verdict]:
@@ -58,8 +58,9 @@ def run(
         tried.extend(points)
         return [verdict(cost(p)) for p in points]
 
-    found = explore(kind(SPACE, seed, described), measure, seconds, clock)
-    return found, tried
+    walk = Walk(kind(SPACE, seed, described), measure)
+    explore([walk], seconds, clock)
+    return walk, tried
 
 
 @pytest.mark.parametrize("kind", [AnnealingSearch, GeneticSearch])
@@ -106,7 +107,8 @@ def test_no_point_is_tried_twice_and_the_default_never(kind: type[Search]) -> No
 def test_a_small_space_is_exhausted(kind: type[Search]) -> None:
     knobs = tuple(Knob("factor", i, (1, 2, 3), 0) for i in range(2))
     search = kind(Space(LINES, knobs), 0, described)
-    found = explore(search, lambda ps: [verdict(1.5) for _ in ps], 1e9, Clock())
+    found = Walk(search, lambda ps: [verdict(1.5) for _ in ps])
+    explore([found], 1e9, Clock())
     assert found.why_stopped == "exhausted"
     assert found.n_tried == 8
     assert found.better == []
@@ -134,9 +136,48 @@ def test_an_interrupted_search_keeps_what_it_has() -> None:
             raise KeyboardInterrupt
         return [verdict(0.9) for _ in points]
 
-    found = explore(RandomSearch(SPACE, 0, described), measure, 1e9, Clock())
+    found = Walk(RandomSearch(SPACE, 0, described), measure)
+    explore([found], 1e9, Clock())
     assert found.why_stopped == "interrupted"
     assert len(found.better) == 2 * BATCH
+
+
+def shared_out(walks: list[Walk], seconds: float, scores: list[list[float]]) -> list[int]:
+    """How many batches each of some searches gets, whose candidates score as given."""
+    clock = Clock()
+
+    def measuring(left: list[float]) -> Callable[[list[Point]], list[Verdict]]:
+        def measure(points: list[Point]) -> list[Verdict]:
+            clock.now += 1
+            return [verdict(left.pop(0) if left else 1.0) for _ in points]
+
+        return measure
+
+    for walk, left in zip(walks, scores, strict=True):
+        walk.measure = measuring(left)
+    explore(walks, seconds, clock)
+    return [w.n_batches for w in walks]
+
+
+def walk(seconds: float, room: float) -> Walk:
+    return Walk(RandomSearch(SPACE, 0, described), lambda _: [], seconds, room)
+
+
+def test_time_goes_to_where_there_is_room() -> None:
+    assert shared_out([walk(3, 2), walk(3, 1), walk(1, 0.001)], 9, [[], [], []]) == [6, 3, 0]
+
+
+def test_time_goes_to_where_something_is_found() -> None:
+    better = [1 - i / 60 for i in range(60)]
+    (many, few) = shared_out([walk(3, 1), walk(3, 2)], 16, [better, []])
+    assert many > few
+    assert many + few == 16
+
+
+def test_time_goes_to_where_the_model_promises_something() -> None:
+    walks = [walk(1, 0.1), walk(1, 0.1)]
+    walks[1].search.promised = 0.5
+    assert shared_out(walks, 4, [[], []]) == [0, 4]
 
 
 def test_outcomes_are_counted() -> None:

@@ -8,7 +8,7 @@ import pytest
 import compiler
 from compiler.runtime.kernels import KernelInfo
 from compiler.targets.options import CodeOptions
-from compiler.targets.target import by_name, host
+from compiler.targets.target import Target, by_name, host
 from compiler.tuning.features import N_FEATURES, features
 from compiler.tuning.judge import Judge
 from compiler.tuning.space import Space, space_of
@@ -32,18 +32,41 @@ GRAPHS = {
       return y
     }
     """,
+    "tiles": """
+    graph g(x: f32[1,32,12,12]) {
+      const w: f32[64,32,3,3] = splat(0.5)
+      y: f32[1,64,12,12] = conv(x, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], groups=1)
+      return y
+    }
+    """,
+    "softmax": "graph g(x: f32[6,70]) {\n  y: f32[6,70] = softmax(x)\n  return y\n}",
+    "attention": """
+    graph g(q: f32[2,96,8], k: f32[2,70,8], v: f32[2,70,16]) {
+      y: f32[2,96,16] = attention(q, k, v, scale=0.5)
+      return y
+    }
+    """,
+    "weights": """
+    graph g(x: f32[32,256]) {
+      const w: f32[256,512] = splat(0.5)
+      y: f32[32,512] = matmul(x, w)
+      return y
+    }
+    """,
     "exp": "graph g(x: f32[7,100]) {\n  y: f32[7,100] = exp(x)\n  return y\n}",
 }
 
 
 def kernel_of(name: str, target: str = "host") -> KernelInfo:
-    return compiler.compile(compiler.parse(GRAPHS[name]), target=target, tuned=False).kernels[0]
+    program = compiler.compile(compiler.parse(GRAPHS[name]), target=target, tuned=False)
+    return max(program.kernels, key=lambda k: k.flops or 0)
 
 
-def sketch(k: KernelInfo) -> tuple[Space, str]:
+def sketch(k: KernelInfo, target: Target | None = None) -> tuple[Space, str]:
     assert k.computation is not None
+    target = host() if target is None else target
     text = "".join(f"{m}\n" for m in k.moves)
-    return space_of(k.computation, text), text
+    return space_of(k.computation, k.constants, text, CodeOptions(target)), text
 
 
 @pytest.mark.parametrize("name", GRAPHS)
@@ -59,7 +82,7 @@ def test_the_default_point_is_the_policys_schedule(name: str) -> None:
 def test_every_legal_point_computes_the_same(name: str) -> None:
     k = kernel_of(name, "x86-64-v3")
     assert k.computation is not None
-    space, _ = sketch(k)
+    space, _ = sketch(k, by_name("x86-64-v3"))
     target = by_name("x86-64-v3") if host().is_x86 else host()
     judge = Judge(k.computation, k.constants, CodeOptions(target))
     chance = random.Random(5)
@@ -85,6 +108,30 @@ def test_knobs_turn_what_they_say() -> None:
         if knob.kind in ("factor", "unroll"):
             changed = [b for a, b in zip(before, after, strict=True) if a != b]
             assert changed == [str(space.rendered(tuple(other))[knob.line])]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words"),
+    [("softmax", "turn", "compute_at"), ("attention", "turn", "compute_at"),
+     ("weights", "ahead", "prefetch")],
+)  # fmt: skip
+def test_stages_move_and_operands_are_asked_for_further_ahead(
+    name: str, kind: str, words: str
+) -> None:
+    k = kernel_of(name)
+    assert k.computation is not None
+    space, text = sketch(k)
+    knobs = [(i, knob) for i, knob in enumerate(space.knobs) if knob.kind == kind]
+    assert knobs
+    judge = Judge(k.computation, k.constants, CodeOptions())
+    outcomes: list[str] = []
+    for i, knob in knobs:
+        n = len(knob.settings)
+        texts = [space.text((*space.default[:i], at, *space.default[i + 1 :])) for at in range(n)]
+        outcomes += [v.outcome for v in judge.verdicts(texts, 0.0)]
+        assert texts[-1].count(words) < text.count(words)
+    assert set(outcomes) <= {"right", "refused"}
+    assert outcomes.count("right") > len(knobs)
 
 
 @pytest.mark.parametrize("kind", ["block", "cache"])
@@ -122,10 +169,10 @@ def test_features_have_one_length_and_see_the_tile(name: str) -> None:
     k = kernel_of(name)
     assert k.computation is not None
     space, _ = sketch(k)
-    found = features(space, space.default, k.computation, host())
+    found = features(space, space.default, host())
     assert len(found) == N_FEATURES
     assert all(np.isfinite(found))
     for i, knob in enumerate(space.knobs):
         other = (*space.default[:i], (space.default[i] + 1) % 2, *space.default[i + 1 :])
         if other != space.default and knob.kind in ("factor", "unroll", "keep"):
-            assert features(space, other, k.computation, host()) != found
+            assert features(space, other, host()) != found

@@ -1,5 +1,6 @@
 """A real tuning run in seconds: what it keeps, how it goes on, and that programs use it."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,10 @@ from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.targets.options import CodeOptions
 from compiler.tuning import tune as tuning
-from compiler.tuning.explore import Found
+from compiler.tuning.explore import Walk
 from compiler.tuning.judge import Judge, Verdict
 from compiler.tuning.task import tasks_of
-from compiler.tuning.tune import tune, worthwhile
+from compiler.tuning.tune import tune
 
 GRAPH = compiler.parse(
     """
@@ -35,7 +36,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in (
         ("CANDIDATE_SECONDS", 0.001),
         ("CONFIRM_SECONDS", 0.002),
-        ("LEAST_SECONDS", 0.1),
         ("LEAST_VERIFYING_SECONDS", 0.05),
     ):
         monkeypatch.setattr(tuning, name, seconds)
@@ -92,12 +92,22 @@ def test_what_is_faster_is_kept_and_used_by_programs(
     assert np.allclose(program.run(inputs)["y"], policy.run(inputs)["y"], rtol=1e-4, atol=1e-4)
 
 
+def stopping(why: str, n: int) -> Callable[..., None]:
+    """An exploration that looks at some candidates, finds nothing, and stops."""
+
+    def explore(walks: Sequence[Walk], *_: object) -> None:
+        for walk in walks:
+            walk.outcomes["right"], walk.n_batches, walk.why_stopped = n, 1, why  # type: ignore[assignment]
+
+    return explore
+
+
 def test_tuning_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     halved(monkeypatch)
     path = tmp_path / "schedules.sqlite"
-    monkeypatch.setattr(tuning, "explore", lambda *_: Found([], "budget", {"right": 3}))  # type: ignore[arg-type]
+    monkeypatch.setattr(tuning, "explore", stopping("budget", 3))
     tune(GRAPH, budget_seconds=5, search="random", database=path)
-    monkeypatch.setattr(tuning, "explore", lambda *_: Found([], "converged", {"right": 4}))  # type: ignore[arg-type]
+    monkeypatch.setattr(tuning, "explore", stopping("converged", 4))
     tune(GRAPH, budget_seconds=5, search="random", database=path)
     assert [(e.n_tried, e.why_stopped) for e in entries(path)] == [(7, "converged")] * 2
     again = tune(GRAPH, budget_seconds=5, search="random", database=path)
@@ -112,15 +122,15 @@ def test_an_interrupted_tuning_keeps_what_was_found(
     path = tmp_path / "schedules.sqlite"
     real = tuning.explore
 
-    def interrupted(search: object, measure: object, *rest: object) -> Found:
-        found = real(search, measure, 0.3, *rest[1:])  # type: ignore[arg-type]
-        found.why_stopped = "interrupted"
-        return found
+    def interrupted(walks: Sequence[Walk], seconds: float, clock: Callable[[], float]) -> None:
+        real(walks, 0.3, clock)
+        for walk in walks:
+            walk.why_stopped = "interrupted"
 
     monkeypatch.setattr(tuning, "explore", interrupted)
     report = tune(GRAPH, budget_seconds=60, search="random", database=path)
     assert report.interrupted
-    assert [(e.why_stopped, bool(e.schedule)) for e in entries(path)] == [("interrupted", True)]
+    assert {(e.why_stopped, bool(e.schedule)) for e in entries(path)} == {("interrupted", True)}
 
 
 def test_schedules_that_do_not_pay_in_the_model_are_let_go(
@@ -136,13 +146,10 @@ def test_schedules_that_do_not_pay_in_the_model_are_let_go(
     assert not any(e.schedule for e in entries(path))
 
 
-def test_time_goes_to_where_there_is_room() -> None:
+def test_every_task_has_room() -> None:
     program = compiler.compile(GRAPH, tuned=False)
     tasks = tasks_of(program, program.profile(random_inputs(GRAPH), 2))
-    assert all(t.room > 0 for t in tasks)
-    assert len(worthwhile(tasks, 1e6)) == len(tasks)
-    (only,) = worthwhile(tasks, 1e-6)
-    assert only.room == max(t.room for t in tasks)
+    assert all(0 < t.room <= t.seconds for t in tasks)
 
 
 @pytest.mark.parametrize(
