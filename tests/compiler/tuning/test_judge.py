@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import compiler
+from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.tuning import judge as judging
 from compiler.tuning.judge import Judge, agrees
+from tests.compiler.schedule.test_tiled import CASES, computation_of
 
 GRAPH = compiler.parse(
     "graph g(x: f32[5,30], w: f32[30,50]) {\n  y: f32[5,50] = matmul(x, w)\n  return y\n}"
@@ -107,18 +109,12 @@ def test_numbers_agree_up_to_another_order_of_additions(
 
 def test_operands_lie_as_their_layouts_promise() -> None:
     """The plain loops test whether they are at a border; those of tiles read the zeros there."""
-    graph = compiler.parse(
-        "graph g(x: f32[1,16,9,11]) { const w: f32[32,16,3,3] = splat(0.5) "
-        "y: f32[1,32,9,11] = conv(x, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], "
-        'groups=1, algorithm="winograd2") '
-        "return y }"
-    )
-    program = compiler.compile(graph, target="x86-64-v3", tuned=False)
-    kernel = max(program.kernels, key=lambda k: k.flops or 0)
-    assert kernel.computation is not None
-    judge = Judge(kernel.computation, kernel.constants, CodeOptions(program.target))
-    unpacked = "\n".join(m for m in kernel.moves if ": pack(" not in m)
+    computation, operands = computation_of(CASES["even"].graph("winograd2"))
+    constants = frozenset(t for t, value in operands.items() if value in "wb")
+    judge = Judge(computation, constants, CodeOptions())
+    moves = schedule(computation, constants, CodeOptions()).moves
+    assert "P: pack(W)" in moves
+    unpacked = "\n".join(m for m in moves if ": pack(" not in m)
     plain, unfinished = judge.verdicts(["", unpacked], 0.0)
     assert plain.outcome == "right"
-    assert "P: pack(W)" in kernel.moves
     assert "weights have to be packed" in unfinished.words
