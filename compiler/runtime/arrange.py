@@ -80,7 +80,7 @@ def arrange(
         for number, w in enumerate(launches)
         if isinstance(w, RegionWork)
     }
-    known = overwritten or {}
+    known = dict(overwritten or {})
     steps = [_step(number, w, views, known, regions) for number, w in enumerate(launches)]
     late = tuple(dict.fromkeys(r.value for _, r in copied))
     steps.append(Step(reads=tuple(v for v in late if root_of(v, views) not in outside)))
@@ -127,7 +127,7 @@ def _step(
     number: int,
     work: Work,
     views: Mapping[str, str],
-    known: Mapping[int, Overwritable],
+    known: dict[int, Overwritable],
     regions: Mapping[int, RegionPlan],
 ) -> Step:
     node = work.node
@@ -144,11 +144,13 @@ def _step(
         for p in kernel.params
         if p.role == "temporary"
     }
+    if id(kernel) not in known:
+        known[id(kernel)] = overwritable(kernel)
     over = {
         values[y]: tuple(
             values[x] for x in safe if not _needed(values[x], read, safe, values, views)
         )
-        for y, safe in (known[id(kernel)] if id(kernel) in known else overwritable(kernel)).items()
+        for y, safe in known[id(kernel)].items()
     }
     writes = tuple(values[p.name] for p in kernel.params if p.role == "output")
     return Step(tuple(values[x] for x in read), writes, scratch, over)
