@@ -139,9 +139,12 @@ class ScheduleFile(click.ParamType):
     name = "FILE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """What stands in the file."""
+        """What stands in the file, as far as it is read."""
+        from compiler.schedule.language.sections import MOST_CHARACTERS
+
         try:
-            return Path(value).read_text(encoding="utf-8-sig")
+            with Path(value).open(encoding="utf-8-sig") as file:
+                return file.read(MOST_CHARACTERS + 1)
         except (OSError, ValueError) as e:
             raise CompileError("E-SCHEDULE-FILE", f"{value} could not be read: {e}") from e
 

@@ -47,6 +47,8 @@ N_CONFIRMED = 3
 CONFIRMING, VERIFYING = 0.15, 0.15
 """The parts of the budget for timing the best candidates longer, and the whole model at the end."""
 
+MOST_SEEDS = 1 << 31
+
 MOST_BYTES = 1 << 29
 """Operands of kernels that are kept in memory while others are searched."""
 
@@ -75,6 +77,8 @@ def tune(
         raise CompileError("E-OPTION-VALUE", f"{search!r:.40} is none of {', '.join(SEARCHES)}")
     if not 0 < budget_seconds < inf:
         raise CompileError("E-OPTION-VALUE", f"needed a budget of seconds, got {budget_seconds}")
+    if not 0 <= seed < MOST_SEEDS:
+        raise CompileError("E-OPTION-VALUE", f"needed a seed of 0 to {MOST_SEEDS - 1}, got {seed}")
     return _Tuning(graph, options, search, seed, _database(database), tell).run(budget_seconds)
 
 

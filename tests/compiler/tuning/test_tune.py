@@ -159,6 +159,8 @@ def test_every_task_has_room() -> None:
         (GRAPH, {"target": "aarch64"}, "E-TUNE-MODEL"),
         (GRAPH, {"search": "wishful"}, "E-OPTION-VALUE"),
         (GRAPH, {"budget_seconds": 0}, "E-OPTION-VALUE"),
+        (GRAPH, {"seed": -1}, "E-OPTION-VALUE"),
+        (GRAPH, {"seed": 10**20}, "E-OPTION-VALUE"),
     ],
 )
 def test_what_cannot_be_tuned_is_told(
