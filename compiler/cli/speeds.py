@@ -36,6 +36,10 @@ def _rows(m: Machine) -> Iterator[tuple[str, str, str]]:
         yield "int8 dot products", rate(m.int8_ops_per_second, "OP"), "registers alone"
     if m.bf16_flops_per_second:
         yield "bf16 dot products", rate(m.bf16_flops_per_second, "F"), "registers alone"
+    if m.int8_tile_ops_per_second:
+        yield "int8 matrix tiles", rate(m.int8_tile_ops_per_second, "OP"), "from the first cache"
+    if m.bf16_tile_flops_per_second:
+        yield "bf16 matrix tiles", rate(m.bf16_tile_flops_per_second, "F"), "from the first cache"
     sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
     for level in LEVELS:
         how = f"a sum; it has {bytes_text(sizes[level])}" if level in sizes else "a sum"

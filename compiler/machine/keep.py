@@ -17,7 +17,7 @@ from compiler.machine.machine import Machine, estimated
 from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
-FORMAT = 1
+FORMAT = 2
 
 
 @cache

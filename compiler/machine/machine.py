@@ -30,6 +30,8 @@ class Machine:
     flops_per_second: float
     int8_ops_per_second: float
     bf16_flops_per_second: float
+    int8_tile_ops_per_second: float
+    bf16_tile_flops_per_second: float
     l1_bytes_per_second: float
     l2_bytes_per_second: float
     l3_bytes_per_second: float
@@ -82,6 +84,8 @@ class Machine:
 
 CYCLES_PER_SECOND = 3e9
 FMA_PER_CYCLE = 2
+INT8_TILES, BF16_TILES = 24, 10
+"""How many times as fast as vectors of f32 matrix tiles are, with operands in the first cache."""
 L1_LOADS_PER_CYCLE = 2
 L2_BYTES_PER_CYCLE = 32
 L3_BYTES_PER_CYCLE = 8
@@ -99,6 +103,8 @@ def estimated(target: Target) -> Machine:
         flops_per_second=peak,
         int8_ops_per_second=4 * peak if target.has_int8_dot else 0.0,
         bf16_flops_per_second=2 * peak if target.has_bf16_dot else 0.0,
+        int8_tile_ops_per_second=INT8_TILES * peak if target.has_int8_tiles else 0.0,
+        bf16_tile_flops_per_second=BF16_TILES * peak if target.has_bf16_tiles else 0.0,
         l1_bytes_per_second=CYCLES_PER_SECOND * L1_LOADS_PER_CYCLE * target.vector_bytes,
         l2_bytes_per_second=CYCLES_PER_SECOND * min(L2_BYTES_PER_CYCLE, target.vector_bytes),
         l3_bytes_per_second=CYCLES_PER_SECOND * L3_BYTES_PER_CYCLE,

@@ -16,7 +16,15 @@ import numpy as np
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Arg, Launch, module_ir
 from compiler.machine.machine import Machine, estimated
-from compiler.machine.probes import Probe, copying, dots, multiply_adds, nothing, reading
+from compiler.machine.probes import (
+    Probe,
+    copying,
+    dots,
+    multiply_adds,
+    nothing,
+    reading,
+    tiles,
+)
 from compiler.targets.target import Target, host
 
 ROUNDS = 40
@@ -41,6 +49,8 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
         "flops_per_second": multiply_adds(lanes, 2000),
         **({"int8_ops_per_second": dots("int8", lanes, 2000)} if target.has_int8_dot else {}),
         **({"bf16_flops_per_second": dots("bf16", lanes, 2000)} if target.has_bf16_dot else {}),
+        **({"int8_tile_ops_per_second": tiles("int8", 500)} if target.has_int8_tiles else {}),
+        **({"bf16_tile_flops_per_second": tiles("bf16", 500)} if target.has_bf16_tiles else {}),
         **{level: reading(lanes, n, _turns(n)) for level, n in _sizes(target).items()},
         "copy_bytes_per_second": copying(lanes, _behind_caches(target) // 2),
     }

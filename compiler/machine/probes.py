@@ -40,12 +40,13 @@ def multiply_adds(lanes: int, turns: int) -> Probe:
     return Probe(parse_kernel(text), 2.0 * 4 * turns * ACCUMULATORS * lanes)
 
 
+SMALL = {"int8": (4, "u8", "i8", "i32"), "bf16": (2, "bf16", "bf16", "f32")}
+"""How many products make up a lane of 32 bits, their types, and the type of their sum."""
+
+
 def dots(kind: str, lanes: int, turns: int) -> Probe:
     """Dot steps of small numbers on registers alone: `int8` (four a lane) or `bf16` (two)."""
-    width, left, right, total = {
-        "int8": (4, "u8", "i8", "i32"),
-        "bf16": (2, "bf16", "bf16", "f32"),
-    }[kind]
+    width, left, right, total = SMALL[kind]
     n = ACCUMULATORS
     zero = "i32(0)" if total == "i32" else "f32(0.0)"
     text = f"""
@@ -63,6 +64,27 @@ def dots(kind: str, lanes: int, turns: int) -> Probe:
       unroll a in 0..{n} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
     }}"""
     return Probe(parse_kernel(text), 2.0 * 4 * turns * n * lanes * width)
+
+
+def tiles(kind: str, turns: int) -> Probe:
+    """Two by two matrix tiles of sums of small numbers, whose operands stay in the first cache."""
+    group, left, right, total = SMALL[kind]
+    zero = "i32(0)" if total == "i32" else "f32(0.0)"
+    text = f"""
+    kernel tiles(x: {left}[2,16,{16 * group}] input, w: {right}[2,16,16,{group}] constant,
+                 s: {total}[2,2,16,16] temporary, y: {total}[1] output) {{
+      unroll a in 0..2 {{ unroll b in 0..2 {{ tile r in 0..16 {{ vector c in 0..16 {{
+        s[a, b, r, c] = {zero}
+      }} }} }} }}
+      for t in 0..{turns} {{ unroll a in 0..2 {{ unroll b in 0..2 {{ tile r in 0..16 {{
+        for p in 0..16 {{ vector c in 0..16 {{ dot d in 0..{group} {{
+          s[a, b, r, c] = add(s[a, b, r, c],
+            mul(to_{total}(x[a, r, {group}*p+d]), to_{total}(w[b, p, c, d])))
+        }} }} }}
+      }} }} }} }}
+      y[0] = s[0, 0, 0, 0]
+    }}"""
+    return Probe(parse_kernel(text), 2.0 * 4 * turns * 16 * 16 * 16 * group)
 
 
 def reading(lanes: int, nbytes: int, turns: int) -> Probe:

@@ -15,8 +15,8 @@ from compiler.machine.machine import LEVELS, Level, Machine
 Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]
 """What a kernel cannot be faster than: the arithmetic, a level of memory, or the call itself."""
 
-Unit = Literal["f32", "int8", "bf16"]
-"""What multiplies: vectors of f32, or the dot products of small types."""
+Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
+"""What multiplies: vectors of f32, the dot products of small types, or matrix tiles of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,12 @@ def predicted(
     after the other, so that their times add up, and the one that takes longest names the bound.
     `unit` is what computes most operations; one whose peak is not known counts as f32.
     """
-    peaks = {"int8": machine.int8_ops_per_second, "bf16": machine.bf16_flops_per_second}
+    peaks = {
+        "int8": machine.int8_ops_per_second,
+        "bf16": machine.bf16_flops_per_second,
+        "int8_tiles": machine.int8_tile_ops_per_second,
+        "bf16_tiles": machine.bf16_tile_flops_per_second,
+    }
     compute = flops / (peaks.get(unit) or machine.flops_per_second)
     trips = {at: traffic.get(at, 0.0) / machine.bytes_per_second(at) for at in LEVELS}
     memory = sum(trips.values())

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, Type
-from compiler.loops.nodes import Loop, walk_statements
+from compiler.loops.nodes import Loop, stored_buffers, walk_statements
 from compiler.machine.machine import Level, Machine
 from compiler.machine.roofline import Prediction, Unit, predicted
 from compiler.runtime.kernels import KernelInfo
@@ -56,10 +56,17 @@ def predictions(
 
 def _unit(k: KernelInfo) -> Unit:
     """What computes most of a kernel: the dot products of small types where it has such steps."""
-    steps = (s for s in walk_statements(k.loops.body) if isinstance(s, Loop)) if k.loops else ()
-    if k.loops is None or all(s.kind != "dot" for s in steps):
+    if k.loops is None:
         return "f32"
-    return "bf16" if any(b.dtype.is_float for b in k.loops.registers) else "int8"
+    loops = [s for s in walk_statements(k.loops.body) if isinstance(s, Loop)]
+    names = stored_buffers(s for s in loops if s.kind == "dot")
+    sums = {k.loops.buffers[n].dtype for n in names}
+    if not sums:
+        return "f32"
+    in_tiles = any(s.kind == "tile" for s in loops)
+    if any(t.is_float for t in sums):
+        return "bf16_tiles" if in_tiles else "bf16"
+    return "int8_tiles" if in_tiles else "int8"
 
 
 def _alone(k: KernelInfo, machine: Machine) -> dict[Level, float]:

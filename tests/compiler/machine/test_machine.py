@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from compiler.codegen.jit import assembly
+from compiler.codegen.module import module_ir
 from compiler.machine import keep, measure
 from compiler.machine.machine import LEVELS, Machine, estimated
-from compiler.machine.probes import copying, dots, multiply_adds, reading
+from compiler.machine.probes import copying, dots, multiply_adds, reading, tiles
 from compiler.machine.roofline import predicted
 from compiler.targets.target import TARGETS, by_name, host
+from tests.kernel_runs import compare
 
 SLOW = replace(
     estimated(by_name("x86-64-v3")),
@@ -94,6 +97,26 @@ def test_probes_count_their_work() -> None:
     assert copying(8, 100_000).work == copying(8, 100_000).kernel.buffers["y"].nbytes
 
 
+@pytest.mark.parametrize("kind", ["int8", "bf16"])
+def test_tiles_of_the_probe_stay_where_they_are(kind: str) -> None:
+    probe, target = tiles(kind, 3), by_name("x86-64-amx")
+    text = assembly(module_ir({"k": probe.kernel}, [], target), target)
+    assert text.count("tdp") == 4
+    assert text.count("ldtilecfg") == 1
+    group = 4 if kind == "int8" else 2
+    assert probe.work == 2 * 3 * 32 * 32 * 16 * group
+    compare(str(probe.kernel), rtol=1e-5, target=replace(host(), emulates_tiles=True))
+
+
+def test_matrix_tiles_are_units_of_their_own() -> None:
+    fast = replace(SLOW, bf16_tile_flops_per_second=10e9)
+    assert predicted(1e6, {}, fast, 0.0, "bf16_tiles").seconds == pytest.approx(0.1e-3)
+    assert predicted(1e6, {}, fast, 0.0, "int8_tiles").seconds == pytest.approx(1e-3)
+    made = estimated(by_name("x86-64-amx"))
+    assert made.int8_tile_ops_per_second > made.bf16_tile_flops_per_second
+    assert made.bf16_tile_flops_per_second > made.bf16_flops_per_second
+
+
 def test_this_machine_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measure, "ROUNDS", 3)
     monkeypatch.setattr(measure, "ROUND_SECONDS", 1e-4)
@@ -103,6 +126,7 @@ def test_this_machine_can_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert machine.is_measured
     assert (machine.int8_ops_per_second > 0) == host().has_int8_dot
     assert (machine.bf16_flops_per_second > 0) == host().has_bf16_dot
+    assert (machine.bf16_tile_flops_per_second > 0) == host().has_bf16_tiles
     assert machine.name == "here"
     assert told[0] == "compiling probes"
     assert Machine.from_json(machine.to_json()) == machine

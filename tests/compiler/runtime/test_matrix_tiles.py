@@ -11,8 +11,10 @@ import compiler
 from compiler.ir.constant import Constant
 from compiler.ir.types import DType, TensorType
 from compiler.loops.nodes import Loop, walk_statements
+from compiler.machine.machine import estimated
+from compiler.runtime.predict import predictions
 from compiler.runtime.program import Program
-from compiler.targets.target import host
+from compiler.targets.target import by_name, host
 
 EMULATED = replace(host(), emulates_tiles=True)
 
@@ -92,3 +94,16 @@ def test_fast_takes_three_products_of_parts() -> None:
     error = np.abs(fast.run({"x": x})["y"] - wanted).max() / np.abs(wanted).max()
     assert error <= 1e-5
     assert not tile_loops(compiler.compile(graph, target=EMULATED))
+
+
+def test_predictions_know_what_multiplies() -> None:
+    """Codes on tiles and on vectors: the roof is that of the unit that the loops show."""
+    graph = compiler.parse(CODES)
+    machine = estimated(by_name("x86-64-amx"))
+    seconds: list[float] = []
+    for target in (EMULATED, replace(host(), emulates_tiles=False)):
+        program = compiler.compile(graph, target=target)
+        (k,) = (k for k in program.kernels if "matmul" in k.name)
+        found = predictions([replace(k, flops=10**9)], program.graph, 0, machine, 0.0)
+        seconds.append(found[k.name].seconds)
+    assert seconds[1] == pytest.approx(6 * seconds[0], rel=0.1)
