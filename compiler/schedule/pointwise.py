@@ -78,8 +78,8 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
     nest = nest.split(v, block, f"{v}b", f"{v}l")
     unrolled: list[str] = []
     if rows is not None:
-        is_turned = _across(nest, nest.axis(f"{v}l"), [rows], block) is not None
-        n_rows = block if is_turned else VECTORS
+        is_turned = _across(nest, nest.axis(f"{v}l"), [rows], VECTORS) is not None
+        n_rows = min(block, rows.size) if is_turned else VECTORS
         nest = nest.split(rows.var, n_rows, f"{rows.var}o", f"{rows.var}i")
         unrolled = [f"{rows.var}i"]
     outer = [a.var for a in nest.space if a.var not in (f"{v}l", *unrolled)]
