@@ -21,6 +21,14 @@ ALONG_PIXELS, UNALIGNED, STRIDED = 0.9, 0.65, 0.5
 loaded one by one), with a window (vectors begin anywhere and rows end within vectors), and with
 strides, which load every other pixel (measured: 0.84 to 0.98, 0.55 to 0.75, 0.4 to 0.6)."""
 
+STRIDED_ALONE, SHORT_ALONE = 0.15, 0.2
+"""The same for channels that are convolved alone, with strides, and where a row is shorter than a
+vector: few products for each vector that is put together (measured: 0.1 to 0.15, 0.15 to 0.3)."""
+
+COPIES = 0.3
+"""Copies between layouts turn squares in registers: what they take of the time that the roofline
+says for as many bytes, since much of it stays in caches (measured: 0.2 to 0.35)."""
+
 STEPS, WITHOUT_STEPS = 4.0, 0.2
 """How much faster than floats a convolution of bytes is where neighbouring channels are summed at
 once, and how much slower where they lie apart (measured: 3 to 4, 0.1 to 0.3)."""
@@ -35,6 +43,11 @@ PICOSECONDS = 1e12
 def picoseconds(cost: Cost, n_kernels: int = 1) -> int:
     """An estimate of the time that work takes, as a whole number."""
     return round(CORE.seconds(cost, n_kernels) * PICOSECONDS)
+
+
+def copy_cost(bytes_read: int, bytes_written: int) -> int:
+    """What a copy from one layout to another costs: picoseconds."""
+    return picoseconds(Cost(0, round(COPIES * (bytes_read + bytes_written))))
 
 
 def plain_bytes(t: TensorType) -> int:
@@ -67,9 +80,12 @@ def filled(conv: Node, out: TensorType, lanes: int, block: int, types: Mapping[s
         return _share(n_channels, lanes)
     weights = types[conv.inputs[1]]
     kernel = weights.dims[2:] if isinstance(weights, TensorType) and weights.is_ranked else ()
+    alone = int(conv.attrs["groups"]) == n_channels > 1
     if any(s != 1 for s in conv.attrs["strides"]):
-        return _share(pixels[-1], lanes) * STRIDED
+        return _share(pixels[-1], lanes) * (STRIDED_ALONE if alone else STRIDED)
     if any(k != 1 for k in kernel):
+        if alone and pixels[-1] < lanes:
+            return SHORT_ALONE
         return _share(pixels[-1], lanes) * UNALIGNED
     return _share(math.prod(pixels), lanes) * ALONG_PIXELS
 

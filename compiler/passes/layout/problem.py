@@ -15,6 +15,7 @@ from compiler.ir.types import TensorType, Type
 from compiler.passes.layout.costs import (
     assumed_flops,
     border_tests,
+    copy_cost,
     filled,
     laid_bytes,
     picoseconds,
@@ -258,7 +259,7 @@ class Problem:
         if is_moved(self.graph, value) or (block == 1 and moves_on(self.graph, value)):
             return 0
         n_bytes = self.n_bytes[value]
-        return picoseconds(Cost(0, n_bytes, laid_bytes(self.images[value], n_bytes, block)))
+        return copy_cost(n_bytes, laid_bytes(self.images[value], n_bytes, block))
 
     # The energy
 

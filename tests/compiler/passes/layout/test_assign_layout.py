@@ -10,11 +10,10 @@ import pytest
 
 import compiler
 from compiler.ir.graph import Graph
-from compiler.ir.operator import Cost
 from compiler.ir.types import TensorType
 from compiler.ir.verify import verify
 from compiler.passes import PASSES
-from compiler.passes.layout.costs import picoseconds
+from compiler.passes.layout.costs import copy_cost
 from compiler.passes.layout.place import laid
 from compiler.passes.layout.problem import LABELS, Problem
 from compiler.reference import reference
@@ -64,7 +63,7 @@ def cost_of_choice(problem: Problem, chosen: tuple[int, ...]) -> int:
         n_bytes = problem.n_bytes[value]
         for block, _ in copies:
             laid_bytes = n_bytes * -(-CHANNELS // block) * block // CHANNELS
-            total += picoseconds(Cost(0, n_bytes, laid_bytes))
+            total += copy_cost(n_bytes, laid_bytes)
     return total
 
 
