@@ -10,8 +10,9 @@ from compiler.ir.types import DType
 from compiler.ops.cast import cast
 from compiler.ops.dynamic_quantize import through_bytes
 from compiler.ops.elementwise import mul, sub
+from compiler.ops.quantize import dequantize
 from compiler.ops.recurrent import common_operands, lstm
-from compiler.ops.reshape import unsqueeze
+from compiler.ops.reshape import squeeze, unsqueeze
 from compiler.ops.transpose import transpose
 
 
@@ -35,9 +36,16 @@ def _(n: OnnxCall) -> Operand | None:
 
 
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
-    """Weights [D, I, 4H] with a scale per direction, or per direction and column, as [D, 4H, I]."""
+    """Weights [D, I, 4H] with a scale per direction, or per direction and column, as [D, 4H, I].
+
+    Those of a single direction are codes that are dequantized, so that they may be multiplied.
+    """
+    if q.shape[0] == 1:
+        scales, zeros = (None if p is None else squeeze(p, axes=(0,)) for p in (scale, zero))
+        made = dequantize(q, scales, zeros, to=DType.f32, axis=2)
+        return transpose(made, perm=(0, 2, 1))
     axes = (1, 2) if scale.rank == 1 else (1,)
-    made: Operand = cast(q, to=DType.f32)
+    whole: Operand = cast(q, to=DType.f32)
     if zero is not None:
-        made = sub(made, cast(unsqueeze(zero, axes=axes), to=DType.f32))
-    return transpose(mul(made, unsqueeze(scale, axes=axes)), perm=(0, 2, 1))
+        whole = sub(whole, cast(unsqueeze(zero, axes=axes), to=DType.f32))
+    return transpose(mul(whole, unsqueeze(scale, axes=axes)), perm=(0, 2, 1))

@@ -177,10 +177,10 @@ class _Folder:
         return ""
 
     def feeds_product(self, value: str) -> bool:
-        """Whether a convolution or matrix product reads a value, perhaps transposed."""
+        """Whether a product reads a value, perhaps transposed, or what may hold one: a loop."""
         return any(
-            user.op in ("conv", "matmul")
-            or (user.op == "transpose" and self.feeds_product(user.output))
+            user.op in ("conv", "matmul", "lstm", "onnx.Scan")
+            or (user.op in ("transpose", "squeeze") and self.feeds_product(user.output))
             for user in self.ed.users(value)
         )
 

@@ -27,6 +27,16 @@ class Codes:
 
 
 @dataclass(frozen=True, slots=True)
+class RunCodes:
+    """Codes whose one scale and zero point, values of these names, only a run tells."""
+
+    value: str
+    scale: str
+    zero: str
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """Constant codes less their zero points, as whole numbers, with a scale for each channel.
 
@@ -58,12 +68,33 @@ def codes_of(ed: Editor, value: str) -> Codes | str:
     return Codes(node.inputs[0], np.float32(scale.reshape(-1)[0]), int(zero.reshape(-1)[0]), node)
 
 
+def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
+    """The unsigned codes that a value was dequantized from by numbers that only a run tells."""
+    node = ed.producer(value)
+    if node is None or node.op != "dequantize" or node.attrs["block_size"]:
+        return None
+    codes, scale, zero = node.inputs[0], node.inputs[1], operand(node, 2)
+    if not zero or ed.constant(scale) is not None or ed.tensor(codes).dtype is not DType.u8:
+        return None
+    single = all(ed.tensor(v).type.is_static and ed.tensor(v).rank == 0 for v in (scale, zero))
+    is_f32 = node.tensor.dtype is DType.f32 is ed.tensor(scale).dtype
+    return RunCodes(codes, scale, zero, node) if single and is_f32 else None
+
+
 def weights_of(ed: Editor, value: str) -> Weights | str:
     """The constant that a value was dequantized from, or why there is none to compute with.
 
-    A transpose may stand behind it.
+    A transpose may stand behind it, and a squeeze of the first axis.
     """
     node = ed.producer(value)
+    if node is not None and node.op == "squeeze" and node.attrs["axes"] == (0,):
+        inner = weights_of(ed, node.inputs[0])
+        if isinstance(inner, str):
+            return inner
+        if inner.axis == 0 and inner.scale.size > 1:
+            return f"{value} has no axis of its scales"
+        axis = max(inner.axis - 1, 0)
+        return Weights(inner.codes[0], inner.scale, axis, (*inner.nodes, node))
     if node is not None and node.op == "transpose":
         inner = weights_of(ed, node.inputs[0])
         if isinstance(inner, str):
@@ -85,15 +116,19 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
 
 
 def _constant(ed: Editor, value: str) -> Array | None:
-    """The elements of a constant, or of one that is only transposed."""
+    """The elements of a constant, or of one that is only transposed or squeezed."""
     stored = ed.constant(value)
     if stored is not None:
         return stored.array()
     node = ed.producer(value)
-    if node is None or node.op != "transpose":
+    if node is None or node.op not in ("transpose", "squeeze"):
         return None
     inner = _constant(ed, node.inputs[0])
-    return None if inner is None else inner.transpose(node.attrs["perm"])
+    if inner is None:
+        return None
+    if node.op == "transpose":
+        return inner.transpose(node.attrs["perm"])
+    return inner.reshape(ed.tensor(value).type.static_shape)
 
 
 def _parameters(ed: Editor, node: Node) -> tuple[Array, Array] | str:

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array, Call, Operand
+from compiler.ir.regions import close
 from compiler.ir.types import DType
+from compiler.passes.control_flow.hoist import LOOPS
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
 from compiler.passes.quantization.codes import (
     Codes,
+    RunCodes,
     Weights,
     as_bytes,
     codes_of,
     objection_to_groups,
     operand,
+    run_codes_of,
     weights_of,
 )
 from compiler.passes.rules.calls import o
@@ -76,20 +82,57 @@ def integer_products(graph: Graph, log: Log) -> Graph:
     for node in graph.nodes:
         if node.op in ("conv", "matmul"):
             n_done += _change(ed, log, node)
+        elif node.op in LOOPS:
+            n_done += _brought_in(ed, graph, node)
     return ed.graph() if n_done else graph
 
 
+def _brought_in(ed: Editor, graph: Graph, loop: Node) -> bool:
+    """Dequantize weights inside a loop that has products of codes with them, which then meet."""
+    body = loop.regions["body"]
+    inner = Editor(close(body, graph.types, graph.constants).graph)
+    nodes: list[Node] = []
+    for node in body.nodes:
+        makers = _makers_outside(ed, inner, node) if node.op == "matmul" else ()
+        names = {m.output: ed.fresh(m.output) for m in makers}
+        nodes += (replace(m.with_inputs(names), outputs=(names[m.output],)) for m in makers)
+        nodes.append(node.with_inputs(names))
+    if len(nodes) == len(body.nodes):
+        return False
+    ed.update(loop, replace(loop, regions={"body": replace(body, nodes=tuple(nodes))}))
+    return True
+
+
+def _makers(ed: Editor, value: str) -> dict[Node, None]:
+    """All nodes that a value comes from, in order."""
+    maker = ed.producer(value)
+    if maker is None:
+        return {}
+    found: dict[Node, None] = {}
+    for i in filter(None, maker.inputs):
+        found |= _makers(ed, i)
+    return {**found, maker: None}
+
+
+def _makers_outside(ed: Editor, inner: Editor, node: Node) -> tuple[Node, ...]:
+    """What makes the floats of codes around a loop that a product inside could take as codes."""
+    if ed.producer(node.inputs[1]) is None or inner.producer(node.inputs[1]) is not None:
+        return ()
+    w = _columns(ed, node)
+    if isinstance(w, str) or _objection(node, _rows(inner, node), w):
+        return ()
+    return tuple(_makers(ed, node.inputs[1]))
+
+
 def _change(ed: Editor, log: Log, node: Node) -> bool:
-    x, w = codes_of(ed, node.inputs[0]), weights_of(ed, node.inputs[1])
-    if isinstance(w, Weights) and node.attrs.get("transpose_b") and w.codes.ndim == 2:
-        w = w.turned((1, 0))
+    x, w = _rows(ed, node), _columns(ed, node)
     if isinstance(x, str) and isinstance(w, str):
         return False
     objection = _objection(node, x, w)
     if objection:
         log.declined(RULE, node.output, objection, [node])
         return False
-    assert isinstance(x, Codes)
+    assert not isinstance(x, str)
     assert isinstance(w, Weights)
     if not log.may(RULE, node.output):
         return False
@@ -97,7 +140,10 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     before = cost_of([node], ed.type)
     ed.made.clear()
     ed.made_constants.clear()
-    call = _convolution(ed, node, x, w) if node.op == "conv" else _product(ed, node, x, w)
+    if isinstance(x, RunCodes):
+        call = _product_by_run(ed, x, w)
+    else:
+        call = _convolution(ed, node, x, w) if node.op == "conv" else _product(ed, node, x, w)
     made = ed.producer(ed.build(call, hint=node.output, origins=node.origins))
     assert made is not None
     ed.rename(made, node)
@@ -113,7 +159,21 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     return True
 
 
-def _objection(node: Node, x: Codes | str, w: Weights | str) -> str:
+def _rows(ed: Editor, node: Node) -> Codes | RunCodes | str:
+    """The codes of the first operand; of a matrix also by numbers that only a run tells."""
+    found = run_codes_of(ed, node.inputs[0]) if node.op == "matmul" else None
+    return codes_of(ed, node.inputs[0]) if found is None else found
+
+
+def _columns(ed: Editor, node: Node) -> Weights | str:
+    """The codes of the second operand, as it is multiplied."""
+    w = weights_of(ed, node.inputs[1])
+    if isinstance(w, Weights) and node.attrs.get("transpose_b") and w.codes.ndim == 2:
+        return w.turned((1, 0))
+    return w
+
+
+def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
     """Why a product stays one of floats; "" when codes can be multiplied."""
     for found in (x, w):
         if isinstance(found, str):
@@ -180,6 +240,12 @@ def _product(ed: Editor, node: Node, x: Codes, w: Weights) -> Call:
     scale = (x.scale * w.scale).astype(np.float32)
     scales = scale if scale.size > 1 else scale.reshape(())
     return _scaled(sums, -x.zero * columns, scales, None)
+
+
+def _product_by_run(ed: Editor, x: RunCodes, w: Weights) -> Call:
+    sums = o.matmul_integer(ed.tensor(x.value), as_bytes(w.codes), ed.tensor(x.zero))
+    scales = w.scale if w.scale.size > 1 else w.scale.reshape(())
+    return o.mul(o.cast(sums, to=DType.f32), o.mul(ed.tensor(x.scale), scales))
 
 
 def _scaled(sums: Call, added: Array, scale: Array, bias: Operand) -> Call:

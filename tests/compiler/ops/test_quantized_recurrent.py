@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import compiler
+from compiler.ir.graph import all_nodes
 from tests.kernel_runs import Array
 
 STEPS, BATCH, INPUTS, HIDDEN = 7, 3, 5, 4
@@ -64,3 +65,5 @@ def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> N
         assert made[name].shape == value.shape
         np.testing.assert_allclose(made[name], value, atol=1e-5 * np.abs(value).max())
     assert all(k.native for k in program.kernels)
+    products = [n.op for n in all_nodes(program.graph) if "matmul" in n.op]
+    assert set(products) == {"matmul" if direction == "bidirectional" else "matmul_integer"}

@@ -216,3 +216,68 @@ def test_depthwise_convolutions_of_codes_keep_their_numbers() -> None:
     inputs = feeds(before)
     made = compiler.compile(before, trace=False).run(inputs)["y"]
     np.testing.assert_allclose(made, reference(before, inputs)["y"], rtol=1e-5, atol=1e-4)
+
+
+BY_RUN = """
+graph g(x: f32[5,16], v: i8[{shape}]) {{
+  const t: f32[{scales}] = {values}
+  c: u8[5,16], s: f32[], z: u8[] = dynamic_quantize(x)
+  a: f32[5,16] = dequantize(c, s, z, to=f32)
+  b: f32[{shape}] = dequantize(v, t, to=f32, axis={axis})
+  y: f32[5,24] = matmul(a, b, transpose_b={turned})
+  return y
+}}"""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"shape": "16,24", "scales": "", "values": "literal(0.25)", "axis": 1, "turned": "false"},
+        {"shape": "24,16", "scales": "24", "values": "splat(0.5)", "axis": 0, "turned": "true"},
+    ],
+)
+def test_scales_that_a_run_tells_are_multiplied_behind_the_sums(case: dict[str, Any]) -> None:
+    g = with_constant(BY_RUN.format(**case), "v")
+    after, _ = run_pipeline(g, "integer_products,lift_zero_points")
+    verify(after)
+    assert "matmul" not in ops(after)
+    assert ops(after).count("matmul_integer") == 1
+    x = {k: v for k, v in feeds(g).items() if k == "x"}
+    (expected,), (found,) = (reference(h, x).values() for h in (g, after))
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-4)
+    (made,) = compiler.compile(g).run(x).values()
+    np.testing.assert_allclose(made, expected, rtol=1e-5, atol=1e-4)
+
+
+def test_weights_outside_of_a_loop_meet_codes_inside() -> None:
+    g = with_constant(
+        """
+        graph g(x: f32[4,2,16], h0: f32[2,16], v: i8[1,16,16]) {
+          const t: f32[] = literal(0.01)
+          b: f32[1,16,16] = dequantize(v, t, to=f32)
+          d: f32[16,16] = squeeze(b, axes=[0])
+          h: f32[2,16], s: f32[4,2,16] = onnx.Scan(h0, x, num_scan_inputs=1, opset=16) {
+            body: graph step(p: f32[2,16], i: f32[2,16]) {
+              c: u8[2,16], cs: f32[], cz: u8[] = dynamic_quantize(p)
+              a: f32[2,16] = dequantize(c, cs, cz, to=f32)
+              m: f32[2,16] = matmul(a, d)
+              n: f32[2,16] = add(m, i)
+              q: f32[2,16] = tanh(n)
+              return q, out=q
+            }
+          }
+          return s
+        }""",
+        "v",
+    )
+    after, trace = run_pipeline(g, "integer_products,lift_zero_points,remove_dead")
+    verify(after)
+    assert "dequantize" not in ops(after)
+    (loop,) = (n for n in after.nodes if n.op == "onnx.Scan")
+    inside = ops(loop.regions["body"])
+    assert inside.count("matmul_integer") == 1
+    assert "dequantize" not in inside
+    assert any("sums of 16 products" in s.because for e in trace.events for s in e.steps)
+    x = {k: v for k, v in feeds(g).items() if k in ("x", "h0")}
+    (expected,), (made,) = reference(g, x).values(), compiler.compile(g).run(x).values()
+    np.testing.assert_allclose(made, expected, rtol=1e-4, atol=1e-4)
