@@ -112,6 +112,11 @@ def _machine() -> Iterator[Finding]:
         f"{t.n_cores} processors",
         needed=True,
     )
+    if llvm.get_host_cpu_features().get("amx-tile"):
+        refused = "" if t.has_bf16_tiles or t.has_int8_tiles else "the system refuses them"
+        fix = "Linux 5.16 or newer lets programs ask for them; sandboxes may not" if refused else ""
+        words = refused or "products of bf16 and of bytes run on them"
+        yield Finding("matrix tiles", "missing" if refused else "ok", words, fix)
     on = sorted(f[1:] for f in t.features.split(",") if f.startswith("+"))
     yield Finding("features", "ok", " ".join(on) or "none are known")
 

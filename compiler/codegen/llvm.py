@@ -117,6 +117,8 @@ class _Writer:
         )
         self.vector: Loop | None = None
         self.tiles = Tiles(self.memory, self.buffers, target)
+        has_unit = target.has_bf16_tiles or target.has_int8_tiles
+        self.runs_in_tiles = has_unit and any(map(has_tiles, prepared.kernel.body))
 
     def lines(self) -> list[str]:
         """What was written, for the beginning of a function."""
@@ -154,7 +156,7 @@ class _Writer:
                 self._in_order([s for piece in members.pieces for s in piece], cache)
 
     def _in_order(self, body: Sequence[Statement], cache: Cache) -> None:
-        if self.tiles.run is not None or not any(map(has_tiles, body)):
+        if self.tiles.run is not None or not self.runs_in_tiles:
             self._one_by_one(body, cache)
             return
         env = self.env

@@ -24,7 +24,7 @@ from compiler.compute.scalar import Number, Read
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.types import DType
-from compiler.loops.nodes import Buffer, Loop, Prefetch, Statement, Store
+from compiler.loops.nodes import Buffer, Loop, Prefetch, Statement, Store, When, While
 from compiler.targets.target import Target
 
 SUMS = (0, 1, 2, 3)
@@ -106,9 +106,6 @@ def runs_of(
     ranges: Mapping[str, Range],
 ) -> Iterator[tuple[Sequence[Statement], Run | None]]:
     """Statements in order, those together that are a run; the others without one."""
-    if not (target.has_bf16_tiles or target.has_int8_tiles):
-        yield body, None
-        return
     at = 0
     while at < len(body):
         run, end = None, at + 1
@@ -124,6 +121,8 @@ def runs_of(
 
 def has_tiles(s: Statement) -> bool:
     """Whether tile loops stand in a statement."""
+    if isinstance(s, When | While):
+        return any(map(has_tiles, s.body))
     return isinstance(s, Loop) and (s.kind == "tile" or any(map(has_tiles, s.body)))
 
 

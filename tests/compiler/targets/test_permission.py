@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import llvmlite.binding as llvm
 import pytest
 
+from compiler.cli.doctor import examine
 from compiler.targets import permission, target
 
 
@@ -49,3 +50,14 @@ def test_other_systems_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_answer_of_the_system_is_a_plain_yes_or_no() -> None:
     assert permission.may_use_tiles() in (True, False)
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_the_doctor_tells_whether_they_are_ours(
+    given: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = {**llvm.get_host_cpu_features(), "amx-tile": True, "amx-bf16": True}
+    monkeypatch.setattr(llvm, "get_host_cpu_features", lambda: found)
+    monkeypatch.setattr(target, "may_use_tiles", lambda: given)
+    told = {f.topic: f for f in examine()}["matrix tiles"]
+    assert (told.state, bool(told.fix)) == (("ok", False) if given else ("missing", True))
