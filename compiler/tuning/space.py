@@ -121,7 +121,10 @@ class Space:
     def rendered(self, point: Point) -> tuple[Line, ...]:
         """The lines of a point's schedule."""
         made: list[tuple[Line, ...]] = [(line,) for line in self.lines]
+        turned = [k for k in self.knobs if k.kind == "turn"]
         for knob, position in zip(self.knobs, point, strict=True):
+            if knob in turned:
+                continue  # they take lines away that others change
             (*before, line), setting = made[knob.line], knob.settings[position]
             match knob.kind:
                 case "order":
@@ -131,14 +134,16 @@ class Space:
                 case "ahead":
                     tensor, loop, _ = line.call.arguments
                     made[knob.line] = (_with(line, tensor, loop, setting),) if setting else ()
-                case "turn":
-                    made = _turned(made, line.call, setting, setting == knob.settings[knob.default])
                 case "block" | "cache":
                     if setting:
                         made[knob.line] = (*before, *_parted(line, knob.kind, *setting))
                 case _:
                     loop, _, outer, inner = line.call.arguments
                     made[knob.line] = (_with(line, loop, setting, outer, inner),)
+        for knob in turned:
+            setting = self.setting(point, knob)
+            if setting != knob.settings[knob.default]:
+                made = _turned(made, self.lines[knob.line].call, setting)
         return tuple(itertools.chain.from_iterable(made))
 
     def text(self, point: Point) -> str:
@@ -160,15 +165,11 @@ def _parted(line: Line, kind: str, loop: str, size: int, place: int = 0) -> Iter
         yield replace(line, call=Call("cache_write", (outer,)))
 
 
-def _turned(
-    made: list[tuple[Line, ...]], call: Call, places: int, as_it_was: bool
-) -> list[tuple[Line, ...]]:
+def _turned(made: list[tuple[Line, ...]], call: Call, places: int) -> list[tuple[Line, ...]]:
     """The lines where all that compute stages at a loop compute other numbers of places a turn.
 
     Then whole blocks leave nothing, so nests of what is left are gone.
     """
-    if as_it_was:
-        return made
 
     def turned(line: Line) -> tuple[Line, ...]:
         if line.call.arguments[:2] == call.arguments[:2] and line.call.move == call.move:

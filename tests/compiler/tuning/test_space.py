@@ -134,6 +134,20 @@ def test_stages_move_and_operands_are_asked_for_further_ahead(
     assert outcomes.count("right") > len(knobs)
 
 
+def test_knobs_of_lines_that_a_turn_takes_away_turn_nothing() -> None:
+    """Blocks of 48 leave 5 of 53 queries, whose nests have lines of their own; blocks of 1 none."""
+    graph = compiler.parse(GRAPHS["attention"].replace("96", "53"))
+    (kernel,) = compiler.compile(graph, tuned=False).kernels
+    space, text = sketch(kernel)
+    assert "#2" in text
+    (at,) = (i for i, k in enumerate(space.knobs) if k.kind == "turn" and k.settings[0] == 48)
+    one = space.knobs[at].settings.index(1)
+    chance = random.Random(4)
+    for _ in range(20):
+        point = space.random(chance)
+        assert "#2" not in space.text((*point[:at], one, *point[at + 1 :]))
+
+
 @pytest.mark.parametrize("kind", ["block", "cache"])
 def test_blocks_and_parts_of_sums_are_right(kind: str) -> None:
     """Those of a loop whose last part is shorter are refused."""
