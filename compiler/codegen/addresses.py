@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from compiler.codegen.values import Value
 from compiler.ir import affine
 from compiler.ir.affine import Apply, Atom, Expr, Range
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(NamedTuple):
     """The open vector loop: its variable is `base` + lane; lanes from `active` on do nothing.
 
     Nor do those where the variable has reached `stop`, if that is a number that only a run tells.
@@ -38,8 +38,7 @@ class Env:
     lane: Lane | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """`constant + sum(coefficient * atom) + lane_step * lane + sum(coefficient * lane atom)`.
 
     `atoms` are the same in every lane; `lane_atoms` are compound and differ.

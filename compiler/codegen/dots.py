@@ -141,7 +141,7 @@ class Dots:
         """Pairs out of two runs, one for the first elements of all lanes and one for the second."""
         runs: list[Value] = []
         for i in range(n):
-            r = replace(first, constant=first.constant + i * stride)
+            r = first._replace(constant=first.constant + i * stride)
             at, level = self._pointer(b, r)
             runs.append(self._run(b, r, at, level, 1))
         lanes = runs[0].lanes
@@ -154,7 +154,7 @@ class Dots:
         assert lane is not None
         parts: list[Value] = []
         for i in range(2):
-            at, level = self._pointer(b, replace(first, constant=first.constant + i * stride))
+            at, level = self._pointer(b, first._replace(constant=first.constant + i * stride))
             one = self.memory.read(b, at, 0, level)
             parts.append(self.out.op(f"zext {one.typed} to i32", DType.i32, 0, one))
         high = self.arithmetic.two("shl", parts[1], constant(16, DType.i32))

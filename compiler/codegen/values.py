@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +29,7 @@ _VALUE_TYPES = {
 _MEMORY_TYPES = _VALUE_TYPES | {"f16": "half", "bf16": "i16", "bool": "i8"}
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One SSA value. `lanes` is 0 for a scalar; `level` is the loop depth where it is defined."""
 
     ref: str
