@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from compiler.codegen.addresses import Env, Lane
 from compiler.codegen.arithmetic import Arithmetic
@@ -18,6 +19,8 @@ from compiler.codegen.expressions import Cache, Expressions
 from compiler.codegen.fetches import inside_buffer, put
 from compiler.codegen.forks import Region, part_head
 from compiler.codegen.indices import Indices
+from compiler.codegen.lockstep import in_lockstep, may_mix
+from compiler.codegen.math import WRITTEN_OUT
 from compiler.codegen.memory import Memory
 from compiler.codegen.params import NOT_KEPT, counter_parameter, params, size_parameter
 from compiler.codegen.prepare import Prepared, prepare, vector_pieces
@@ -216,10 +219,16 @@ class _Writer:
             self.env.ranges[loop.var] = outer
 
     def _written_out(self, loop: Loop, start: int, stop: int, write: Callable[[], None]) -> None:
+        lines = self.out.scopes[-1].lines
+        starts: list[int] = []
         for i in range(start, stop):
             self.env.numbers[loop.var] = i
+            starts.append(len(lines))
             write()
         self.env.numbers.pop(loop.var, None)
+        if len(starts) > 1 and may_mix(loop, self.registers.cuts, WRITTEN_OUT):
+            copies = [lines[a:b] for a, b in pairwise([*starts, len(lines)])]
+            lines[starts[0] :] = in_lockstep(copies)
 
     def _square(self, square: Square, cache: Cache) -> None:
         """Operands that lie along the loop are loaded along it, and turned in registers."""

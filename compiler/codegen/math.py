@@ -140,3 +140,6 @@ _TABLED: dict[str, Function] = {
     "exp": tabled.exp, "sigmoid": tabled.sigmoid, "tanh": tabled.tanh, "erf": tabled.erf,
     "normal_cdf": tabled.normal_cdf, "normal_cdf_tanh": tabled.normal_cdf_tanh,
 }  # fmt: skip
+
+WRITTEN_OUT = frozenset({*_SINGLE, "pow"})
+"""Functions that are many operations in a row, at least of f32."""

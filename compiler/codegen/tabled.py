@@ -37,8 +37,7 @@ def exp(a: Arithmetic, x: Value) -> Value:
     """e to the power x: x = n ln 2 + r for n in sixteenths; a root, a polynomial, a scaling."""
     x = _between(a, x, -105.0, 90.0)
     n, root, _ = _sixteenths(a, x)
-    rest = _less_1(a, _rest(a, n, x))
-    return _scaled(a, a.fma(root, rest, root), n)
+    return _scaled(a, _grown(a, root, _rest(a, n, x)), n)
 
 
 def sigmoid(a: Arithmetic, x: Value) -> Value:
@@ -70,9 +69,8 @@ def normal_cdf(a: Arithmetic, x: Value) -> Value:
     t = _at_most(a, x, 14.5)
     half = a.two("fmul", t, number(x, -0.5))
     n, root, _ = _sixteenths(a, a.two("fmul", half, t))
-    rest = _less_1(a, _rest(a, n, half, t))
     factor = a.two("fmul", _by_bits(a, t, _tail_pieces(), _TAIL_STRETCH, 3), root)
-    tail = _scaled(a, a.fma(factor, rest, factor), n)
+    tail = _scaled(a, _grown(a, factor, _rest(a, n, half, t)), n)
     negative = a.test("fcmp olt", x, number(x, 0.0))
     return a.out.select(negative, tail, a.two("fsub", number(x, 1.0), tail))
 
@@ -135,17 +133,20 @@ def _rest(a: Arithmetic, n: Value, x: Value, factor: Value | None = None) -> Val
     return a.fma(n, low, a.fma(x, factor, a.two("fmul", n, high)))
 
 
-def _less_1(a: Arithmetic, r: Value, sign: int = 1) -> Value:
-    """exp(r) - 1, or with the sign -1 exp(-r) - 1."""
-    cubic, square = _CUBIC
-    p = a.fma(number(r, sign * cubic), r, number(r, square))
-    return a.fma(p, a.two("fmul", r, r), r if sign > 0 else a.negate(r))
+def _grown(a: Arithmetic, factor: Value, r: Value) -> Value:
+    """A factor times exp(r)."""
+    cubic, square = (number(r, c) for c in _CUBIC)
+    slope = a.fma(a.fma(cubic, r, square), r, number(r, 1.0))
+    return a.fma(a.two("fmul", factor, r), slope, factor)
 
 
 def _logistic(a: Arithmetic, power: Value, r: Value) -> Value:
     """s / (exp(-r) + s)."""
+    cubic, square = _CUBIC
+    p = a.fma(number(r, -cubic), r, number(r, square))
+    less = a.fma(p, a.two("fmul", r, r), a.negate(r))
     # 1 comes last: where it is by far the largest, nothing else was rounded as coarsely.
-    bottom = a.two("fadd", a.two("fadd", _less_1(a, r, -1), power), number(r, 1.0))
+    bottom = a.two("fadd", a.two("fadd", less, power), number(r, 1.0))
     return a.two("fdiv", power, bottom)
 
 
