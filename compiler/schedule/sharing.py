@@ -17,7 +17,7 @@ from compiler.compute.computation import Routine, axis_of
 from compiler.compute.scalar import fetches
 from compiler.errors import CompileError
 from compiler.ir import affine
-from compiler.schedule.blocks import block_size
+from compiler.schedule.blocks import block_size, reason
 from compiler.schedule.joining import Joint
 from compiler.schedule.language.between import Stages
 from compiler.schedule.stages import Group, Part, leaves, name_of, stored, touched
@@ -70,7 +70,7 @@ def _moved(stages: Stages, group: Group) -> Stages:
     """The stages with the moves that make a group."""
     *others, last = group.joints
     n = group.places
-    why = "what lies between stays near" if n == 1 else "rows of a product share its other operand"
+    why = reason(group)
     for part in reversed(others):
         stages = stages.on(name_of(part)).because(why)
         stages = stages.compute_at(name_of(last), group.loop, *(() if n == 1 else (n,)))
