@@ -7,7 +7,7 @@ import ctypes
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from time import perf_counter_ns
 from typing import Protocol
 
@@ -24,7 +24,6 @@ from compiler.targets.target import host
 
 LOOK_NS = 50_000
 """How long a helper looks for work before it sleeps, and a caller for what it waits for."""
-
 
 CREDIT_NS = 5_000_000
 """Time that help has saved counts up to this much against what it costs."""
@@ -45,18 +44,23 @@ class Crew:
     code: Code
 
     def begin(self) -> None:
-        """Nobody is there yet. A child process begins anew: its threads are its parent's.
-
-        How many looks a time is depends on how long a processor pauses between them.
-        """
-        n = 1000
-        self._call(REST, n)
-        start = perf_counter_ns()
-        ticks = self._call(REST, n)
-        ns = max(perf_counter_ns() - start, 1)
+        """Nobody is there yet. A child process begins anew: its threads are its parent's."""
+        looks, credit = self._pace
         processors = len(os.sched_getaffinity(0))
-        credit = CREDIT_NS * ticks // ns
-        self._call(RESET, processors - 1, max(LOOK_NS * n // ns, 1), WAKE_STEPS, credit)
+        self._call(RESET, processors - 1, looks, WAKE_STEPS, credit)
+
+    @cached_property
+    def _pace(self) -> tuple[int, int]:
+        """How many looks and ticks it is to sleep and to forget, on this processor.
+
+        The shortest of some measurements: in the others somebody else had the processor.
+        """
+        n, ns, ticks = 500, 1 << 40, 1
+        for _ in range(5):
+            start = perf_counter_ns()
+            found = self._call(REST, n)
+            ns, ticks = min((ns, ticks), (max(perf_counter_ns() - start, 1), found))
+        return max(LOOK_NS * n // ns, 1), CREDIT_NS * ticks // ns
 
     def let_go(self) -> None:
         """End the threads that have nothing to do: a process that forks, or ends, has none."""
