@@ -23,8 +23,8 @@ from compiler.codegen.lockstep import in_lockstep, may_mix
 from compiler.codegen.math import WRITTEN_OUT
 from compiler.codegen.memory import Memory
 from compiler.codegen.params import NOT_KEPT, counter_parameter, params, size_parameter
-from compiler.codegen.prepare import Prepared, prepare, vector_pieces
-from compiler.codegen.registers import Registers, cut_registers
+from compiler.codegen.prepare import Prepared, prepare
+from compiler.codegen.registers import Registers, cut_registers, with_whole_vectors
 from compiler.codegen.shares import Shares
 from compiler.codegen.squares import Square, square_of, transposed
 from compiler.codegen.stores import fence, prefetch, store
@@ -112,8 +112,9 @@ class _Writer:
         self.memory = Memory(self.out, self.indices, target)
         self.arithmetic = Arithmetic(self.out, target)
         self.widths = prepared.widths
-        cuts = cut_registers(prepared)
-        self.registers = Registers(self.out, self.env, self.indices, cuts, prepared.widths)
+        cuts = cut_registers(prepared, target)
+        self.prepared = prepared = with_whole_vectors(prepared, cuts)
+        self.registers = Registers(self.out, self.env, self.indices, cuts, prepared)
         self.dots = Dots(self.memory, self.arithmetic, target)
         self.expressions = Expressions(
             self.buffers, self.memory, self.arithmetic, self.registers, target
@@ -238,7 +239,7 @@ class _Writer:
         along = Lane(loop.var, loop.start, loop.extent, power_of_two(loop.extent))
         env.ranges[lanes.var] = (lanes.start, lanes.start + lanes.extent - 1)
         known: Cache = cache.setdefault(id(square.store), {})
-        for first, active, width in vector_pieces(lanes, self.widths[id(lanes)]):
+        for first, active, width in self.prepared.pieces(lanes):
             begin = lanes.start + first
             columns: dict[Read, list[Value]] = {}
             env.lane = along
@@ -418,7 +419,7 @@ class _Writer:
             return
         assert isinstance(loop.start, int)
         stop = None if isinstance(loop.stop, int) else self.indices.scalar(loop.stop)
-        for first, active, lanes in vector_pieces(loop, self.widths[id(loop)]):
+        for first, active, lanes in self.prepared.pieces(loop):
             self.env.lane = Lane(loop.var, loop.start + first, active, lanes, stop)
             write()
         self.env.lane = None

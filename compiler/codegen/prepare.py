@@ -32,10 +32,20 @@ UNROLLED_PIECES = 8
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A kernel ready to be written, and the lanes of its vector loops by the loop's identity."""
+    """A kernel ready to be written, and the lanes of its vector loops by the loop's identity.
+
+    `whole` are loops shorter than a vector that take one nevertheless.
+    """
 
     kernel: Kernel
     widths: Mapping[int, int]
+    whole: frozenset[int] = frozenset()
+
+    def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
+        """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each."""
+        if id(loop) in self.whole:
+            return [(0, most_lanes(loop), self.widths[id(loop)])]
+        return vector_pieces(loop, self.widths[id(loop)])
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:

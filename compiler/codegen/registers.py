@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compiler.codegen.addresses import Env, Lane, Resolved
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.indices import Indices
-from compiler.codegen.prepare import Prepared, vector_pieces
+from compiler.codegen.prepare import Prepared, most_lanes
 from compiler.codegen.values import Value, power_of_two
 from compiler.compute.scalar import Read, walk
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
-from compiler.loops.nodes import Buffer, Loop, Statement, Store
+from compiler.loops.nodes import Buffer, Loop, Statement, Store, walk_statements
+from compiler.targets.target import Target
 
 Key = tuple[str, int, int]
 """Register name, row (all axes but the last, row-major), and number of the vector in the row."""
@@ -28,6 +29,11 @@ class Cut:
     width: int
 
     @property
+    def is_padded(self) -> bool:
+        """Whether the last lanes of its one vector belong to no element."""
+        return self.row < self.width
+
+    @property
     def row(self) -> int:
         """Elements of one row."""
         return int(self.buffer.shape[-1]) if self.buffer.shape else 1
@@ -36,6 +42,8 @@ class Cut:
         """Lanes of one vector of a row; 0 where single elements are kept."""
         if not self.width:
             return 0
+        if self.is_padded:
+            return self.width
         return power_of_two(min(self.width, self.row - part * self.width))
 
     def locate(self, position: int) -> tuple[int, int]:
@@ -43,8 +51,12 @@ class Cut:
         return divmod(position, self.width) if self.width else (position, 0)
 
 
-def cut_registers(prepared: Prepared) -> dict[str, Cut]:
-    """Choose the vectors of every register from the vector loops that use it."""
+def cut_registers(prepared: Prepared, target: Target) -> dict[str, Cut]:
+    """Choose the vectors of every register from the vector loops that use it.
+
+    With masks a row shorter than a vector takes a whole one: where LLVM has to mix vectors of
+    several widths, it runs out of registers early.
+    """
     kernel, widths = prepared.kernel, prepared.widths
     found: dict[str, set[int]] = {b.name: set() for b in kernel.registers}
     _collect_widths(kernel.body, widths, None, {}, kernel.buffers, found)
@@ -55,10 +67,31 @@ def cut_registers(prepared: Prepared) -> dict[str, Cut]:
         if not used:
             cuts[b.name] = Cut(b, 0)
         elif len(used) == 1 and 0 not in used:
-            cuts[b.name] = Cut(b, min(used.pop(), power_of_two(row)))
+            width = used.pop()
+            cuts[b.name] = Cut(b, width if target.has_masks else min(width, power_of_two(row)))
         else:
             cuts[b.name] = Cut(b, power_of_two(row))
     return cuts
+
+
+def with_whole_vectors(prepared: Prepared, cuts: Mapping[str, Cut]) -> Prepared:
+    """The kernel with the short loops noted that work on padded vectors in registers."""
+    padded = {name for name, cut in cuts.items() if cut.is_padded}
+    whole = {
+        id(s)
+        for s in walk_statements(prepared.kernel.body)
+        if isinstance(s, Loop) and s.kind == "vector" and most_lanes(s) < prepared.widths[id(s)]
+        if not padded.isdisjoint(_touched(s.body))
+    }
+    return replace(prepared, whole=frozenset(whole))
+
+
+def _touched(body: tuple[Statement, ...]) -> Iterator[str]:
+    """What statements store to or read."""
+    for s in walk_statements(body):
+        if isinstance(s, Store):
+            yield s.buffer
+            yield from (r.tensor for r in walk(s.value) if isinstance(r, Read))
 
 
 def _collect_widths(
@@ -114,13 +147,13 @@ class Registers:
         env: Env,
         indices: Indices,
         cuts: Mapping[str, Cut],
-        widths: Mapping[int, int],
+        prepared: Prepared,
     ) -> None:
         self.out = out
         self.env = env
         self.indices = indices
         self.cuts = cuts
-        self.widths = widths
+        self.prepared = prepared
         self.current: dict[Key, Value] = {}
 
     def use(self, key: Key) -> Value:
@@ -240,7 +273,7 @@ class Registers:
         assert isinstance(loop.start, int)
         if loop.kind == "vector":
             before = self.env.lane
-            for first, active, lanes in vector_pieces(loop, self.widths[id(loop)]):
+            for first, active, lanes in self.prepared.pieces(loop):
                 self.env.lane = Lane(loop.var, loop.start + first, active, lanes)
                 self._instances(name, index, rest, found)
             self.env.lane = before

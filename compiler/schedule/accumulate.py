@@ -25,8 +25,6 @@ from compiler.schedule.nest import Axis, Beside, Nest
 from compiler.schedule.peel import (
     At,
     Fixed,
-    has_open_lanes,
-    lanes_cut,
     loops_over,
     settled,
     stands_here,
@@ -56,24 +54,35 @@ class _Accumulator:
     def __init__(self, point: Accumulation, reduce: Reduce, realizer: Writer) -> None:
         self.reduce = reduce
         tile, lanes = point.tile, point.lanes
-        self.acc = realizer.register(reduce.dtype, tuple(map(length_of, (*tile, *lanes))))
+        self._realizer = realizer
+        self._axes = [*tile, *lanes]
+        self._vector = next((a for a in tile if a.kind == "vector"), None)
+        self._by_length: dict[int, Buffer] = {}
+        self.acc({})
         self.identity = identity(reduce.combine, reduce.dtype)
-        # Lanes that are cut short at the end are summed apart, one by one.
-        self.rest: Buffer | None = None
-        names = {a.var for a in lanes}
-        nest = point.nest
-        if not has_open_lanes(nest) and any(
-            s.length % s.factor and names & set(nest.parts(s.inner)) for s in nest.splits.values()
-        ):
-            self.rest = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
         self.total: Buffer | None = None
         if lanes:
             self.total = realizer.register(reduce.dtype, tuple(map(length_of, tile)))
 
-    @property
-    def done(self) -> Buffer:
+    def acc(self, cut: Fixed) -> Buffer:
+        """The partial results; those of vectors that are cut short have a register of their own.
+
+        In a register that is shared, the other lanes would have to be kept at every step.
+        """
+        lengths = {a.var: length_of(a) for a in self._axes}
+        vector = self._vector.var if self._vector is not None else ""
+        length = cut.get(vector)
+        if isinstance(length, int):
+            lengths[vector] = length
+        found = self._by_length.get(lengths.get(vector, 0))
+        if found is None:
+            found = self._realizer.register(self.reduce.dtype, tuple(lengths.values()))
+            self._by_length[lengths.get(vector, 0)] = found
+        return found
+
+    def done(self, cut: Fixed) -> Buffer:
         """Where the result is at the end."""
-        return self.total or self.acc
+        return self.total or self.acc(cut)
 
 
 class Accumulation:
@@ -94,8 +103,6 @@ class Accumulation:
         init: tuple[Statement, ...] = ()
         for p in self.parts:
             init += self._begun(p, at, cut)
-            if p.rest is not None:
-                init += self._filled(p.rest, self.tile, at, cut, p.identity)
         update = loops_over(self.nest, self.inner, at, cut, self._update)
         combine: tuple[Statement, ...] = ()
         if self.lanes:
@@ -111,18 +118,11 @@ class Accumulation:
         nest = replace(self.bare, splits=splits)
         axes = [*self.tile, *self.lanes]
         return loops_over(
-            nest, axes, at, whole, lambda at, cut: (self._set(p.acc, axes, at, cut, p.identity),)
-        )
-
-    def _filled(
-        self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed, value: Scalar
-    ) -> tuple[Statement, ...]:
-        return loops_over(
-            self.bare,
+            nest,
             axes,
             at,
-            cut,
-            lambda at, cut: (self._set(register, axes, at, cut, value),),
+            whole,
+            lambda at, cut: (self._set(p.acc(cut), axes, at, cut, p.identity),),
         )
 
     def _read(self, register: Buffer, axes: Sequence[Axis], at: At, cut: Fixed) -> Read:
@@ -138,9 +138,7 @@ class Accumulation:
 
     def _updated(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
         body = settled(self.nest, p.reduce.body, at, cut)
-        into, axes = p.acc, [*self.tile, *self.lanes]
-        if p.rest is not None and lanes_cut(self.nest, cut):
-            into, axes = p.rest, self.tile
+        into, axes = p.acc(cut), [*self.tile, *self.lanes]
         old = self._read(into, axes, at, cut)
         return self._set(into, axes, at, cut, apply(p.reduce.combine, old, body))
 
@@ -149,13 +147,11 @@ class Accumulation:
 
     def _combined(self, p: _Accumulator, at: At, cut: Fixed) -> Statement:
         assert p.total is not None
-        index = place_in(self.tile, at, cut)
+        index, acc = place_in(self.tile, at, cut), p.acc(cut)
         terms: list[Scalar] = [
-            Read(p.acc.name, (*index, *lane), p.acc.dtype)
+            Read(acc.name, (*index, *lane), acc.dtype)
             for lane in itertools.product(*(range(length_of(a)) for a in self.lanes))
         ]
-        if p.rest is not None:
-            terms.append(self._read(p.rest, self.tile, at, cut))
         while len(terms) > 1:  # pairwise, so that errors and latency grow with the logarithm
             half = len(terms) // 2
             pairs: list[Scalar] = [
@@ -165,7 +161,7 @@ class Accumulation:
         return self._set(p.total, self.tile, at, cut, terms[0])
 
     def _finish(self, at: At, cut: Fixed) -> tuple[Statement, ...]:
-        sums = {p.reduce: self._read(p.done, self.tile, at, cut) for p in self.parts}
+        sums = {p.reduce: self._read(p.done(cut), self.tile, at, cut) for p in self.parts}
         return self.finish(sums, at, cut)
 
 

@@ -67,7 +67,8 @@ def _operand(
             continue
         axes = [axis_of(e) for e in read.index]
         plain = computation.tensors[read.tensor].layout.is_plain
-        if not plain or column not in axes or not all(axes) or len({*axes}) < len(axes):
+        known = [a for a, e in zip(axes, read.index, strict=True) if e != 0]
+        if not plain or column not in known or not all(known) or len({*known}) < len(known):
             continue
         width = _panel(stage, read, target)
         if width is not None:
@@ -77,7 +78,7 @@ def _operand(
 
 def _panel(stage: Stage, read: Read, target: Target) -> int | None:
     """The columns of a panel; None where the operand is read as well where it lies."""
-    axes = [str(axis_of(e)) for e in read.index]
+    axes = _axes(read)
     column = stage.axes[-1]
     n_columns = stage.extents[column]
     lanes = target.lanes(read.dtype.nbytes)
@@ -93,6 +94,11 @@ def _panel(stage: Stage, read: Read, target: Target) -> int | None:
     tile = choose_tile(n_rows, n_vectors, depth, target, depth * read.dtype.nbytes)
     vectors = next(v for v in range(tile.vectors, 0, -1) if n_vectors % v == 0)
     return vectors * lanes if vectors * lanes < n_columns else None
+
+
+def _axes(read: Read) -> list[str]:
+    """The loops that walk over an operand; along axes of one element none does."""
+    return [str(axis_of(e)) for e in read.index if e != 0]
 
 
 def _pays(
@@ -118,7 +124,7 @@ def _with_copy(
 ) -> tuple[Stage, Stage]:
     """The stage that fills the panels, and the product that reads them."""
     read, column, width = operand.read, operand.column, operand.width
-    others = [str(axis_of(e)) for e in read.index if axis_of(e) != column]
+    others = [a for a in _axes(read) if a != column]
     outer = [a for a in others if a not in stage.reduce_axes]
     deep = [a for a in others if a in stage.reduce_axes]
     name = f"{read.tensor}_PANELS"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from compiler.compute.scalar import Read, Scalar
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
-from compiler.loops.nodes import Loop, LoopKind, Prefetch, Statement, Store
+from compiler.loops.nodes import Loop, Prefetch, Statement, Store
 from compiler.schedule.indices import substitute
 from compiler.schedule.nest import Axis, Beside, Entry, Nest, Split
 from compiler.schedule.tiles import LINE_BYTES
@@ -57,9 +57,7 @@ def loops_over(
     if n_full == 1 and a.kind not in ("vector", "tile"):
         statements += _entered(nest, a, rest, {**at, a.var: 0}, cut, body)
     elif n_full:
-        statements.append(
-            Loop(a.var, 0, n_full, _entered(nest, a, rest, at, cut, body), _kind(nest, a, cut))
-        )
+        statements.append(Loop(a.var, 0, n_full, _entered(nest, a, rest, at, cut, body), a.kind))
     if tail:
         assert split is not None
         shorter = {**cut, split.inner: tail}
@@ -181,31 +179,6 @@ def _left(var: str) -> str:
 def stands_here(at: At, var: str) -> bool:
     """Whether a loop is still to be written: it is not decided, or its index only begins later."""
     return var not in at or var in affine.symbols(at[var])
-
-
-def _kind(nest: Nest, a: Axis, cut: Fixed) -> LoopKind:
-    """Lanes of a reduction that are cut short run one after the other into one sum."""
-    return "for" if a.lanes and lanes_cut(nest, cut) else a.kind
-
-
-def lanes_cut(nest: Nest, cut: Fixed) -> bool:
-    """Whether a loop whose iterations have sums of their own is shorter here, by a known number.
-
-    Of a length that only a run tells, part of a vector is added to part of the sums.
-    """
-    lanes = {a.var for a in nest.axes if a.lanes}
-    if has_open_lanes(nest):
-        return False
-    return any(not lanes.isdisjoint(nest.parts(v)) for v in cut)
-
-
-def has_open_lanes(nest: Nest) -> bool:
-    """Whether only a run tells how long a loop is whose iterations have sums of their own."""
-    lanes = {a.var for a in nest.axes if a.lanes}
-    return any(
-        not isinstance(s.length, int) and lanes & set(nest.parts(s.var))
-        for s in nest.splits.values()
-    )
 
 
 def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:

@@ -44,6 +44,26 @@ def test_a_register_tile_never_touches_memory_inside_its_loop():
     assert text.count("store <16 x float>") == 28
 
 
+TARGETS_BY_MASKS = ("x86-64-v4", "x86-64-v3")
+
+
+def test_ends_take_whole_vectors_where_there_are_masks():
+    text = """
+    kernel k(x: f32[9,40] input, y: f32[40] output) { register a: f32[2,16] register b: f32[8]
+      unroll v in 0..2 { vector l in 0..16 { a[v, l] = f32(0.0) } }
+      vector l in 0..8 { b[l] = f32(0.0) }
+      for r in 0..9 {
+        unroll v in 0..2 { vector l in 0..16 { a[v, l] = add(a[v, l], x[r, l+16*v]) } }
+        vector l in 0..8 { b[l] = add(b[l], x[r, l+32]) }
+      }
+      unroll v in 0..2 { vector l in 0..16 { y[l+16*v] = a[v, l] } }
+      vector l in 0..8 { y[l+32] = b[l] }
+    }"""
+    compare(text)
+    made = {t: function_text(parse_kernel(text), "k", by_name(t)).text for t in TARGETS_BY_MASKS}
+    assert ["<8 x float>" in made[t] for t in TARGETS_BY_MASKS] == [False, True]
+
+
 REGISTERS = {
     "one number": """register s: f32[] s[] = f32(0.0)
         for i in 0..20 { s[] = add(s[], x[i, 3]) } y[0, 0] = s[]""",
@@ -70,6 +90,17 @@ REGISTERS = {
         for r in 0..10 { unroll m in 0..2 { vector l in 0..7 {
           a[m, l] = add(mul(a[m, l], f32(0.5)), x[2*r+m, l]) } } }
         unroll m in 0..2 { vector l in 0..7 { y[m, l] = a[m, l] } }""",
+    "short rows beside whole vectors": """register a: f32[2,16] register b: f32[2,8]
+        register c: f32[2,3]
+        unroll m in 0..2 { vector l in 0..16 { a[m, l] = f32(0.0) }
+          vector l in 0..8 { b[m, l] = f32(1.0) } vector l in 0..3 { c[m, l] = f32(2.0) } }
+        for r in 0..10 { unroll m in 0..2 {
+          vector l in 0..16 { a[m, l] = add(a[m, l], x[2*r+m, l]) }
+          vector l in 0..8 { b[m, l] = add(b[m, l], mul(x[2*r+m, 0], x[r, l+12])) }
+          vector l in 0..3 { c[m, l] = max(c[m, l], x[2*r+m, l+17]) } } }
+        unroll m in 0..2 { vector l in 0..16 { y[m, l] = a[m, l] }
+          vector l in 0..8 { y[m+2, l+12] = b[m, l] } vector l in 0..3 { y[m+4, l] = c[m, l] }
+          y[m+6, 0] = add(b[m, 7], c[m, 2]) }""",
     "rows of several vectors and a rest": """register a: f32[20]
         vector l in 0..20 { a[l] = x[0, l] }
         for r in 1..20 { vector l in 0..20 { a[l] = max(a[l], x[r, l]) } }

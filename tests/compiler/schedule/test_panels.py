@@ -34,6 +34,7 @@ def panels_of(c: Computation, constants: str = "", target: Target | None = None)
     [
         ("f32[9,21]", "f32[96,21]", "f32[9,96]"),
         ("f32[2,11,20]", "f32[2,128,20]", "f32[2,11,128]"),
+        ("f32[1,11,20]", "f32[1,128,20]", "f32[1,11,128]"),
     ],
 )
 def test_products_with_a_transposed_operand(a: str, b: str, y: str) -> None:
