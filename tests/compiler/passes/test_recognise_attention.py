@@ -217,3 +217,34 @@ def test_what_is_no_rotation_is_left_alone(body: str) -> None:
     after = PASSES["simplify"].run(g)
     assert "rotary" not in {n.op for n in after.nodes}
     assert_same_results(g, after, random_inputs(g), error=1e-6)
+
+
+def test_keys_that_are_transposed_before_they_come() -> None:
+    g = graph("""
+    graph g(q: f32[2,3,4], k: f32[2,4,5], v: f32[2,5,6], m: f32[3,5]) {
+      const half: f32[] = literal(0.5)
+      u: f32[2,4,5] = mul(k, half)
+      s: f32[2,3,5] = matmul(q, u)
+      d: f32[2,3,5] = add(s, m)
+      p: f32[2,3,5] = softmax(d)
+      y: f32[2,3,6] = matmul(p, v)
+      return y
+    }
+    """)
+    after = PASSES["recognise_attention"].run(g)
+    assert [n.op for n in after.nodes] == ["transpose", "attention"]
+    assert_same_results(g, after, random_inputs(g, 0), error=1e-5)
+
+
+def test_two_layers_round_a_softmax_are_no_attention() -> None:
+    g = graph("""
+    graph g(x: f32[3,4]) {
+      const w: f32[4,5] = splat(0.25)
+      const v: f32[5,6] = splat(0.5)
+      s: f32[3,5] = matmul(x, w)
+      p: f32[3,5] = softmax(s)
+      y: f32[3,6] = matmul(p, v)
+      return y
+    }
+    """)
+    assert [n.op for n in PASSES["recognise_attention"].run(g).nodes].count("matmul") == 2

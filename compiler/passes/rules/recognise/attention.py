@@ -22,7 +22,11 @@ def _scaled(x: Pattern, name: str) -> OneOf:
 
 _Q, _K = _scaled(Any("q"), "scale_q"), _scaled(Any("k"), "scale_k")
 _TURNED = o.transpose(_K, perm=AnyAttr("perm"))
-_PRODUCT = OneOf(o.matmul(_Q, _K, transpose_b=True), o.matmul(_Q, _scaled(_TURNED, "scale_kt")))
+_PRODUCT = OneOf(
+    o.matmul(_Q, _K, transpose_b=True),
+    o.matmul(_Q, _scaled(_TURNED, "scale_kt")),
+    o.matmul(_Q, _scaled(Any("columns"), "scale_kt")),
+)
 _SCORES = _scaled(_PRODUCT, "scale")
 _MASKED = OneOf(
     o.add(_SCORES, Any("mask")),
@@ -67,7 +71,8 @@ _MASKED = OneOf(
 )
 def attention_of_products(
     q: Tensor,
-    k: Tensor,
+    k: Tensor | None,
+    columns: Tensor | None,
     v: Tensor,
     mask: Tensor | None,
     kept: Tensor | None,
@@ -85,21 +90,26 @@ def attention_of_products(
     One node says what exporters write in many ways, and one kernel computes it: a block of
     queries at a time, whose scores never leave the cache.
     """
-    if v.type.shape is None or k.type.shape is None or q.type.shape is None:
-        return Skip(f"the ranks of {q.type}, {k.type} and {v.type} are not all known")
-    if axis not in (-1, v.rank - 1) or not q.rank == k.rank == v.rank:
+    keys = columns if k is None else k
+    assert keys is not None, "a product has a right operand"
+    if v.type.shape is None or keys.type.shape is None or q.type.shape is None:
+        return Skip(f"the ranks of {q.type}, {keys.type} and {v.type} are not all known")
+    if axis not in (-1, v.rank - 1) or not q.rank == keys.rank == v.rank:
         return Skip(f"the softmax runs along axis {axis}, the keys along the last of {v.rank}")
     if lowest is not None and lowest > _LOWEST:
         return Skip(f"what is hidden becomes {lowest:g}, which is not low enough to add instead")
     factor = float(np.prod([s for s in (scale, scale_q, scale_k, scale_kt) if s is not None]))
+    if columns is not None and columns.value is not None:
+        return Skip(f"{columns.name} is a constant: the product has it packed")
+    if columns is not None:
+        perm = tuple(range(keys.rank))
+    k_rows: Operand = keys
     if perm is not None:
         # k as it stands is transposed already or not; the operator wants its places before sizes.
         order = (*perm[:-2], perm[-1], perm[-2])
-        k_rows: Operand = k if order == tuple(range(k.rank)) else o.transpose(k, perm=order)
-    else:
-        k_rows = k
+        k_rows = keys if order == tuple(range(keys.rank)) else o.transpose(keys, perm=order)
     made = o.attention(q, k_rows, v, _mask(q, mask, kept, hidden, lowest), scale=factor)
-    because = f"softmax of {q.name} times {k.name}, scaled by {factor:.4g}, weighs {v.name}"
+    because = f"softmax of {q.name} times {keys.name}, scaled by {factor:.4g}, weighs {v.name}"
     return Because(made, because)
 
 
