@@ -82,7 +82,8 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
     if innermost.size < lanes or innermost.var in nest.splits:
         return pack_constants(nest, ctx)
     k = innermost.var
-    n_chains = min(ACCUMULATORS // 2, innermost.size // lanes)
+    # A power of two, so that halves are combined vector by vector at the end.
+    n_chains = 1 << (min(ACCUMULATORS // 2, innermost.size // lanes).bit_length() - 1)
     nest = nest.split(k, lanes * n_chains, f"{k}o", f"{k}m").split(f"{k}m", lanes, f"{k}c", f"{k}l")
     nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").rfactor(
         f"{k}c", f"{k}l"
