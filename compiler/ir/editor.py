@@ -100,7 +100,7 @@ class Editor:
         if not self._known_done:
             for n in self.graph().nodes:
                 if n.output in self._nodes:
-                    self._facts.visit(n)
+                    self._facts.follow(n)
                     self._facts.types.update(zip(n.outputs, n.types, strict=True))
             self._known_done = True
         return self._facts.known.get(value)

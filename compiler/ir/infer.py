@@ -190,6 +190,17 @@ class Facts:
         self.evaluate(node, operand_types, known, inferred)
         return inferred
 
+    def follow(self, node: Node) -> None:
+        """Note the known elements of what a node gives; its types are inferred only where open."""
+        operator = OPERATORS.get(node.op)
+        if node.op != "size" and (operator is None or not operator.shape_math):
+            return
+        if all(isinstance(t, TensorType) and t.is_static for t in node.types):
+            operand_types, known = self.operands(node)
+            self.evaluate(node, operand_types, known, node.types)
+        else:
+            self.visit(node)
+
     def evaluate(
         self,
         node: Node,
