@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
+from compiler.compute.scalar import Inside, Number, Scalar
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -24,6 +26,8 @@ from compiler.ops.requirements import (
     widened,
 )
 from compiler.ops.window import (
+    TapPart,
+    Window,
     check_window,
     exported_window,
     onnx_window,
@@ -31,6 +35,7 @@ from compiler.ops.window import (
     resolve,
     spatial_axes,
     tap,
+    tap_parts,
     windows,
 )
 from compiler.ops.winograd import ALGORITHMS, tiled_convolution, unsuitable
@@ -185,14 +190,40 @@ def _(
     if tiling is not None and not unsuitable(x.dtype, sizes, window, groups):
         tiled_convolution(k, x, w, b, out, window, tiling)
         return
+    parts = tap_parts(x.shape[2:], out.shape[2:], window)
+    whole = [TapPart(0, n, 0, t) for n, t in zip(out.shape[2:], window.kernel, strict=True)]
+    for part in itertools.product(*parts) if parts else [whole]:
+        _summed(k, x, w, b, out, groups, window, part, tested=parts is None)
+
+
+def _summed(
+    k: Lowering,
+    x: Handle,
+    w: Handle,
+    b: Handle | None,
+    out: Handle,
+    groups: int,
+    window: Window,
+    part: Sequence[TapPart],
+    *,
+    tested: bool,
+) -> None:
+    """One stage: the places of one part along each axis, with the taps that they have."""
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
-    places = spatial_axes(k, out.shape[2:])
+    places = [
+        q + p.first for q, p in zip(spatial_axes(k, [p.n_places for p in part]), part, strict=True)
+    ]
     channel, inner = input_channel(k, o, out.shape[1], w.shape[1], groups)
-    taps = spatial_axes(k, window.kernel, "k")
+    own = spatial_axes(k, [p.n_taps for p in part], "k")
+    taps = [t + p.tap for t, p in zip(own, part, strict=True)]
     element = tap(k, x, (n, channel), places, taps, window, out.shape[2:], 0)
+    if not tested and isinstance(element, Inside):
+        element = element.then
     weight = w[o, inner[0] if inner else 0, *taps]
     product = k.convert(element, wide(x.dtype)) * k.convert(weight, wide(w.dtype))
-    total = k.sum(product, over=[*inner, *taps])
+    total: Scalar = Number(0.0, product.dtype)
+    if all(p.n_taps for p in part):
+        total = k.sum(product, over=[*inner, *own])
     if b is not None:
         total = total + k.convert(b[o], wide(b.dtype))
     k.assign(out[n, o, *places], k.convert(total, out.dtype))

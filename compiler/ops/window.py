@@ -7,7 +7,7 @@ sizes instead; it stays an attribute until the sizes are numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,58 @@ def exported_window(auto_pad: str, pads: Sequence[int], **rest: Any) -> dict[str
     if auto_pad == "notset":
         return {**rest, "pads": pads}
     return {**rest, "auto_pad": auto_pad.upper()}
+
+
+# Windows of which much lies outside
+
+
+LEAST_PLACES, MOST_KEPT = 8, 0.85
+"""Parts of fewer places than this fill no register tile (measured: 4 places lose half the speed),
+and products that are not computed have to be more than what several parts cost."""
+
+
+@dataclass(frozen=True)
+class TapPart:
+    """Neighbouring places of an axis whose windows have the same taps inside the image."""
+
+    first: int
+    n_places: int
+    tap: int
+    n_taps: int
+
+
+def tap_parts(sizes: Sequence[Dim], places: Sequence[Dim], w: Window) -> list[list[TapPart]] | None:
+    """The parts of each axis, where spread-out windows lie outside the image for a good part.
+
+    Products with the zeros around it need not be computed then.
+    """
+    if all(d == 1 for d in w.dilations):
+        return None
+    axes: list[list[TapPart]] = []
+    kept = 1.0
+    for d, (size, n) in enumerate(zip(sizes, places, strict=True)):
+        if not isinstance(size, int) or not isinstance(n, int) or n < 1:
+            return None
+        parts = _parts_of_axis(size, n, w, d)
+        if len(parts) > 1 and any(p.n_places < LEAST_PLACES for p in parts):
+            return None
+        kept *= sum(p.n_places * p.n_taps for p in parts) / (n * w.kernel[d])
+        axes.append(parts)
+    return axes if kept <= MOST_KEPT else None
+
+
+def _parts_of_axis(size: int, n: int, w: Window, d: int) -> list[TapPart]:
+    found: list[TapPart] = []
+    for place in range(n):
+        start = place * w.strides[d] - w.pads_begin[d]
+        inside = [k for k in range(w.kernel[d]) if 0 <= start + k * w.dilations[d] < size]
+        tap, n_taps = (inside[0], len(inside)) if inside else (0, 0)
+        last = found[-1] if found else None
+        if last is not None and (last.tap, last.n_taps) == (tap, n_taps):
+            found[-1] = replace(last, n_places=last.n_places + 1)
+        else:
+            found.append(TapPart(place, 1, tap, n_taps))
+    return found
 
 
 # The windows of an array, for references

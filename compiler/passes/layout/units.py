@@ -11,7 +11,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.conv_transpose import reach_of_phases
-from compiler.ops.window import extent, output_dims, resolve_pads
+from compiler.ops.window import Window, extent, output_dims, resolve_pads, tap_parts
 
 CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
 """Operators that work on each channel alone, so that any layout of channels suits them."""
@@ -170,6 +170,8 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     window = (kernel, steps, conv.attrs["pads"], taps, conv.attrs["auto_pad"])
     before, after = resolve_pads(sizes, *window)
     places = output_dims(sizes, *window)
+    if tap_parts(sizes, places, Window(tuple(kernel), steps, taps, before, after)):
+        return (0,) * len(sizes)  # no part looks outside
     reach: list[int] = []
     for d, size in enumerate(sizes):
         behind = after[d]

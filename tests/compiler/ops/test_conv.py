@@ -115,6 +115,30 @@ def test_a_depthwise_convolution_sums_over_no_channel() -> None:
     assert "x[n, o//2, ky+y, kx+x]" in str(multiplied.value)
 
 
+def test_taps_that_lie_outside_for_a_whole_part_are_not_summed() -> None:
+    spread = {"dilations": (12, 1), "pads": (12, 0, 12, 0)}
+    made = stages("conv", "f32[1,3,33,5]", "f32[4,3,3,2]", **spread)
+    assert [(str(s.index[2]), s.extents[s.axes[2]], s.extents[s.reduce_axes[1]]) for s in made] == [
+        ("y", 12, 2), ("y1+12", 9, 3), ("y2+21", 12, 2),
+    ]  # fmt: skip
+    assert not any("inside" in str(s.value) for s in made)
+    # Parts of a few places would fill no tile.
+    assert (
+        len(stages("conv", "f32[1,3,14,5]", "f32[4,3,3,2]", dilations=(4, 1), pads=(4, 0, 4, 0)))
+        == 1
+    )
+
+
+def test_a_spread_out_convolution_in_parts_is_right() -> None:
+    attrs = {"dilations": [11, 12], "pads": [11, 12, 11, 12]}
+    image, weights = normal(1, 3, 31, 40), normal(5, 3, 3, 3, seed=1)
+    got = computed("Conv", image, weights, opset=13, **attrs)
+    needed = by_onnxruntime("Conv", image, weights, opset=13, **attrs)
+    np.testing.assert_allclose(got, needed, rtol=1e-5, atol=1e-5)
+    lowered_too = computed("Conv", image, weights, opset=13, by="lowering", **attrs)
+    np.testing.assert_allclose(lowered_too, needed, rtol=1e-5, atol=1e-5)
+
+
 def test_a_transposed_convolution_is_a_sum_for_each_phase_of_its_places() -> None:
     made = stages(
         "conv_transpose", "f32[1,3,4,5]", "f32[3,2,3,2]", strides=(2, 2), output_padding=(0, 0)
