@@ -41,6 +41,10 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
             _store_contiguous(m, b, at, value)
         return
     pointer = m.base(b, r)
+    if lane.stop is None and offsets is not None and _are_one_of_words(m, b, offsets):
+        at = m.displaced(pointer, r.constant, m.out.level)
+        _store_one_of_words(m, b, at, value)
+        return
     positions: Value | None = None
     if offsets is None or lane.stop is not None:
         pointer = m.base(b, Resolved(0, r.atoms))
@@ -60,6 +64,28 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
             text = f"getelementptr {memory_type(b.dtype)}, ptr {pointer.ref}, {index.typed}"
             at = m.out.op(text, DType.u64, 0, pointer, index)
         m.write(b, at, element)
+
+
+def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
+    """Whether lanes are bytes 32 bits apart, and a mask can leave alone what lies between."""
+    apart = offsets == [4 * i for i in range(len(offsets))]
+    return apart and b.dtype in (DType.u8, DType.i8) and m.target.is_x86 and m.target.has_masks
+
+
+def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    """The lowest byte of each 32 bits in one masked store, which touches no others."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)
+    text = f"zext {kind} {m.to_memory(b.dtype, value)} to <{lane.lanes} x i32>"
+    wide = m.out.op(text, DType.i32, lane.lanes, value)
+    spread = m.out.op(f"bitcast {wide.typed} to <{n} x i8>", DType.u8, n, wide)
+    bits = ", ".join(f"i1 {int(not i % 4 and i < 4 * lane.active)}" for i in range(n))
+    name = f"llvm.masked.store.v{n}i8.p0"
+    m.out.declare(f"declare void @{name}(<{n} x i8>, ptr, <{n} x i1>)")
+    m.out.line(
+        f"call void @{name}(<{n} x i8> {spread.ref}, ptr align 1 {at.ref}, <{n} x i1> <{bits}>)"
+    )
 
 
 def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:

@@ -75,6 +75,8 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
     """Lanes over the channels of a block, loops in the order of the target's memory."""
     rows = _rows([a for a in nest.space if a is not vector])
     v = vector.var
+    if rows is not None and _fills_words(nest, rows, block, ctx):
+        return _in_words(nest, vector, rows, block, ctx)
     nest = nest.split(v, block, f"{v}b", f"{v}l")
     unrolled: list[str] = []
     if rows is not None:
@@ -86,6 +88,26 @@ def _blocked(nest: Nest, vector: Axis, block: int, ctx: Context) -> Nest:
     outer.sort(key=lambda var: -(strides(nest, var)[0] or 0))
     nest = nest.reorder(*outer, *unrolled, f"{v}l")
     return pack_constants(nest.vectorize(f"{v}l").unroll(*unrolled), ctx)
+
+
+def _fills_words(nest: Nest, rows: Axis, block: int, ctx: Context) -> bool:
+    """Whether blocks are the bytes of a word, and what is read lies along the rows."""
+    is_word = block == 4 and nest.tensors[nest.target].dtype.nbytes == 1
+    along = [s for _, s in strides(nest, rows.var)[1]]
+    lies = 1 in along and all(s in (0, 1) for s in along)
+    return is_word and lies and rows.size >= ctx.target.lanes(4)
+
+
+def _in_words(nest: Nest, vector: Axis, rows: Axis, block: int, ctx: Context) -> Nest:
+    """Lanes over the rows, each storing one byte of a word: blocks are too short for vectors."""
+    v, r = vector.var, rows.var
+    nest = nest.because("a block is one word, and the pixels of a channel lie side by side")
+    nest = nest.split(v, block, f"{v}b", f"{v}i")
+    nest = nest.split(r, ctx.target.lanes(4), f"{r}o", f"{r}l")
+    outer = [a.var for a in nest.space if a.var not in (f"{v}i", f"{r}l")]
+    outer.sort(key=lambda var: -(strides(nest, var)[0] or 0))
+    nest = nest.reorder(*outer, f"{v}i", f"{r}l")
+    return pack_constants(nest.vectorize(f"{r}l").unroll(f"{v}i"), ctx)
 
 
 def _rows(others: list[Axis]) -> Axis | None:

@@ -29,8 +29,11 @@ TARGETS = [by_name("x86-64-v4"), by_name("x86-64-v3")]
 def check(computation: Computation, constants: str = "") -> None:
     rng = np.random.default_rng(7)
     arrays = {
-        n: rng.normal(size=computation.tensors[n].static_shape).astype(np.float32)
+        n: rng.normal(0, 1 if t.dtype.is_float else 40, t.static_shape)
+        .astype(np.int32 if t.dtype.is_integer else np.float32)
+        .astype(t.dtype.numpy)
         for n in computation.inputs
+        for t in [computation.tensors[n]]
     }
     wanted = evaluate(computation, arrays)
     for target in TARGETS:
@@ -44,7 +47,7 @@ def check(computation: Computation, constants: str = "") -> None:
             elif b.name in arrays:
                 memory[b.name] = laid_out(arrays[b.name], computation.tensors[b.name])
             else:
-                memory[b.name] = np.full(b.shape, np.nan, b.dtype.numpy)
+                memory[b.name] = np.full(b.shape, np.nan if b.dtype.is_float else 99, b.dtype.numpy)
         interpret(made.kernel, memory)
         for name in computation.outputs:
             t = computation.tensors[name]
@@ -259,6 +262,8 @@ POINTWISE = {
     "scalar": (["f32[2,3,4,5]", "f32[2,3,4,5]", "f32[1]"], "f32[2,3,4,5]", scaled_sum),
     "to_blocks": (["f32[1,20,5,6]"], "f32[1,20,5,6]{c16,halo=2x1}", copy),
     "to_blocks_of_long_rows": (["f32[1,20,3,37]"], "f32[1,20,3,37]{c16,halo=1x0}", copy),
+    "to_blocks_of_a_word": (["u8[2,3,5,21]"], "u8[2,3,5,21]{c4,halo=1x2}", copy),
+    "to_blocks_of_words": (["i8[1,6,3,37]"], "i8[1,6,3,37]{c4}", copy),
     "from_blocks": (["f32[1,20,5,6]{c16}"], "f32[1,20,5,6]", copy),
     "from_blocks_of_long_rows": (["f32[1,40,2,21]{c16,halo=0x1}"], "f32[1,40,2,21]", copy),
     "transpose": (["f32[1,5,3,20]"], "f32[1,3,20,5]", transpose),
