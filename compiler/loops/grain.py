@@ -26,7 +26,7 @@ from compiler.loops.nodes import Buffer
 from compiler.targets.target import Target
 
 FORK_CYCLES = 3000
-"""To start a parallel region and to wait for its end, about 1 us (awake, 0.3 measured; libgomp 0.6)."""
+"""To start a parallel region and to wait for its end, 1 us (measured: awake 0.3, libgomp 0.6)."""
 
 STEPS_PER_CYCLE = 2
 """What `steps` counts is half a cycle: two vector operations or loads start in each."""

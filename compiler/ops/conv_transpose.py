@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import gcd
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,10 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Number, Scalar
 from compiler.errors import require
 from compiler.ir import affine
-from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.conv import static_kernel
+from compiler.ops.phases import Every, Part, Phase, parts_of_sides
 from compiler.ops.requirements import (
     require_elements,
     require_rank,
@@ -203,13 +201,9 @@ def _(
 ) -> None:
     rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
     begins = _begins(x.shape[2:], out.shape[2:], w.shape[2:], *rest)
-    sides = _sides(x.shape[2:], out.shape[2:], w.shape[2:], strides, dilations, begins)
+    sides = parts_of_sides(x.shape[2:], out.shape[2:], w.shape[2:], strides, dilations, begins)
     for side in itertools.product(*sides):
         _spread(k, x, w, b, out, groups, side)
-
-
-MOST_PHASES = 16
-"""Stages that one transposed convolution may become."""
 
 
 def reach_of_phases(
@@ -233,164 +227,13 @@ def reach_of_phases(
         return (0,) * len(dims)
     rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
     begins = _begins([int(n) for n in dims], [int(n) for n in made], kernel, *rest)
-    sides = _sides(dims, made, kernel, strides, dilations, begins)
+    sides = parts_of_sides(dims, made, kernel, strides, dilations, begins)
     if any(isinstance(p, Every) for side in sides for p in side):
         return (0,) * len(dims)
     return tuple(
         max((max(p.before, int(p.behind)) for p in side if isinstance(p, Phase)), default=0)
         for side in sides
     )
-
-
-def _sides(
-    dims: Sequence[Dim],
-    made: Sequence[Dim],
-    kernel: Sequence[int],
-    strides: Ints,
-    dilations: Ints,
-    begins: Ints,
-) -> list[list[Part]]:
-    """The parts in which each spatial axis is done: its phases, unless they are too many."""
-    sides: list[list[Part]] = []
-    n_left = MOST_PHASES
-    for d in reversed(range(len(strides))):
-        axis = (dims[d], made[d], kernel[d], strides[d], dilations[d])
-        found: list[Part] = []
-        if _is_one(*axis, begins[d]):
-            found.append(One(made[d], begins[d]))
-        elif strides[d] <= n_left:
-            found += _phases(*axis, begins[d])
-        n_left //= max(len(found), 1)
-        sides.insert(0, found or [Every(*axis, begins[d])])
-    return sides
-
-
-def _is_one(size: Dim, n: Dim, kernel: int, _stride: int, dilation: int, begin: int) -> bool:
-    """Whether an axis has one element and each of its places meets it by a tap."""
-    return size == 1 and dilation == 1 and isinstance(n, int) and 0 <= begin <= kernel - n
-
-
-@dataclass(frozen=True, slots=True)
-class Reached:
-    """What one place of a spatial axis and one tap of the sum mean.
-
-    `at` is the place in the result, which meets tap `tap` of the filter at `source` in the image,
-    if all tests hold.
-    """
-
-    at: Expr
-    source: Expr
-    tap: Expr
-    image_tests: tuple[tuple[Expr, Expr], ...] = ()
-    filter_tests: tuple[tuple[Expr, int], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """The places first, first + stride, ... of a spatial axis, which all meet the same taps.
-
-    At place number q, tap number t of the phase is tap `tap + tap_step * t` of the filter and meets
-    element q + source - source_step * t of an axis of `size` elements.
-    """
-
-    size: Expr
-    first: int
-    stride: int
-    n_places: Expr
-    n_taps: int
-    tap: int
-    tap_step: int
-    source: int
-    source_step: int
-
-    @property
-    def before(self) -> int:
-        """Elements that are asked for before the image."""
-        return max((self.n_taps - 1) * self.source_step - self.source, 0) if self.n_taps else 0
-
-    @property
-    def behind(self) -> Expr:
-        """Elements that are asked for behind the image."""
-        return affine.maximum(self.n_places + self.source - self.size, 0) if self.n_taps else 0
-
-    def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place number q meets with tap number t."""
-        source = q + self.source - t * self.source_step
-        outside = affine.may_exceed(self.before, 0) or affine.may_exceed(self.behind, 0)
-        tests = ((source, self.size),) if outside else ()
-        at, tap = q * self.stride + self.first, t * self.tap_step + self.tap
-        return Reached(at, source, tap, tests)
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """All places of a spatial axis whose image has one element: each meets it by another tap."""
-
-    n_places: Expr
-    begin: int
-    n_taps: int = 1
-
-    def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place q meets."""
-        return Reached(q, t, q + self.begin)
-
-
-@dataclass(frozen=True, slots=True)
-class Every:
-    """All places of a spatial axis, which meet different taps.
-
-    Without dilation only every stride-th tap can reach a place, beginning at its remainder: the
-    index runs over those alone. With both, it runs over all taps and a test tells which meet.
-    """
-
-    size: Expr
-    n_places: Expr
-    kernel: int
-    stride: int
-    dilation: int
-    begin: int
-
-    @property
-    def n_taps(self) -> int:
-        """Taps to try."""
-        return -(-self.kernel // self.stride) if self.dilation == 1 else self.kernel
-
-    def reached(self, q: Expr, t: Expr) -> Reached:
-        """What place q meets with tap number t."""
-        place = q + self.begin
-        if self.dilation == 1:
-            source = affine.floordiv(place, self.stride) - t
-            tap = t * self.stride + affine.mod(place, self.stride)
-            meets: tuple[tuple[Expr, Expr], ...] = ()
-        else:
-            place, tap = place - t * self.dilation, t
-            source = affine.floordiv(place, self.stride)
-            meets = ((affine.mod(place, self.stride), 1),)
-        return Reached(q, source, tap, ((source, self.size), *meets), ((tap, self.kernel),))
-
-
-Part = Phase | One | Every
-"""Places of a spatial axis that one stage makes."""
-
-
-def _phases(
-    size: Expr, n: Expr, kernel: int, stride: int, dilation: int, begin: int
-) -> Iterator[Phase]:
-    """The phases of an axis.
-
-    Element y of the image lands on stride * y + dilation * k - begin, so a place meets the taps k
-    for which what is left can be divided: every (stride / gcd)-th.
-    """
-    common = gcd(stride, dilation)
-    tap_step, source_step = stride // common, dilation // common
-    for first in range(stride):
-        n_places = affine.floordiv(n - first + stride - 1, stride)
-        meeting = (t for t in range(tap_step) if (first + begin - dilation * t) % stride == 0)
-        tap = next(meeting, kernel)
-        n_taps = len(range(tap, kernel, tap_step))
-        source = (first + begin - dilation * tap) // stride
-        if not isinstance(n_places, int) or n_places > 0:
-            yield Phase(size, first, stride, n_places, n_taps, tap, tap_step, source, source_step)
 
 
 def _spread(
