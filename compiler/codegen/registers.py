@@ -10,10 +10,11 @@ from compiler.codegen.addresses import Env, Lane, Resolved
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.indices import Indices
 from compiler.codegen.prepare import Prepared, most_lanes
-from compiler.codegen.values import Value, power_of_two
+from compiler.codegen.values import Value, constant, power_of_two
 from compiler.compute.scalar import Read, walk
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
+from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Statement, Store, walk_statements
 from compiler.targets.target import Target
 
@@ -202,9 +203,7 @@ class Registers:
         lanes = cut.lanes(part)
         value = self.out.splat(value, lane.lanes)
         if lane.stop is not None:
-            assert (at, lanes) == (0, lane.lanes), f"{name}: part of a vector begins inside one"
-            mask = self.indices.active_lanes()
-            self.current[key] = self.out.select(mask, value, self.use(key))
+            self.current[key] = self._blended(key, at, lanes, value)
             return
         covered = min(cut.width, cut.row - part * cut.width)
         if at == 0 and lanes == lane.lanes and lane.active >= covered:
@@ -216,6 +215,16 @@ class Registers:
         inside = range(at, at + lane.active)
         blend = [lanes + i - at if i in inside else i for i in range(lanes)]
         self.current[key] = self.out.shuffle(self.use(key), value, blend)
+
+    def _blended(self, key: Key, at: int, lanes: int, value: Value) -> Value:
+        """A vector with the lanes from `at` on replaced, as many as only a run tells."""
+        mask = self.indices.active_lanes()
+        if lanes != value.lanes:
+            moved = [i - at if at <= i < at + value.lanes else -1 for i in range(lanes)]
+            off = constant(False, DType.bool, value.lanes)
+            mask = self.out.shuffle(mask, off, [value.lanes if i < 0 else i for i in moved])
+            value = self.out.shuffle(value, None, moved)
+        return self.out.select(mask, value, self.use(key))
 
     def place(self, name: str, index: tuple[Expr, ...]) -> tuple[int, int]:
         """Row and position of an element whose index is numbers here."""

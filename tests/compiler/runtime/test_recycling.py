@@ -28,10 +28,11 @@ def test_memory_comes_back_when_the_last_view_of_it_goes() -> None:
 
 def test_other_sizes_get_other_memory_and_little_is_kept() -> None:
     pool = Recycled(most_bytes=5000)
-    made = [pool.bytes(n, fresh) for n in (3000, 2500)]
-    places = [a.ctypes.data for a in made]
-    made.clear()
-    assert pool.bytes(2500, fresh).ctypes.data == places[1]
+    first, second = pool.bytes(3000, fresh), pool.bytes(2500, fresh)
+    place = second.ctypes.data
+    del first
+    del second
+    assert pool.bytes(2500, fresh).ctypes.data == place
     assert [raw.nbytes for raw in pool.kept] == [2500]
 
 
