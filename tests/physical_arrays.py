@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
+from compiler.schedule.assemble import Scheduled
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -14,13 +16,45 @@ PADDING = 77
 """What whole numbers hold where a block is padded: nothing may come to depend on it."""
 
 
-def laid_out(array: Array, t: TensorType) -> Array:
-    """The array as it lies in memory; padding in a block is NaN or PADDING, what is halo zero."""
-    shape = t.layout.physical_shape(t.static_shape)
-    padding = np.nan if t.dtype.is_float else PADDING
-    memory = np.full(shape, 0 if t.layout.halo else padding, array.dtype)
+def laid_out(array: Array, t: TensorType, padding: float | None = None) -> Array:
+    """The array as it lies in memory, with zeros in its halo.
+
+    Padding in a block is what is given, else NaN or PADDING; zero too where there is a halo.
+    """
+    if padding is None:
+        padding = 0 if t.layout.halo else nothing(t.dtype)
+    memory = np.full(t.layout.physical_shape(t.static_shape), padding, array.dtype)
+    if t.layout.halo:
+        inner = tuple(slice(h, -h or None) for h in t.layout.halo_of(t.rank))
+        around = np.ones(memory.shape, bool)
+        around[(slice(None), slice(None), *inner)] = False
+        memory[around] = 0
     for index in np.ndindex(*t.static_shape):
         memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
+    return memory
+
+
+def nothing(dtype: DType) -> float:
+    """What lies where nobody has written."""
+    return np.nan if dtype.is_float else PADDING
+
+
+def memory_for(
+    made: Scheduled,
+    tensors: Mapping[str, TensorType],
+    arrays: Mapping[str, Array],
+    padding: float | None = None,
+) -> dict[str, Array]:
+    """What a kernel is called with: operands packed or laid out, the rest not yet written."""
+    memory: dict[str, Array] = {}
+    for b in made.kernel.params:
+        if b.name in made.packings:
+            memory[b.name] = made.packings[b.name].apply(arrays[b.name])
+        elif b.name in arrays:
+            memory[b.name] = laid_out(arrays[b.name], tensors[b.name], padding)
+        else:
+            rest = nothing(b.dtype) if padding is None else padding
+            memory[b.name] = np.full(b.shape, rest, b.dtype.numpy)
     return memory
 
 

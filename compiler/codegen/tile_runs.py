@@ -22,7 +22,7 @@ from compiler.codegen.dots import SUMMED_IN, group_of, products
 from compiler.codegen.tile_unit import MOST_ROWS, ROW_BYTES, Config, Shape
 from compiler.compute.scalar import Number, Read
 from compiler.ir import affine
-from compiler.ir.affine import Affine, Expr, Range
+from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Prefetch, Statement, Store, When, While
 from compiler.targets.target import Target
@@ -287,7 +287,7 @@ class _Planner:
         index = tuple(affine.substitute(e, self.numbers) for e in read.index)
         ranges = {**self.ranges, **{i.var: (0, i.extent - 1) for i in loops.values()}}
         flat = affine.simplify(flatten(index, b.strides), ranges)
-        found = {name: _coefficient(flat, loop.var) for name, loop in loops.items()}
+        found = {name: affine.coefficient(flat, loop.var) for name, loop in loops.items()}
         stride = found[down]
         if stride is None or any(
             found[name] != n for name, n in steps.items() if loops[name].extent > 1
@@ -338,16 +338,3 @@ def _rows(loop: Loop) -> tuple[Loop, Store, list[Loop]]:
     if not isinstance(store, Store) or not plain:
         raise _NoRun
     return loop, store, inner
-
-
-def _coefficient(e: Expr, var: str) -> int | None:
-    """The factor of a loop in an address; None where it also stands inside something else."""
-    if not isinstance(e, Affine):
-        return 0
-    factor = 0
-    for atom, c in e.terms:
-        if atom == var:
-            factor = c
-        elif not isinstance(atom, str) and var in affine.symbols(atom.a) | affine.symbols(atom.b):
-            return None
-    return factor

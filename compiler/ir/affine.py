@@ -100,6 +100,19 @@ def symbols(e: Expr) -> frozenset[str]:
     return frozenset() if isinstance(e, int) else frozenset(e.names)
 
 
+def coefficient(e: Expr, var: str) -> int | None:
+    """The factor of a symbol in a sum; None when it also stands inside a division or extreme."""
+    if isinstance(e, int):
+        return 0
+    factor = 0
+    for atom, c in e.terms:
+        if atom == var:
+            factor = c
+        elif not isinstance(atom, str) and var in symbols(atom.a) | symbols(atom.b):
+            return None
+    return factor
+
+
 ATOMS_LIMIT = 100
 """Larger expressions are not worth following: a new symbol takes their place."""
 

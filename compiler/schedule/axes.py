@@ -210,7 +210,7 @@ class Loops:
 
     def stride_of(self, tensor: str, index: Sequence[Expr], var: str) -> int | None:
         """By how much the address grows with an index; None when not by a constant."""
-        return coefficient(self.address(tensor, index), var)
+        return affine.coefficient(self.address(tensor, index), var)
 
     def parts(self, var: str) -> list[str]:
         """The loops that a loop has become by splits."""
@@ -278,16 +278,3 @@ def _moved(e: Entry, values: Mapping[str, Expr], ranges: Mapping[str, Range]) ->
         return tuple(affine.simplify(affine.substitute(i, values), ranges) for i in index)
 
     return replace(e, index=new(e.index), place=new(e.place))
-
-
-def coefficient(e: Expr, var: str) -> int | None:
-    """The factor of a symbol in a sum; None when it also stands inside a division or extreme."""
-    if isinstance(e, int):
-        return 0
-    factor = 0
-    for atom, c in e.terms:
-        if atom == var:
-            factor = c
-        elif not isinstance(atom, str) and var in affine.symbols(atom.a) | affine.symbols(atom.b):
-            return None
-    return factor

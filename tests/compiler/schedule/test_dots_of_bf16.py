@@ -17,7 +17,7 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, host
 from tests.kernel_runs import Array, run_native
-from tests.physical_arrays import laid_out, picked_up
+from tests.physical_arrays import memory_for, picked_up
 
 HAS_DOTS = by_name("x86-64-amx")
 TARGETS = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
@@ -43,14 +43,7 @@ def check(text: str, *, steps: bool = True) -> None:
         assert parse_kernel(str(made.kernel)) == made.kernel
         runs = [lambda k, m, t=target: run_native(k, m, t)]
         for run in (interpret, *runs) if target is TARGETS[0] else runs:
-            memory: dict[str, Array] = {}
-            for b in made.kernel.params:
-                if b.name in made.packings:
-                    memory[b.name] = made.packings[b.name].apply(arrays[b.name])
-                elif b.name in arrays:
-                    memory[b.name] = laid_out(arrays[b.name], c.tensors[b.name])
-                else:
-                    memory[b.name] = np.full(b.shape, 77, b.dtype.numpy)
+            memory = memory_for(made, c.tensors, arrays)
             run(made.kernel, memory)
             for n in c.outputs:
                 a, b = picked_up(memory[n], c.tensors[n]), wanted[n]

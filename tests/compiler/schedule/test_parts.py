@@ -18,7 +18,7 @@ from compiler.schedule.policy import Scheduled, schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, host
 from tests.kernel_runs import Array, run_native
-from tests.physical_arrays import laid_out, picked_up
+from tests.physical_arrays import memory_for, picked_up
 
 EMULATED = replace(host(), name="emulated", emulates_tiles=True)
 FAST = CodeOptions(EMULATED, in_parts=True)
@@ -52,16 +52,7 @@ def run(made: Scheduled, text: str, arrays: dict[str, Array], threads: int = 1) 
     c = parse_computation(text)
     verify_kernel(made.kernel)
     assert parse_kernel(str(made.kernel)) == made.kernel
-    memory: dict[str, Array] = {}
-    for b in made.kernel.params:
-        if b.name in made.packings:
-            memory[b.name] = made.packings[b.name].apply(arrays[b.name])
-            assert memory[b.name].shape == b.shape
-            assert memory[b.name].dtype == b.dtype.numpy
-        elif b.name in arrays:
-            memory[b.name] = laid_out(arrays[b.name], c.tensors[b.name])
-        else:
-            memory[b.name] = np.full(b.shape, 77, b.dtype.numpy)
+    memory = memory_for(made, c.tensors, arrays)
     run_native(made.kernel, memory, EMULATED, threads=threads)
     return picked_up(memory["Y"], c.tensors["Y"])
 

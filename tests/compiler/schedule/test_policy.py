@@ -20,7 +20,7 @@ from compiler.schedule.physical import nest_of
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
-from tests.physical_arrays import laid_out, picked_up
+from tests.physical_arrays import memory_for, picked_up
 
 Array = np.ndarray
 TARGETS = [by_name("x86-64-v4"), by_name("x86-64-v3")]
@@ -40,14 +40,7 @@ def check(computation: Computation, constants: str = "") -> None:
         made = schedule(computation, frozenset(constants), CodeOptions(target))
         verify_kernel(made.kernel)
         assert parse_kernel(str(made.kernel)) == made.kernel
-        memory = {}
-        for b in made.kernel.params:
-            if b.name in made.packings:
-                memory[b.name] = made.packings[b.name].apply(arrays[b.name])
-            elif b.name in arrays:
-                memory[b.name] = laid_out(arrays[b.name], computation.tensors[b.name])
-            else:
-                memory[b.name] = np.full(b.shape, np.nan if b.dtype.is_float else 99, b.dtype.numpy)
+        memory = memory_for(made, computation.tensors, arrays)
         interpret(made.kernel, memory)
         for name in computation.outputs:
             t = computation.tensors[name]

@@ -20,7 +20,7 @@ from compiler.schedule.policy import Scheduled, schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name, host
 from tests.kernel_runs import Array, run_native
-from tests.physical_arrays import laid_out, picked_up
+from tests.physical_arrays import memory_for, picked_up
 
 AMX = by_name("x86-64-amx")
 EMULATED = replace(host(), name="emulated", emulates_tiles=True)
@@ -39,18 +39,6 @@ def operands(c: Computation) -> dict[str, Array]:
     return made
 
 
-def memory_for(made: Scheduled, c: Computation, arrays: dict[str, Array]) -> dict[str, Array]:
-    memory: dict[str, Array] = {}
-    for b in made.kernel.params:
-        if b.name in made.packings:
-            memory[b.name] = made.packings[b.name].apply(arrays[b.name])
-        elif b.name in arrays:
-            memory[b.name] = laid_out(arrays[b.name], c.tensors[b.name])
-        else:
-            memory[b.name] = np.full(b.shape, 77, b.dtype.numpy)
-    return memory
-
-
 def in_tiles(made: Scheduled) -> bool:
     return any(isinstance(s, Loop) and s.kind == "tile" for s in walk_statements(made.kernel.body))
 
@@ -65,7 +53,7 @@ def check(text: str, *, tiles: bool = True, threads: int = 1, interpreted: bool 
     assert parse_kernel(str(made.kernel)) == made.kernel
     runs = [lambda k, m: run_native(k, m, EMULATED, threads=threads)]
     for run in (interpret, *runs) if interpreted else runs:
-        memory = memory_for(made, c, arrays)
+        memory = memory_for(made, c.tensors, arrays)
         run(made.kernel, memory)
         for n in c.outputs:
             a, b = picked_up(memory[n], c.tensors[n]), wanted[n]

@@ -11,7 +11,6 @@ from compiler.compute.computation import Computation
 from compiler.compute.lower import lower_node
 from compiler.compute.numbers import Array
 from compiler.ir.graph import Graph
-from compiler.ir.types import TensorType
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
@@ -24,6 +23,7 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, host
 from tests.compiler.passes.numbers import graph
 from tests.kernel_runs import run_native
+from tests.physical_arrays import memory_for, picked_up
 
 NATIVE = [host(), by_name("x86-64-v3")] if host().vector_bytes >= 32 else [host()]
 TILED = [a for a, tiling in ALGORITHMS.items() if tiling is not None]
@@ -90,26 +90,6 @@ INTERPRETED = ("one_pixel",)
 """The interpreter takes seconds for more."""
 
 
-def laid_out(array: Array, t: TensorType) -> Array:
-    memory = np.full(t.layout.physical_shape(t.static_shape), PADDING, array.dtype)
-    halo = t.layout.halo_of(t.rank)
-    if t.layout.halo:
-        whole = np.zeros(memory.shape, bool)
-        inner = tuple(slice(h, -h or None) for h in halo)
-        whole[(slice(None), slice(None), *inner)] = True
-        memory[~whole] = 0
-    for index in np.ndindex(*t.static_shape):
-        memory[tuple(int(i) for i in t.layout.physical_index(index))] = array[index]
-    return memory
-
-
-def picked_up(memory: Array, t: TensorType) -> Array:
-    array = np.empty(t.static_shape, memory.dtype)
-    for index in np.ndindex(*t.static_shape):
-        array[index] = memory[tuple(int(i) for i in t.layout.physical_index(index))]
-    return array
-
-
 def computation_of(g: Graph) -> tuple[Computation, dict[str, str]]:
     lowered = lower_node(g.nodes[0], g)
     assert lowered is not None
@@ -125,6 +105,11 @@ def arrays_of(case: Case) -> dict[str, Array]:
         "r": case.result,
     }
     return {k: chance.standard_normal(s).astype(np.float32) for k, s in shapes.items()}
+
+
+def by_tensor(operands: dict[str, str], arrays: dict[str, Array]) -> dict[str, Array]:
+    """Arrays by the names that a computation has for them."""
+    return {tensor: arrays[value] for tensor, value in operands.items()}
 
 
 def wanted(case: Case, arrays: dict[str, Array]) -> Array:
@@ -153,21 +138,12 @@ def test_tiles_compute_the_convolution(name: str, algorithm: str) -> None:
         assert "U" not in made.kernel.buffers
         runs = [lambda k, m, t=target: run_native(k, m, t)]
         for run in [*runs, interpret] if name in INTERPRETED else runs:
-            memory: dict[str, Array] = {}
-            for b in made.kernel.params:
-                value = operands.get(b.name)
-                if b.name in made.packings:
-                    memory[b.name] = made.packings[b.name].apply(arrays[str(value)])
-                elif value is not None:
-                    memory[b.name] = laid_out(arrays[value], c.tensors[b.name])
-                else:
-                    memory[b.name] = np.full(b.shape, PADDING, b.dtype.numpy)
+            memory = memory_for(made, c.tensors, by_tensor(operands, arrays), PADDING)
             run(made.kernel, memory)
             t = c.tensors[out]
             error = np.abs(picked_up(memory[out], t) - exact).max() / np.abs(exact).max()
             assert error < (2e-6 if algorithm == "winograd2" else 2e-5)
-            again = laid_out(picked_up(memory[out], t), t)
-            inside = np.zeros_like(again, bool)
+            inside = np.zeros_like(memory[out], bool)
             inside[:, :, 1:-1, 2:-2] = True
             assert not memory[out][~inside].any(), "zeros lie around the image"
 
@@ -180,15 +156,7 @@ def test_small_tiles_are_as_exact_as_the_direct_sum() -> None:
     for algorithm in ALGORITHMS:
         c, operands = computation_of(case.graph(algorithm))
         made = scheduled(c, operands, CodeOptions(host()))
-        memory: dict[str, Array] = {}
-        for b in made.kernel.params:
-            value = operands.get(b.name)
-            if b.name in made.packings:
-                memory[b.name] = made.packings[b.name].apply(arrays[str(value)])
-            elif value is not None:
-                memory[b.name] = laid_out(arrays[value], c.tensors[b.name])
-            else:
-                memory[b.name] = np.zeros(b.shape, b.dtype.numpy)
+        memory = memory_for(made, c.tensors, by_tensor(operands, arrays), PADDING)
         run_native(made.kernel, memory, host())
         y = picked_up(memory[c.outputs[0]], c.tensors[c.outputs[0]])
         errors[algorithm] = np.abs(y - exact).max() / np.abs(exact).max()
@@ -211,12 +179,7 @@ def test_weights_that_a_run_brings_are_transformed_by_it() -> None:
     made = schedule(c, frozenset(), CodeOptions(NATIVE[-1]))
     assert "U" in made.kernel.buffers
     arrays = arrays_of(case)
-    memory = {
-        b.name: laid_out(arrays[operands[b.name]], c.tensors[b.name])
-        if b.name in operands
-        else np.full(b.shape, PADDING, b.dtype.numpy)
-        for b in made.kernel.params
-    }
+    memory = memory_for(made, c.tensors, by_tensor(operands, arrays), PADDING)
     run_native(made.kernel, memory, NATIVE[-1])
     (out,) = c.outputs
     np.testing.assert_allclose(

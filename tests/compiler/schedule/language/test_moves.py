@@ -19,7 +19,7 @@ from compiler.schedule.language.move import MOVES, Move
 from compiler.schedule.language.replay import replay
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
-from tests.compiler.schedule.test_policy import laid_out, picked_up
+from tests.physical_arrays import memory_for, picked_up
 
 OPTIONS = CodeOptions(by_name("x86-64-v3"))
 
@@ -51,15 +51,7 @@ def assert_right(computation: Computation, made: Scheduled) -> None:
         for n, t in computation.tensors.items()
         if n in computation.inputs
     }
-    memory = {}
-    for b in made.kernel.params:
-        if b.name in made.packings:
-            memory[b.name] = made.packings[b.name].apply(arrays[b.name])
-        elif b.name in arrays:
-            memory[b.name] = laid_out(arrays[b.name], computation.tensors[b.name])
-        else:
-            nothing = np.nan if b.dtype.is_float else 77
-            memory[b.name] = np.full(b.shape, nothing, b.dtype.numpy)
+    memory = memory_for(made, computation.tensors, arrays)
     interpret(made.kernel, memory)
     for name, wanted in evaluate(computation, arrays).items():
         if name in computation.outputs:

@@ -33,8 +33,8 @@ from compiler.schedule.stages import named
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import host
 from tests.compiler.schedule.language.test_moves import filled
-from tests.compiler.schedule.test_policy import laid_out, picked_up
 from tests.kernel_runs import run_native
+from tests.physical_arrays import memory_for, picked_up
 
 OPTIONS = CodeOptions(host())
 
@@ -161,14 +161,7 @@ CASES = {name: case_of(name) for name in COMPUTATIONS}
 
 def assert_right(case: Case, made: Scheduled, *, native: bool) -> None:
     tensors = case.computation.tensors
-    memory: dict[str, np.ndarray] = {}
-    for b in made.kernel.params:
-        if b.name in made.packings:
-            memory[b.name] = made.packings[b.name].apply(case.arrays[b.name])
-        elif b.name in case.arrays:
-            memory[b.name] = laid_out(case.arrays[b.name], tensors[b.name])
-        else:
-            memory[b.name] = np.full(b.shape, np.nan if b.dtype.is_float else 77, b.dtype.numpy)
+    memory = memory_for(made, tensors, case.arrays)
     if native:
         run_native(made.kernel, memory)
     else:
