@@ -1,4 +1,4 @@
-// Colours for code, a line at a time: comments, keywords, types, numbers, names, labels, vectors.
+// Colours for code, a line at a time: comments (and reasons), keywords, types, numbers, names, labels, vectors.
 
 /** @typedef {[kind: string, text: string]} Token kind "" for plain text */
 
@@ -30,7 +30,7 @@ const GRAMMARS = {
   ),
   loops: new RegExp(
     [
-      "(?<comment>(?:#|//).*$)",
+      '(?<comment>#.*$|"[^"]*")',
       "(?<keyword>\\b(?:kernel|for|in|range|if|else|let|store|load|alloc|parallel|vector|unroll|fma|stage|reduce|sum|max|min|over|axis|axes|call|return|micro)\\b)",
       "(?<type>\\b(?:f16|f32|f64|bf16|bool|[iu](?:8|16|32|64))\\b)",
       "(?<number>-?\\b(?:0x[0-9A-Fa-f]+|\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b)",

@@ -49,3 +49,16 @@ test("assembly shows instructions, vector registers and comments", () => {
 test("a very long line is left plain", () => {
   assert.equal(highlight("llvm", "load ".repeat(400)).length, 1);
 });
+
+test("reasons of moves are no code, and quotients of sizes no comments", () => {
+  assert.deepEqual(kinds("schedule", 'Y: unroll(n) because "a vector in 32 f32"'), [
+    "keyword:unroll",
+    'comment:"a vector in 32 f32"',
+  ]);
+  assert.deepEqual(kinds("loops", "for i in 0..N//64 {"), [
+    "keyword:for",
+    "keyword:in",
+    "number:0",
+    "number:64",
+  ]);
+});
