@@ -168,11 +168,15 @@ def _split_open(loop: Loop, width: int, kernel: Kernel, target: Target) -> Itera
 
 def _has_masks(loop: Loop, kernel: Kernel, target: Target) -> bool:
     """Whether the machine takes parts of vectors of all that a loop loads and stores."""
-    buffers = kernel.buffers
-    touched = {s.buffer for s in walk(loop.body) if isinstance(s, Store)}
-    for s in walk(loop.body):
-        touched |= {p.tensor for v in values_of(s) for p in parts(v) if isinstance(p, Read | Fetch)}
-    return all(has_masks(target, buffers[name].dtype) for name in touched)
+    return all(has_masks(target, kernel.buffers[name].dtype) for name in touched(loop.body))
+
+
+def touched(body: tuple[Statement, ...]) -> set[str]:
+    """The buffers that statements store to or read."""
+    found = {s.buffer for s in walk(body) if isinstance(s, Store)}
+    for s in walk(body):
+        found |= {p.tensor for v in values_of(s) for p in parts(v) if isinstance(p, Read | Fetch)}
+    return found
 
 
 def _lanes_of_registers(loop: Loop, kernel: Kernel) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from compiler.codegen.addresses import Env, Lane, Resolved
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.indices import Indices
-from compiler.codegen.prepare import Prepared, most_lanes
+from compiler.codegen.prepare import Prepared, most_lanes, touched
 from compiler.codegen.values import Value, constant, power_of_two
 from compiler.compute.scalar import Read, walk
 from compiler.ir import affine
@@ -82,17 +82,9 @@ def with_whole_vectors(prepared: Prepared, cuts: Mapping[str, Cut]) -> Prepared:
         id(s)
         for s in walk_statements(prepared.kernel.body)
         if isinstance(s, Loop) and s.kind == "vector" and most_lanes(s) < prepared.widths[id(s)]
-        if not padded.isdisjoint(_touched(s.body))
+        if not padded.isdisjoint(touched(s.body))
     }
     return replace(prepared, whole=frozenset(whole))
-
-
-def _touched(body: tuple[Statement, ...]) -> Iterator[str]:
-    """What statements store to or read."""
-    for s in walk_statements(body):
-        if isinstance(s, Store):
-            yield s.buffer
-            yield from (r.tensor for r in walk(s.value) if isinstance(r, Read))
 
 
 def _collect_widths(

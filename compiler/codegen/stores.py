@@ -126,11 +126,8 @@ def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Valu
     element, pointers = memory_type(b.dtype), vector_of("ptr", value.lanes)
     text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
     at = m.out.op(text, DType.u64, value.lanes, pointer, positions)
-    stored, kind, mask = (
-        m.to_memory(b.dtype, value),
-        memory_type(b.dtype, value.lanes),
-        m.mask(None),
-    )
+    stored, kind = m.to_memory(b.dtype, value), memory_type(b.dtype, value.lanes)
+    mask = m.mask(None)
     name = f"llvm.masked.scatter.v{value.lanes}{suffix(b.dtype)}.v{value.lanes}p0"
     m.out.declare(f"declare void @{name}({kind}, {pointers}, {mask.type})")
     m.out.line(
