@@ -162,8 +162,8 @@ def _code() -> Iterator[Finding]:
 
 
 def _threads() -> Iterator[Finding]:
-    from compiler.codegen import openmp
-    from compiler.codegen.crew_text import has_crew
+    from compiler.codegen.threads import openmp
+    from compiler.codegen.threads.crew_text import has_crew
     from compiler.targets.target import host
 
     if has_crew(host()):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from compiler.codegen.crew_text import SHARE_DECLARATION
-from compiler.codegen.forks import THREAD, Region, fork_text, part_head
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
+from compiler.codegen.threads.crew_text import SHARE_DECLARATION
+from compiler.codegen.threads.forks import THREAD, Region, fork_text, part_head
 
 Chain = Sequence[Launch]
 

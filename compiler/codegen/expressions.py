@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from compiler.codegen.addresses import flatten
-from compiler.codegen.arithmetic import Arithmetic
-from compiler.codegen.bounded import is_bounded, is_rounded, narrowed, nearest
-from compiler.codegen.convert import convert, to_bf16
-from compiler.codegen.fetches import Places, fetch
-from compiler.codegen.loads import load
-from compiler.codegen.memory import Memory
-from compiler.codegen.registers import Registers
-from compiler.codegen.trees import Trees
+from compiler.codegen.access.addresses import flatten
+from compiler.codegen.access.fetches import Places, fetch
+from compiler.codegen.access.loads import load
+from compiler.codegen.access.memory import Memory
+from compiler.codegen.arithmetic.bounded import is_bounded, is_rounded, narrowed, nearest
+from compiler.codegen.arithmetic.convert import convert, to_bf16
+from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.values import Value, constant
+from compiler.codegen.vectors.registers import Registers
+from compiler.codegen.vectors.trees import Trees
 from compiler.compute.scalar import (
     Apply,
     Bits,

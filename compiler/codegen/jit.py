@@ -16,10 +16,10 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from compiler.codegen.crew import crew
-from compiler.codegen.crew_text import SHARE
-from compiler.codegen.forks import NUMBER_OF_THREADS
-from compiler.codegen.openmp import runtime
+from compiler.codegen.threads.crew import crew
+from compiler.codegen.threads.crew_text import SHARE
+from compiler.codegen.threads.forks import NUMBER_OF_THREADS
+from compiler.codegen.threads.openmp import runtime
 from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 

@@ -11,27 +11,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from compiler.codegen.addresses import Env, Lane
-from compiler.codegen.arithmetic import Arithmetic
-from compiler.codegen.dots import Dots, Products, products
+from compiler.codegen.access.addresses import Env, Lane
+from compiler.codegen.access.fetches import inside_buffer, put
+from compiler.codegen.access.indices import Indices
+from compiler.codegen.access.memory import Memory
+from compiler.codegen.access.params import NOT_KEPT, counter_parameter, params, size_parameter
+from compiler.codegen.access.squares import Square, square_of, transposed
+from compiler.codegen.access.stores import fence, prefetch, store
+from compiler.codegen.arithmetic.functions import Arithmetic
+from compiler.codegen.arithmetic.math import WRITTEN_OUT
 from compiler.codegen.emitter import Block, Emitter
 from compiler.codegen.expressions import Cache, Expressions
-from compiler.codegen.fetches import inside_buffer, put
-from compiler.codegen.forks import Region, part_head
-from compiler.codegen.indices import Indices
 from compiler.codegen.lockstep import in_lockstep, may_mix
-from compiler.codegen.math import WRITTEN_OUT
-from compiler.codegen.memory import Memory
-from compiler.codegen.params import NOT_KEPT, counter_parameter, params, size_parameter
-from compiler.codegen.prepare import Prepared, prepare
-from compiler.codegen.registers import Registers, cut_registers, with_whole_vectors
-from compiler.codegen.shares import Shares
-from compiler.codegen.squares import Square, square_of, transposed
-from compiler.codegen.stores import fence, prefetch, store
-from compiler.codegen.team import Team
-from compiler.codegen.tile_runs import has_tiles, runs_of
-from compiler.codegen.tiles import Tiles
+from compiler.codegen.products.dots import Dots, Products, products
+from compiler.codegen.products.tile_runs import has_tiles, runs_of
+from compiler.codegen.products.tiles import Tiles
+from compiler.codegen.threads.forks import Region, part_head
+from compiler.codegen.threads.shares import Shares
+from compiler.codegen.threads.team import Team
 from compiler.codegen.values import Value, power_of_two
+from compiler.codegen.vectors.prepare import Prepared, prepare
+from compiler.codegen.vectors.registers import Registers, cut_registers, with_whole_vectors
 from compiler.compute.scalar import Read
 from compiler.ir import affine
 from compiler.ir.affine import Expr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.codegen import jit
-from compiler.codegen.crew_text import with_crew
+from compiler.codegen.threads.crew_text import with_crew
 from compiler.export import to_onnx
 from compiler.runtime.built import Built
 from compiler.runtime.kernels import KernelInfo

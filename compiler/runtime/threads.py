@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from compiler.codegen import openmp
-from compiler.codegen.crew_text import has_crew
+from compiler.codegen.threads import openmp
+from compiler.codegen.threads.crew_text import has_crew
 from compiler.errors import CompileError
 from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host

@@ -118,6 +118,45 @@ def test_rooms_import_only_rooms_to_their_left() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def order_inside(room: str) -> list[str]:
+    """The order of parts that the docstring of a room draws with arrows, if any."""
+    path = REPOSITORY / "compiler" / room / "__init__.py"
+    words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) if path.exists() else ""
+    lines = (line for line in (words or "").splitlines() if "->" in line and line.startswith(" "))
+    return [name for line in lines for name in line.replace("->", " ").split()]
+
+
+def wrong_arrows_inside(room: str, order: list[str]) -> list[str]:
+    """Imports of a part of a room by a part before it."""
+    start = f"compiler.{room}."
+    inside = {name: path for name, path in modules().items() if name.startswith(start)}
+    wrong: list[str] = []
+    for module, path in inside.items():
+        part = module.removeprefix(start).split(".")[0]
+        for line, name in imports_of(module, path):
+            other = name.removeprefix(start).split(".")[0]
+            if name.startswith(start) and order.index(other) > order.index(part):
+                wrong.append(f"{path.name}:{line}: {part} imports {other}")
+    return wrong
+
+
+def rooms_with_an_order() -> list[str]:
+    return [room for room in (*ORDER, *BESIDE) if order_inside(room)]
+
+
+def test_some_rooms_have_an_order_inside() -> None:
+    assert "codegen" in rooms_with_an_order()
+
+
+@pytest.mark.parametrize("room", rooms_with_an_order())
+def test_parts_of_a_room_import_only_what_stands_before_them(room: str) -> None:
+    order, start = order_inside(room), f"compiler.{room}."
+    parts = {n.removeprefix(start).split(".")[0] for n in modules() if n.startswith(start)}
+    assert sorted(order) == sorted(parts), "the docstring of the room names each part once"
+    assert not wrong_arrows_inside(room, order)
+    assert wrong_arrows_inside(room, order[::-1]), "an order that is wrong would be seen"
+
+
 @pytest.mark.parametrize(
     ("module", "text", "expected"),
     [

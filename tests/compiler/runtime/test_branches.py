@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.codegen.crew_text import has_crew
+from compiler.codegen.threads.crew_text import has_crew
 from compiler.runtime import build
 from compiler.runtime.branches import sections
 from compiler.runtime.inputs import random_inputs

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.codegen import openmp
-from compiler.codegen.crew_text import SHARE
+from compiler.codegen.threads import openmp
+from compiler.codegen.threads.crew_text import SHARE
 from compiler.errors import CompileError
 from compiler.loops import grain
 from compiler.loops.sharing import has_parallel

@@ -1,0 +1,110 @@
+"""Loads and stores at computed indices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.codegen.access.addresses import Resolved
+from compiler.codegen.access.loads import gather, lane_offsets, load_neighbours
+from compiler.codegen.access.memory import Memory, parameter
+from compiler.codegen.arithmetic.functions import Arithmetic
+from compiler.codegen.values import Value, constant, mangled, memory_type
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The index of a fetch: what is computed, by axis, and the rest of the position as it is.
+
+    `inside` counts elements over all axes whose index is an expression that cannot leave them.
+    """
+
+    computed: Mapping[int, Value]
+    inside: Resolved
+
+
+def fetch(m: Memory, a: Arithmetic, b: Buffer, places: Places) -> Value:
+    """The elements at computed indices, each brought into its axis; 0 from an empty buffer."""
+    if b.n_elements == 0:
+        return constant(0, b.dtype)
+    position = constant(0, DType.i64)
+    for d, v in places.computed.items():
+        part = _steps(m, a, _brought_inside(m, a, v, b.shape[d]), b.strides[d])
+        position = _sum(a, position, part)
+    rest = places.inside
+    if not position.lanes and not rest.is_uniform:
+        found = _fetch_neighbours(m, b, position, rest)
+        if found is not None:
+            return found
+    if rest.is_uniform:
+        moved = m.indices.uniform(rest)
+    else:
+        moved = m.indices.lanes(rest, DType.i64)
+    position = _sum(a, position, moved)
+    if not position.lanes:
+        at = _element(m, b, position)
+        return m.read(b, at, 0, m.load_level(b, at))
+    return gather(m, b, Value(parameter(b), DType.u64), position, m.mask(None))
+
+
+def _fetch_neighbours(m: Memory, b: Buffer, position: Value, rest: Resolved) -> Value | None:
+    """One load for all lanes, where only the last index differs and they lie side by side."""
+    offsets = lane_offsets(m, rest)
+    if offsets is None or offsets != list(range(offsets[0], offsets[0] + len(offsets))):
+        return None
+    pointer = _element(m, b, position)
+    for part in m.indices.by_level(rest, b.dtype.nbytes):
+        text = f"getelementptr i8, ptr {pointer.ref}, i64 {part.ref}"
+        pointer = m.out.op(text, DType.u64, 0, pointer, part)
+    return load_neighbours(m, b, pointer, (rest.constant + offsets[0]) * b.dtype.nbytes, None)
+
+
+def inside_buffer(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
+    """Whether computed indices lie in a buffer."""
+    tests = [
+        a.test("icmp ult", v, m.indices.scalar(n)) for v, n in zip(places, b.shape, strict=True)
+    ]
+    return a.out.all_of(tests)
+
+
+def put(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value], value: Value) -> None:
+    """Write the element at computed indices, which lie in the buffer."""
+    m.note_store(b)
+    m.write(b, _element(m, b, _position(m, a, b, places)), value)
+
+
+def _brought_inside(m: Memory, a: Arithmetic, v: Value, n: Expr) -> Value:
+    if v.is_constant and not v.lanes and isinstance(n, int):
+        return constant(min(max(int(v.ref), 0), n - 1), DType.i64)
+    for fn, limit in (("smin", n - 1), ("smax", 0)):
+        number = a.out.splat(m.indices.scalar(limit), v.lanes)
+        v = a.out.call(f"llvm.{fn}.{mangled(v.dtype, v.lanes)}", v.dtype, v.lanes, v, number)
+    return v
+
+
+def _steps(m: Memory, a: Arithmetic, v: Value, stride: Expr) -> Value:
+    """How many elements lie before an index of an axis."""
+    return v if stride == 1 else a.two("mul", v, a.out.splat(m.indices.scalar(stride), v.lanes))
+
+
+def _position(m: Memory, a: Arithmetic, b: Buffer, places: Sequence[Value]) -> Value:
+    """How many elements lie before the indexed one."""
+    total = constant(0, DType.i64)
+    for v, stride in zip(places, b.strides, strict=True):
+        total = _sum(a, total, _steps(m, a, v, stride))
+    return total
+
+
+def _sum(a: Arithmetic, x: Value, y: Value) -> Value:
+    if "0" in (x.ref, y.ref):
+        return y if x.ref == "0" else x
+    lanes = max(x.lanes, y.lanes)
+    return a.two("add", a.out.splat(x, lanes), a.out.splat(y, lanes))
+
+
+def _element(m: Memory, b: Buffer, position: Value) -> Value:
+    text = f"getelementptr {memory_type(b.dtype)}, ptr {parameter(b)}, {position.typed}"
+    return m.out.op(text, DType.u64, 0, position)

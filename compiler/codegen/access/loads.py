@@ -1,0 +1,213 @@
+"""Loads for all lanes: whole vectors where these lie side by side, else shuffles and gathers."""
+
+from __future__ import annotations
+
+from compiler.codegen.access.addresses import Resolved
+from compiler.codegen.access.memory import Memory, parameter, suffix
+from compiler.codegen.values import Value, constant, memory_type, vector_of
+from compiler.ir import affine
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer
+
+SHUFFLED_LOADS = 4
+"""Lanes spread over at most this many vectors are loaded whole and shuffled, else gathered."""
+
+
+def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
+    """The elements of all lanes; a scalar when they are the same one.
+
+    Under a guard, lanes (or everything) where it does not hold give any number and read nothing
+    outside the buffer.
+    """
+    if b.n_elements == 0:
+        return constant(0, b.dtype)
+    if guard is not None and _inside(m, b, r):
+        guard = None
+    if r.is_uniform:
+        return _load_scalar(m, b, r, guard)
+    offsets = lane_offsets(m, r)
+    lane = m.indices.env.lane
+    assert lane is not None, "no vector loop is open"
+    if offsets is not None:
+        low, high = min(offsets), max(offsets)
+        if offsets == list(range(low, low + lane.active)):
+            return _load_contiguous(m, b, r, low, guard)
+        lanewise = guard is not None and guard.lanes
+        n_vectors = -(-(high - low + 1) // lane.lanes)
+        if n_vectors <= SHUFFLED_LOADS and not lanewise and lane.stop is None:
+            found = _load_shuffled(m, b, r, offsets, guard)
+            if found is not None:
+                return found
+    return _gather(m, b, r, guard)
+
+
+def _inside(m: Memory, b: Buffer, r: Resolved) -> bool:
+    low, high = m.indices.bounds(r)
+    return low >= 0 and high < least_elements(b)
+
+
+def least_elements(b: Buffer) -> int:
+    """How many elements a buffer has at least."""
+    return affine.bounds(b.n_elements, {})[0]
+
+
+def lane_offsets(m: Memory, r: Resolved) -> list[int] | None:
+    """How far each active lane's element lies from the shared part, when these are numbers."""
+    lane = m.indices.env.lane
+    if lane is None:
+        return [0]
+    if not r.lane_atoms:
+        return [r.lane_step * i for i in range(lane.active)]
+    total = affine.symbol(lane.var) * r.lane_step
+    for atom, c in r.lane_atoms:
+        total = total + affine.Affine(((atom, c),))
+    if affine.symbols(total) != {lane.var}:
+        return None
+    offsets = [affine.substitute(total, {lane.var: i}) for i in range(lane.active)]
+    return [o for o in offsets if isinstance(o, int)]
+
+
+def _load_scalar(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
+    pointer = m.base(b, r)
+    nbytes = r.constant * b.dtype.nbytes
+    if guard is None:
+        level = m.load_level(b, pointer)
+        return m.read(b, m.displaced(pointer, nbytes, level), 0, level)
+    if guard.lanes:
+        guard = m.out.call(f"llvm.vector.reduce.or.v{guard.lanes}i1", DType.bool, 0, guard)
+    level = m.load_level(b, pointer, guard)
+    exact = m.displaced(pointer, nbytes, level)
+    text = f"select i1 {guard.ref}, ptr {exact.ref}, ptr {parameter(b)}"
+    safe = m.out.op(text, DType.u64, 0, guard, exact)
+    return m.read(b, safe, 0, level)
+
+
+def _load_contiguous(m: Memory, b: Buffer, r: Resolved, first: int, guard: Value | None) -> Value:
+    lane = m.indices.env.lane
+    assert lane is not None
+    pointer = m.base(b, r)
+    nbytes = (r.constant + first) * b.dtype.nbytes
+    if guard is None and not lane.is_full:
+        # Lanes that take no part may be read when they certainly lie in the buffer too.
+        low, high = m.indices.bounds(r)
+        if low >= 0 and high + lane.lanes - lane.active < least_elements(b):
+            level = m.load_level(b, pointer)
+            return m.read(b, m.displaced(pointer, nbytes, level), lane.lanes, level)
+    return load_neighbours(m, b, pointer, nbytes, guard)
+
+
+def load_neighbours(
+    m: Memory, b: Buffer, pointer: Value, nbytes: int, guard: Value | None
+) -> Value:
+    """The elements that lie side by side from so many bytes behind a pointer on."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    unmasked = lane.stop is None and not m.has_masks(b.dtype)
+    if guard is None and (lane.is_full or unmasked):
+        level = m.load_level(b, pointer)
+        found = m.read(b, m.displaced(pointer, nbytes, level), lane.active, level)
+        if lane.is_full:
+            return found
+        picks = [i if i < lane.active else -1 for i in range(lane.lanes)]
+        return m.out.shuffle(found, None, picks)
+    mask = m.mask(guard)
+    level = m.load_level(b, pointer, mask)
+    return m.read_masked(b, m.displaced(pointer, nbytes, level), mask, level)
+
+
+def _load_shuffled(
+    m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
+) -> Value | None:
+    """Whole vectors that cover all lanes, the last one moved back so that it ends in bounds."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    low, high = min(offsets), max(offsets)
+    width = min(lane.lanes, 1 << ((high - low + 1).bit_length() - 1))
+    n_loads = -(-(high - low + 1) // width)
+    if n_loads > SHUFFLED_LOADS:
+        return None
+    starts = [min(low + k * width, high + 1 - width) for k in range(n_loads)]
+    pointer = m.base(b, r)
+    parts: list[Value] = []
+    for start in starts:
+        nbytes = (r.constant + start) * b.dtype.nbytes
+        if guard is None:
+            level = m.load_level(b, pointer)
+            parts.append(m.read(b, m.displaced(pointer, nbytes, level), width, level))
+        else:
+            mask = m.out.splat(guard, width)
+            level = m.load_level(b, pointer, mask)
+            at = m.displaced(pointer, nbytes, level)
+            parts.append(m.read_masked(b, at, mask, level))
+    where: list[tuple[int, int]] = []
+    for o in offsets:
+        k = next(k for k, s in enumerate(starts) if s <= o < s + width)
+        where.append((k, o - starts[k]))
+    where += [(-1, 0)] * (lane.lanes - len(where))
+    return _pick(m, parts, width, where)
+
+
+def _pick(m: Memory, parts: list[Value], width: int, where: list[tuple[int, int]]) -> Value:
+    """Lanes picked from several vectors of one width, two vectors at a time."""
+    total: Value | None = None
+    for k in range(0, len(parts), 2):
+        pair = parts[k : k + 2]
+        picks = [p + (j - k) * width if k <= j < k + 2 else -1 for j, p in where]
+        both = m.out.shuffle(pair[0], pair[1] if len(pair) > 1 else None, picks)
+        if total is None:
+            total = both
+            continue
+        n = len(where)
+        blend = [-1 if j < 0 else i + n if k <= j < k + 2 else i for i, (j, _) in enumerate(where)]
+        total = m.out.shuffle(total, both, blend)
+    assert total is not None
+    return total
+
+
+def _gather(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
+    lane = m.indices.env.lane
+    assert lane is not None
+    shared = Resolved(0, r.atoms)
+    pointer = m.displaced(m.base(b, shared), 0, m.out.level)
+    positions = m.indices.lanes(Resolved(r.constant, (), r.lane_step, r.lane_atoms))
+    return gather(m, b, pointer, positions, m.mask(guard))
+
+
+def gather(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
+    """The elements so many elements behind a pointer, one per lane, where a mask holds."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    if b.dtype.nbytes < 4 or not m.target.has_masks:
+        return _gather_each(m, b, pointer, positions, mask)
+    pointers = vector_of("ptr", lane.lanes)
+    element = memory_type(b.dtype)
+    text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
+    at = m.out.op(text, DType.u64, lane.lanes, pointer, positions)
+    result = memory_type(b.dtype, lane.lanes)
+    name = f"llvm.masked.gather.v{lane.lanes}{suffix(b.dtype)}.v{lane.lanes}p0"
+    m.out.declare(f"declare {result} @{name}({pointers}, {mask.type}, {result})")
+    call = (
+        f"call {result} @{name}({pointers} align {b.dtype.nbytes} {at.ref}, "
+        f"{mask.typed}, {result} zeroinitializer)"
+    )
+    level = m.load_level(b, at, mask)
+    return m.finish(b, call, lane.lanes, level)
+
+
+def _gather_each(m: Memory, b: Buffer, pointer: Value, positions: Value, mask: Value) -> Value:
+    """One load per lane; lanes that take no part read the first element."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    total = Value("poison", b.dtype, lane.lanes)
+    start = Value(parameter(b), DType.u64)
+    for i in range(lane.active):
+        at = m.out.extract(positions, i)
+        text = f"getelementptr {memory_type(b.dtype)}, ptr {pointer.ref}, {at.typed}"
+        exact = m.out.op(text, DType.u64, 0, pointer, at)
+        if not mask.is_constant:
+            bit = m.out.extract(mask, i)
+            text = f"select i1 {bit.ref}, ptr {exact.ref}, ptr {start.ref}"
+            exact = m.out.op(text, DType.u64, 0, bit, exact)
+        element = m.read(b, exact, 0, m.load_level(b, exact))
+        total = m.out.insert(total, element, i)
+    return total

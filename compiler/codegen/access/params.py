@@ -1,0 +1,44 @@
+"""The parameters of a kernel's function: pointers, with all that is known of them, and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.codegen.access.memory import parameter
+from compiler.loops.nodes import Kernel, stored_buffers
+from compiler.memory.in_place import overwritable
+
+Param = tuple[str, str]
+"""Type (with attributes) and name of a parameter of LLVM."""
+
+NOT_KEPT = " captures(none)"
+"""A pointer is not there any more, in any place, when the function returns."""
+
+
+def params(kernel: Kernel) -> Iterator[Param]:
+    """The parameters of a kernel: its buffers in order, then its sizes."""
+    stored, shared = stored_buffers(kernel.body), _may_share_memory(kernel)
+    for b in kernel.params:
+        noalias = "" if b.name in shared else " noalias"
+        readonly = "" if b.name in stored else " readonly"
+        yield f"ptr{noalias}{readonly}{NOT_KEPT}", parameter(b)
+    for n in kernel.sizes:
+        yield "i64", size_parameter(n)
+
+
+def size_parameter(name: str) -> str:
+    """The SSA name of one of the sizes."""
+    return f'%"n.{name}"'
+
+
+def counter_parameter(name: str) -> str:
+    """The SSA name of the turn of a loop round a region."""
+    return f'%"c.{name}"'
+
+
+def _may_share_memory(kernel: Kernel) -> set[str]:
+    """The params that a program may give one address, because results may overwrite operands."""
+    found: set[str] = set()
+    for output, operands in overwritable(kernel).items():
+        found |= {output, *operands}
+    return found

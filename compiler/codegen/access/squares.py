@@ -1,0 +1,137 @@
+"""Lines turned into columns in registers: what is read down its rows is loaded along them.
+
+    for i in 0..16 { vector l in 0..16 { y[i, l] = x[l, i] } }
+
+Lane by lane this would read each element by itself. Here 16 lines of x are loaded whole, turned by
+shuffles of two vectors at a time, and then stored one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from compiler.codegen.access.addresses import flatten
+from compiler.codegen.emitter import Emitter
+from compiler.codegen.values import Value, power_of_two
+from compiler.compute.scalar import Apply, Convert, Number, Read, Scalar, walk
+from compiler.ir import affine
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer, Loop, Store
+
+LEAST_LINES = 4
+"""Fewer than these are read as well one by one."""
+
+SEGMENT_BYTES = 16
+"""Within these, lanes of two vectors are interleaved by one cheap instruction everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Square:
+    """A store in lanes inside a short loop along which some of its operands lie in memory."""
+
+    loop: Loop
+    lanes: Loop
+    store: Store
+    turned: tuple[Read, ...]
+
+
+def square_of(
+    loop: Loop, buffers: Mapping[str, Buffer], widths: Mapping[int, int]
+) -> Square | None:
+    """The square that a loop computes; None where no operand lies along it, or it is too long."""
+    if len(loop.body) != 1 or not isinstance(loop.start, int) or not isinstance(loop.stop, int):
+        return None
+    (inner,) = loop.body
+    if not isinstance(inner, Loop) or inner.kind != "vector" or len(inner.body) != 1:
+        return None
+    if not isinstance(inner.stop - inner.start, int):
+        return None
+    (store,) = inner.body
+    if not isinstance(store, Store) or not _is_plain(store.value):
+        return None
+    if not LEAST_LINES <= loop.extent <= widths[id(inner)] or inner.extent < LEAST_LINES:
+        return None
+    # In order, for the same text from run to run.
+    reads = dict.fromkeys(p for p in walk(store.value) if isinstance(p, Read))
+    if any(r.tensor == store.buffer for r in reads):
+        return None
+    turned = tuple(r for r in reads if _is_turned(r, buffers[r.tensor], loop.var, inner.var))
+    return Square(loop, inner, store, turned) if turned else None
+
+
+def _is_plain(value: Scalar) -> bool:
+    """Whether everything that is read is read in any case."""
+    return all(isinstance(p, Apply | Convert | Number | Read) for p in walk(value))
+
+
+def _is_turned(r: Read, b: Buffer, along: str, lanes: str) -> bool:
+    if b.role == "register" or b.dtype is DType.bool:
+        return False
+    flat = flatten(r.index, b.strides)
+    steps = [affine.substitute(flat, {v: affine.symbol(v) + 1}) - flat for v in (along, lanes)]
+    return steps[0] == 1 and isinstance(steps[1], int) and abs(steps[1]) > 1
+
+
+def transposed(out: Emitter, rows: Sequence[Value], lanes: int) -> list[Value]:
+    """The columns of rows of equal length, each a vector of so many lanes.
+
+    First within segments of 16 bytes, by interleaving; then the segments, by picking every other
+    one of two vectors: log2 n steps for vectors of n lanes.
+    """
+    n = max(rows[0].lanes, power_of_two(len(rows)), lanes)
+    padded = [_resized(out, r, n) for r in rows]
+    poison = Value("poison", rows[0].dtype, n)
+    padded += [poison] * (n - len(rows))
+    per = min(max(SEGMENT_BYTES // _value_bytes(rows[0].dtype), 1), n)
+    groups = [_interleaved(out, padded[g : g + per], per) for g in range(0, n, per)]
+    columns: list[list[Value]] = [_dealt(out, [g[k] for g in groups], per) for k in range(per)]
+    found = [columns[k][s] for s in range(n // per) for k in range(per)]
+    return [_resized(out, v, lanes) for v in found]
+
+
+def _value_bytes(dtype: DType) -> int:
+    """Bytes of an element in a register: half-precision values are f32 there."""
+    return 4 if dtype in (DType.f16, DType.bf16) else dtype.nbytes
+
+
+def _resized(out: Emitter, v: Value, lanes: int) -> Value:
+    """The first lanes of a vector; those that it does not have are undefined."""
+    if v.lanes == lanes:
+        return v
+    return out.shuffle(v, None, [i if i < v.lanes else -1 for i in range(lanes)])
+
+
+def _interleaved(out: Emitter, rows: list[Value], per: int) -> list[Value]:
+    """Squares of `per` x `per` elements turned within each segment of as many rows."""
+    half, n = per // 2, rows[0].lanes
+    step = per
+    while step > 1:
+        made: list[Value] = []
+        for a, b in zip(rows[:half], rows[half:], strict=True):
+            for first in (0, half):
+                at = [s + first + j for s in range(0, n, per) for j in range(half)]
+                made.append(_shuffled(out, a, b, [k for i in at for k in (i, n + i)]))
+        rows = made
+        step //= 2
+    return rows
+
+
+def _dealt(out: Emitter, vectors: list[Value], per: int) -> list[Value]:
+    """Vectors of as many segments as there are vectors, turned segment by segment."""
+    n = vectors[0].lanes
+    step = len(vectors)
+    while step > 1:
+        pairs = list(zip(vectors[::2], vectors[1::2], strict=True))
+        vectors = []
+        for first in (0, per):
+            at = [s + j for s in range(first, 2 * n, 2 * per) for j in range(per)]
+            vectors += [_shuffled(out, a, b, at) for a, b in pairs]
+        step //= 2
+    return vectors
+
+
+def _shuffled(out: Emitter, a: Value, b: Value, picks: Sequence[int]) -> Value:
+    if a.ref == b.ref == "poison":
+        return a
+    return out.shuffle(a, b, picks)

@@ -1,0 +1,145 @@
+"""Stores of the elements of all lanes, also past the caches, and prefetches."""
+
+from __future__ import annotations
+
+from compiler.codegen.access.addresses import Resolved
+from compiler.codegen.access.loads import lane_offsets
+from compiler.codegen.access.memory import Memory, suffix
+from compiler.codegen.values import Value, memory_type, vector_of
+from compiler.ir.types import DType
+from compiler.loops.nodes import Buffer
+
+_FENCE = "llvm.x86.sse.sfence"
+_PASSING = "!64 = !{i32 1}"
+"""What LLVM wants to hear with a store that passes by the caches."""
+
+
+def fence(m: Memory) -> list[str]:
+    """What stands at the end of a function: others see what was stored past the caches."""
+    if not (m.streams and m.target.is_x86):
+        return []
+    m.out.declare(f"declare void @{_FENCE}()")
+    return [f"  call void @{_FENCE}()"]
+
+
+def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = False) -> None:
+    """Write the elements of all active lanes; with `stream` past the caches, where they can be."""
+    m.note_store(b)
+    lane = m.indices.env.lane
+    offsets = [0] if lane is None or r.is_uniform else lane_offsets(m, r)
+    if lane is None or r.is_uniform:
+        assert not value.lanes, f"all lanes store to one element of {b.name}"
+        at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
+        m.write(b, at, value)
+        return
+    value = m.out.splat(value, lane.lanes)
+    if offsets is not None and offsets == list(range(lane.active)):
+        at = m.displaced(m.base(b, r), r.constant * b.dtype.nbytes, m.out.level)
+        if stream and lane.is_full and _fills_lines(b, r, value):
+            _pass_by(m, b, at, value)
+        else:
+            _store_contiguous(m, b, at, value)
+        return
+    pointer = m.base(b, r)
+    if lane.stop is None and offsets is not None and _are_one_of_words(m, b, offsets):
+        at = m.displaced(pointer, r.constant, m.out.level)
+        _store_one_of_words(m, b, at, value)
+        return
+    positions: Value | None = None
+    if offsets is None or lane.stop is not None:
+        pointer = m.base(b, Resolved(0, r.atoms))
+        positions = m.indices.lanes(Resolved(r.constant, (), r.lane_step, r.lane_atoms))
+    if lane.stop is not None:
+        assert positions is not None
+        _scatter(m, b, pointer, positions, value)
+        return
+    for i in range(lane.active):
+        element = m.out.extract(value, i)
+        if positions is None:
+            assert offsets is not None
+            nbytes = (r.constant + offsets[i]) * b.dtype.nbytes
+            at = m.displaced(pointer, nbytes, m.out.level)
+        else:
+            index = m.out.extract(positions, i)
+            text = f"getelementptr {memory_type(b.dtype)}, ptr {pointer.ref}, {index.typed}"
+            at = m.out.op(text, DType.u64, 0, pointer, index)
+        m.write(b, at, element)
+
+
+def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
+    """Whether lanes are bytes 32 bits apart, and a mask can leave alone what lies between."""
+    apart = offsets == [4 * i for i in range(len(offsets))]
+    return apart and b.dtype in (DType.u8, DType.i8) and m.target.is_x86 and m.target.has_masks
+
+
+def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    """The lowest byte of each 32 bits in one masked store, which touches no others."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    n, kind = 4 * lane.lanes, memory_type(b.dtype, lane.lanes)
+    text = f"zext {kind} {m.to_memory(b.dtype, value)} to <{lane.lanes} x i32>"
+    wide = m.out.op(text, DType.i32, lane.lanes, value)
+    spread = m.out.op(f"bitcast {wide.typed} to <{n} x i8>", DType.u8, n, wide)
+    bits = ", ".join(f"i1 {int(not i % 4 and i < 4 * lane.active)}" for i in range(n))
+    name = f"llvm.masked.store.v{n}i8.p0"
+    m.out.declare(f"declare void @{name}(<{n} x i8>, ptr, <{n} x i1>)")
+    m.out.line(
+        f"call void @{name}(<{n} x i8> {spread.ref}, ptr align 1 {at.ref}, <{n} x i1> <{bits}>)"
+    )
+
+
+def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
+    """Whether a vector begins at a multiple of its size, in a buffer that begins at a line."""
+    steps = (r.constant, *(c for _, c in r.atoms))
+    return value.lanes * b.dtype.nbytes >= 16 and all(n % value.lanes == 0 for n in steps)
+
+
+def _pass_by(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    m.streams = True
+    m.out.declare(_PASSING)
+    stored, kind = m.to_memory(b.dtype, value), memory_type(b.dtype, value.lanes)
+    nbytes = value.lanes * b.dtype.nbytes
+    m.out.line(f"store {kind} {stored}, ptr {at.ref}, align {nbytes}, !nontemporal !64")
+
+
+def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
+    lane = m.indices.env.lane
+    assert lane is not None
+    if lane.is_full:
+        m.write(b, at, value)
+        return
+    if lane.stop is None and not m.has_masks(b.dtype):
+        m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
+        return
+    stored = m.to_memory(b.dtype, value)
+    mask = m.mask(None)
+    kind = memory_type(b.dtype, lane.lanes)
+    name = f"llvm.masked.store.v{lane.lanes}{suffix(b.dtype)}.p0"
+    m.out.declare(f"declare void @{name}({kind}, ptr, {mask.type})")
+    m.out.line(
+        f"call void @{name}({kind} {stored}, ptr align {b.dtype.nbytes} {at.ref}, {mask.typed})"
+    )
+
+
+def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Value) -> None:
+    """Each active lane to its own element, so many behind a pointer."""
+    element, pointers = memory_type(b.dtype), vector_of("ptr", value.lanes)
+    text = f"getelementptr {element}, ptr {pointer.ref}, {positions.typed}"
+    at = m.out.op(text, DType.u64, value.lanes, pointer, positions)
+    stored, kind = m.to_memory(b.dtype, value), memory_type(b.dtype, value.lanes)
+    mask = m.mask(None)
+    name = f"llvm.masked.scatter.v{value.lanes}{suffix(b.dtype)}.v{value.lanes}p0"
+    m.out.declare(f"declare void @{name}({kind}, {pointers}, {mask.type})")
+    m.out.line(
+        f"call void @{name}({kind} {stored}, {pointers} align {b.dtype.nbytes} {at.ref}, "
+        f"{mask.typed})"
+    )
+
+
+def prefetch(m: Memory, b: Buffer, r: Resolved) -> None:
+    """Ask for a cache line."""
+    pointer = m.base(b, r)
+    # Loads of the same address may stand further out: it has to be made as far out as it can be.
+    at = m.displaced(pointer, r.constant * b.dtype.nbytes, pointer.level)
+    m.out.declare("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+    m.out.line(f"call void @llvm.prefetch.p0(ptr {at.ref}, i32 0, i32 3, i32 1)")

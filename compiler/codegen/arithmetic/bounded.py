@@ -1,0 +1,59 @@
+"""Floats that are bounded as they are written become small integers without any test.
+
+Quantizing ends with `max(min(x, 255), 0)`, so what the instruction does with numbers that no
+integer holds does not matter.
+"""
+
+from __future__ import annotations
+
+from compiler.codegen.arithmetic.convert import convert
+from compiler.codegen.arithmetic.functions import Arithmetic
+from compiler.codegen.values import Value, mangled, value_type
+from compiler.compute.ranges import number_range
+from compiler.compute.scalar import Apply, Scalar
+from compiler.ir.types import DType
+
+NARROW = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})
+"""Types of which the lower bits of what an instruction gives for NaN are 0."""
+
+LIMIT = 2.0**31 - 2.0**8
+"""What certainly becomes an i32, whole numbers being the nearest f32 or not."""
+
+
+def is_bounded(s: Scalar, dtype: DType) -> bool:
+    """Whether an f32 certainly fits a small integer, unless it is not a number."""
+    if dtype not in NARROW or s.dtype is not DType.f32:
+        return False
+    found = number_range(s)
+    return -LIMIT < found.low and found.high < LIMIT
+
+
+def is_rounded(s: Scalar, dtype: DType) -> bool:
+    """Whether an f32 is rounded to the nearest whole number and certainly fits an i32."""
+    if dtype is not DType.i32 or s.dtype is not DType.f32:
+        return False
+    match s:
+        case Apply("round", (y,)):
+            found = number_range(y)
+            return found.is_finite and -LIMIT < found.low and found.high < LIMIT
+        case _:
+            return False
+
+
+def narrowed(a: Arithmetic, v: Value, dtype: DType) -> Value:
+    """A bounded f32 as a small integer, cut off towards zero; NaN as 0."""
+    if not a.is_x86:
+        return convert(a, v, dtype)
+    text = f"fptosi {v.typed} to {value_type(DType.i32, v.lanes)}"
+    return convert(a, a.out.op(text, DType.i32, v.lanes, v), dtype)
+
+
+def nearest(a: Arithmetic, v: Value) -> Value:
+    """The whole number nearest to an f32 that an i32 holds, half to even, in one instruction."""
+    dtype = DType.i32
+    if a.is_x86:
+        name = f"llvm.lrint.{mangled(dtype, v.lanes)}.{mangled(v.dtype, v.lanes)}"
+        return a.out.call(name, dtype, v.lanes, v)
+    whole = a.intrinsic("roundeven", v)
+    text = f"fptosi {whole.typed} to {value_type(dtype, v.lanes)}"
+    return a.out.op(text, dtype, v.lanes, whole)

@@ -1,0 +1,98 @@
+"""The error function and the normal distribution of f32 as code over whole vectors.
+
+Sources: erf after N. Juffa's fitted polynomials; the tail of the normal distribution is
+exp(-x*x/2) times v times a polynomial in v = 1/(|x|+2), fitted to 2**-25 of the result.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from compiler.codegen.arithmetic.single import (
+    exact_product,
+    exact_sum,
+    exp,
+    in_two,
+    logistic,
+    number,
+    polynomial,
+)
+from compiler.codegen.values import Value
+
+if TYPE_CHECKING:
+    from compiler.codegen.arithmetic.functions import Arithmetic
+
+
+def erf(a: Arithmetic, x: Value) -> Value:
+    """The error function: an odd polynomial near 0, 1 - exp(polynomial) elsewhere."""
+    t = a.intrinsic("fabs", x)
+    s = a.two("fmul", x, x)
+    r = a.fma(number(x, -1.72853470e-5), t, number(x, 3.83197126e-4))
+    u = a.fma(number(x, -3.88396438e-3), t, number(x, 2.42546219e-2))
+    r = a.fma(r, s, u)
+    for c in (-1.06777877e-1, -6.34846687e-1, -1.28717512e-1):
+        r = a.fma(r, t, number(x, c))
+    r = a.fma(r, t, a.negate(t))
+    # Past 4 the result is 1; this also keeps a positive polynomial from exploding there.
+    r = a.out.select(a.test("fcmp ogt", t, number(x, 4.0)), number(x, -105.0), r)
+    far = a.intrinsic("copysign", a.two("fsub", number(x, 1.0), exp(a, r)), x)
+    p = polynomial(a, s, (-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1,
+                          -3.76125336e-1, 1.28379166e-1))  # fmt: skip
+    near = a.fma(p, x, x)
+    return a.out.select(a.test("fcmp ogt", t, number(x, 0.927734375)), far, near)
+
+
+_NEAR = (-7.6542075683e-6, 1.1348636996e-4, -1.1863299401e-3, 9.9733234092e-3, -6.6490359923e-2,
+         3.9894228012e-1)  # fmt: skip
+_TAIL = (26.648090993, -74.492766561, 75.598225965, -31.947943598, 2.3979329806, 0.32191196494,
+         1.2278821311, 0.7967680251, 0.39895919966)  # fmt: skip
+
+
+def normal_cdf(a: Arithmetic, x: Value) -> Value:
+    """(1 + erf(x / sqrt 2)) / 2: an odd polynomial near 0, else the tail behind |x|.
+
+    So small results keep their digits, where 1 + erf would have lost them.
+    """
+    half, one = number(x, 0.5), number(x, 1.0)
+    near = a.fma(polynomial(a, a.two("fmul", x, x), _NEAR), x, half)
+    t = _at_most(a, x, 15.0)
+    square, lost = exact_product(a, t, t)
+    total, total_lost = exact_sum(a, t, number(x, 2.0))
+    slope = a.two("fdiv", one, total)
+    factor = a.two("fmul", slope, polynomial(a, slope, _TAIL))
+    left = a.fma(a.negate(slope), total_lost, a.fma(a.negate(slope), total, one))
+    factor = a.fma(factor, left, factor)
+    # The rounding of the square would be magnified by the exponential.
+    exponent, rest = (a.two("fmul", v, number(x, -0.5)) for v in (square, lost))
+    tail = exp(a, exponent, rest, factor)
+    negative = a.test("fcmp olt", x, number(x, 0.0))
+    far = a.out.select(negative, tail, a.two("fsub", one, tail))
+    return a.out.select(a.test("fcmp olt", t, one), near, far)
+
+
+_LINEAR = 2 * math.sqrt(2 / math.pi)
+_CUBIC = _LINEAR * 0.044715
+
+
+def normal_cdf_tanh(a: Arithmetic, x: Value) -> Value:
+    """(1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))) / 2, which is a sigmoid of twice the argument.
+
+    That argument is computed in two parts: its rounding would be magnified by the exponential.
+    """
+    t = _at_most(a, x, 12.0)
+    square, square_lost = exact_product(a, t, t)
+    (linear, linear_lost), (cubic, cubic_lost) = in_two(x, _LINEAR), in_two(x, _CUBIC)
+    product, lost = exact_product(a, cubic, square)
+    lost = a.fma(cubic, square_lost, a.fma(cubic_lost, square, lost))
+    factor, sum_lost = exact_sum(a, product, linear)
+    lost = a.two("fadd", a.two("fadd", sum_lost, linear_lost), lost)
+    argument, argument_lost = exact_product(a, t, factor)
+    lost = a.fma(t, lost, argument_lost)
+    return logistic(a, x, exp(a, a.negate(argument), a.negate(lost)))
+
+
+def _at_most(a: Arithmetic, x: Value, limit: float) -> Value:
+    """The magnitude of x, no more than a limit behind which results are 0 or 1; NaN stays NaN."""
+    t, most = a.intrinsic("fabs", x), number(x, limit)
+    return a.out.select(a.test("fcmp ogt", t, most), most, t)

@@ -1,0 +1,275 @@
+"""Exponentials and logarithms of f32 as code over whole vectors.
+
+Range reductions and polynomials, within 2 units in the last place everywhere, right at infinities,
+NaN, denormal numbers and zeros of both signs; docs/accuracy.md says how they are measured.
+Sources: range reductions and the polynomials of exp, log and tanh as in Cephes (Moshier, single
+precision); exact sums and products after Knuth and Dekker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from compiler.codegen.values import Value, constant, nearest_f32, value_type
+from compiler.ir.types import DType
+
+if TYPE_CHECKING:
+    from compiler.codegen.arithmetic.functions import Arithmetic
+
+
+def number(like: Value, value: float) -> Value:
+    """An f32 literal with as many lanes as another value."""
+    return constant(value, DType.f32, like.lanes)
+
+
+def in_two(like: Value, value: float) -> tuple[Value, Value]:
+    """A number as the sum of two f32 literals."""
+    high = nearest_f32(value)
+    return number(like, high), number(like, value - high)
+
+
+def integer(like: Value, value: int) -> Value:
+    """An i32 literal with as many lanes as another value."""
+    return constant(value, DType.i32, like.lanes)
+
+
+def polynomial(a: Arithmetic, x: Value, coefficients: Sequence[float]) -> Value:
+    """Horner's scheme, highest power first."""
+    total = number(x, coefficients[0])
+    for c in coefficients[1:]:
+        total = a.fma(total, x, number(x, c))
+    return total
+
+
+def as_integer(a: Arithmetic, x: Value) -> Value:
+    """The bits of an f32 as an i32."""
+    kind = value_type(DType.i32, x.lanes)
+    return a.out.op(f"bitcast {x.typed} to {kind}", DType.i32, x.lanes, x)
+
+
+def as_float(a: Arithmetic, x: Value) -> Value:
+    """The bits of an i32 as an f32."""
+    kind = value_type(DType.f32, x.lanes)
+    return a.out.op(f"bitcast {x.typed} to {kind}", DType.f32, x.lanes, x)
+
+
+def widened(a: Arithmetic, x: Value) -> Value:
+    """An f32 as an f64."""
+    kind = value_type(DType.f64, x.lanes)
+    return a.out.op(f"fpext {x.typed} to {kind}", DType.f64, x.lanes, x)
+
+
+def narrowed(a: Arithmetic, x: Value) -> Value:
+    """An f64 rounded to f32."""
+    kind = value_type(DType.f32, x.lanes)
+    return a.out.op(f"fptrunc {x.typed} to {kind}", DType.f32, x.lanes, x)
+
+
+def exact_sum(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
+    """The rounded sum of two numbers, and what rounding took away."""
+    total = a.two("fadd", x, y)
+    second = a.two("fsub", total, x)
+    first = a.two("fsub", total, second)
+    return total, a.two("fadd", a.two("fsub", x, first), a.two("fsub", y, second))
+
+
+def exact_product(a: Arithmetic, x: Value, y: Value) -> tuple[Value, Value]:
+    """The rounded product of two numbers, and what rounding took away; neither is very large."""
+    product = a.two("fmul", x, y)
+    if a.has_fma:
+        return product, a.fma(x, y, a.negate(product))
+    (x1, x2), (y1, y2) = _halves(a, x), _halves(a, y)
+    low = a.two("fsub", a.two("fmul", x1, y1), product)
+    low = a.two("fadd", low, a.two("fmul", x1, y2))
+    low = a.two("fadd", low, a.two("fmul", x2, y1))
+    return product, a.two("fadd", low, a.two("fmul", x2, y2))
+
+
+def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
+    """A number as the sum of two with 12 bits each, whose products are exact."""
+    masked = a.two("and", as_integer(a, x), integer(x, -4096))
+    high = as_float(a, masked)
+    return high, a.two("fsub", x, high)
+
+
+_ROUNDER = 12582912.0
+"""1.5 * 2**23: adding it to a small float leaves the nearest integer in the lowest bits."""
+
+
+_EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
+        5.0000001201e-1)  # fmt: skip
+"""(exp(r) - 1 - r) / r**2 as a polynomial in r."""
+
+
+def _split(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
+    """x as n ln 2 + r: n, n with the rounder added, and r."""
+    shifted = a.fma(x, number(x, 1.44269504), number(x, _ROUNDER))
+    n = a.two("fsub", shifted, number(x, _ROUNDER))
+    r = a.fma(n, number(x, -0.693359375), x)
+    return n, shifted, a.fma(n, number(x, 2.12194440e-4), r)
+
+
+def _reduced(a: Arithmetic, x: Value, rest: Value | None = None) -> tuple[Value, Value, Value]:
+    """x (and a small rest) as n ln 2 + r: n, n with the rounder added, and exp(r) - 1."""
+    n, shifted, r = _split(a, x)
+    if rest is not None:
+        r = a.two("fadd", r, rest)
+    p = polynomial(a, r, _EXP)
+    return n, shifted, a.fma(p, a.two("fmul", r, r), r)
+
+
+def _power_of_two(a: Arithmetic, exponent: Value) -> Value:
+    """2**exponent, for i32 exponents of normal numbers."""
+    biased = a.two("shl", a.two("add", exponent, integer(exponent, 127)), integer(exponent, 23))
+    return as_float(a, biased)
+
+
+def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None = None) -> Value:
+    """e to the power x (and a small rest): x = n ln 2 + r, a polynomial in r, times 2**n.
+
+    With a factor, near 1, the product with it, rounded once.
+    """
+    # NaN passes both comparisons unchanged. Beyond these limits the result is 0 or infinite.
+    low, high = number(x, -105.0), number(x, 90.0)
+    x = a.out.select(a.test("fcmp ogt", low, x), low, x)
+    x = a.out.select(a.test("fcmp olt", high, x), high, x)
+    n, shifted, p = _reduced(a, x, rest)
+    y = a.two("fadd", p, number(x, 1.0)) if factor is None else a.fma(p, factor, factor)
+    scaled = a.scaled(y, n)
+    if scaled is not None:
+        return scaled
+    # 2**n in two factors, so that results that are denormal or close to infinity come out right.
+    bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
+    half = a.two("ashr", bits, integer(x, 1))
+    for part in (half, a.two("sub", bits, half)):
+        y = a.two("fmul", y, _power_of_two(a, part))
+    return y
+
+
+def expm1(a: Arithmetic, x: Value) -> Value:
+    """exp(x) - 1 without loss near 0: 2**n (exp(r) - 1) + (2**n - 1), and exp where 1 is little."""
+    low, high = number(x, -20.0), number(x, 20.0)
+    near = a.out.select(a.test("fcmp ogt", low, x), low, x)
+    near = a.out.select(a.test("fcmp olt", high, near), high, near)
+    _, shifted, p = _reduced(a, near)
+    bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
+    power = _power_of_two(a, bits)
+    found = a.fma(power, p, a.two("fsub", power, number(x, 1.0)))
+    found = a.out.select(a.test("fcmp olt", high, x), exp(a, x), found)
+    return a.intrinsic("copysign", found, x)
+
+
+def log(a: Arithmetic, x: Value) -> Value:
+    """The natural logarithm: x = 2**e * m with m around 1, a polynomial in m - 1, plus e ln 2."""
+    tiny = a.test("fcmp olt", x, number(x, 2.0**-126))
+    grown = a.out.select(tiny, a.two("fmul", x, number(x, 2.0**25)), x)
+    e, m = _mantissa(a, grown)
+    exponent = _to_float(a, e)
+    less = a.two("fsub", exponent, number(x, 25.0))
+    exponent = a.out.select(tiny, less, exponent)
+    found = _log_near_1(a, a.two("fsub", m, number(x, 1.0)), exponent)
+    return _log_at_the_edges(a, x, found)
+
+
+def log1p(a: Arithmetic, x: Value) -> Value:
+    """log(1 + x) without loss near 0: what rounding 1 + x took away is put back into m - 1."""
+    u, lost = exact_sum(a, number(x, 1.0), x)
+    e, m = _mantissa(a, u)
+    # No more than 2**126 can be divided by as it stands; what was lost is nothing then.
+    down = a.intrinsic("smax", a.two("sub", integer(x, 0), e), integer(x, -126))
+    lost = a.two("fmul", lost, _power_of_two(a, down))
+    f = a.two("fadd", a.two("fsub", m, number(x, 1.0)), lost)
+    found = _log_at_the_edges(a, u, _log_near_1(a, f, _to_float(a, e)))
+    return a.intrinsic("copysign", found, x)
+
+
+def _mantissa(a: Arithmetic, x: Value) -> tuple[Value, Value]:
+    """x as 2**e * m, with m between sqrt(1/2) and sqrt(2)."""
+    bits = as_integer(a, x)
+    e = a.two("ashr", a.two("sub", bits, integer(x, 0x3F3504F3)), integer(x, 23))
+    return e, as_float(a, a.two("sub", bits, a.two("shl", e, integer(x, 23))))
+
+
+def _to_float(a: Arithmetic, e: Value) -> Value:
+    kind = value_type(DType.f32, e.lanes)
+    return a.out.op(f"sitofp {e.typed} to {kind}", DType.f32, e.lanes, e)
+
+
+def _log_near_1(a: Arithmetic, f: Value, exponent: Value) -> Value:
+    """log(1 + f) + exponent ln 2."""
+    square = a.two("fmul", f, f)
+    p = polynomial(a, f, (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
+                          1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1,
+                          3.3333331174e-1))  # fmt: skip
+    p = a.two("fmul", a.two("fmul", p, f), square)
+    p = a.fma(exponent, number(f, -2.12194440e-4), p)
+    p = a.fma(square, number(f, -0.5), p)
+    return a.fma(exponent, number(f, 0.693359375), a.two("fadd", f, p))
+
+
+def _log_at_the_edges(a: Arithmetic, x: Value, found: Value) -> Value:
+    """The logarithm found for x where x is positive and finite, else what it should be."""
+    zero, infinity = number(x, 0.0), number(x, float("inf"))
+    special = a.out.select(a.test("fcmp ogt", x, zero), x, number(x, float("nan")))
+    special = a.out.select(a.test("fcmp oeq", x, zero), number(x, float("-inf")), special)
+    regular = a.out.all_of([a.test("fcmp ogt", x, zero), a.test("fcmp olt", x, infinity)])
+    return a.out.select(regular, found, special)
+
+
+def sigmoid(a: Arithmetic, x: Value) -> Value:
+    """1 / (1 + exp(-x)): with x = n ln 2 + r, 2**n / (exp(-r) + 2**n).
+
+    So nothing overflows and small results keep digits. Where scaling is no single instruction, from
+    exp(-|x|), for the same reasons.
+    """
+    low, high = number(x, -105.0), number(x, 18.0)
+    t = a.out.select(a.test("fcmp ogt", low, x), low, x)
+    t = a.out.select(a.test("fcmp olt", high, t), high, t)
+    n, _, r = _split(a, t)
+    power = a.scaled(number(x, 1.0), n)
+    if power is None:
+        return logistic(a, x, exp(a, a.negate(a.intrinsic("fabs", x))))
+    # Highest power first, an odd one: the odd powers change their sign with r.
+    p = polynomial(a, r, [-c if i % 2 == 0 else c for i, c in enumerate(_EXP)])
+    less = a.fma(p, a.two("fmul", r, r), a.negate(r))
+    # 1 comes last: where it is by far the largest, nothing else was rounded as coarsely.
+    bottom = a.two("fadd", a.two("fadd", less, power), number(x, 1.0))
+    return a.two("fdiv", power, bottom)
+
+
+def logistic(a: Arithmetic, x: Value, e: Value) -> Value:
+    """1 / (1 + 1/e) where x is negative, else 1 / (1 + e), for e from 0 to 1.
+
+    What the sum and the quotient lose is put back, so that hardly more than the error of e is left.
+    """
+    one = number(x, 1.0)
+    top = a.out.select(a.test("fcmp olt", x, number(x, 0.0)), e, one)
+    bottom = a.two("fadd", one, e)
+    lost = a.two("fsub", e, a.two("fsub", bottom, one))
+    inverse = a.two("fdiv", one, bottom)
+    quotient = a.two("fmul", top, inverse)
+    rest = a.fma(a.negate(quotient), bottom, top)
+    rest = a.fma(a.negate(quotient), lost, rest)
+    return a.fma(rest, inverse, quotient)
+
+
+def tanh(a: Arithmetic, x: Value) -> Value:
+    """An odd polynomial near 0; 1 - 2 / (exp(2|x|) + 1) with the sign of x elsewhere."""
+    magnitude = a.intrinsic("fabs", x)
+    one, high = number(x, 1.0), number(x, 20.0)
+    double = a.two("fadd", magnitude, magnitude)
+    n, shifted, p = _reduced(a, a.out.select(a.test("fcmp olt", high, double), high, double))
+    y = a.two("fadd", p, one)
+    e = a.scaled(y, n)
+    if e is None:
+        bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
+        e = a.two("fmul", y, _power_of_two(a, bits))
+    quotient = a.two("fdiv", number(x, -2.0), a.two("fadd", e, one))
+    far = a.two("fadd", quotient, one)
+    square = a.two("fmul", x, x)
+    p = polynomial(a, square, (-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                               1.33314422036e-1, -3.33332819422e-1))  # fmt: skip
+    near = a.fma(a.two("fmul", p, square), magnitude, magnitude)
+    found = a.out.select(a.test("fcmp olt", magnitude, number(x, 0.625)), near, far)
+    return a.intrinsic("copysign", found, x)

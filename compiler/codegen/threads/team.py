@@ -1,0 +1,59 @@
+"""Regions of a kernel handed to a team of threads: their functions, and where they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from compiler.codegen.access.indices import Indices
+from compiler.codegen.access.params import Param, counter_parameter
+from compiler.codegen.threads.forks import Region, declarations, fork_text
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import DType
+from compiler.loops.grain import least_steps
+from compiler.targets.options import Forking
+
+
+@dataclass
+class Team:
+    """The threads that a kernel's regions are written for, and the functions written so far."""
+
+    symbol: str
+    threads: int
+    forking: Forking
+    params: tuple[Param, ...]
+    texts: list[str] = field(default_factory=list)
+    n_regions: int = 0
+
+    def region(self, counters: Sequence[str]) -> Region:
+        """A new region, which also gets the turns of the loops round it."""
+        self.n_regions += 1
+        params = (*self.params, *(("i64", counter_parameter(v)) for v in counters))
+        return Region(f"{self.symbol}.{self.n_regions}", params)
+
+    def write_call(
+        self, region: Region, part: str, turns: Sequence[str], work: Expr, indices: Indices
+    ) -> None:
+        """Hand a region to the team, or do it alone if only the sizes tell and it is small.
+
+        `part` is the function of one thread's share, `turns` are those of the loops round it.
+        """
+        out = indices.out
+        cost = affine.assumed(work)
+        self.texts += [part, fork_text(region, self.threads, self.forking, cost)]
+        for text in declarations(self.forking):
+            out.declare(text)
+        values = [*(n for _, n in self.params), *turns]
+        if isinstance(work, int) or not affine.is_simple(work):
+            out.line(region.fork(values))
+            return
+        found, limit = indices.scalar(work), least_steps(self.threads)
+        pays = out.op(f"icmp sge i64 {found.ref}, {limit}", DType.bool, 0, found)
+        for holds, call in (
+            (pays, region.fork(values)),
+            (out.negated(pays), region.part(values, "0", "1")),
+        ):
+            block = out.open_block(holds)
+            out.line(call)
+            out.close_block(block)

@@ -1,0 +1,1 @@
+"""Vector loops and registers: how both are cut into vectors of the hardware."""
