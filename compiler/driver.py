@@ -33,7 +33,7 @@ from compiler.trace import Event, Gate, Trace
 
 if TYPE_CHECKING:
     from compiler.runtime.buckets import Buckets
-    from compiler.runtime.open_program import OpenProgram
+    from compiler.runtime.open.program import OpenProgram
 
 Progress = Callable[[str, Event | None], None]
 """Called with the name of each step as it starts, and with the event after each pass."""
@@ -219,7 +219,7 @@ def _open_program(
     source: Graph, optimised: Graph, options: Options, clock: Clock
 ) -> tuple[OpenProgram | None, str]:
     """One program for all sizes, or none; and why."""
-    from compiler.runtime.open_build import NotOpen, build_open
+    from compiler.runtime.open.build import NotOpen, build_open
 
     if possible_parameters(source):
         return None, "code is made for each set of shapes: some inputs are parameters"

@@ -8,8 +8,8 @@ from typing import Any
 
 from app.wire.graphs import family, operator_family
 from compiler.ir.graph import Node
-from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.program import Program
+from compiler.runtime.works.kernels import KernelInfo
 
 KERNEL_PARTS = ("computation", "schedule", "loops", "llvm", "asm")
 

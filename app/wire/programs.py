@@ -12,8 +12,8 @@ from app.wire.kernels import first_users
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.buffer import Plan
-from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.program import Program
+from compiler.runtime.works.kernels import KernelInfo
 from compiler.schedule.language.steps import steps
 from compiler.schedule.language.text import parse_schedule
 from compiler.targets.options import CodeOptions

@@ -16,7 +16,7 @@ from compiler.passes.control_flow.declare import specialised
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
-from compiler.runtime.open_build import NotOpen, choose_open
+from compiler.runtime.open.build import NotOpen, choose_open
 from compiler.runtime.outlook import FATES, Fate, Outlook, fates, outlook
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name

@@ -18,7 +18,7 @@ from compiler.memory.plan import plan_memory
 from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.frame import in_memory
 from compiler.runtime.program import Program
-from compiler.runtime.select import view_source
+from compiler.runtime.works.select import view_source
 
 
 def program_json(program: Program, model: str) -> dict[str, Any]:

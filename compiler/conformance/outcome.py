@@ -14,7 +14,7 @@ from compiler.conformance.judge import objection
 from compiler.driver import compile
 from compiler.errors import CompileError
 from compiler.frontend import load
-from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.works.kernels import KernelInfo
 
 KINDS = {
     "native": "right, and nothing but generated code, views and constants",

@@ -19,7 +19,7 @@ from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, Type
-from compiler.runtime.sizes import sizes_of_inputs
+from compiler.runtime.open.sizes import sizes_of_inputs
 
 if TYPE_CHECKING:
     from compiler.runtime.program import Program

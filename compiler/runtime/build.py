@@ -17,11 +17,7 @@ from compiler.ir.regions import close
 from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable
 from compiler.ops.control import CONTROL_FLOW
-from compiler.runtime.arrange import arrange
-from compiler.runtime.branches import Section, sections
 from compiler.runtime.built import Built
-from compiler.runtime.by_hand import ByHand
-from compiler.runtime.constants import ConstantPool
 from compiler.runtime.executable import (
     CompiledBody,
     Executable,
@@ -30,10 +26,14 @@ from compiler.runtime.executable import (
     Segment,
 )
 from compiler.runtime.frame import in_memory
-from compiler.runtime.kernels import inner_infos, kernel_infos
-from compiler.runtime.native import Functions, Launchable, calls, functions
-from compiler.runtime.partition import grouped
-from compiler.runtime.select import (
+from compiler.runtime.works.arrange import arrange
+from compiler.runtime.works.branches import Section, sections
+from compiler.runtime.works.by_hand import ByHand
+from compiler.runtime.works.constants import ConstantPool
+from compiler.runtime.works.kernels import inner_infos, kernel_infos
+from compiler.runtime.works.native import Functions, Launchable, calls, functions
+from compiler.runtime.works.partition import grouped
+from compiler.runtime.works.select import (
     FallbackWork,
     Selector,
     ViewWork,

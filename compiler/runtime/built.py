@@ -10,7 +10,7 @@ from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.memory.buffer import Plan
 from compiler.runtime.executable import Executable
-from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
 from compiler.trace import Trace
 

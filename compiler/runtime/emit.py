@@ -8,7 +8,7 @@ from compiler.codegen import jit
 from compiler.codegen.threads.crew_text import with_crew
 from compiler.export import to_onnx
 from compiler.runtime.built import Built
-from compiler.runtime.kernels import KernelInfo
+from compiler.runtime.works.kernels import KernelInfo
 from compiler.schedule.language.sections import section
 
 KINDS = ("graph", "onnx", "computation", "schedules", "loops", "llvm", "asm", "object", "memory")

@@ -16,7 +16,6 @@ from compiler.ir.types import TensorType, Type
 from compiler.ops.control import Run as RunRegion
 from compiler.ops.control import by_reference
 from compiler.ops.meaning import evaluate_node
-from compiler.runtime.arrange import Arrangement
 from compiler.runtime.frame import (
     DirectCall,
     Entry,
@@ -33,6 +32,7 @@ from compiler.runtime.storage import (
     store_logical,
     to_logical,
 )
+from compiler.runtime.works.arrange import Arrangement
 
 
 @dataclass(frozen=True, slots=True)

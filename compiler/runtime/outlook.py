@@ -9,9 +9,9 @@ from typing import Literal
 
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
-from compiler.runtime.kernels import KernelInfo, kernel_infos
-from compiler.runtime.partition import grouped, n_crossings
-from compiler.runtime.select import (
+from compiler.runtime.works.kernels import KernelInfo, kernel_infos
+from compiler.runtime.works.partition import grouped, n_crossings
+from compiler.runtime.works.select import (
     FallbackWork,
     RegionWork,
     Selector,

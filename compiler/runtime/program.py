@@ -21,8 +21,8 @@ from compiler.reference import check_inputs
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.executable import Executable
 from compiler.runtime.frame import DirectCall
-from compiler.runtime.kernels import KernelInfo
-from compiler.runtime.sizes import NotDetermined
+from compiler.runtime.open.sizes import NotDetermined
+from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
 from compiler.trace import Trace
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from compiler.machine.machine import Machine
     from compiler.machine.roofline import Prediction
     from compiler.runtime.buckets import Bucket, Buckets
-    from compiler.runtime.open_program import OpenProgram
+    from compiler.runtime.open.program import OpenProgram
     from compiler.runtime.profile import Profile
 
 # What is asked of a program besides its results is imported when it is asked.

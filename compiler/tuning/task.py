@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
 from compiler.machine.database import computation_key
-from compiler.runtime.kernels import KernelInfo
 from compiler.runtime.profile import Profile
 from compiler.runtime.program import Program
+from compiler.runtime.works.kernels import KernelInfo
 
 
 @dataclass(frozen=True)

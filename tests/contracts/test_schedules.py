@@ -13,7 +13,7 @@ from compiler.ir.infer import specialize
 from compiler.ir.operator import OPERATORS
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
-from compiler.runtime.select import Selector, inner_works
+from compiler.runtime.works.select import Selector, inner_works
 from compiler.schedule.language.replay import replay
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name

@@ -5,10 +5,10 @@ import pytest
 
 import compiler
 from compiler.errors import CompileError
-from compiler.runtime.arrange import arrange
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import random_inputs
-from compiler.runtime.select import FallbackWork, NativeWork, Selector, ViewWork
+from compiler.runtime.works.arrange import arrange
+from compiler.runtime.works.select import FallbackWork, NativeWork, Selector, ViewWork
 from compiler.targets.options import CodeOptions
 
 

@@ -15,17 +15,17 @@ from compiler.ir.infer import specialize
 from compiler.ir.types import Dim, TensorType, Type, open_symbols
 from compiler.runtime.build import Code, Stage, segments, written_functions
 from compiler.runtime.built import Built
-from compiler.runtime.by_hand import ByHand
-from compiler.runtime.constants import ConstantPool
 from compiler.runtime.inputs import assumed_shapes
-from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, part_infos
-from compiler.runtime.open_part import OpenPart
-from compiler.runtime.open_program import OpenProgram
-from compiler.runtime.open_select import OpenSelector
-from compiler.runtime.parts import HostNode, cut
-from compiler.runtime.regions import RegionWriter
-from compiler.runtime.select import FallbackWork, Selector, Work
-from compiler.runtime.sizes import inferred_sizes, input_symbols
+from compiler.runtime.open.cut import HostNode, cut
+from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
+from compiler.runtime.open.part import OpenPart
+from compiler.runtime.open.program import OpenProgram
+from compiler.runtime.open.select import OpenSelector
+from compiler.runtime.open.sizes import inferred_sizes, input_symbols
+from compiler.runtime.works.by_hand import ByHand
+from compiler.runtime.works.constants import ConstantPool
+from compiler.runtime.works.regions import RegionWriter
+from compiler.runtime.works.select import FallbackWork, Selector, Work
 from compiler.targets.options import CodeOptions
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from compiler.runtime.select import FallbackWork, ViewWork, Work
+from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 
 
 def grouped(works: Sequence[Work]) -> list[Work]:

@@ -12,11 +12,11 @@ from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.loops.nodes import Buffer, Kernel
-from compiler.runtime.arrange import REGION, Arrangement
-from compiler.runtime.canonical import canonical_text, symbol_name
-from compiler.runtime.constants import ConstantPool, PackedConstant
-from compiler.runtime.regions import RegionPlan, RegionWriter
-from compiler.runtime.select import (
+from compiler.runtime.works.arrange import REGION, Arrangement
+from compiler.runtime.works.canonical import canonical_text, symbol_name
+from compiler.runtime.works.constants import ConstantPool, PackedConstant
+from compiler.runtime.works.regions import RegionPlan, RegionWriter
+from compiler.runtime.works.select import (
     FallbackWork,
     NativeWork,
     RegionWork,

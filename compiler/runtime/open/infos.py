@@ -9,10 +9,10 @@ from compiler.codegen.module import Launch
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import with_sizes
 from compiler.memory.buffer import Buffer, Plan
-from compiler.runtime.kernels import KernelInfo, kernel_infos
-from compiler.runtime.native import Functions
-from compiler.runtime.open_part import OpenPart
-from compiler.runtime.select import RegionWork, ViewWork, Work, is_handed_out
+from compiler.runtime.open.part import OpenPart
+from compiler.runtime.works.kernels import KernelInfo, kernel_infos
+from compiler.runtime.works.native import Functions
+from compiler.runtime.works.select import RegionWork, ViewWork, Work, is_handed_out
 
 Infos = tuple[KernelInfo, ...]
 

@@ -15,9 +15,9 @@ from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.loops.grain import MEETING_STEPS, shared_steps, steps
 from compiler.memory.lifetimes import root_of
-from compiler.runtime.kernels import listed
-from compiler.runtime.native import Launchable
-from compiler.runtime.select import FallbackWork, NativeWork, RegionWork
+from compiler.runtime.works.kernels import listed
+from compiler.runtime.works.native import Launchable
+from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork
 from compiler.targets.options import CodeOptions
 
 LONGEST = 24

@@ -13,7 +13,7 @@ from compiler.compute.scalar import Fetch, IndexValue, Inside, Read, Scalar, wal
 from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, Type
-from compiler.runtime.select import NativeWork, ViewWork, Work
+from compiler.runtime.works.select import NativeWork, ViewWork, Work
 
 
 def is_rowwise(graph: Graph, works: Iterable[Work], symbol: str) -> bool:

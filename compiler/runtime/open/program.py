@@ -25,20 +25,20 @@ from compiler.memory.buffer import Plan
 from compiler.ops.meaning import evaluate_node
 from compiler.runtime.built import Built
 from compiler.runtime.executable import Executable, own
-from compiler.runtime.kernels import KernelInfo
-from compiler.runtime.native import Functions
-from compiler.runtime.open_infos import host_info, joined_infos, joined_plans, part_infos
-from compiler.runtime.open_part import OpenEntry, OpenPart
-from compiler.runtime.parts import HostNode, outer_name
-from compiler.runtime.profile import Profile, launchers
-from compiler.runtime.rowwise import is_rowwise
-from compiler.runtime.select import Work
-from compiler.runtime.sizes import (
+from compiler.runtime.open.cut import HostNode, outer_name
+from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
+from compiler.runtime.open.part import OpenEntry, OpenPart
+from compiler.runtime.open.rowwise import is_rowwise
+from compiler.runtime.open.sizes import (
     NotDetermined,
     inferred_sizes,
     sizes_of_inputs,
     sizes_of_value,
 )
+from compiler.runtime.profile import Profile, launchers
+from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.works.native import Functions
+from compiler.runtime.works.select import Work
 
 MAX_PLANS = 64
 """Plans for this many sets of sizes are kept; the one not used longest goes first."""

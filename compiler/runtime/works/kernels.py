@@ -10,8 +10,8 @@ from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.ops.loop_form import LoopForm, loop_form
 from compiler.passes.engine.cost import reported_cost
-from compiler.runtime.native import Launchable
-from compiler.runtime.select import FallbackWork, NativeWork, RegionWork, ViewWork
+from compiler.runtime.works.native import Launchable
+from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, ViewWork
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
-from compiler.runtime.kernels import Listed, listed, unique_names
-from compiler.runtime.select import NativeWork, RegionWork, ViewWork, Work
+from compiler.runtime.works.kernels import Listed, listed, unique_names
+from compiler.runtime.works.select import NativeWork, RegionWork, ViewWork, Work
 from compiler.schedule.language.replay import replay_lines
 from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.targets.options import CodeOptions, KernelSchedule

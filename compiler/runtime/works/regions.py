@@ -33,12 +33,12 @@ from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import ALIGNMENT_BYTES
 from compiler.ops.loop_form import LoopForm, Slices, State, loop_form
-from compiler.runtime.canonical import symbol_name
-from compiler.runtime.constants import ConstantPool, PackedConstant
-from compiler.runtime.select import Body, RegionWork
+from compiler.runtime.works.canonical import symbol_name
+from compiler.runtime.works.constants import ConstantPool, PackedConstant
+from compiler.runtime.works.select import Body, RegionWork
 
 if TYPE_CHECKING:
-    from compiler.runtime.arrange import Arrangement
+    from compiler.runtime.works.arrange import Arrangement
 
 COUNTER = "%counter"
 TRUE = "%true"

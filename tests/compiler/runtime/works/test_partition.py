@@ -5,8 +5,8 @@ import pytest
 
 from compiler.ir.graph import Node
 from compiler.ir.types import parse_type
-from compiler.runtime.partition import grouped, n_crossings
-from compiler.runtime.select import FallbackWork, NativeWork, ViewWork, Work
+from compiler.runtime.works.partition import grouped, n_crossings
+from compiler.runtime.works.select import FallbackWork, NativeWork, ViewWork, Work
 
 
 def work(text: str) -> Work:

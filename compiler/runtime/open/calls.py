@@ -13,11 +13,11 @@ from compiler.ir.graph import Graph
 from compiler.loops.nodes import Buffer
 from compiler.memory.lifetimes import root_of
 from compiler.ops.loop_form import loop_form
-from compiler.runtime.arrange import REGION, Arrangement
-from compiler.runtime.constants import ConstantPool, PackedConstant
-from compiler.runtime.native import Functions, Launchable
-from compiler.runtime.regions import RegionPlan, RegionWriter
-from compiler.runtime.select import NativeWork, RegionWork
+from compiler.runtime.works.arrange import REGION, Arrangement
+from compiler.runtime.works.constants import ConstantPool, PackedConstant
+from compiler.runtime.works.native import Functions, Launchable
+from compiler.runtime.works.regions import RegionPlan, RegionWriter
+from compiler.runtime.works.select import NativeWork, RegionWork
 
 Path = tuple[tuple[int, str], ...]
 """The way to a body from outside: the number of a launch and the key of its region, and so on."""

@@ -9,7 +9,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.loops.limits import NotLowerable
 from compiler.ops.control import CONTROL_FLOW
-from compiler.runtime.select import (
+from compiler.runtime.works.select import (
     Body,
     FallbackWork,
     NativeWork,

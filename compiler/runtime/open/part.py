@@ -13,8 +13,6 @@ from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.infer import with_sizes
 from compiler.memory.in_place import overwritable
-from compiler.runtime.arrange import Arrangement, Overwritable, arrange
-from compiler.runtime.constants import ConstantPool
 from compiler.runtime.executable import (
     Executable,
     FallbackSegment,
@@ -22,10 +20,13 @@ from compiler.runtime.executable import (
     Segment,
 )
 from compiler.runtime.frame import Workspaces
-from compiler.runtime.native import Functions, Launchable
-from compiler.runtime.open_calls import OpenCaller, Slots, kernel_sizes
-from compiler.runtime.regions import RegionWriter
-from compiler.runtime.select import (
+from compiler.runtime.open.calls import OpenCaller, Slots, kernel_sizes
+from compiler.runtime.open.sizes import require_consistent, require_fitting
+from compiler.runtime.works.arrange import Arrangement, Overwritable, arrange
+from compiler.runtime.works.constants import ConstantPool
+from compiler.runtime.works.native import Functions, Launchable
+from compiler.runtime.works.regions import RegionWriter
+from compiler.runtime.works.select import (
     Body,
     FallbackWork,
     NativeWork,
@@ -35,7 +36,6 @@ from compiler.runtime.select import (
     bodies,
     inner_works,
 )
-from compiler.runtime.sizes import require_consistent, require_fitting
 
 OpenEntry = Callable[[int, int, int, int, int], None]
 """As `Entry`, with the address of the table of offsets and sizes."""

@@ -10,8 +10,8 @@ import pytest
 import compiler
 from compiler.codegen.threads.crew_text import has_crew
 from compiler.runtime import build
-from compiler.runtime.branches import sections
 from compiler.runtime.inputs import random_inputs
+from compiler.runtime.works.branches import sections
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import host
 

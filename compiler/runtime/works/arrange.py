@@ -19,8 +19,8 @@ from compiler.memory.in_place import overwritable
 from compiler.memory.lifetimes import Step, join_lifetimes, root_of
 from compiler.memory.plan import plan_memory
 from compiler.runtime.frame import in_memory
-from compiler.runtime.regions import RegionPlan, plan_region
-from compiler.runtime.select import NativeWork, RegionWork, ViewWork, Work
+from compiler.runtime.works.regions import RegionPlan, plan_region
+from compiler.runtime.works.select import NativeWork, RegionWork, ViewWork, Work
 
 Space = Literal["arena", "input", "output"]
 

@@ -1,0 +1,1 @@
+"""Programs for all sizes: code is made once, and a run brings the numbers."""

@@ -1,0 +1,1 @@
+"""How each node of a graph runs, where its values lie, and what of it is launched."""
