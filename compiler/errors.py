@@ -289,12 +289,17 @@ CODES: dict[str, Code] = {
         "install compilarium[tuning], or give shapes with --shape",
     ),
     "E-PLAN-INPUT": Code(
-        "A planning problem has a negative size, an empty lifetime or a repeated id.",
+        "A planning problem has a negative size, an empty lifetime, a repeated id, or pins that "
+        "cannot be kept.",
         "correct the row that the message names",
     ),
     "E-PLAN-CAPACITY": Code(
         "The plan needs more bytes than the capacity that was given.",
-        "try --planner search with a longer --time-limit, or give a larger capacity",
+        "try --planner best with a longer --time-limit, or give a larger capacity",
+    ),
+    "E-PLAN-PACKAGE": Code(
+        "A planner needs a Python package that is not installed.",
+        "install the package that the message names, or choose another planner",
     ),
     # running
     "E-RUN-OPERATOR": Code(

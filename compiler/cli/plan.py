@@ -13,7 +13,8 @@ from compiler.errors import CompileError
 from compiler.memory.buffer import Plan
 from compiler.memory.check import check_plan
 from compiler.memory.csvfile import read_csv, write_csv
-from compiler.memory.plan import PLANNERS, plan_memory
+from compiler.memory.plan import plan_memory
+from compiler.memory.planners.all import PLANNERS
 
 
 @click.command()

@@ -1,13 +1,16 @@
 """How long values live, where they lie in the arena, and a checker that knows nothing of both."""
 
-from compiler.memory.buffer import Buffer, Plan, parse_plan
+from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.check import check_plan, check_steps
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.plan import plan_memory
+from compiler.memory.problem import Problem
+from compiler.memory.text import parse_plan
 
 __all__ = [
     "Buffer",
     "Plan",
+    "Problem",
     "Step",
     "check_plan",
     "check_steps",

@@ -6,11 +6,14 @@ it follows the launches and asks, at every read, whether the bytes still are the
 
 from __future__ import annotations
 
+import heapq
+from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.lifetimes import Step, root_of
+from compiler.memory.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,40 +27,115 @@ class Fault:
         return f"{', '.join(self.names)}: {self.problem}"
 
 
-def check_plan(plan: Plan, arena_bytes: int | None = None) -> list[Fault]:
-    """Every overlap of buffers that are alive together, misalignment, and place outside the arena.
+def check_plan(
+    plan: Plan, arena_bytes: int | None = None, problem: Problem | None = None
+) -> list[Fault]:
+    """Overlaps of buffers that are alive together, misalignment, and places outside the arena.
 
+    Of buffers that share a place, whether they do, and of pinned ones, whether they lie there. With
+    `problem`, whether the plan is for it: the same buffers, unchanged. Empty for a right plan; a
+    wrong one has at least one fault, and not every pair that overlaps has one of its own.
     Units: bytes; without `arena_bytes` the plan's own peak is the arena.
     """
     limit = plan.peak_bytes if arena_bytes is None else arena_bytes
-    return [*_misplaced(plan, limit), *_overlaps(plan.buffers)]
+    faults = [*_misplaced(plan, limit), *_torn(plan.buffers), *_overlaps(plan.buffers)]
+    return faults if problem is None else [*_changed(plan, problem), *faults]
+
+
+def _changed(plan: Plan, problem: Problem) -> Iterator[Fault]:
+    """Whether the plan is for these buffers."""
+    if plan.alignment_bytes % problem.alignment_bytes:
+        words = f"aligned to {plan.alignment_bytes}, asked was {problem.alignment_bytes}"
+        yield Fault(("all",), words)
+    asked = {b.name: b for b in problem.buffers}
+    seen: set[str] = set()
+    for b in plan.buffers:
+        wanted = asked.get(b.name)
+        if wanted is None:
+            yield Fault((b.name,), "nobody asked for it")
+        elif b.name in seen:
+            yield Fault((b.name,), "is there twice")
+        elif _facts(b) != _facts(wanted):
+            yield Fault((b.name,), f"is not what was asked for: {wanted}")
+        seen.add(b.name)
+    for name in asked.keys() - seen:
+        yield Fault((name,), "is missing")
+
+
+def _facts(b: Buffer) -> tuple[object, ...]:
+    return b.size, b.start, b.end, b.alignment_bytes, b.pinned, b.shares
 
 
 def _misplaced(plan: Plan, limit: int) -> Iterator[Fault]:
     for b in plan.buffers:
+        if b.size < 0 or b.start >= b.end:
+            yield Fault((b.name,), f"has {b.size} bytes and lives {b.start}..{b.end}")
         if b.offset < 0:
             yield Fault((b.name,), "has no place")
         elif b.offset % plan.alignment_bytes:
             yield Fault((b.name,), f"offset {b.offset} is no multiple of {plan.alignment_bytes}")
+        elif b.offset % b.alignment_bytes:
+            yield Fault((b.name,), f"offset {b.offset} is no multiple of {b.alignment_bytes}")
         elif b.size and b.limit > limit:
             yield Fault((b.name,), f"ends at {b.limit}, the arena at {limit}")
+        if b.pinned not in (-1, b.offset):
+            yield Fault((b.name,), f"is pinned to {b.pinned}, lies at {b.offset}")
+
+
+def _torn(buffers: Sequence[Buffer]) -> Iterator[Fault]:
+    """Buffers that should share a place and do not."""
+    first: dict[str, Buffer] = {}
+    for b in buffers:
+        other = first.setdefault(b.shares, b) if b.shares else b
+        if other.offset != b.offset:
+            names = (other.name, b.name)
+            yield Fault(names, f"share a place, and lie at {other.offset} and {b.offset}")
+
+
+Held = tuple[int, int, int, int, str]
+"""Bytes and steps that are taken: start, end, offset, limit, and the name of a buffer there."""
+
+
+def _held(buffers: Sequence[Buffer]) -> list[Held]:
+    """What each buffer takes; those that share a place take one, from first start to last end."""
+    shared: dict[str, Held] = {}
+    held: list[Held] = []
+    for b in buffers:
+        mine = (b.start, b.end, b.offset, b.limit, b.name)
+        if not b.shares:
+            held.append(mine)
+        elif b.shares in shared:
+            start, end, offset, limit, name = shared[b.shares]
+            shared[b.shares] = (
+                *(min(start, b.start), max(end, b.end)),
+                *(min(offset, b.offset), max(limit, b.limit), name),
+            )
+        else:
+            shared[b.shares] = mine
+    return [h for h in [*held, *shared.values()] if h[2] < h[3]]
 
 
 def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
-    """Sweep over the steps; only buffers alive together are compared."""
-    alive: list[Buffer] = []
-    for b in sorted(buffers, key=lambda b: b.start):
-        if not b.size:
-            continue
-        alive = [a for a in alive if a.end > b.start]
-        for a in alive:
-            if a.offset < b.limit and b.offset < a.limit:
-                yield Fault(
-                    (a.name, b.name),
-                    f"both are alive at step {b.start}, at {a.offset}..{a.limit} "
-                    f"and {b.offset}..{b.limit}",
-                )
-        alive.append(b)
+    """Sweep over the steps with what is alive ordered by offset: only neighbours can overlap.
+
+    What overlaps something is left out of the order, so that it stays one.
+    """
+    alive: list[tuple[int, int, str]] = []
+    ends: list[tuple[int, tuple[int, int, str]]] = []
+    for start, end, offset, limit, name in sorted(_held(buffers)):
+        while ends and ends[0][0] <= start:
+            del alive[bisect_left(alive, heapq.heappop(ends)[1])]
+        here = bisect_left(alive, (offset, limit, name))
+        near = [alive[i] for i in (here - 1, here) if 0 <= i < len(alive)]
+        meets = [n for n in near if n[0] < limit and offset < n[1]]
+        for other in meets:
+            yield Fault(
+                (other[2], name),
+                f"both are alive at step {start}, at {other[0]}..{other[1]} and {offset}..{limit}",
+            )
+        if not meets and start < end:
+            insort(alive, (offset, limit, name))
+            heapq.heappush(ends, (end, (offset, limit, name)))
 
 
 Place = tuple[int, int]

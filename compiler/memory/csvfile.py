@@ -1,5 +1,6 @@
 """Planning problems and solutions as CSV: columns id, lower, upper, size and, when placed, offset.
 
+A problem may have the columns alignment, pinned and shares besides; an empty cell says nothing.
 Source: the file format of google/minimalloc.
 """
 
@@ -9,9 +10,11 @@ import csv
 import io
 
 from compiler.errors import CompileError, Where
-from compiler.memory.buffer import Buffer, Plan, check_problem
+from compiler.memory.buffer import Buffer, Plan
+from compiler.memory.problem import buffer_fault, check_problem
 
 COLUMNS = ("id", "lower", "upper", "size")
+EXTRA_COLUMNS = ("alignment", "pinned", "shares")
 
 
 def read_csv(text: str, source: str = "") -> list[Buffer]:
@@ -22,6 +25,7 @@ def read_csv(text: str, source: str = "") -> list[Buffer]:
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
     header: list[str] = []
     buffers: list[Buffer] = []
+    lines: dict[str, int] = {}
     try:
         for cells in rows:
             where = Where(source, rows.line_num, 1)
@@ -30,9 +34,15 @@ def read_csv(text: str, source: str = "") -> list[Buffer]:
             if not header:
                 header = _header(cells, where)
                 continue
-            buffers.append(_row(header, cells, where))
+            b = _row(header, cells, where)
+            if b.name in lines:
+                first = f"the id {b.name!r} is used in line {lines[b.name]} already"
+                raise CompileError("E-PLAN-INPUT", first, where=where)
+            lines[b.name] = rows.line_num
+            buffers.append(b)
     except csv.Error as e:
-        raise CompileError("E-PLAN-INPUT", f"not a CSV file: {e}", where=Where(source)) from e
+        where = Where(source, rows.line_num, 1)
+        raise CompileError("E-PLAN-INPUT", f"not a CSV file: {e}", where=where) from e
     if not header:
         _header([], Where(source, 1, 1))
     check_problem(buffers)
@@ -42,14 +52,16 @@ def read_csv(text: str, source: str = "") -> list[Buffer]:
 def _header(cells: list[str], where: Where) -> list[str]:
     header = [c.strip().lower() for c in cells]
     missing = [c for c in COLUMNS if c not in header]
+    twice = [c for c in (*COLUMNS, "offset", *EXTRA_COLUMNS) if header.count(c) > 1]
+    problem = ""
     if missing:
-        raise CompileError(
-            "E-PLAN-INPUT",
-            f"needed the columns {', '.join(COLUMNS)}; {', '.join(missing)} not among "
-            f"{', '.join(header)[:80] or 'none'}",
-            where=where,
-            hint="the first line of the file names the columns",
-        )
+        among = ", ".join(header)[:80] or "none"
+        problem = f"needed the columns {', '.join(COLUMNS)}; {', '.join(missing)} not among {among}"
+    elif twice:
+        problem = f"the column {twice[0]} is there twice"
+    if problem:
+        hint = "the first line of the file names the columns"
+        raise CompileError("E-PLAN-INPUT", problem, where=where, hint=hint)
     return header
 
 
@@ -60,13 +72,24 @@ def _row(header: list[str], cells: list[str], where: Where) -> Buffer:
         )
     row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
     start, end, size = (_number(row[c], c, where) for c in COLUMNS[1:])
-    offset = _number(row["offset"], "offset", where) if row.get("offset") else -1
-    buffer = Buffer(row["id"], size, start, end, offset)
-    try:
-        check_problem([buffer])
-    except CompileError as e:
-        raise CompileError(e.code, e.message, where=where) from None
+    buffer = Buffer(
+        row["id"],
+        size,
+        start,
+        end,
+        _optional(row, "offset", -1, where),
+        alignment_bytes=_optional(row, "alignment", 1, where),
+        pinned=_optional(row, "pinned", -1, where),
+        shares=row.get("shares", ""),
+    )
+    problem = buffer_fault(buffer)
+    if problem:
+        raise CompileError("E-PLAN-INPUT", f"buffer {buffer.name!r}: {problem}", where=where)
     return buffer
+
+
+def _optional(row: dict[str, str], column: str, default: int, where: Where) -> int:
+    return _number(row[column], column, where) if row.get(column) else default
 
 
 def _number(text: str, column: str, where: Where) -> int:
@@ -79,9 +102,19 @@ def _number(text: str, column: str, where: Where) -> int:
 
 
 def write_csv(plan: Plan) -> str:
-    """The plan as CSV, with offsets, in the order of the problem."""
+    """The plan as CSV, with offsets, in the order of the problem.
+
+    Of the extra columns, it has those in which any buffer says something.
+    """
+    cells = {
+        "alignment": [b.alignment_bytes if b.alignment_bytes > 1 else "" for b in plan.buffers],
+        "pinned": [b.pinned if b.pinned >= 0 else "" for b in plan.buffers],
+        "shares": [b.shares for b in plan.buffers],
+    }
+    extra = [c for c in EXTRA_COLUMNS if any(cell != "" for cell in cells[c])]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*COLUMNS, "offset"))
-    writer.writerows((b.name, b.start, b.end, b.size, b.offset) for b in plan.buffers)
+    writer.writerow((*COLUMNS, "offset", *extra))
+    for i, b in enumerate(plan.buffers):
+        writer.writerow((b.name, b.start, b.end, b.size, b.offset, *(cells[c][i] for c in extra)))
     return out.getvalue()

@@ -315,7 +315,7 @@ def test_plan_solves_a_problem(tmp_path: Path) -> None:
     assert lines[0] == "id,lower,upper,size,offset"
     assert len(lines) == 4
     assert told("plan", problem, "--alignment", 64)["peak_bytes"] == 158
-    assert "lower bound" in invoke("plan", problem, "--planner", "search").output
+    assert "lower bound" in invoke("plan", problem, "--planner", "hill_climb").output
 
 
 def test_plan_says_when_the_capacity_is_too_small(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_columns_may_stand_in_any_order_with_blank_lines_and_a_byte_order_mark()
         ("id,lower,upper,size\na,0,3\n", 2, "needed 4 cells, got 3"),
         ("id,lower,upper,size\na,0,3,4\n\nb,5,5,4\n", 4, "ends after it starts"),
         ("id,lower,upper,size\na,0,3,-4\n", 2, "at least 0 bytes"),
-        ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 0, "used twice"),
+        ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 3, "used in line 2 already"),
     ],
 )
 def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: str) -> None:
@@ -43,3 +43,23 @@ def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: 
         read_csv(text, "p.csv")
     assert caught.value.code == "E-PLAN-INPUT"
     assert caught.value.where.line == line
+
+
+def test_alignment_pins_and_shared_places_are_columns_where_anything_has_them() -> None:
+    text = (
+        "id,lower,upper,size,alignment,pinned,shares\n"
+        "a,0,3,4,16,,\n"
+        "b,3,9,4,,32,\n"
+        "c,1,2,8,,,s\n"
+        "d,4,6,5,,,s\n"
+    )
+    buffers = read_csv(text)
+    assert [(b.alignment_bytes, b.pinned, b.shares) for b in buffers] == [
+        (16, -1, ""),
+        (1, 32, ""),
+        (1, -1, "s"),
+        (1, -1, "s"),
+    ]
+    plan = plan_memory(buffers, alignment_bytes=1)
+    assert read_csv(write_csv(plan)) == list(plan.buffers)
+    assert write_csv(plan).splitlines()[0] == "id,lower,upper,size,offset,alignment,pinned,shares"

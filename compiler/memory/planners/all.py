@@ -1,0 +1,31 @@
+"""All planners by name, the simplest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.memory.planners.hill_climb import hill_climb
+from compiler.memory.planners.orders import (
+    best_fit,
+    first_fit,
+    greedy,
+    greedy_by_breadth,
+    greedy_by_conflicts,
+    greedy_by_size,
+    naive,
+)
+from compiler.memory.planners.planner import Planner
+
+PLANNERS: Mapping[str, Planner] = {
+    p.name: p
+    for p in (
+        naive,
+        first_fit,
+        best_fit,
+        greedy_by_size,
+        greedy_by_breadth,
+        greedy_by_conflicts,
+        greedy,
+        hill_climb,
+    )
+}

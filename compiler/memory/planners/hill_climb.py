@@ -1,0 +1,96 @@
+"""Better orders by small changes to the best one so far."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.orders import QUICK
+from compiler.memory.planners.place import by, place
+from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.problem import Problem
+
+ACCEPTED_PERCENT = 50
+"""A worse order is kept with this chance, times how much worse it is, over the attempts so far."""
+
+
+@planner(
+    searches=True,
+    source="Apache TVM, unified static memory planner (USMP), hill climb",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 4 bytes, live 0..2
+      b: 2 bytes, live 1..5
+      c: 3 bytes, live 2..4
+      d: 3 bytes, live 4..6
+      e: 1 bytes, live 0..6
+    }
+    =>
+    plan 7 bytes, alignment 1 {
+      a: 4 bytes at 0, live 0..2
+      b: 2 bytes at 4, live 1..5
+      c: 3 bytes at 0, live 2..4
+      d: 3 bytes at 0, live 4..6
+      e: 1 bytes at 6, live 0..6
+    }
+    """,
+)
+def hill_climb(problem: Problem, options: Options) -> Outcome:
+    """Small changes to the best order so far: what touches the peak trades turns with neighbours.
+
+    Two buffers that are alive together, or have a third one in common that is, swap their turns,
+    and all are placed anew. A worse order is kept now and then, less often the longer it goes on.
+    """
+    blocks = problem.blocks
+    deadline, wanted = options.deadline(), options.wanted_bytes(problem)
+    orders = [by(key, blocks) for key, _ in QUICK]
+    plans = [place(blocks, order, "first") for order in orders]
+    start = min(range(len(orders)), key=lambda i: peak_of(blocks, plans[i]))
+    order, offsets = orders[start], plans[start]
+    best, least = offsets, peak_of(blocks, offsets)
+    now, chance, attempt = least, random.Random(options.seed), 0
+    while least > wanted and time.monotonic() < deadline:
+        attempt += 1
+        changed = _swapped(blocks, order, offsets, now, chance)
+        found = place(blocks, changed, "first")
+        peak = peak_of(blocks, found)
+        worse = 100 * (peak - now) / max(now, 1)
+        if peak <= now or chance.random() * 100 < ACCEPTED_PERCENT / (worse * attempt):
+            order, offsets, now = changed, found, peak
+        if peak < least:
+            best, least = found, peak
+    outcome = placed(problem, best, options)
+    return outcome if outcome.stopped != "finished" else replace(outcome, stopped="time")
+
+
+def peak_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:
+    """Bytes of the arena that the blocks need at these offsets."""
+    return max((o + b.size for b, o in zip(blocks, offsets, strict=True) if b.size), default=0)
+
+
+def _swapped(
+    blocks: Sequence[Block],
+    order: Sequence[int],
+    offsets: Sequence[int],
+    peak: int,
+    chance: random.Random,
+) -> list[int]:
+    """The order with a block at the peak put where a neighbour of it had its turn."""
+    tops = [i for i in order if blocks[i].size and offsets[i] + blocks[i].size == peak]
+    top = blocks[chance.choice(tops)]
+    near = [i for i in order if _meet(blocks[i], top)]
+    if chance.random() < 0.5:
+        between = blocks[chance.choice(near)]
+        near = [i for i in order if _meet(blocks[i], between)]
+    turn = {i: n for n, i in enumerate(order)}
+    a, b = turn[chance.choice(near)], turn[chance.choice(near)]
+    changed = list(order)
+    changed[a], changed[b] = changed[b], changed[a]
+    return changed
+
+
+def _meet(a: Block, b: Block) -> bool:
+    return a.start < b.end and b.start < a.end

@@ -1,0 +1,57 @@
+"""Blocks placed one after the other, in an order that somebody chose: the step of most planners."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
+
+from compiler.memory.buffer import Block
+
+Fit = Literal["first", "best"]
+"""`first`: in the lowest gap that holds the block. `best`: in the smallest."""
+
+Key = Callable[[Block], tuple[float, ...]]
+
+
+def by(key: Key, blocks: Sequence[Block]) -> list[int]:
+    """The positions of blocks in the order of a key; equal ones as they stand."""
+    return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
+
+
+def place(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
+    """Offsets for all blocks: pinned ones first, then the others in the given order.
+
+    A gap is between blocks that are alive at the block's time, and aligned as the block needs it.
+    """
+    lying: Lying = []
+    offsets = [0] * len(blocks)
+    pinned = [i for i, b in enumerate(blocks) if b.pinned >= 0]
+    for i in pinned:
+        offsets[i] = blocks[i].pinned
+        insort(lying, (offsets[i], offsets[i] + blocks[i].size, blocks[i].start, blocks[i].end))
+    for i in order:
+        b = blocks[i]
+        if b.size and b.pinned < 0:
+            offset = offsets[i] = _gap(b, lying, fit)
+            insort(lying, (offset, offset + b.size, b.start, b.end))
+    return offsets
+
+
+Lying = list[tuple[int, int, int, int]]
+"""(offset, limit, start, end) of the blocks that have a place, by offset."""
+
+
+def _gap(b: Block, lying: Lying, fit: Fit) -> int:
+    best, best_slack, free = -1, 0, 0
+    size, start, end, mask = b.size, b.start, b.end, b.alignment_bytes - 1
+    for offset, limit, other_start, other_end in lying:
+        if other_start >= end or start >= other_end:
+            continue
+        slack = offset - free - size
+        if slack >= 0 and (best < 0 or slack < best_slack):
+            if fit == "first":
+                return free
+            best, best_slack = free, slack
+        free = max(free, (limit + mask) & ~mask)
+    return best if best >= 0 else free

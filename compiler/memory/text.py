@@ -1,0 +1,62 @@
+"""Reads the printed form of a plan: see compiler/memory/buffer.py for what it looks like."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from compiler.errors import CompileError, Where
+from compiler.memory.buffer import Buffer, Plan
+from compiler.memory.problem import check_problem, is_power_of_two
+
+_NAME = r'(?:"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*)'
+_HEAD = re.compile(r"plan (\d+) bytes, alignment (\d+) \{\Z")
+_LINE = re.compile(
+    rf"(?P<name>{_NAME}): (?P<size>\d+) bytes(?: at (?P<offset>\d+))?, "
+    rf"live (?P<start>\d+)\.\.(?P<end>\d+)(?:, aligned to (?P<alignment>\d+))?"
+    rf"(?:, pinned to (?P<pinned>\d+))?(?:, shares (?P<shares>{_NAME}))?"
+    rf"(?:, holds (?P<held>{_NAME}(?: {_NAME})*))?\Z"
+)
+
+
+def parse_plan(text: str) -> Plan:
+    """Read what `str(plan)` prints. Errors: E-TEXT-SYNTAX, E-PLAN-INPUT."""
+    lines = [(n, line.strip()) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise CompileError("E-TEXT-SYNTAX", "needed a plan, got no text")
+    head = _HEAD.match(lines[0][1])
+    if head is None or lines[-1][1] != "}" or len(lines) < 2 or not is_power_of_two(int(head[2])):
+        raise CompileError(
+            "E-TEXT-SYNTAX",
+            f"needed `plan N bytes, alignment N {{ ... }}`, got {lines[0][1][:60]!r}",
+            where=Where("plan", lines[0][0], 1),
+        )
+    buffers = tuple(_parse_line(n, line) for n, line in lines[1:-1])
+    check_problem(buffers, int(head[2]))
+    return Plan(buffers, int(head[2]))
+
+
+def _unquote(text: str) -> str:
+    return json.loads(text) if text.startswith('"') else text
+
+
+def _parse_line(number: int, line: str) -> Buffer:
+    match = _LINE.match(line)
+    if match is None:
+        raise CompileError(
+            "E-TEXT-SYNTAX",
+            f"needed `name: N bytes at N, live N..N`, got {line[:80]!r}",
+            where=Where("plan", number, 1),
+        )
+    found = match.groupdict()
+    return Buffer(
+        _unquote(found["name"]),
+        int(found["size"]),
+        int(found["start"]),
+        int(found["end"]),
+        int(found["offset"] or -1),
+        tuple(_unquote(v) for v in re.findall(_NAME, found["held"] or "")),
+        int(found["alignment"] or 1),
+        int(found["pinned"] or -1),
+        _unquote(found["shares"] or ""),
+    )
