@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from app.wire import VERSION
@@ -11,6 +12,7 @@ from app.wire.graphs import cut_text
 from app.wire.kernels import first_users
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
+from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step
 from compiler.memory.buffer import Plan
 from compiler.runtime.program import Program
 from compiler.runtime.works.kernels import KernelInfo
@@ -130,6 +132,10 @@ def memory_row(program: Program) -> dict[str, Any]:
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": plan.lower_bound_bytes,
         "n_steps": max((b.end for b in plan.buffers), default=0),
+        "live_bytes": live_by_step(plan.buffers),
+        "used_bytes": used_by_step(plan.buffers),
+        "fullest_step": fullest_step(plan.buffers),
+        "handovers": [asdict(h) for h in handovers(plan.buffers)],
         "buffers": [
             {
                 "buffer": number,

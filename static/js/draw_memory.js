@@ -1,12 +1,16 @@
-// Paints the picture of the arena.
+// Paints the picture of the arena, and the curves of its bytes below.
 import { formatBytes } from "./format.js";
+
+/** Beyond so many, only the edges of the buffer in focus are drawn. */
+const MOST_EDGES = 250;
+const ARROW = 3;
 
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {{width: number, height: number}} size
  * @param {import("./memory_map.js").MemoryMap} map
  * @param {import("./theme.js").Colors} colors
- * @param {{selected: Set<number>, focus: number, familyOf: (buffer: import("./wire.js").Buffer) => string, words: {peak: string, bound: string, steps: string}}} show
+ * @param {{selected: Set<number>, focus: number, familyOf: (buffer: import("./wire.js").Buffer) => string, words: {peak: string, bound: string, steps: string, live: string, used: string}}} show
  */
 export function drawMemory(context, size, map, colors, { selected, focus, familyOf, words }) {
   const { plot } = map;
@@ -21,14 +25,7 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
     context.fillStyle = colors.muted;
     context.fillText(formatBytes(bytes), plot.left - 6, y);
   }
-  context.textAlign = "center";
-  context.textBaseline = "top";
-  for (const { x, step } of map.stepTicks) {
-    context.fillStyle = colors.muted;
-    context.fillText(String(step), x, plot.bottom + 5);
-  }
-  context.textAlign = "right";
-  context.fillText(words.steps, plot.right, plot.bottom + 17);
+  drawCurves(context, map, colors, words);
 
   const dim = selected.size > 0;
   for (const { buffer, x, y, w, h } of map.rects) {
@@ -45,11 +42,94 @@ export function drawMemory(context, size, map, colors, { selected, focus, family
       label(context, buffer.name, x + 5, y + h / 2, w - 10, chosen ? colors.paper : colors.ink);
   }
   context.globalAlpha = 1;
+  for (const each of map.edges) {
+    const near = each.before === focus || each.after === focus;
+    if (near) drawEdge(context, each, colors.ink, 1.75);
+    else if (focus < 0 && map.edges.length <= MOST_EDGES)
+      drawEdge(context, each, colors.lineStrong, 0.75);
+  }
   limit(context, plot, map.peakY, colors.ink, words.peak, [], true);
   // The words of two lines that are close would lie on each other.
   const apart = map.boundY - map.peakY;
   if (apart > 1.5)
     limit(context, plot, map.boundY, colors.status.changed, words.bound, [5, 4], apart > 30);
+}
+
+/**
+ * The bytes alive in each step as an area, those used as a line above it, and the fullest step.
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./memory_map.js").MemoryMap} map
+ * @param {import("./theme.js").Colors} colors
+ * @param {{steps: string, live: string, used: string}} words
+ */
+function drawCurves(context, { below, fullest, live, plot, stepTicks, used }, colors, words) {
+  context.fillStyle = colors.selected;
+  trace(context, [{ x: below.left, y: below.bottom }, ...live, { x: below.right, y: below.bottom }]);
+  context.fill();
+  context.lineWidth = 1.5;
+  context.strokeStyle = colors.muted;
+  context.setLineDash([2, 2]);
+  trace(context, used);
+  context.stroke();
+  context.setLineDash([]);
+  context.strokeStyle = colors.accent;
+  trace(context, live);
+  context.stroke();
+  context.lineWidth = 1;
+  context.strokeStyle = colors.line;
+  line(context, below.left, below.bottom, below.right, below.bottom);
+  if (live.length > 0) {
+    context.strokeStyle = colors.accent;
+    context.setLineDash([1, 3]);
+    line(context, fullest.x, plot.top, fullest.x, below.bottom);
+    context.setLineDash([]);
+    context.fillStyle = colors.accent;
+    context.beginPath();
+    context.arc(fullest.x, fullest.y, 3, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.textBaseline = "top";
+  context.fillStyle = colors.muted;
+  context.textAlign = "center";
+  for (const { x, step } of stepTicks) context.fillText(String(step), x, below.bottom + 5);
+  context.textAlign = "right";
+  context.fillText(words.steps, below.right, below.bottom + 17);
+  context.textBaseline = "middle";
+  const middle = (below.top + below.bottom) / 2;
+  context.fillText(words.used, below.left - 6, middle - 7);
+  context.fillStyle = colors.accent;
+  context.fillText(words.live, below.left - 6, middle + 7);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./memory_map.js").Point[]} points
+ */
+function trace(context, points) {
+  context.beginPath();
+  for (const { x, y } of points) context.lineTo(x, y);
+}
+
+/**
+ * An arrow from where a buffer ends to where its follower begins; where they touch, its head only.
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./memory_map.js").Edge} edge
+ * @param {string} color
+ * @param {number} width
+ */
+function drawEdge(context, { x1, x2, y }, color, width) {
+  context.strokeStyle = context.fillStyle = color;
+  context.lineWidth = width;
+  const tip = Math.max(x2, x1 + 1) + ARROW;
+  context.beginPath();
+  context.moveTo(x1 - ARROW, y);
+  context.lineTo(tip - ARROW, y);
+  context.stroke();
+  context.beginPath();
+  context.moveTo(tip, y);
+  context.lineTo(tip - 1.6 * ARROW, y - ARROW);
+  context.lineTo(tip - 1.6 * ARROW, y + ARROW);
+  context.fill();
 }
 
 /**

@@ -1,13 +1,23 @@
-// Where buffers lie on the picture of the arena: steps to the right, offsets upwards.
+// Where buffers lie on the picture of the arena: steps to the right, offsets upwards; the bytes that
+// are alive in each step below, over the same steps.
 
 /**
  * @typedef {import("./wire.js").Memory} Memory
  * @typedef {import("./wire.js").Buffer} Buffer
  * @typedef {{buffer: Buffer, x: number, y: number, w: number, h: number}} Rect
+ * @typedef {{before: number, after: number, x1: number, x2: number, y: number}} Edge from the end of
+ *   a buffer to the start of the one that took over its place
+ * @typedef {{left: number, top: number, right: number, bottom: number}} Box
+ * @typedef {{x: number, y: number}} Point
  *
  * @typedef {object} MemoryMap
  * @property {Rect[]} rects
- * @property {{left: number, top: number, right: number, bottom: number}} plot
+ * @property {Edge[]} edges
+ * @property {Box} plot
+ * @property {Box} below where the curves are
+ * @property {Point[]} live corners of the curve of bytes alive
+ * @property {Point[]} used corners of the curve of bytes used
+ * @property {{x: number, y: number}} fullest the middle of the step with the most bytes alive
  * @property {number} peakY
  * @property {number} boundY
  * @property {{y: number, bytes: number}[]} byteTicks
@@ -15,6 +25,8 @@
  */
 
 const MARGIN = { left: 62, top: 18, right: 14, bottom: 30 };
+/** How much of the height the curves take, and how far they stay from the map, in pixels. */
+const CURVES = { share: 0.24, apart: 16 };
 
 /**
  * @param {Memory} memory
@@ -22,18 +34,22 @@ const MARGIN = { left: 62, top: 18, right: 14, bottom: 30 };
  * @returns {MemoryMap}
  */
 export function layoutMemory(memory, size) {
-  const plot = {
-    left: MARGIN.left,
-    top: MARGIN.top,
-    right: Math.max(MARGIN.left + 1, size.width - MARGIN.right),
-    bottom: Math.max(MARGIN.top + 1, size.height - MARGIN.bottom),
-  };
+  const right = Math.max(MARGIN.left + 1, size.width - MARGIN.right);
+  const bottom = Math.max(MARGIN.top + 1, size.height - MARGIN.bottom);
+  const high = (bottom - MARGIN.top) * CURVES.share;
+  const apart = Math.min(CURVES.apart, high / 2);
+  const below = { left: MARGIN.left, top: bottom - high + apart, right, bottom };
+  const plot = { left: MARGIN.left, top: MARGIN.top, right, bottom: bottom - high };
   const nSteps = Math.max(1, memory.n_steps, ...memory.buffers.map((b) => b.end));
   const top = Math.max(1, memory.peak_bytes, memory.lower_bound_bytes);
   const x = (/** @type {number} */ step) => plot.left + ((plot.right - plot.left) * step) / nSteps;
-  const y = (/** @type {number} */ bytes) => plot.bottom - ((plot.bottom - plot.top) * bytes) / top;
+  const over = (/** @type {Box} */ box) => (/** @type {number} */ bytes) =>
+    box.bottom - ((box.bottom - box.top) * bytes) / top;
+  const [y, yBelow] = [over(plot), over(below)];
+  const byNumber = new Map(memory.buffers.map((buffer) => [buffer.buffer, buffer]));
   return {
     plot,
+    below,
     rects: memory.buffers.map((buffer) => ({
       buffer,
       x: x(buffer.start),
@@ -41,6 +57,18 @@ export function layoutMemory(memory, size) {
       w: x(buffer.end) - x(buffer.start),
       h: y(buffer.offset) - y(buffer.offset + buffer.size),
     })),
+    edges: memory.handovers.flatMap(({ before, after }) => {
+      const [from, to] = [byNumber.get(before), byNumber.get(after)];
+      return from && to
+        ? [{ before, after, x1: x(from.end), x2: x(to.start), y: y(sharedMiddle(from, to)) }]
+        : [];
+    }),
+    live: corners(memory.live_bytes, x, yBelow),
+    used: corners(memory.used_bytes, x, yBelow),
+    fullest: {
+      x: x(memory.fullest_step + 0.5),
+      y: yBelow(memory.live_bytes[memory.fullest_step] ?? 0),
+    },
     peakY: y(memory.peak_bytes),
     boundY: y(memory.lower_bound_bytes),
     byteTicks: niceTicks(top, Math.max(2, Math.floor((plot.bottom - plot.top) / 48)), 1024).map(
@@ -50,6 +78,30 @@ export function layoutMemory(memory, size) {
       (step) => ({ x: x(step), step }),
     ),
   };
+}
+
+/**
+ * The byte in the middle of what two buffers both lie in.
+ * @param {Buffer} a
+ * @param {Buffer} b
+ * @returns {number}
+ */
+function sharedMiddle(a, b) {
+  return (Math.max(a.offset, b.offset) + Math.min(a.offset + a.size, b.offset + b.size)) / 2;
+}
+
+/**
+ * The corners of a curve that is level over each step.
+ * @param {number[]} bytes by step
+ * @param {(step: number) => number} x
+ * @param {(bytes: number) => number} y
+ * @returns {Point[]}
+ */
+function corners(bytes, x, y) {
+  return bytes.flatMap((each, step) => [
+    { x: x(step), y: y(each) },
+    { x: x(step + 1), y: y(each) },
+  ]);
 }
 
 /**
@@ -116,13 +168,22 @@ export function nextBuffer({ buffers }, from, direction) {
 }
 
 /**
- * Bytes alive in every step; their maximum is the lower bound of any plan.
+ * The buffers that fill the fullest step, largest first.
  * @param {Memory} memory
- * @returns {number[]}
+ * @returns {Buffer[]}
  */
-export function liveBytes({ n_steps, buffers }) {
-  const live = new Array(Math.max(n_steps, ...buffers.map((b) => b.end), 0)).fill(0);
-  for (const { start, end, size } of buffers)
-    for (let step = start; step < end; step++) live[step] += size;
-  return live;
+export function atFullest({ buffers, fullest_step }) {
+  return buffers
+    .filter((each) => each.size > 0 && each.start <= fullest_step && fullest_step < each.end)
+    .sort((a, b) => b.size - a.size || a.buffer - b.buffer);
+}
+
+/**
+ * The share of what is used that is not alive, over all steps: holes below the highest buffer.
+ * @param {Memory} memory
+ * @returns {number}
+ */
+export function idleShare({ live_bytes, used_bytes }) {
+  const sum = (/** @type {number[]} */ bytes) => bytes.reduce((total, each) => total + each, 0);
+  return sum(used_bytes) ? 1 - sum(live_bytes) / sum(used_bytes) : 0;
 }

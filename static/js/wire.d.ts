@@ -175,10 +175,19 @@ export interface Buffer {
   size: number;
   values: string[];
 }
+export interface Handover {
+  before: number;
+  after: number;
+  n_bytes: number;
+}
 export interface Memory {
   peak_bytes: number;
   lower_bound_bytes: number;
   n_steps: number;
+  live_bytes: number[];
+  used_bytes: number[];
+  fullest_step: number;
+  handovers: Handover[];
   buffers: Buffer[];
 }
 export interface Result {

@@ -48,6 +48,19 @@ def test_a_selected_node_is_marked_in_every_view(playground: Playground) -> None
     expect(selected_rows(playground.show_pane("memory"))).to_have_count(0)
 
 
+def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
+    playground: Playground,
+) -> None:
+    playground.pick("digits_cnn").compile()
+    pane = playground.show_pane("memory")
+    expect(pane.locator("[data-part=fullest]")).to_contain_text("Step ")
+    largest = pane.locator("[data-part=culprits] button").first
+    largest.click()
+    expect(largest).to_have_attribute("data-selected", "")
+    expect(selected_rows(pane).first).to_contain_text(largest.inner_text())
+    expect(pane.locator("[data-part=says]")).to_contain_text("Its place goes to")
+
+
 def test_choosing_a_kernel_selects_the_nodes_it_came_from(playground: Playground) -> None:
     playground.pick("digits_mlp").compile()
     rows = playground.show_pane("kernels").locator("tbody tr")

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
+  atFullest,
+  idleShare,
   layoutMemory,
-  liveBytes,
   nextBuffer,
   niceTicks,
   rectAt,
@@ -20,6 +21,10 @@ const memory = {
   peak_bytes: 3000,
   lower_bound_bytes: 2500,
   n_steps: 10,
+  live_bytes: [1000, 1000, 3000, 3000, 2500, 2500, 2500, 2500, 2000, 2000],
+  used_bytes: [1000, 1000, 3000, 3000, 3000, 3000, 3000, 3000, 3000, 3000],
+  fullest_step: 2,
+  handovers: [{ before: 0, after: 2, n_bytes: 500 }],
   buffers: [buffer(0, 0, 4, 0, 1000), buffer(1, 2, 10, 1000, 2000), buffer(2, 4, 8, 0, 500)],
 };
 const size = { width: 562, height: 348 };
@@ -61,7 +66,16 @@ test("a point finds the buffer that it lies in, and nothing beside", () => {
 
 test("an empty plan can be drawn", () => {
   const map = layoutMemory(
-    { peak_bytes: 0, lower_bound_bytes: 0, n_steps: 0, buffers: [] },
+    {
+      peak_bytes: 0,
+      lower_bound_bytes: 0,
+      n_steps: 0,
+      live_bytes: [],
+      used_bytes: [],
+      fullest_step: 0,
+      handovers: [],
+      buffers: [],
+    },
     { width: 0, height: 0 },
   );
   assert.deepEqual(map.rects, []);
@@ -77,8 +91,32 @@ test("arrow keys walk buffers in time and among those alive together", () => {
   assert.equal(nextBuffer(memory, 1, "down"), 2);
 });
 
-test("live bytes count every buffer in every step of its half-open life", () => {
-  assert.deepEqual(liveBytes(memory), [1000, 1000, 3000, 3000, 2500, 2500, 2500, 2500, 2000, 2000]);
+test("an edge leads from the end of a buffer to its follower, inside what both lie in", () => {
+  const { edges, rects } = layoutMemory(memory, size);
+  assert.equal(edges.length, 1);
+  const [from, , to] = rects;
+  assert.ok(Math.abs(edges[0].x1 - (from.x + from.w)) < 1e-9);
+  assert.equal(edges[0].x2, to.x);
+  assert.ok(Math.abs(edges[0].y - (to.y + to.h / 2)) < 1e-9);
+});
+
+test("curves lie below the map, over the same steps, the live one nowhere above the used one", () => {
+  const { below, fullest, live, plot, used } = layoutMemory(memory, size);
+  assert.ok(below.top > plot.bottom);
+  assert.equal(live.length, 2 * memory.n_steps);
+  assert.equal(live[0].x, plot.left);
+  assert.ok(Math.abs(live[live.length - 1].x - plot.right) < 1e-9);
+  assert.ok(live.every(({ y }, i) => y >= used[i].y && y <= below.bottom && y >= below.top - 1e-9));
+  assert.ok(Math.min(...live.map(({ y }) => y)) === fullest.y);
+  assert.ok(fullest.x > live[4].x && fullest.x < live[5].x);
+});
+
+test("what fills the fullest step comes largest first, and holes are counted", () => {
+  assert.deepEqual(
+    atFullest(memory).map((each) => each.buffer),
+    [1, 0],
+  );
+  assert.ok(Math.abs(idleShare(memory) - 4000 / 26000) < 1e-9);
 });
 
 test("ticks are round, few, and start at nothing", () => {

@@ -6,7 +6,7 @@ import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { readLayout } from "../../static/js/graph/dot_layout.js";
 import { FAMILIES } from "../../static/js/graph/families.js";
 import { buildScene, placeUnion } from "../../static/js/graph/scene.js";
-import { layoutMemory, liveBytes } from "../../static/js/memory_map.js";
+import { layoutMemory } from "../../static/js/memory_map.js";
 import { enabledPipeline, parsePipeline } from "../../static/js/pipeline_text.js";
 import {
   selectNode,
@@ -124,7 +124,7 @@ test("the memory picture stays within the arena, and the plan above what is aliv
     assert.ok(x >= plot.left - 1e-6 && x + w <= plot.right + 1e-6, buffer.name);
     assert.ok(y >= plot.top - 1e-6 && y + h <= plot.bottom + 1e-6, buffer.name);
   }
-  assert.ok(Math.max(...liveBytes(memory)) <= memory.peak_bytes);
+  assert.ok(Math.max(...memory.live_bytes) <= memory.peak_bytes);
 });
 
 test("the presets are read, and come out as they were written", () => {

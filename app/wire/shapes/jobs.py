@@ -187,12 +187,27 @@ class Buffer(TypedDict):
     values: list[str]
 
 
+class Handover(TypedDict):
+    """Bytes that one buffer lay in last before another; both are numbers of buffers."""
+
+    before: int
+    after: int
+    n_bytes: int
+
+
 class Memory(TypedDict):
-    """The plan of the arena. Units: bytes."""
+    """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` by step.
+
+    Used is all below the end of the highest buffer alive. Most bytes are alive in `fullest_step`.
+    """
 
     peak_bytes: int
     lower_bound_bytes: int
     n_steps: int
+    live_bytes: list[int]
+    used_bytes: list[int]
+    fullest_step: int
+    handovers: list[Handover]
     buffers: list[Buffer]
 
 

@@ -1,9 +1,10 @@
 // The plan of the arena: every buffer over the steps it lives and the bytes it takes.
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { drawMemory } from "../draw_memory.js";
+import { bar, figure } from "../figures.js";
 import { formatBytes, formatCount, formatPercent } from "../format.js";
 import { createPainter } from "../graph/canvas.js";
-import { layoutMemory, nextBuffer, rectAt } from "../memory_map.js";
+import { atFullest, idleShare, layoutMemory, nextBuffer, rectAt } from "../memory_map.js";
 import { selectValues, selectedBuffers } from "../selection.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
@@ -21,6 +22,9 @@ const ARROWS = /** @type {const} */ ({
   ArrowUp: "up",
   ArrowDown: "down",
 });
+
+/** So many of the buffers that fill the fullest step are named; all are in the table. */
+const MOST_CULPRITS = 8;
 
 /**
  * @param {HTMLElement} root
@@ -56,6 +60,8 @@ export function mountMemory(root, state) {
         peak: word("memory.peak", { size: formatBytes(memory.peak_bytes) }),
         bound: word("memory.bound", { size: formatBytes(memory.lower_bound_bytes) }),
         steps: word("memory.steps"),
+        live: word("memory.live"),
+        used: word("memory.used"),
       },
     }),
   );
@@ -92,7 +98,17 @@ export function mountMemory(root, state) {
     ],
   });
   table.show(memory.buffers);
+  const placesOf = (/** @type {Buffer} */ buffer) => places(memory, buffer);
   part(root, "figures").append(...figures(memory));
+  const culprits = atFullest(memory)
+    .slice(0, MOST_CULPRITS)
+    .map((buffer) => ({ buffer, cells: culprit(buffer, memory, () => pick(buffer)) }));
+  part(root, "culprits").append(...culprits.flatMap(({ cells }) => cells));
+  part(root, "fullest").textContent = word("memory.fullest", {
+    step: memory.fullest_step,
+    size: formatBytes(memory.lower_bound_bytes),
+    n: atFullest(memory).length,
+  });
   canvas.setAttribute(
     "aria-label",
     word("memory.describe", { n: memory.buffers.length, peak: formatBytes(memory.peak_bytes) }),
@@ -109,6 +125,7 @@ export function mountMemory(root, state) {
           start: buffer.start,
           end: buffer.end,
           values: buffer.values.join(", "),
+          places: placesOf(buffer),
         })
       : word("memory.point");
   }
@@ -125,6 +142,8 @@ export function mountMemory(root, state) {
     selected = selectedBuffers(provenance, selection);
     if (focus >= 0 && selection.length === 0) selected.add(focus);
     table.mark((buffer) => selected.has(buffer.buffer), scroll);
+    for (const { buffer, cells } of culprits)
+      cells[0].toggleAttribute("data-selected", selected.has(buffer.buffer));
     painter.repaint();
   }
 
@@ -176,13 +195,42 @@ export function mountMemory(root, state) {
 }
 
 /**
+ * A buffer that is alive in the fullest step, with its share of it: name, bar and numbers.
+ * @param {Buffer} buffer
+ * @param {import("../wire.js").Memory} memory
+ * @param {() => void} pick
+ */
+function culprit({ name, size }, { lower_bound_bytes }, pick) {
+  const share = size / Math.max(1, lower_bound_bytes);
+  const button = el("button", { class: "link-button mono", type: "button", title: name }, name);
+  button.addEventListener("click", pick);
+  const numbers = `${formatBytes(size)}  ${formatPercent(share)}`;
+  return [button, bar(share), el("span", { class: "number" }, numbers)];
+}
+
+/**
+ * Whose place a buffer took over, and who took over its own.
+ * @param {import("../wire.js").Memory} memory
+ * @param {Buffer} buffer
+ * @returns {string}
+ */
+function places({ buffers, handovers }, { buffer }) {
+  const nameOf = (/** @type {number} */ number) =>
+    buffers.find((each) => each.buffer === number)?.name ?? "";
+  const named = (/** @type {string} */ key, /** @type {number[]} */ numbers) =>
+    numbers.length ? ` ${word(key, { names: numbers.map(nameOf).join(", ") })}` : "";
+  const before = handovers.filter((each) => each.after === buffer).map((each) => each.before);
+  const after = handovers.filter((each) => each.before === buffer).map((each) => each.after);
+  return named("memory.follows", before) + named("memory.followed", after);
+}
+
+/**
  * @param {import("../wire.js").Memory} memory
  * @returns {HTMLElement[]}
  */
-function figures({ peak_bytes, lower_bound_bytes, buffers }) {
+function figures(memory) {
+  const { peak_bytes, lower_bound_bytes, buffers } = memory;
   const total = buffers.reduce((sum, each) => sum + each.size, 0);
-  const figure = (/** @type {string} */ key, /** @type {string} */ text) =>
-    el("div", { class: "figure-number" }, el("dt", {}, word(key)), el("dd", {}, text));
   return [
     figure("memory.figure-peak", formatBytes(peak_bytes)),
     figure("memory.figure-bound", formatBytes(lower_bound_bytes)),
@@ -190,6 +238,7 @@ function figures({ peak_bytes, lower_bound_bytes, buffers }) {
       "memory.figure-over",
       lower_bound_bytes ? formatPercent(peak_bytes / lower_bound_bytes - 1) : "–",
     ),
+    figure("memory.figure-idle", formatPercent(idleShare(memory))),
     figure("memory.figure-total", formatBytes(total)),
   ];
 }

@@ -1,6 +1,7 @@
 // Where the time goes: compiling, stage by stage; running, kernel by kernel; and whether the numbers
 // are still right.
 import { clone, closest, el, listen, part } from "../dom.js";
+import { bar, figure } from "../figures.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
 import { selectKernel, selectedKernels } from "../selection.js";
 import { together } from "../state.js";
@@ -301,19 +302,4 @@ function reproduce(result, state) {
       ),
     ),
   );
-}
-
-/**
- * @param {string} key
- * @param {string} text
- */
-function figure(key, text) {
-  return el("div", { class: "figure-number" }, el("dt", {}, word(key)), el("dd", {}, text));
-}
-
-/** @param {number} share */
-function bar(share) {
-  const fill = el("div", { class: "bar-fill" });
-  fill.style.setProperty("--share", share.toFixed(4));
-  return el("div", { class: "bar-track" }, fill);
 }

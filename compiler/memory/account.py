@@ -1,0 +1,105 @@
+"""What a plan does with its arena: bytes by step, who fills the peak, who follows whom."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from compiler.memory.buffer import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Bytes that one buffer lay in last before another: `before` and `after` are their numbers."""
+
+    before: int
+    after: int
+    n_bytes: int
+
+
+def live_by_step(buffers: Sequence[Buffer]) -> list[int]:
+    """The bytes that are alive in each step, from step 0 to the last end."""
+    change = [0] * (_n_steps(buffers) + 1)
+    for b in buffers:
+        change[b.start] += b.size
+        change[b.end] -= b.size
+    live, now = [], 0
+    for step in change[:-1]:
+        now += step
+        live.append(now)
+    return live
+
+
+def used_by_step(buffers: Sequence[Buffer]) -> list[int]:
+    """The first byte behind all that is alive in each step; below it, the rest lies idle."""
+    used = [0] * _n_steps(buffers)
+    for b in buffers:
+        if b.size:
+            used[b.start : b.end] = (max(u, b.limit) for u in used[b.start : b.end])
+    return used
+
+
+def fullest_step(buffers: Sequence[Buffer]) -> int:
+    """The first step with the most bytes alive; 0 without buffers."""
+    live = live_by_step(buffers)
+    return live.index(max(live)) if live else 0
+
+
+def alive_at(buffers: Sequence[Buffer], step: int) -> list[int]:
+    """The numbers of the buffers that take bytes in a step, largest first."""
+    found = [n for n, b in enumerate(buffers) if b.start <= step < b.end and b.size]
+    return sorted(found, key=lambda n: (-buffers[n].size, n))
+
+
+def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
+    """Who takes over whose place: for each byte of a buffer, what lay there last before it.
+
+    Without buffers that are alive together in the same bytes (see `check_plan`).
+    """
+    arena = _Arena()
+    found: list[Handover] = []
+    for n in sorted(range(len(buffers)), key=lambda n: (buffers[n].start, buffers[n].offset)):
+        b = buffers[n]
+        bytes_of: dict[int, int] = {}
+        for owner, n_bytes in arena.take(b.offset, b.limit, n):
+            bytes_of[owner] = bytes_of.get(owner, 0) + n_bytes
+        found += [Handover(owner, n, n_bytes) for owner, n_bytes in bytes_of.items()]
+    return found
+
+
+class _Arena:
+    """Who lay last in each stretch of bytes: where stretches begin, sorted, and their owners."""
+
+    def __init__(self) -> None:
+        self._starts = [0]
+        self._owners = [-1]
+
+    def take(self, start: int, end: int, owner: int) -> Iterable[tuple[int, int]]:
+        """Give bytes to a new owner; the owners that they had, with how many bytes each."""
+        if start >= end:
+            return ()
+        first, last = self._cut(start), self._cut(end)
+        ends = [*self._starts[first + 1 : last], end]
+        left = [
+            (who, limit - at)
+            for who, at, limit in zip(
+                self._owners[first:last], self._starts[first:last], ends, strict=True
+            )
+            if who >= 0
+        ]
+        self._starts[first:last] = [start]
+        self._owners[first:last] = [owner]
+        return left
+
+    def _cut(self, at: int) -> int:
+        """The number of the stretch that begins at a byte; one is cut in two for it."""
+        i = bisect_left(self._starts, at)
+        if i == len(self._starts) or self._starts[i] != at:
+            self._starts.insert(i, at)
+            self._owners.insert(i, self._owners[i - 1])
+        return i
+
+
+def _n_steps(buffers: Sequence[Buffer]) -> int:
+    return max((b.end for b in buffers), default=0)
