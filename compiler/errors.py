@@ -6,8 +6,9 @@ Anything else that escapes from the compiler is a bug of ours and stays an ordin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from compiler.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ graph that was imported to the last one; where it vanishes, the steps of that pa
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.trace import Event, Step, Trace

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Literal, NamedTuple
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Cost
 

@@ -11,9 +11,10 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any
+
+from compiler.dataclass import dataclass
 
 CAN_FORK = hasattr(os, "fork")
 """Whether children start with what this process has; elsewhere functions run right here."""

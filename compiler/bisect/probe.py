@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from time import perf_counter
 from typing import Any
 
 from compiler.bisect.child import Died, in_child
 from compiler.check.rewrites import Judged, Rewrites, judge_rewrites
 from compiler.check.rounds import Round, budget_of, make_round, make_rounds
+from compiler.dataclass import dataclass
 from compiler.driver import compile as compile_program
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node

@@ -9,13 +9,14 @@ Source: hierarchical delta debugging, Misherghi and Su 2006: coarse parts before
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from compiler.bisect.ddmin import ddmin
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Result, Value

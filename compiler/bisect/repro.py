@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import numpy as np
 from compiler.bisect.probe import KINDS, WAYS, Outcome, Probe, Settings
 from compiler.bisect.reduce import Case
 from compiler.bisect.search import Answer, only, only_rules
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Bytes, Constant, FileRange
 from compiler.ir.graph import Graph

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.bisect.probe import Outcome, Probe, Settings
 from compiler.bisect.reduce import Case, reduce_case
 from compiler.bisect.repro import Repro
 from compiler.bisect.search import Answer, only_passes, search
 from compiler.check.rounds import Round
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes.pipeline.pipeline import Pipeline

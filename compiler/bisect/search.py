@@ -8,11 +8,12 @@ allowed one after the other in their order.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 
 from compiler.bisect.ddmin import Ask, ddmin, first_failing, remembering
 from compiler.bisect.probe import WAYS, Outcome, Probe, everything, nothing
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.passes.pipeline.pipeline import Pipeline
 from compiler.passes.pipeline.run import PassBug

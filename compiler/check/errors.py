@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.check.judge import scale_of
 from compiler.check.margins import number, tiny, unit
+from compiler.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

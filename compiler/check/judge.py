@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.check.margins import Expected, number
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, all_nodes
 from compiler.ir.operator import OPERATORS, Array
 

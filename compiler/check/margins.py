@@ -10,13 +10,13 @@ Source: stochastic arithmetic, Vignes 1993 (CESTAC); here the noise is larger th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from compiler.check.widen import Wide, wide_feeds, widened
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from compiler.check.nodes import NodeErrors, by_node, fits_in_memory
 from compiler.check.rewrites import Judged, Rewrites, judge_rewrites
 from compiler.check.rounds import Round, budget_of, make_round, make_rounds
 from compiler.check.yardstick import run_reference
+from compiler.dataclass import dataclass
 from compiler.driver import compile as compile_program
 from compiler.errors import CompileError
 from compiler.frontend import load

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from compiler.check.errors import Error, error_of
 from compiler.check.judge import same_bits
 from compiler.check.margins import evaluated
 from compiler.check.widen import wide_feeds, widened
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Result
 from compiler.ir.types import TensorType

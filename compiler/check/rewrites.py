@@ -8,7 +8,7 @@ what the inputs of a model hide.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import chain
 from time import perf_counter
@@ -20,6 +20,7 @@ from compiler.check.feeds import KINDS, OUT_OF_RANGE, make_feeds, turns
 from compiler.check.judge import Verdict, adds_up, judge, keeps_bits
 from compiler.check.margins import evaluated, expectations, wide_results
 from compiler.check.shrink import shrunk
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, open_symbols

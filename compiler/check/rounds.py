@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 
 from compiler.check.feeds import OUT_OF_RANGE, make_feeds, turns
 from compiler.check.judge import Verdict, adds_up, judge, judge_all, keeps_bits
 from compiler.check.margins import N_RUNS, Expected, evaluated, expectations, wide_results
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.trace import Event

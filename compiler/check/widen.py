@@ -8,11 +8,12 @@ it was, between casts, and is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.graph import Graph, Node, Result, Value

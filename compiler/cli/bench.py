@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from compiler.cli.output import count_text, progress, report, reporting, seconds
 from compiler.cli.peers import first_run, load_peer
 from compiler.cli.summary import making_json, making_lines
 from compiler.cli.timing import Ratio, Times, interleaved, pinned, ratio_of_minima
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
 from compiler.runtime.inputs import random_inputs

@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +18,7 @@ import click
 from rich.console import Console
 
 from compiler.cli.output import bytes_text, progress, report, reporting, table
+from compiler.dataclass import dataclass
 
 State = Literal["ok", "missing", "broken"]
 

@@ -6,11 +6,12 @@ import os
 import random
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+
+from compiler.dataclass import dataclass
 
 Call = Callable[[], object]
 

@@ -8,9 +8,10 @@ its loops while the text is written, and no optimiser needs to find it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.codegen.values import Value, constant, value_type
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 

@@ -8,7 +8,6 @@ LLVM's code generator alone; no optimiser runs after it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from compiler.codegen.access.addresses import Env, Lane
@@ -33,6 +32,7 @@ from compiler.codegen.values import Value, power_of_two
 from compiler.codegen.vectors.prepare import Prepared, prepare
 from compiler.codegen.vectors.registers import Registers, cut_registers, with_whole_vectors
 from compiler.compute.scalar import Read
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType

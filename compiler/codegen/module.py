@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from compiler.codegen.llvm import FunctionText, function_text
+from compiler.dataclass import dataclass
 from compiler.loops.nodes import Kernel
 from compiler.targets.options import Forking
 from compiler.targets.target import Target

@@ -10,9 +10,9 @@ more, the table of the run, and numbers that depend on sizes are slots of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.module import Arg, Launch, entry_lines, from_table
+from compiler.dataclass import dataclass
 
 COPY = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 NO_LIMIT = (1 << 63) - 1

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
@@ -44,6 +44,7 @@ from compiler.compute.scalar import (
     reduction,
 )
 from compiler.compute.statements import Loop, LoopKind, Put, Statement, Store, When, While
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array

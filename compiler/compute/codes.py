@@ -12,10 +12,10 @@ ranges are whole.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from compiler.compute.ranges import Largest, number_range
 from compiler.compute.scalar import Apply, Convert, Number, Scalar, apply, rewrite
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 SMALL = frozenset({DType.u8, DType.i8, DType.u16, DType.i16})

@@ -13,7 +13,7 @@ Order within a stage is left open: a schedule decides it. Stages run one after t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.compute.scalar import Fetch, Read, Reduce, Scalar, reads, reduction, walk
 from compiler.compute.statements import (
@@ -22,6 +22,7 @@ from compiler.compute.statements import (
     statement_lines,
     stored_buffers,
 )
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Affine, Expr
 from compiler.ir.types import TensorType
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from compiler.compute.scalar import (
     Reduce,
     Scalar,
 )
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 

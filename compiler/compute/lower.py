@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from compiler.compute.scalar import (
     walk,
 )
 from compiler.compute.statements import rename_buffers, rewrite_statements
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir import types as ty

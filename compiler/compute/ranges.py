@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from compiler.compute.scalar import Apply, Convert, Number, Read, Scalar
+from compiler.dataclass import dataclass
 
 Largest = Callable[[str], float]
 """The largest size of a tensor's elements; infinite where they are not known, or no numbers."""

@@ -11,10 +11,10 @@ Values are the scalar expressions of `compiler.compute.scalar`, without `Reduce`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal
 
 from compiler.compute.scalar import Fetch, Read, Scalar, renamed_tensors, substitute, walk
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from compiler.dataclass import dataclass
 from compiler.frontend.functions import normal_domain
 from compiler.frontend.order import subgraphs
 

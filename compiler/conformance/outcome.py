@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from compiler.conformance.cases import Case
 from compiler.conformance.judge import objection
+from compiler.dataclass import dataclass
 from compiler.driver import compile
 from compiler.errors import CompileError
 from compiler.frontend import load

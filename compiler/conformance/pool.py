@@ -11,11 +11,12 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 
 from compiler.conformance.cases import Case
 from compiler.conformance.outcome import Outcome, crashed
+from compiler.dataclass import dataclass
 
 RUNNER = "compiler.conformance.outcome:outcome_of"
 """What a child does with a case, as `module:function`: Case in, Outcome out."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.conformance.cases import SUITES
 from compiler.conformance.outcome import KINDS, Outcome
+from compiler.dataclass import dataclass
 
 ALL = "all"
 """The name of the line of totals that adds up the suites."""

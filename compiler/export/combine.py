@@ -7,11 +7,12 @@ again: Gemm, quantized products, and searches whose results have as many rows as
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.export.contrib import quantized_lstm
 from compiler.export.opened import opened
 from compiler.export.quantized import (

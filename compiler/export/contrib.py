@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Node
 from compiler.ir.operator import Array
 

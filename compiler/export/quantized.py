@@ -7,11 +7,12 @@ Here it is told apart from the bias, so that one operator subtracts zero points,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.export.rows import rows_of
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Node

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Node
 from compiler.ir.operator import Array
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.export.names import Names
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Array

@@ -7,10 +7,10 @@ give the same numbers; whole numbers wrap alike in every width.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.export.scope import Scope
 from compiler.ir.operator import Standard

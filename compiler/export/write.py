@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.decompose import composition
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where, require
 from compiler.export.attributes import attribute_protos
 from compiler.export.carried import write_carried

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.frontend.tensors import TensorReader
 from compiler.ops import protos

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.frontend.attributes import kind_of, value_of
 from compiler.frontend.bodies import body_of

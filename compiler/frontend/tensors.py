@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.frontend.limits import Limits
 from compiler.frontend.wire import Cut, Tokens

@@ -11,10 +11,11 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.frontend.limits import Limits
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import weakref
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.types import DType, TensorType
 

@@ -9,9 +9,10 @@ meets this class. `compiler.ir.affine` has what is done with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 
 

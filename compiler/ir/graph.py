@@ -6,10 +6,11 @@ Passes take a graph and return a graph; what did not change is shared between th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.types import TensorType, Type
 

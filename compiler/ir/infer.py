@@ -7,11 +7,12 @@ symbolic dimensions, are evaluated with the operators' own references.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
 from compiler.ir import types as ty
 from compiler.ir.affine import Affine, Expr, identifier, is_simple, symbol

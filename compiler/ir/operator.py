@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.ir.types import Dim, DType, TensorType, Type
 

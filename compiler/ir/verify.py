@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import Facts

@@ -7,7 +7,6 @@ indices do not tell, the answer is no: what is called independent here certainly
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from compiler.compute.scalar import Fetch, Read, Scalar, walk
@@ -22,6 +21,7 @@ from compiler.compute.statements import (
     values_of,
     walk_statements,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.expressions import of_atom

@@ -23,7 +23,7 @@ except that a `vector` or `parallel` loop promises that its iterations do not de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from compiler.compute.statements import (
@@ -39,6 +39,7 @@ from compiler.compute.statements import (
     stored_buffers,
     walk_statements,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType

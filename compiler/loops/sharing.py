@@ -13,9 +13,9 @@ outside, and each of its turns has a region of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.compute.statements import Loop, Statement, walk_statements
+from compiler.dataclass import dataclass
 from compiler.loops.independence import Ranges, are_apart, range_of, why_dependent
 from compiler.loops.nodes import Buffer
 

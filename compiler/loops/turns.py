@@ -7,7 +7,7 @@ that what is read was made in the same turn. Both are seen when the places are l
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from compiler.compute.statements import (
     values_of,
     walk_statements,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer

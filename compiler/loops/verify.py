@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.compute.scalar import (
     COMPARISONS,
@@ -16,6 +16,7 @@ from compiler.compute.scalar import (
     Scalar,
     children,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.types import DType

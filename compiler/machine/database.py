@@ -11,7 +11,7 @@ import hashlib
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from os import PathLike
 from pathlib import Path
 from time import time
@@ -20,6 +20,7 @@ import llvmlite
 
 from compiler import __version__
 from compiler.compute.computation import Computation
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.machine.keep import processor
 from compiler.targets.disk import kept_directory

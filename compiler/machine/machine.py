@@ -7,9 +7,10 @@ A `Target` says what a machine has; a `Machine` says how fast that is. The figur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any, Literal
 
+from compiler.dataclass import dataclass
 from compiler.targets.target import Target
 
 Level = Literal["L1", "L2", "L3", "DRAM"]

@@ -7,7 +7,7 @@ that shares its units with another one is at times half as fast, and figures are
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Arg, Launch, module_ir
+from compiler.dataclass import dataclass
 from compiler.machine.machine import Machine, estimated
 from compiler.machine.probes import (
     Probe,

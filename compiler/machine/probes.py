@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from compiler.dataclass import dataclass
 from compiler.loops.nodes import Kernel
 from compiler.loops.text import parse_kernel
 

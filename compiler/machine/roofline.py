@@ -7,9 +7,9 @@ memory (Ilic, Pratas and Sousa 2014, "Cache-aware roofline model").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from compiler.dataclass import dataclass
 from compiler.machine.machine import LEVELS, Level, Machine
 
 Bound = Literal["compute", "L1", "L2", "L3", "DRAM", "overhead"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.memory.buffer import Buffer
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
+
+from compiler.dataclass import dataclass
 
 ALIGNMENT_BYTES = 64
 """One cache line, and one vector of the widest kind."""

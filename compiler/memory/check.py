@@ -9,8 +9,8 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.lifetimes import Step, root_of
 from compiler.memory.problem import Problem

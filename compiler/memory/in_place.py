@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from compiler.compute.scalar import fetches, reads
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer, Kernel, Loop, Put, Statement, Store, When, While

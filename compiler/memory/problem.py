@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.memory.buffer import Block, Buffer, Plan, blocks_of, live_bytes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op

@@ -12,8 +12,9 @@ body's own constants.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor

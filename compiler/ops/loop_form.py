@@ -7,10 +7,10 @@ writes a piece of some results. Generated code can run it without asking anythin
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node

@@ -7,13 +7,13 @@ Source: ONNX Runtime, docs/ContribOperators.md, and what its processor kernels c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.operator import OnnxCall, Operand, Tensor
 from compiler.ir.types import DType
 from compiler.ops.attention import (

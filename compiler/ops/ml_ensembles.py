@@ -5,10 +5,9 @@ What ONNX leaves open for two classes is done as ONNX Runtime does it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir.operator import Array, OnnxCall, Operand, Tensor
 from compiler.ir.types import DType

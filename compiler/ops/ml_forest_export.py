@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.operator import Array, Operand, Standard, Tensor, standard
 from compiler.ops.ml_forest import EQUAL, GREATER, LESS, UNORDERED, forest
 

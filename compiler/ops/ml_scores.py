@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir.constant import Constant
 from compiler.ir.operator import (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir.operator import Array, Call, OnnxCall, Operand
 from compiler.ops.compare import greater

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from compiler.compute.builder import Handle, Lowering, RoutineBuilder
 from compiler.compute.scalar import Fetch, Read, Scalar
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 

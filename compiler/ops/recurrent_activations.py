@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.operator import Array, Call, Operand
 from compiler.ops.activations import (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.operator import Array
 from compiler.ops.dynamic_quantize import in_bytes
 from compiler.ops.recurrent_activations import Activation

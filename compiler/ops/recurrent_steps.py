@@ -7,11 +7,11 @@ of its state and the recurrent weights, and with the gates.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Result, Value

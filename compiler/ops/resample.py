@@ -8,12 +8,12 @@ Source: ONNX Resize-19, whose reference these formulas follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType

@@ -8,7 +8,6 @@ neighbours and weights follow from integer division, without any rounding.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr

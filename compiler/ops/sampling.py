@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType

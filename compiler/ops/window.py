@@ -7,13 +7,14 @@ sizes instead; it stays an attribute until the sizes are numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Scalar
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr

@@ -14,10 +14,10 @@ loses a decimal digit. Source: Winograd 1980; Lavin and Gray 2016 (arXiv:1509.09
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Number, Scalar
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType

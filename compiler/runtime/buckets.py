@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.graph import Graph

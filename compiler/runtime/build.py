@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.codegen.branches import side_by_side
 from compiler.codegen.jit import Library, Objects
 from compiler.codegen.llvm import FunctionText, function_text
 from compiler.codegen.module import Launch, declaration, entries, module_of
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node

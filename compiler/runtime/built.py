@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.memory.buffer import Plan

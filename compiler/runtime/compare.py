@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.passes.pipeline.precision import F32_TOLERANCE
 
 

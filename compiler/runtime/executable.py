@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Result, Value

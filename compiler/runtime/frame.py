@@ -5,12 +5,13 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Array
 from compiler.ir.graph import Value
 from compiler.ir.types import DType, TensorType, Type

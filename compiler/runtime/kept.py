@@ -16,7 +16,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, Thread, get_native_id
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from compiler.codegen.jit import Library
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Array
 from compiler.runtime.frame import DirectCall, Frame, InputSpec, OutputSpec, address_of
 from compiler.runtime.storage import aligned_bytes

@@ -6,10 +6,11 @@ Who makes the moves is left open: policies, or a text that is replayed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
+from compiler.dataclass import dataclass
 from compiler.loops.nodes import Buffer, Kernel, Loop, Role, walk_statements
 from compiler.loops.sizes import sizes_of
 from compiler.schedule.banded import in_bands

@@ -8,10 +8,11 @@ over the target's points and some over its reduction. The moves that shape it ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Self
 
 from compiler.compute.scalar import Read, Reduce, Scalar, reads, reduction
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range

@@ -17,11 +17,12 @@ at compile time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from compiler.compute.computation import Computation, Stage
 from compiler.compute.scalar import Inside, Number, Read, Reduce, Scalar, rewrite
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType, Layout, TensorType

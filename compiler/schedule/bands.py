@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.loops.nodes import Loop, LoopKind, Statement

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from compiler.compute.scalar import IndexValue, Inside, Read, fetches, walk
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.ir.affine import Apply, Expr

@@ -15,7 +15,7 @@ kernels need not know. Elsewhere this is called privatisation (Tu and Padua 1993
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from compiler.compute.scalar import Read, Scalar, rewrite
 from compiler.compute.statements import (
@@ -28,6 +28,7 @@ from compiler.compute.statements import (
     stored_buffers,
     walk_statements,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.grain import STEPS_PER_CYCLE, least_steps, steps

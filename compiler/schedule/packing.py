@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.numbers import convert
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.ir.constant import Array
 from compiler.ir.types import DType

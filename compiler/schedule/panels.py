@@ -9,10 +9,11 @@ the order that vectors need. Source: Goto and van de Geijn 2008, packing of B.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import Apply, Read, Scalar, rewrite
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.types import DType, TensorType
 from compiler.schedule.tiles import WAY_BYTES, choose_tile

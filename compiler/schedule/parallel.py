@@ -12,10 +12,11 @@ Reductions are never shared, so each element is computed as on one thread, to th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.scalar import Read, walk
 from compiler.compute.statements import Loop, Statement, Store, values_of, walk_statements
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.loops.grain import least_steps, steps
 from compiler.loops.independence import Ranges, range_of, why_dependent

@@ -12,7 +12,7 @@ Source: Henry, Tang and Heinecke 2019 (arXiv:1904.06376).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import (
@@ -26,6 +26,7 @@ from compiler.compute.scalar import (
     apply,
     rewrite,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType, TensorType

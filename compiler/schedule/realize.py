@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Statement

@@ -11,10 +11,11 @@ Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.computation import Routine, axis_of
 from compiler.compute.scalar import fetches
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.schedule.blocks import block_size, reason

@@ -9,9 +9,9 @@ they run. A group is a loop that several of them share.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.compute.computation import Routine
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.schedule.joining import Joint
 

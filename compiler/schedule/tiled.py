@@ -7,10 +7,10 @@ P and the results. What a transform does to a tile is a matrix of small numbers 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.compute.computation import Computation, Routine, Stage
 from compiler.compute.scalar import Apply, Convert, Inside, Number, Read, Reduce, Scalar
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.schedule.indices import substitute

@@ -8,9 +8,9 @@ streams from, and how the rows of the other one lie in memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
+from compiler.dataclass import dataclass
 from compiler.targets.target import Target
 
 FMA_PER_CYCLE = 2

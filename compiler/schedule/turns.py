@@ -10,10 +10,11 @@ for r { Y[r, j] = ... E[r, j] }       E[0, j] = ... TOP[0]
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.computation import Stage, axis_of
 from compiler.compute.scalar import Read, Scalar, rewrite, substitute
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import TensorType

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from compiler.compute.computation import Computation, Routine, Stage
 from compiler.compute.scalar import fetches
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal
 
+from compiler.dataclass import dataclass
 from compiler.targets.target import Target, host
 
 Forking = Literal["crew", "gomp", "kmpc"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.targets.permission import may_use_tiles
 

@@ -11,7 +11,7 @@ model also learns where it is wrong. Source: AutoTVM, Chen et al. 2018 (arXiv:18
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.util import find_spec
 from math import exp, inf, log
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.tuning.search import Describe, Search
 from compiler.tuning.space import Point, Space

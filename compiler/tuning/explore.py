@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import Literal
 
+from compiler.dataclass import dataclass
 from compiler.tuning.judge import Verdict
 from compiler.tuning.search import Search
 from compiler.tuning.space import Point

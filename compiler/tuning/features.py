@@ -8,10 +8,11 @@ loop of AutoTVM (Chen et al. 2018, arXiv:1805.08166), without its one-hot annota
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log2
 
 from compiler.compute.scalar import Read
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.schedule.language.call import Call
 from compiler.schedule.nest import Nest

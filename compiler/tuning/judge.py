@@ -8,7 +8,6 @@ that a disturbance of the machine meets both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import inf
 from time import perf_counter
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from compiler.bisect.child import Died, in_child
 from compiler.codegen.jit import Library, ObjectStore
 from compiler.codegen.module import module_ir
 from compiler.compute.computation import Computation
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.types import DType, TensorType

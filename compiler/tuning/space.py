@@ -12,10 +12,11 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from compiler.compute.computation import Computation, Stage
+from compiler.dataclass import dataclass
 from compiler.schedule.language.call import Call, Line, text_of
 from compiler.schedule.language.replay import replay_lines
 from compiler.schedule.language.text import parse_schedule

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.compute.computation import Computation, Routine
 from compiler.compute.scalar import fetches
+from compiler.dataclass import dataclass
 from compiler.machine.database import computation_key
 from compiler.runtime.profile import Profile
 from compiler.runtime.program import Program

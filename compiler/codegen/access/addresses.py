@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from compiler.codegen.values import Value
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Apply, Atom, Expr, Range
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.access.addresses import Resolved
 from compiler.codegen.access.loads import gather, lane_offsets, load_neighbours
 from compiler.codegen.access.memory import Memory, parameter
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.values import Value, constant, mangled, memory_type
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer

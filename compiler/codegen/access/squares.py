@@ -9,12 +9,12 @@ shuffles of two vectors at a time, and then stored one after the other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.access.addresses import flatten
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.values import Value, power_of_two
 from compiler.compute.scalar import Apply, Convert, Number, Read, Scalar, walk
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store

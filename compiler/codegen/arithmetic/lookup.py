@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.codegen.values import Value, constant_lanes
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ arXiv:2206.02915, for the types without a negative zero; what ml_dtypes makes of
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from compiler.codegen.values import Value, constant, value_type
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 if TYPE_CHECKING:

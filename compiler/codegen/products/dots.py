@@ -12,7 +12,7 @@ Source: VPDPBUSD, VPMADDWD and VDPBF16PS of Intel's manual, SDOT, UDOT, USDOT an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.codegen.access.addresses import Resolved
 from compiler.codegen.access.loads import least_elements
@@ -20,6 +20,7 @@ from compiler.codegen.access.memory import Memory
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.values import Value, constant, value_type
 from compiler.compute.scalar import Apply, Convert, Read, Scalar
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer, Loop, Store
 from compiler.targets.target import Target

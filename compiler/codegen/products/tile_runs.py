@@ -15,12 +15,13 @@ otherwise) is written out as the loops that it is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.codegen.access.addresses import flatten
 from compiler.codegen.products.dots import SUMMED_IN, group_of, products
 from compiler.codegen.products.tile_unit import MOST_ROWS, ROW_BYTES, Config, Shape
 from compiler.compute.scalar import Number, Read
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType

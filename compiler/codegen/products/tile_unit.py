@@ -12,11 +12,11 @@ Intel's manual.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.emitter import Emitter
 from compiler.codegen.products.emulated_tiles import CONFIG_BYTES, UNIT_BYTES, definitions
 from compiler.codegen.values import Value
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 from compiler.targets.target import Target
 

@@ -6,7 +6,6 @@ import atexit
 import ctypes
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, cached_property
 from time import perf_counter_ns
 from typing import Protocol
@@ -20,6 +19,7 @@ from compiler.codegen.threads.crew_text import (
     crew_text,
     has_crew,
 )
+from compiler.dataclass import dataclass
 from compiler.targets.target import host
 
 LOOK_NS = 50_000

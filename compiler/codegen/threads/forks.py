@@ -10,10 +10,10 @@ Sources: libgomp's `GOMP_parallel`, and `__kmpc_fork_call` of the runtime of LLV
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.access.params import Param
 from compiler.codegen.threads.crew_text import SHARE, SHARE_DECLARATION
+from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
 THREAD, TEAM = "%thread", "%team"

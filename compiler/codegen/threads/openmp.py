@@ -11,10 +11,10 @@ import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
 _GOMP = ("GOMP_parallel",)

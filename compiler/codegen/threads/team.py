@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from compiler.codegen.access.indices import Indices
 from compiler.codegen.access.params import Param, counter_parameter
 from compiler.codegen.threads.forks import Region, declarations, fork_text
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import DType

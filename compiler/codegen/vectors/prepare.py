@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.codegen.access.memory import has_masks
 from compiler.codegen.values import HALF, power_of_two
@@ -20,6 +20,7 @@ from compiler.compute.scalar import (
 )
 from compiler.compute.scalar import walk as parts
 from compiler.compute.statements import substitute_statements, values_of
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store, When, While

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.codegen.access.addresses import Env, Lane, Resolved
 from compiler.codegen.access.indices import Indices
@@ -12,6 +12,7 @@ from compiler.codegen.emitter import Emitter
 from compiler.codegen.values import Value, constant, power_of_two
 from compiler.codegen.vectors.prepare import Prepared, most_lanes, touched
 from compiler.compute.scalar import Read, walk
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr
 from compiler.ir.types import DType

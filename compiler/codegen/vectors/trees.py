@@ -9,12 +9,11 @@ result is the same bit for bit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.values import Value
 from compiler.codegen.vectors.registers import Registers
 from compiler.compute.scalar import Apply, Read, Scalar
+from compiler.dataclass import dataclass
 from compiler.ir.types import DType
 
 SMALLEST = 4

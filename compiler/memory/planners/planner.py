@@ -10,10 +10,11 @@ import inspect
 import textwrap
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Literal
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.memory.buffer import Plan
 from compiler.memory.problem import Problem

@@ -9,8 +9,9 @@ Source: Lavin and Gray 2016 (arXiv:1509.09308).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import Layout, TensorType

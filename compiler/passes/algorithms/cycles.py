@@ -7,9 +7,9 @@ products dearer beside the rest, so what is chosen here is no worse there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from compiler.dataclass import dataclass
 from compiler.ops.winograd import Tiling
 
 PRODUCTS_PER_CYCLE = 27.5

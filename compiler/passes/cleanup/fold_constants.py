@@ -7,10 +7,10 @@ is computed as long as the model does not grow beyond what the options allow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.closing import with_closed_types
 from compiler.ir.constant import Constant, Splat

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS
 from compiler.passes.engine.cost import graph_cost

@@ -7,8 +7,8 @@ as long as its operations or its bytes need, whichever is more, and a little for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Cost
 from compiler.ir.types import DType, TensorType, Type

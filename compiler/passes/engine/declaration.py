@@ -10,9 +10,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes.engine.regions import in_regions

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from inspect import Parameter
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node

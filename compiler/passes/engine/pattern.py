@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 from ml_dtypes import finfo
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Bytes, Constant, Literal, Splat
 from compiler.ir.operator import Call, Tensor
 from compiler.ir.text import attribute

@@ -13,9 +13,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Operand
 from compiler.ir.text import parse_graph

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.trace import Log
 

@@ -14,9 +14,10 @@ result costs at most twice the optimum where all copies of a value cost alike.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
+from compiler.dataclass import dataclass
 from compiler.passes.layout.cut import ENDLESS, Cut
 
 Labels = frozenset[int]

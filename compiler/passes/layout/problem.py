@@ -7,8 +7,9 @@ a view, what a carried operator gives) lies in plain order, and so do results of
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Cost
 from compiler.ir.types import TensorType, Type

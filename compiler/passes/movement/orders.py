@@ -7,11 +7,12 @@ the value. An operator that can be reordered makes of operands in their orders a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS, Array

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS, Call, Operand

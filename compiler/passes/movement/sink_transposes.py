@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins

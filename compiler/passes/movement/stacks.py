@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 from compiler.ir.operator import Operand, Tensor

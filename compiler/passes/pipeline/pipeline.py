@@ -10,9 +10,10 @@ until a round changes nothing: `until_stable{at_most=4}(simplify,merge_common),f
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.passes.engine.declaration import PASSES, Pass
 

@@ -7,9 +7,10 @@ was done for it, with reasons and error budgets.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, all_nodes
 from compiler.passes.algorithms.cycles import Products

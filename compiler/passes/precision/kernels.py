@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node, Result, Value, names_inside
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type

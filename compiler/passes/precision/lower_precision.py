@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 from compiler.compute.numbers import convert
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.graph import Graph, Node, names_inside
 from compiler.ir.types import DType, TensorType, Type

@@ -7,8 +7,8 @@ for `bit_or` with 0, under other names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType

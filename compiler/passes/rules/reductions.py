@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.operator import Operand, Tensor
 from compiler.ir.types import TensorType
 from compiler.passes.engine.pattern import Any, AnyAttr

@@ -8,10 +8,10 @@ same type and the conditions are met: `same a b` (one type), `rank2 a`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
+from compiler.dataclass import dataclass
 from compiler.ir.operator import Call, Tensor
 from compiler.passes.engine.pattern import Any as AnyValue
 from compiler.passes.engine.pattern import placeholders

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node, merge_origins
 from compiler.ir.operator import OPERATORS, Call, Operand

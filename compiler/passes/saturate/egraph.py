@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.ir.types import TensorType
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class ENode:
     """A call of an operator over classes; with an empty operator, the value `attrs` names."""
 
     op: str
     attrs: str
     operands: tuple[str, ...]
+
+    def __lt__(self, other: ENode) -> bool:
+        return (self.op, self.attrs, self.operands) < (other.op, other.attrs, other.operands)
 
     def __str__(self) -> str:
         if not self.op:

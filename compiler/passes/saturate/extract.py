@@ -9,8 +9,9 @@ et al. 2023 on extraction); this finds a good one in little time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS, Cost

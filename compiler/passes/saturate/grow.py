@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType

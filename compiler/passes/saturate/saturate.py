@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node

@@ -7,11 +7,12 @@ operator, its attributes other than the defaults, the operands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from inspect import Parameter
 from typing import Any
 
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Operator, Tensor

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from compiler.codegen.module import Arg, Launch
 from compiler.codegen.regions import Number, Slot
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph

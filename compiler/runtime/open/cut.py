@@ -8,8 +8,9 @@ comes in a later part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.types import PLAIN, TensorType, Type, open_symbols
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.codegen.module import Arg, Launch
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir import types as ty
 from compiler.ir.constant import Array

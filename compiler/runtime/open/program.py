@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Launch
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import Plan

@@ -7,9 +7,10 @@ arrays. All else that has a size known now lies in the arena; the rest is kept b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.graph import Graph, Result
 from compiler.ir.types import TensorType

@@ -9,8 +9,8 @@ chains, each of them in order, by one thread; their values all live until the la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.loops.grain import MEETING_STEPS, shared_steps, steps

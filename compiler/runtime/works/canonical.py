@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from compiler.compute.scalar import Scalar, renamed_tensors, substitute
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.loops.nodes import Kernel, Loop, Prefetch, Put, Statement, Store, When, While

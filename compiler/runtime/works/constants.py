@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.constant import Array, Constant, Splat
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 from compiler.schedule.packing import Packing

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from compiler.compute.computation import Computation
+from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.ops.loop_form import LoopForm, loop_form

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
 from compiler.codegen.regions import Number
+from compiler.dataclass import dataclass
 from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from compiler.codegen.llvm import FunctionText
@@ -27,6 +26,7 @@ from compiler.codegen.regions import (
     call_function,
     loop_function,
 )
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.compute.computation import Computation
 from compiler.compute.decompose import decomposition
 from compiler.compute.lower import Lowered, lower_node
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import KNOWN_LIMIT

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.producers import into_consumer
 from compiler.compute.scalar import Read, fetches, walk
+from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.schedule.joining import Joint, joints

@@ -13,7 +13,6 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import wraps
 from typing import (
     Annotated,
@@ -27,6 +26,7 @@ from typing import (
     get_type_hints,
 )
 
+from compiler.dataclass import dataclass
 from compiler.schedule.language.call import Argument, Call
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from compiler.compute.computation import Computation, Routine
+from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.schedule.assemble import assemble
 from compiler.schedule.language.between import Stages

@@ -7,8 +7,9 @@ docs/pipelines.md all come from that.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from compiler.dataclass import dataclass
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 
 

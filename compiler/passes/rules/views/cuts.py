@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from compiler.dataclass import dataclass
 from compiler.ir.operator import Call, Operand, Tensor
 from compiler.ir.types import Dim
 from compiler.passes.rules.calls import o
