@@ -83,7 +83,7 @@ def _rounded_input(work: Work, value: str) -> _Input | None:
 
 
 def _weights(work: Work, value: str) -> _Weights | None:
-    """The stored bytes of weights that are widened, moved and scaled when the model runs."""
+    """The stored bytes of weights that are dequantized when the model runs."""
     parts: list[Node] = []
 
     def step(op: str, at: str) -> Node | None:
@@ -97,17 +97,14 @@ def _weights(work: Work, value: str) -> _Weights | None:
         if tuple(turn.attrs["perm"]) != (0, 2, 1):
             return None
         value = turn.inputs[0]
-    product = step("mul", value)
-    if product is None:
+    back = step("dequantize", value)
+    if back is None:
         return None
-    scale, value = work.known(product.inputs[1]), product.inputs[0]
-    moved = step("sub", value)
-    zero = None if moved is None else work.known(moved.inputs[1])
-    widened = step("cast", value if moved is None else moved.inputs[0])
-    stored = None if widened is None else work.known(widened.inputs[0])
+    stored, scale = (work.known(i) for i in back.inputs[:2])
+    zero = work.known(back.inputs[2]) if any(back.inputs[2:]) else None
     if scale is None or stored is None or stored.type.dtype.bits != 8:
         return None
-    if (moved is not None and zero is None) or stored.type.rank != 3:
+    if (any(back.inputs[2:]) and zero is None) or stored.type.rank != 3:
         return None
     raw, factors = stored.array(), scale.array()
     points = np.zeros_like(factors) if zero is None else zero.array()

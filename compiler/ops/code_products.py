@@ -11,12 +11,12 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir.operator import Array, Cost, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
-from compiler.ops.conv import Ints, convolved_dims, input_channel
+from compiler.ops.conv import Ints, convolved_dims
 from compiler.ops.quantize import limits
-from compiler.ops.quantized_conv import conv_integer
+from compiler.ops.quantized_conv import conv_integer, lower_sums
 from compiler.ops.quantized_matmul import BYTES
 from compiler.ops.requirements import n_elements, traffic
-from compiler.ops.window import exported_window, resolve, spatial_axes, tap
+from compiler.ops.window import exported_window
 
 
 @op(kind="contraction")
@@ -64,28 +64,8 @@ def _(x: TensorType, w: TensorType, *, out: TensorType, **_: Any) -> Cost:
 
 
 @conv_codes.lower
-def _(
-    k: Lowering,
-    x: Handle,
-    w: Handle,
-    out: Handle,
-    *,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    groups: int,
-    auto_pad: str,
-    around: int,
-) -> None:
-    window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
-    n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
-    places = spatial_axes(k, out.shape[2:])
-    channel, inner = input_channel(k, o, out.shape[1], w.shape[1], groups)
-    taps = spatial_axes(k, window.kernel, "k")
-    element = tap(k, x, (n, channel), places, taps, window, out.shape[2:], around)
-    weight = w[o, inner[0] if inner else 0, *taps]
-    product = k.convert(element, DType.i32) * k.convert(weight, DType.i32)
-    k.assign(out[n, o, *places], k.sum(product, over=[*inner, *taps]))
+def _(k: Lowering, x: Handle, w: Handle, out: Handle, **attrs: Any) -> None:
+    lower_sums(k, x, w, out, **attrs)
 
 
 def _window(**given: Any) -> dict[str, Any]:

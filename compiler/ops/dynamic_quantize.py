@@ -37,13 +37,17 @@ def dynamic_quantize(x: Tensor) -> tuple[TensorType, TensorType, TensorType]:
 
 @dynamic_quantize.reference
 def _(x: Array) -> tuple[Array, Array, Array]:
+    scale, zero = _range(x)
+    made = np.clip(np.rint(x / scale).astype(np.float64) + zero, 0, TOP)
+    return made.astype(np.uint8), scale, zero
+
+
+def _range(x: Array) -> tuple[Array, Array]:
     number = x.dtype.type
     high, low = np.max(x, initial=number(0)), np.min(x, initial=number(0))
     span = high - low if high != low else number(1)
     scale = np.asarray(span / number(TOP))
-    zero = np.rint(np.clip(-low / scale, 0, TOP))
-    made = np.clip(np.rint(x / scale).astype(np.float64) + zero, 0, TOP)
-    return made.astype(np.uint8), scale, np.asarray(zero.astype(np.uint8))
+    return scale, np.asarray(np.rint(np.clip(-low / scale, 0, TOP)).astype(np.uint8))
 
 
 @dynamic_quantize.cost
@@ -53,6 +57,12 @@ def _(x: TensorType, *, out: tuple[TensorType, ...]) -> Cost:
 
 @dynamic_quantize.lower
 def _(k: Lowering, x: Handle, out: Handle, scale: Handle, zero: Handle) -> None:
+    _find_range(k, x, scale, zero)
+    i = k.axes(x.shape)
+    k.assign(out[i], saturated(k, x[i] / scale[()], zero[()], DType.u8))
+
+
+def _find_range(k: Lowering, x: Handle, scale: Handle, zero: Handle) -> None:
     low, high = (k.temporary((), x.dtype, hint) for hint in ("low", "high"))
     for bound, combine in ((low, "min"), (high, "max")):
         i = k.axes(x.shape)
@@ -61,8 +71,6 @@ def _(k: Lowering, x: Handle, out: Handle, scale: Handle, zero: Handle) -> None:
     span = high[()] - low[()]
     k.assign(scale[()], k.where(k.eq(span, 0.0), 1.0, span) / TOP)
     k.assign(zero[()], saturated(k, -low[()] / scale[()], None, DType.u8))
-    i = k.axes(x.shape)
-    k.assign(out[i], saturated(k, x[i] / scale[()], zero[()], DType.u8))
 
 
 @dynamic_quantize.samples
@@ -98,3 +106,44 @@ def _(n: OnnxCall) -> Operand:
 @dynamic_quantize.export
 def _(x: Tensor) -> Operand:
     return standard("DynamicQuantizeLinear", x, n_outputs=3)
+
+
+@op(kind="reduction", exact=False)
+def quantization_range(x: Tensor) -> tuple[TensorType, TensorType]:
+    """Find the scale and the zero point that dynamic_quantize would quantize a tensor with.
+
+    Quantizing is then elementwise, and wherever the tensor lies best.
+    Shapes: both results are one number.
+    Errors: E-OP-DTYPE for other elements than floats.
+    Source: ONNX DynamicQuantizeLinear-11.
+    """
+    dtype = require_elements("quantization_range", "float", x)
+    return TensorType(dtype, ()), TensorType(DType.u8, ())
+
+
+@quantization_range.reference
+def _(x: Array) -> tuple[Array, Array]:
+    return _range(x)
+
+
+@quantization_range.cost
+def _(x: TensorType, *, out: tuple[TensorType, ...]) -> Cost:
+    return traffic([x], out, 2 * n_elements(x))
+
+
+quantization_range.lower(_find_range)
+
+
+@quantization_range.samples
+def _() -> Iterator[tuple[Any, ...]]:
+    yield ["f32[2,3,5]"], {}
+    yield ["f32[1,5,3,17]"], {}
+    yield [np.array([[-1, -2.1, -1.3], [-2.5, -3.34, -4]], np.float32)], {}
+    yield [np.array([[1], [2.1], [7]], np.float32)], {}
+    yield [np.zeros((3, 2), np.float32)], {}
+
+
+@quantization_range.export
+def _(x: Tensor) -> tuple[Operand, ...]:
+    made = standard("DynamicQuantizeLinear", x, n_outputs=3)
+    return made.out(1), made.out(2)

@@ -86,20 +86,37 @@ def _(
     x_zero: Handle | None,
     w_zero: Handle | None,
     out: Handle,
+    **window: Any,
+) -> None:
+    lower_sums(k, x, w, out, x_zero, w_zero, **window)
+
+
+def lower_sums(
+    k: Lowering,
+    x: Handle,
+    w: Handle,
+    out: Handle,
+    x_zero: Handle | None = None,
+    w_zero: Handle | None = None,
     *,
     strides: Ints,
     pads: Ints,
     dilations: Ints,
     groups: int,
     auto_pad: str,
+    around: int = 0,
 ) -> None:
+    """Sums of products of bytes less their zero points, where they have some.
+
+    Around the image lies its zero point; without one, the code `around`.
+    """
     window = resolve(x.shape[2:], w.shape[2:], strides, pads, dilations, auto_pad)
     n, o = k.axis(out.shape[0], "n"), k.axis(out.shape[1], "o")
     places = spatial_axes(k, out.shape[2:])
     channel, inner = input_channel(k, o, out.shape[1], w.shape[1], groups)
     taps = spatial_axes(k, window.kernel, "k")
-    around = 0 if x_zero is None else _zero(x_zero, o)
-    element = tap(k, x, (n, channel), places, taps, window, out.shape[2:], around)
+    outside = around if x_zero is None else _zero(x_zero, o)
+    element = tap(k, x, (n, channel), places, taps, window, out.shape[2:], outside)
     image = k.convert(element, DType.i32)
     weight = k.convert(w[o, inner[0] if inner else 0, *taps], DType.i32)
     if x_zero is not None:

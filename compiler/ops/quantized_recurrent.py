@@ -5,11 +5,10 @@ Source: DynamicQuantizeLSTM in ContribOperators.md of ONNX Runtime.
 
 from __future__ import annotations
 
+from compiler.errors import CompileError
 from compiler.ir.operator import OnnxCall, Operand, Tensor
 from compiler.ir.types import DType
-from compiler.ops.cast import cast
 from compiler.ops.dynamic_quantize import through_bytes
-from compiler.ops.elementwise import mul, sub
 from compiler.ops.quantize import dequantize
 from compiler.ops.recurrent import common_operands, lstm
 from compiler.ops.reshape import squeeze, unsqueeze
@@ -38,14 +37,19 @@ def _(n: OnnxCall) -> Operand | None:
 def _weights(q: Tensor, scale: Tensor, zero: Tensor | None) -> Operand:
     """Weights [D, I, 4H] with a scale per direction, or per direction and column, as [D, 4H, I].
 
-    Those of a single direction are codes that are dequantized, so that they may be multiplied.
+    They are codes that are dequantized, so that they may be multiplied; a scale for each column is
+    one for a block of all that is summed.
     """
-    if q.shape[0] == 1:
-        scales, zeros = (None if p is None else squeeze(p, axes=(0,)) for p in (scale, zero))
-        made = dequantize(q, scales, zeros, to=DType.f32, axis=2)
-        return transpose(made, perm=(0, 2, 1))
-    axes = (1, 2) if scale.rank == 1 else (1,)
-    whole: Operand = cast(q, to=DType.f32)
-    if zero is not None:
-        whole = sub(whole, cast(unsqueeze(zero, axes=axes), to=DType.f32))
-    return transpose(mul(whole, unsqueeze(scale, axes=axes)), perm=(0, 2, 1))
+    points: list[Operand] = [scale, zero]
+    if scale.rank == 1:
+        made = dequantize(q, *points, to=DType.f32, axis=0)
+    elif q.shape[0] == 1:
+        single = (None if p is None else squeeze(p, axes=(0,)) for p in points)
+        made = dequantize(q, *single, to=DType.f32, axis=2)
+    else:
+        blocks = (None if p is None else unsqueeze(p, axes=(1,)) for p in points)
+        size = q.shape[1]
+        if not isinstance(size, int):
+            raise CompileError("E-SHAPE-OPEN", "how much is summed is known only by a run")
+        made = dequantize(q, *blocks, to=DType.f32, axis=1, block_size=size)
+    return transpose(made, perm=(0, 2, 1))

@@ -37,6 +37,7 @@ from compiler.passes.quantization import (
     integer_products,
     lift_zero_points,
     propagate_quantization,
+    split_ranges,
     unsigned_codes,
 )
 from compiler.passes.rules import clean_quantization, fold_affine, simplify
@@ -92,6 +93,7 @@ __all__ = [
     "sink_elementwise",
     "sink_into_branches",
     "sink_transposes",
+    "split_ranges",
     "subsample_early",
     "take_branches",
     "unroll_loops",

@@ -51,6 +51,7 @@ PEER_DIFFERS = {
     "one_hot": "negative floats that are no whole numbers have another place",
     "pad": "no reflection further than the size",
     "reduce_mean": "the mean of nothing is 0",
+    "quantization_range": "zeros have the scale 1, not 1/255",
     "resize": "coordinates in f32, where ours are exact fractions",
     "scatter_elements": "no products of f16",
     "top_k": "a NaN is not larger than all numbers",

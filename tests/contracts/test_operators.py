@@ -38,6 +38,8 @@ THROUGH_ANOTHER = {
     "cast_to_power": "Cast",
     "resample": "Resize",
     "conv_codes": "ConvInteger",
+    "window_sums": "ConvInteger",
+    "quantization_range": "DynamicQuantizeLinear",
     "max_pool_places": "MaxPool",
     "probit": "ai.onnx.ml:TreeEnsemble",
     "class_of": "ai.onnx.ml:TreeEnsembleClassifier",

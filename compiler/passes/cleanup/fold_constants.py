@@ -83,6 +83,10 @@ def held_bytes(c: Constant) -> int:
     return c.type.dtype.nbytes if c.is_splat else c.type.nbytes
 
 
+MOVED = ("transpose", "squeeze", "slice", "split")
+"""What may stand between weights and their product: those of one direction are a part."""
+
+
 @dataclass(slots=True)
 class _Budget:
     """Bytes of constants now and at most."""
@@ -180,7 +184,7 @@ class _Folder:
         """Whether a product reads a value, perhaps transposed, or what may hold one: a loop."""
         return any(
             user.op in ("conv", "matmul", "lstm", "onnx.Scan")
-            or (user.op in ("transpose", "squeeze") and self.feeds_product(user.output))
+            or (user.op in MOVED and any(map(self.feeds_product, user.outputs)))
             for user in self.ed.users(value)
         )
 

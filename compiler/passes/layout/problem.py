@@ -122,6 +122,8 @@ class Problem:
 
     def _uses_of(self, i: int, unit: Unit) -> Iterator[Use]:
         out = unit.node.type if unit.node.types else None
+        if unit.kind == "reader":
+            return
         for operand in dict.fromkeys(unit.node.reads):
             t = self.images.get(operand)
             if t is None or out is None:
@@ -170,7 +172,8 @@ class Problem:
         """The labels that a kernel can have."""
         unit = self.units[i]
         t = unit.node.type if unit.node.types else None
-        if unit.kind == "other" or not isinstance(t, TensorType) or t.dims[1] == 1:
+        without = unit.kind in ("other", "reader")
+        if without or not isinstance(t, TensorType) or t.dims[1] == 1:
             return [PLAIN_LABEL]
         return [x for x in self.labels if x == PLAIN_LABEL or self._can(unit, t, x)]
 
@@ -187,7 +190,7 @@ class Problem:
     def kernel_cost(self, i: int, label: int) -> int:
         """What a kernel costs with its result in a layout, as far as layouts change it."""
         unit = self.units[i]
-        if unit.kind == "other":
+        if unit.kind in ("other", "reader"):
             return 0
         moved = sum(self._laid(v.name, label) for v in unit.node.values())
         for operand in dict.fromkeys(unit.node.reads):

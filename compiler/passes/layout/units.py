@@ -22,13 +22,16 @@ REDUCTIONS = {"reduce_mean", "reduce_max", "reduce_sum", "reduce_min", "reduce_p
 PIECES = {"concat", "split"}
 """Operators that copy pieces, so that they can read and write different layouts."""
 
+READERS = {"quantization_range", "window_sums"}
+"""Operators that read an image however it lies, and give none."""
+
 CONVOLUTIONS = ("conv", "conv_codes", "conv_transpose")
 """Operators that sum over channels and taps, of floats or of bytes."""
 
 ELEMENTS = frozenset({DType.f32, DType.u8, DType.i8})
 """Element types of which images are laid out."""
 
-UnitKind = Literal["flexible", "pieces", "conv", "other"]
+UnitKind = Literal["flexible", "pieces", "conv", "reader", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +39,8 @@ class Unit:
     """A node as a kernel.
 
     `flexible` kernels treat every channel alike and follow their operands, `pieces` put tensors
-    together or cut them, `conv` are convolutions with what is fused to them; `other` ones read and
-    write plain order.
+    together or cut them, `conv` are convolutions with what is fused to them, `reader` ones take any
+    layout and give no image; `other` ones read and write plain order.
     """
 
     node: Node
@@ -82,9 +85,11 @@ def unit_of(node: Node, graph: Graph) -> Unit:
 
 
 def _unit_kind(node: Node, anchors: list[Node], outer: Mapping[str, str], graph: Graph) -> UnitKind:
+    if node.op in READERS:
+        return "reader"
     if not any(is_image(t) for t in node.types):
         return "other"
-    if all(_is_channelwise(n) for n in anchors):
+    if all(_is_channelwise(n, graph) for n in anchors):
         return "flexible"
     if len(anchors) > 1 or not all(is_image(t) for o, t in _outputs(node) if o):
         return "other"
@@ -101,10 +106,22 @@ def _outputs(node: Node) -> list[tuple[str, Type]]:
     return list(zip(node.outputs, node.types, strict=True))
 
 
-def _is_channelwise(node: Node) -> bool:
+def _is_channelwise(node: Node, graph: Graph) -> bool:
+    if node.op == "pad":
+        return _keeps_channels(node, graph)
     if node.op in REDUCTIONS:
         return bool(node.attrs["keepdims"]) and all(a >= 2 for a in node.attrs["axes"] or (0,))
     return node.op in CHANNELWISE
+
+
+def _keeps_channels(pad: Node, graph: Graph) -> bool:
+    """Whether a padding is known to leave batch and channels as they are."""
+    widths = graph.constants.get(pad.inputs[1])
+    if widths is None or any(pad.inputs[3:]):
+        return False
+    n = widths.type.n_elements // 2
+    known = widths.array()
+    return not any(known[i] for i in (0, 1, n, n + 1))
 
 
 def kind_of(node: Node) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.dataclass import dataclass
+from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 from compiler.ir.operator import Array
@@ -83,9 +84,12 @@ def run_codes_of(ed: Editor, value: str) -> RunCodes | None:
 def weights_of(ed: Editor, value: str) -> Weights | str:
     """The constant that a value was dequantized from, or why there is none to compute with.
 
-    A transpose may stand behind it, and a squeeze of the first axis.
+    A transpose may stand behind it, and a squeeze of the first axis; or the weights are one part
+    of those of several directions.
     """
     node = ed.producer(value)
+    if node is not None and node.op in ("slice", "split"):
+        return _part(ed, node, value)
     if node is not None and node.op == "squeeze" and node.attrs["axes"] == (0,):
         inner = weights_of(ed, node.inputs[0])
         if isinstance(inner, str):
@@ -112,6 +116,63 @@ def weights_of(ed: Editor, value: str) -> Weights | str:
     along = [-1 if d == axis else 1 for d in range(stored.ndim)]
     origin = zero.reshape(along if zero.size > 1 else ())
     return Weights(stored.astype(np.int32) - origin, scale.reshape(-1), axis, (node,))
+
+
+def _part(ed: Editor, node: Node, value: str) -> Weights | str:
+    """One of several matrices that lie along the first axis, each with scales of its own."""
+    found, at = _scaled(ed, node.inputs[0]), _first_and_end(ed, node, value)
+    if found is None or at is None:
+        return f"{value} is not dequantized"
+    codes, scale = found[0][slice(*at)], found[1][slice(*at)]
+    along = [d for d, n in enumerate(scale.shape) if n > 1]
+    if len(along) > 1:
+        return f"{value} has scales along {len(along)} axes"
+    return Weights(codes, scale.reshape(-1), along[0] if along else 1, (*found[2], node))
+
+
+def _first_and_end(ed: Editor, node: Node, value: str) -> tuple[int, int] | None:
+    """Which indices of the first axis a part has; None where others are cut too."""
+    if node.op == "split":
+        sizes = node.attrs["sizes"]
+        k = node.outputs.index(value)
+        return None if node.attrs["axis"] or not sizes else (sum(sizes[:k]), sum(sizes[: k + 1]))
+    bounds = [ed.known(i) for i in node.inputs[1:]]
+    if len(bounds) < 3 or any(b is None or b.size != 1 for b in bounds):
+        return None
+    first, end, axis, *step = (int(b.reshape(-1)[0]) for b in bounds if b is not None)
+    return None if axis or step not in ([], [1]) or first < 0 or end < 0 else (first, end)
+
+
+def _scaled(ed: Editor, value: str) -> tuple[Array, Array, tuple[Node, ...]] | None:
+    """Constant codes less their zero points, and scales with as many axes, some of one index."""
+    node = ed.producer(value)
+    if node is not None and node.op == "transpose":
+        inner, perm = _scaled(ed, node.inputs[0]), node.attrs["perm"]
+        if inner is None:
+            return None
+        return inner[0].transpose(perm), inner[1].transpose(perm), (*inner[2], node)
+    if node is None or node.op != "dequantize" or node.tensor.dtype is not DType.f32:
+        return None
+    stored, scale = _constant(ed, node.inputs[0]), ed.constant(node.inputs[1])
+    name = operand(node, 2)
+    zero = ed.constant(name) if name else Constant.of(np.zeros((), np.int32))
+    if stored is None or scale is None or zero is None:
+        return None
+    scales, zeros = (_along(c.array(), node, stored.shape) for c in (scale, zero))
+    if scales is None or zeros is None or not (np.isfinite(scales).all() and (scales > 0).all()):
+        return None
+    return stored.astype(np.int32) - zeros.astype(np.int32), scales.astype(np.float32), (node,)
+
+
+def _along(values: Array, node: Node, shape: tuple[int, ...]) -> Array | None:
+    """Scales or zero points with an axis for each of the codes; None when there are blocks."""
+    if values.size == 1:
+        return values.reshape((1,) * len(shape))
+    if values.ndim == 1 and not node.attrs["block_size"]:
+        axis = int(node.attrs["axis"]) % len(shape)
+        return values.reshape([-1 if d == axis else 1 for d in range(len(shape))])
+    whole = all(n in (1, size) for n, size in zip(values.shape, shape, strict=True))
+    return values if whole else None
 
 
 def _constant(ed: Editor, value: str) -> Array | None:

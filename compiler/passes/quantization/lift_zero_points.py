@@ -8,9 +8,10 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array, Call, Operand
 from compiler.ir.types import DType
+from compiler.ops.window import resolve_pads
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.declaration import graph_pass
-from compiler.passes.quantization.codes import as_bytes, objection_to_groups, operand
+from compiler.passes.quantization.codes import HIGH, LOW, as_bytes, objection_to_groups, operand
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
 
@@ -107,31 +108,74 @@ def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
     return name if t.is_static and t.n_elements == 1 and t.rank <= 1 else None
 
 
+def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
+    """Weights as i8, and how far each is below itself less its zero point.
+
+    The zero point itself is taken off where that leaves bytes; else u8 is moved by 128.
+    """
+    less = as_bytes(w - origin)
+    if less is not None:
+        return less, np.zeros((), np.int32)
+    moved = 0 if as_bytes(w) is not None else MIDDLE
+    stored = as_bytes(w - moved)
+    assert stored is not None, "weights are bytes"
+    return stored, (moved - origin).astype(np.int32)
+
+
 def _convolution(ed: Editor, node: Node) -> Call | str:
     found = _weights(ed, node)
     if isinstance(found, str):
         return found
     w, origin = found
-    behind = (-1, *[1] * (w.ndim - 2))
-    w = w - origin.reshape(-1, *[1] * (w.ndim - 1))
-    stored, zero = as_bytes(w), _zero_of_image(ed, node)
-    objection = objection_to_groups(int(node.attrs["groups"]), *w.shape[:2])
-    if stored is None:
-        return f"the weights less their zero points reach from {w.min()} to {w.max()}"
+    origin = origin.reshape(-1, *[1] * (w.ndim - 1))
+    zero, groups = _zero_of_image(ed, node), int(node.attrs["groups"])
+    objection = objection_to_groups(groups, *w.shape[:2])
     if zero is None:
         return "the image has several zero points"
     if objection:
         return objection
-    taps = w.sum(axis=tuple(range(1, w.ndim)), dtype=np.int64).astype(np.int32).reshape(behind)
-    x = ed.tensor(node.inputs[0])
+    stored, off = _stored(w, origin)
+    behind = (-1, *[1] * (w.ndim - 2))
+    taps = (w - origin).sum(axis=tuple(range(1, w.ndim)), dtype=np.int64).astype(np.int32)
+    taps = taps.reshape(behind)
+    if not isinstance(zero, str) and not off.any():
+        sums = o.conv_codes(ed.tensor(node.inputs[0]), stored, around=int(zero), **node.attrs)
+        return o.add(sums, -zero * taps) if zero.any() else sums
+    x = _with_borders(ed, node, zero, w.shape[2:])
+    if isinstance(x, str):
+        return x
+    window = {**node.attrs, "pads": (0,) * (2 * (w.ndim - 2)), "auto_pad": "notset"}
+    sums = o.conv_codes(x, stored, **window)
+    if off.any() and groups == 1:
+        steps = {k: node.attrs[k] for k in ("strides", "dilations")}
+        under = o.window_sums(x, kernel=w.shape[2:], **steps)
+        sums = o.add(sums, o.mul(under, off.reshape(behind) if off.size > 1 else off.reshape(())))
+    elif off.any():
+        part = (w - origin).clip(LOW, HIGH)
+        halves = (part.astype(np.int8), (w - origin - part).astype(np.int8))
+        sums = o.add(*(o.conv_codes(x, half, **window) for half in halves))
     if isinstance(zero, str):
-        if any(node.attrs["pads"]) or node.attrs["auto_pad"] not in ("notset", "valid"):
-            return "what lies around the image is known only when it runs"
-        sums = o.conv_codes(x, stored, **node.attrs)
         return o.sub(sums, o.mul(_number(ed, zero), taps))
-    around = int(zero)
-    sums = o.conv_codes(x, stored, around=around, **node.attrs)
-    return o.add(sums, -around * taps) if around else sums
+    return o.add(sums, -zero * taps) if zero.any() else sums
+
+
+def _with_borders(
+    ed: Editor, node: Node, zero: Array | str, kernel: tuple[int, ...]
+) -> Operand | str:
+    """The image with its zero point written around it, as far as windows reach."""
+    x, at = ed.tensor(node.inputs[0]), node.attrs
+    if x.type.shape is None:
+        return "the rank of the image is open"
+    begin, end = resolve_pads(
+        x.shape[2:], kernel, at["strides"], at["pads"], at["dilations"], at["auto_pad"]
+    )
+    if not all(isinstance(n, int) for n in (*begin, *end)):
+        return "only a run tells how far windows reach over the borders"
+    if not any((*begin, *end)):
+        return x
+    widths = np.array([0, 0, *begin, 0, 0, *end], np.int64)
+    around = ed.tensor(zero) if isinstance(zero, str) else zero.astype(x.dtype.numpy)
+    return o.pad(x, widths, around).out(0)
 
 
 def _product(ed: Editor, node: Node) -> Call | str:
@@ -146,13 +190,8 @@ def _product(ed: Editor, node: Node) -> Call | str:
         return "each row has a zero point of its own"
     if x.type.shape is None or x.rank < 2:
         return "the rows are no matrix"
-    less = w - origin
-    stored, off = as_bytes(less), np.zeros((), np.int32)
-    if stored is None:
-        stored, off = as_bytes(w - MIDDLE), MIDDLE - origin
-    if stored is None:
-        return f"the weights reach from {w.min()} to {w.max()}"
-    columns = less.sum(axis=0, dtype=np.int64).astype(np.int32)
+    stored, off = _stored(w, origin)
+    columns = (w - origin).sum(axis=0, dtype=np.int64).astype(np.int32)
     total: Call = o.matmul_integer(x, stored)
     if off.any():
         rows = o.reduce_sum(o.cast(x, to=DType.i32), axes=(-1 % x.rank,), keepdims=True)

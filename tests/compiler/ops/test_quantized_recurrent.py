@@ -61,9 +61,12 @@ def test_it_gives_what_onnx_runtime_gives(direction: str, per_column: bool) -> N
     expected = dict(zip(("y", "yh", "yc"), session.run(None, {"x": x}), strict=True))
     program = compiler.compile(compiler.load(model))
     made = program.run({"x": x})
-    for name, value in expected.items():
+    for name, given in expected.items():
+        value = np.asarray(given)
         assert made[name].shape == value.shape
-        np.testing.assert_allclose(made[name], value, atol=1e-5 * np.abs(value).max())
+        apart = np.abs(made[name] - value) / np.abs(value).max()
+        assert apart.max() < 1e-3, "a code of a state may become its neighbour, which is 1/255"
+        assert (apart > 1e-5).mean() < 0.1, "but few do"
     assert all(k.native for k in program.kernels)
     products = [n.op for n in all_nodes(program.graph) if "matmul" in n.op]
-    assert set(products) == {"matmul" if direction == "bidirectional" else "matmul_integer"}
+    assert set(products) == {"matmul_integer"}

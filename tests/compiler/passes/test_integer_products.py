@@ -130,17 +130,6 @@ def test_zero_points_are_taken_out_of_products_exactly(text: str, n_sums: int) -
     np.testing.assert_array_equal(program.run(inputs)["y"], wanted)
 
 
-def test_a_zero_point_that_a_run_tells_stays_where_it_lies_around_the_image() -> None:
-    text = """
-    graph g(x: u8[1,4,5,6], z: u8[], v: i8[9,4,3,3]) {
-      y: i32[1,9,5,6] = conv_integer(x, v, z, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
-      return y
-    }"""
-    log = Log()
-    PASSES["lift_zero_points"].run(with_constant(text, "v"), log)
-    assert any("known only when it runs" in s.because for s in log.steps)
-
-
 def test_signed_codes_that_are_results_stay_signed() -> None:
     text = """
     graph g(x: f32[2,3]) {

@@ -45,6 +45,7 @@ _QUANTIZATION = (
     line("propagate_quantization", "movement between Q and DQ works on bytes"),
     line("integer_products", "codes that meet their products now are multiplied as they are"),
     line("lift_zero_points", "what is left of a product is one of plain bytes"),
+    line("split_ranges", "images of codes may then lie as products take them"),
     line("clean_quantization", "pairs that meet now, and bounds that saturating keeps"),
 )
 _HOIST = line("hoist", "what a loop computes again in every step, now that little else is left")
