@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -101,7 +102,7 @@ class Executable:
         self.frame = Frame(specs, outputs, arrangement.plan.peak_bytes, spaces)
         self._names = tuple(r.name for r in graph.results)
 
-    @property
+    @cached_property
     def direct(self) -> DirectCall | None:
         """The short way from inputs to results, when one call of native code is all there is."""
         if len(self.segments) != 1 or not isinstance(self.segments[0], NativeSegment):
@@ -111,6 +112,10 @@ class Executable:
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, in graph order, as new arrays; inputs must fit the graph."""
+        made = None if self.direct is None else self.direct(inputs)
+        return self._run(inputs) if made is None else made
+
+    def _run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         run = self.frame.start(inputs)
         try:
             for segment in self.segments:

@@ -27,6 +27,8 @@ that fill it hardly less when they cross lines."""
 LARGE_BYTES = 1 << 20
 """From here on memory is asked for with more care: it may be recycled, or not be there."""
 
+MAX_KNOWN_SHAPES = 64
+"""So many sets of shapes of inputs are known to be right."""
 
 _POINTER_AT, _HEADER_BYTES = ctypes.c_void_p.from_address, object.__basicsize__
 
@@ -86,6 +88,42 @@ class InputSpec:
         if flags.c_contiguous and flags.aligned:
             return array
         return np.array(array, order="C")
+
+
+class KnownShapes:
+    """Shapes of inputs that were checked before: arrays of such shapes need no other check."""
+
+    def __init__(self, inputs: Sequence[Value]) -> None:
+        self._wanted = [(v.name, _plain_dtype(v.type)) for v in inputs]
+        self._known: set[tuple[tuple[int, ...], ...]] = set()
+
+    def note(self, inputs: Mapping[str, Any]) -> None:
+        """Inputs that were checked; too many different ones are not kept."""
+        shapes = self._shapes(inputs)
+        if shapes is not None and len(self._known) < MAX_KNOWN_SHAPES:
+            self._known.add(shapes)
+
+    def fit(self, inputs: Mapping[str, Any]) -> bool:
+        """Whether inputs are arrays of the right element types in shapes that were checked."""
+        return self._shapes(inputs) in self._known
+
+    def _shapes(self, inputs: Mapping[str, Any]) -> tuple[tuple[int, ...], ...] | None:
+        if type(inputs) is not dict or len(inputs) != len(self._wanted):
+            return None
+        found: list[tuple[int, ...]] = []
+        for name, dtype in self._wanted:
+            value = inputs.get(name)
+            if type(value) is not np.ndarray or value.dtype is not dtype:
+                return None
+            found.append(value.shape)
+        return tuple(found)
+
+
+def _plain_dtype(t: Type) -> np.dtype[Any] | None:
+    """The element type of arrays whose elements need no look; None for anything else."""
+    if not isinstance(t, TensorType) or t.dtype is DType.string:
+        return None
+    return np.dtype(t.dtype.numpy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.executable import Executable
-from compiler.runtime.frame import DirectCall
+from compiler.runtime.frame import DirectCall, KnownShapes
 from compiler.runtime.open.sizes import NotDetermined
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
@@ -100,6 +100,7 @@ class Program:
         self.keeping: Thread | None = None
         """Writes the program to disk, for other processes."""
         self._shaped = tuple(v.name for v in graph.inputs if isinstance(v.type, TensorType))
+        self._known = KnownShapes(graph.inputs)
         self._direct = self._shortest()
 
     # Tiers
@@ -257,7 +258,9 @@ class Program:
             made = self._direct(inputs)
             if made is not None:
                 return made
-        inputs = check_inputs(self.source, inputs)
+        if not self._known.fit(inputs):
+            inputs = check_inputs(self.source, inputs)
+            self._known.note(inputs)
         try:
             if self._buckets is not None:
                 made = self._buckets.run(inputs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from compiler.codegen.module import Arg, Launch
 from compiler.dataclass import dataclass
@@ -22,6 +23,7 @@ from compiler.runtime.executable import (
 )
 from compiler.runtime.frame import Workspaces
 from compiler.runtime.open.calls import OpenCaller, Slots, kernel_sizes
+from compiler.runtime.open.cut import outer_name
 from compiler.runtime.open.sizes import require_consistent, require_fitting
 from compiler.runtime.works.arrange import Arrangement, Overwritable, arrange
 from compiler.runtime.works.constants import ConstantPool
@@ -65,6 +67,16 @@ class OpenPart:
         kernels = [w.scheduled.kernel for w in inner_works(works)]
         known = {id(kernel): overwritable(kernel) for kernel in kernels}
         return OpenPart(graph, works, first, Slots(), known, Workspaces())
+
+    @cached_property
+    def reads(self) -> tuple[tuple[str, str], ...]:
+        """Each input, with the value of the whole graph that it is."""
+        return tuple((v.name, outer_name(v.name)) for v in self.graph.inputs)
+
+    @cached_property
+    def gives(self) -> tuple[tuple[str, str], ...]:
+        """Each value that others read, with the name of the result that it is."""
+        return tuple((r.value, r.name) for r in self.graph.results)
 
     @property
     def launched(self) -> list[Launchable]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from functools import cached_property
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -23,18 +24,18 @@ from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.memory.buffer import Plan
-from compiler.ops.meaning import evaluate_node
 from compiler.runtime.built import Built
 from compiler.runtime.executable import Executable, own
-from compiler.runtime.open.cut import HostNode, outer_name
+from compiler.runtime.open.between import HostStep, host_step
+from compiler.runtime.open.cut import HostNode
 from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
 from compiler.runtime.open.part import OpenEntry, OpenPart
 from compiler.runtime.open.rowwise import is_rowwise
 from compiler.runtime.open.sizes import (
     NotDetermined,
+    SizePlace,
     inferred_sizes,
-    sizes_of_inputs,
-    sizes_of_value,
+    size_places,
 )
 from compiler.runtime.profile import Profile, launchers
 from compiler.runtime.works.kernels import KernelInfo
@@ -146,7 +147,7 @@ class OpenProgram:
 
     def sizes(self, inputs: Mapping[str, Any]) -> Mapping[str, int]:
         """The numbers of all symbols that shapes decide."""
-        found = sizes_of_inputs(self.graph, inputs)
+        found = {symbol: inputs[name].shape[axis] for symbol, name, axis in self._places}
         if not self.inferred:
             return found
         key = tuple(found.values())
@@ -166,38 +167,50 @@ class OpenProgram:
                 self._inferred.popitem(last=False)
         return known
 
+    @cached_property
+    def _places(self) -> tuple[SizePlace, ...]:
+        return size_places(self.graph)
+
     def _run_steps(
         self, inputs: Mapping[str, Any], sizes: dict[str, int], seconds: list[float] | None = None
     ) -> dict[str, Any]:
         values: dict[str, Any] = dict(inputs)
-        constants = self.graph.constants
         bounds: list[Bound] = []
-        for number, step in enumerate(self.steps):
+        for number, step in enumerate(self._prepared):
             if isinstance(step, OpenPart):
                 bound = self.bound(number, sizes)
                 bounds.append(bound)
-                given = {v.name: values[outer_name(v.name)] for v in step.graph.inputs}
+                given = {name: values[outer] for name, outer in step.reads}
                 if seconds is not None:
                     seconds += bound.timed(given)
                 made = bound.executable.run(given)
-                values.update((r.value, made[r.name]) for r in step.graph.results)
+                values.update((value, made[name]) for value, name in step.gives)
                 continue
-            node = step.node
-            read = {n: constants[n].array() if n in constants else values[n] for n in node.reads}
             start = perf_counter()
-            made = evaluate_node(node, [read[i] if i else None for i in node.inputs], read)
+            step(values, sizes)
             if seconds is not None:
                 seconds.append(perf_counter() - start)
-            for name, t, value in zip(node.outputs, node.types, made, strict=False):
-                if name:
-                    values[name] = own(value)
-                    sizes_of_value(name, t, value, sizes)
         self.last = bounds
-        return {r.name: self._result(r.value, values) for r in self.graph.results}
+        fresh, constants = self._fresh, self.graph.constants
+        return {
+            r.name: values[r.value]
+            if r.value in fresh
+            else own(constants[r.value].array() if r.value in constants else values[r.value])
+            for r in self.graph.results
+        }
 
-    def _result(self, name: str, values: Mapping[str, Any]) -> Any:
-        constant = self.graph.constants.get(name)
-        return own(values[name] if constant is None else constant.array())
+    @cached_property
+    def _prepared(self) -> tuple[OpenPart | HostStep, ...]:
+        """The steps as they run."""
+        graph = self.graph
+        return tuple(host_step(s.node, graph) if isinstance(s, HostNode) else s for s in self.steps)
+
+    @cached_property
+    def _fresh(self) -> frozenset[str]:
+        """Values that parts make in arrays that are nobody else's, each one result at most."""
+        made = {r.value for s in self.steps if isinstance(s, OpenPart) for r in s.graph.results}
+        results = [r.value for r in self.graph.results]
+        return frozenset(v for v in made if results.count(v) == 1)
 
     def bound(self, number: int, sizes: Mapping[str, int]) -> Bound:
         """A part with these numbers, from the plans that are kept if it was there."""

@@ -28,16 +28,25 @@ def input_symbols(graph: Graph) -> frozenset[str]:
     return frozenset(found)
 
 
-def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
-    """The number of every symbol that stands alone in the inputs' types, for checked inputs."""
-    sizes: dict[str, int] = {}
+SizePlace = tuple[str, str, int]
+"""A symbol, and the input and axis where its number is read."""
+
+
+def size_places(graph: Graph) -> tuple[SizePlace, ...]:
+    """Where the number of every symbol that stands alone in the inputs' types is read."""
+    found: dict[str, SizePlace] = {}
     for v in graph.inputs:
-        if isinstance(v.type, TensorType) and v.type.shape is not None:
-            for d, n in zip(v.type.shape, np.shape(inputs[v.name]), strict=True):
+        if isinstance(v.type, TensorType):
+            for axis, d in enumerate(v.type.shape or ()):
                 s = axis_symbol(d)
                 if s is not None:
-                    sizes[s] = n
-    return sizes
+                    found.setdefault(s, (s, v.name, axis))
+    return tuple(found.values())
+
+
+def sizes_of_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, int]:
+    """The number of every symbol that stands alone in the inputs' types, for checked inputs."""
+    return {s: np.shape(inputs[name])[axis] for s, name, axis in size_places(graph)}
 
 
 def sizes_of_value(name: str, t: Type, value: Any, sizes: dict[str, int]) -> None:

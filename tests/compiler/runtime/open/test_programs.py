@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +55,52 @@ ROWS = graph(
     "y: f32[N,5] = softmax(h, axis=1)",
     "return y",
 )
+
+
+CUT = graph(
+    "x: f32[90], y: f32[2,60], counted: f32[90]",
+    "ones: i64[90] = cast(counted, to=i64)",
+    "n: i64[] = reduce_sum(ones, axes=[0], keepdims=false)",
+    "a: f32[K] = leading(x, n)",
+    "b: f32[2,K] = leading(y, n, axis=1)",
+    "c: f32[K] = relu(a)",
+    "d: f32[2,K] = neg(b)",
+    "return a, again=a, b, c, d, x",
+)
+
+
+@pytest.mark.parametrize("n", [0, 4, 60])
+def test_counted_results_are_arrays_of_their_own(n: int) -> None:
+    program = compiler.compile(CUT)
+    x, y = np.arange(90, dtype=np.float32) - 3, np.float32(np.arange(120)).reshape(2, 60)
+    made = program.run({"x": x, "y": y, "counted": np.float32(np.arange(90) < n)})
+    assert program.serves_all_sizes
+    assert made["b"].tolist() == y[:, :n].tolist()
+    assert made["c"].tolist() == np.maximum(x[:n], 0).tolist()
+    pairs = itertools.combinations([*made.values(), x, y], 2)
+    assert not any(np.shares_memory(one, other) for one, other in pairs)
+
+
+def test_a_count_that_two_rooms_do_not_share_is_an_error() -> None:
+    zeros, ones = np.zeros((2, 90), np.float32), np.float32(np.arange(90) < 80)
+    with pytest.raises(CompileError, match="'b' is recorded as") as e:
+        compiler.compile(CUT).run({"x": zeros[0], "y": zeros[:, :60], "counted": ones})
+    assert e.value.code == "E-GRAPH-TYPE"
+
+
+def test_inputs_are_checked_after_good_ones_as_before() -> None:
+    program = compiler.compile(ROWS)
+    good = random_inputs(ROWS, 1, {"x": (3, 6)})
+    agrees(program, good)
+    for wrong in (
+        {**good, "x": good["x"].astype(np.float64)},
+        {**good, "x": good["x"][:, :5]},
+        {"x": good["x"]},
+        {**good, "z": good["x"]},
+    ):
+        with pytest.raises(CompileError, match="E-INPUT"):
+            program.run(wrong)
+    agrees(program, {**good, "x": np.asfortranarray(good["x"][::-1])})
 
 
 def test_rows_that_do_not_meet_are_padded_up_to_the_smallest_bucket() -> None:

@@ -1,0 +1,60 @@
+"""What runs between the parts of a program: nodes whose results tell sizes, each prepared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from compiler.ir.affine import axis_symbol
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node
+from compiler.ops.meaning import evaluate_node
+from compiler.runtime.executable import own
+from compiler.runtime.open.sizes import sizes_of_value
+from compiler.runtime.works.select import is_handed_out
+
+HostStep = Callable[[dict[str, Any], dict[str, int]], None]
+"""Adds a node's results to the values of a run, and what they tell to its sizes."""
+
+
+def host_step(node: Node, graph: Graph) -> HostStep:
+    """How a node between parts runs. What a step adds may be a view of other values."""
+    return _cut(node, graph.constants) or _by_reference(node, graph.constants)
+
+
+def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:
+    given = {name: constants[name].array() for name in node.reads if name in constants}
+
+    def step(values: dict[str, Any], sizes: dict[str, int]) -> None:
+        read = {n: given[n] if n in given else values[n] for n in node.reads}
+        made = evaluate_node(node, [read[i] if i else None for i in node.inputs], read)
+        for name, t, value in zip(node.outputs, node.types, made, strict=False):
+            if name:
+                values[name] = own(value)
+                sizes_of_value(name, t, value, sizes)
+
+    return step
+
+
+def _cut(node: Node, constants: Mapping[str, Constant]) -> HostStep | None:
+    """The places that were filled of some room, without a copy where they lie together.
+
+    Generated code has made both operands; what remains here is less work than asking the reference.
+    """
+    if not is_handed_out(node) or any(i in constants for i in node.inputs):
+        return None
+    room, count = node.inputs
+    at = node.attrs["axis"] % node.tensor.rank
+    symbol = axis_symbol(node.tensor.dims[at])
+    before, output = (slice(None),) * at, node.output
+
+    def step(values: dict[str, Any], sizes: dict[str, int]) -> None:
+        found = values[room][(*before, slice(int(values[count])))]
+        values[output] = found if found.flags.c_contiguous else np.array(found, order="C")
+        size = found.shape[at]
+        if symbol is None or sizes.setdefault(symbol, size) != size:
+            sizes_of_value(output, node.tensor, found, sizes)
+
+    return step
