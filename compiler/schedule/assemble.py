@@ -13,16 +13,16 @@ from compiler.compute.scalar import fetches
 from compiler.dataclass import dataclass
 from compiler.loops.nodes import Buffer, Kernel, Loop, Role, walk_statements
 from compiler.loops.sizes import sizes_of
-from compiler.schedule.banded import in_bands
 from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
-from compiler.schedule.packing import Packing
-from compiler.schedule.panels import into_panels
-from compiler.schedule.parts import RIGHT, in_parts
-from compiler.schedule.stages import Part, leaves
-from compiler.schedule.turn import turn_operands
-from compiler.schedule.writer import Shape, Writer
+from compiler.schedule.operands.packing import Packing
+from compiler.schedule.operands.panels import into_panels
+from compiler.schedule.operands.parts import RIGHT, in_parts
+from compiler.schedule.operands.turn import turn_operands
+from compiler.schedule.stages.tree import Part, leaves
+from compiler.schedule.tiled.banded import in_bands
+from compiler.schedule.writing.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
 
 Arrange = Callable[[Stages], Stages]

@@ -20,7 +20,7 @@ from compiler.ir.types import DType, TensorType
 from compiler.loops.nodes import LoopKind
 from compiler.schedule.indices import substitute
 from compiler.schedule.language.call import Call
-from compiler.schedule.packing import Packing
+from compiler.schedule.operands.packing import Packing
 
 MOST_LOOPS = 32
 """A nest has at most this many loops: each move looks at all of them."""

@@ -7,17 +7,21 @@ from dataclasses import replace
 from compiler.compute.computation import Computation
 from compiler.errors import CompileError
 from compiler.schedule.assemble import Scheduled, assemble
-from compiler.schedule.context import Context
-from compiler.schedule.contraction import contraction, is_contraction, split_blocked_reduction
-from compiler.schedule.dots import dots
 from compiler.schedule.language.between import Stages
 from compiler.schedule.language.replay import replay
 from compiler.schedule.nest import Nest
-from compiler.schedule.parallel import in_parallel
-from compiler.schedule.pointwise import pointwise
-from compiler.schedule.reduction import reduction
-from compiler.schedule.sharing import share
-from compiler.schedule.tile_products import tile_products
+from compiler.schedule.policies.context import Context
+from compiler.schedule.policies.contraction import (
+    contraction,
+    is_contraction,
+    split_blocked_reduction,
+)
+from compiler.schedule.policies.dots import dots
+from compiler.schedule.policies.pointwise import pointwise
+from compiler.schedule.policies.reduction import reduction
+from compiler.schedule.policies.tile_products import tile_products
+from compiler.schedule.stages.sharing import share
+from compiler.schedule.threads.parallel import in_parallel
 from compiler.targets.options import CodeOptions
 
 __all__ = ["Scheduled", "apply_policy", "schedule"]

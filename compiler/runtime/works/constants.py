@@ -9,7 +9,7 @@ import numpy as np
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Array, Constant, Splat
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
-from compiler.schedule.packing import Packing
+from compiler.schedule.operands.packing import Packing
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,13 @@ from compiler.compute.scalar import Read, fetches, walk
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.schedule.joining import Joint, joints
 from compiler.schedule.language.call import Call, Line
 from compiler.schedule.language.legal import require_legal
 from compiler.schedule.language.move import Count, LoopName, StageName, move
 from compiler.schedule.language.text import did_you_mean
-from compiler.schedule.stages import Group, Member, leaves, name_of, named, read, stored
-from compiler.schedule.tiled import Tiled, find_tiled
+from compiler.schedule.stages.joining import Joint, joints
+from compiler.schedule.stages.tree import Group, Member, leaves, name_of, named, read, stored
+from compiler.schedule.tiled.forms import Tiled, find_tiled
 
 MOST_OPERATIONS = 2_000
 """A stage does not become larger than this by others that are put into it."""

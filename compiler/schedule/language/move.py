@@ -170,6 +170,7 @@ def _parameters(method: Callable[..., Any], signature: inspect.Signature) -> Ite
 
 
 def moves_table() -> str:
-    """The moves as a table in Markdown: what docs/schedules.md shows."""
-    rows = [f"| `{m.signature}` | {m.title} |" for m in MOVES.values()]
+    """The moves as a table in Markdown, those on nests first: what docs/schedules.md shows."""
+    moves = sorted(MOVES.values(), key=lambda m: m.level != "nest")
+    rows = [f"| `{m.signature}` | {m.title} |" for m in moves]
     return "\n".join(["| move | what it does |", "|---|---|", *rows]) + "\n"

@@ -14,7 +14,7 @@ from compiler.schedule.language.call import Line
 from compiler.schedule.language.move import MOVES, State
 from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.schedule.nest import Nest
-from compiler.schedule.parallel import in_parallel
+from compiler.schedule.threads.parallel import in_parallel
 from compiler.targets.options import CodeOptions
 
 

@@ -19,7 +19,7 @@ from compiler.schedule.language.replay import (
     replay_lines,
 )
 from compiler.schedule.nest import Nest
-from compiler.schedule.stages import Group, Member
+from compiler.schedule.stages.tree import Group, Member
 from compiler.targets.options import CodeOptions
 
 

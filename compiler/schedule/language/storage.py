@@ -22,7 +22,7 @@ from compiler.ir.affine import Expr
 from compiler.schedule.axes import Axis, Entry
 from compiler.schedule.language.legal import Checked, require_legal
 from compiler.schedule.language.move import Count, LoopName, TensorName, move
-from compiler.schedule.packing import packing_for
+from compiler.schedule.operands.packing import packing_for
 
 MOST_PADDED = 1 << 24
 """Elements that a packed constant may always have; above, padding at most doubles it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from compiler.compute.builder import Handle, Lowering
 from compiler.ir import affine
 from compiler.loops.nodes import Kernel, Loop, Prefetch, walk_statements
+from compiler.schedule.policies.tiles import LINE_BYTES
 from compiler.schedule.policy import schedule
-from compiler.schedule.tiles import LINE_BYTES
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 from tests.compiler.schedule.test_policy import computation

@@ -16,8 +16,8 @@ from compiler.ir.types import DType, TensorType, tensor
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
-from compiler.schedule.physical import nest_of
 from compiler.schedule.policy import schedule
+from compiler.schedule.writing.physical import nest_of
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 from tests.physical_arrays import memory_for, picked_up

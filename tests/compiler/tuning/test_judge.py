@@ -11,7 +11,7 @@ from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.tuning import judge as judging
 from compiler.tuning.judge import Judge, agrees
-from tests.compiler.schedule.test_tiled import CASES, computation_of
+from tests.compiler.schedule.tiled.test_forms import CASES, computation_of
 
 GRAPH = compiler.parse(
     "graph g(x: f32[5,30], w: f32[30,50]) {\n  y: f32[5,50] = matmul(x, w)\n  return y\n}"

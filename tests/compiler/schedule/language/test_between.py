@@ -17,7 +17,7 @@ from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 from tests.compiler.schedule.language.test_moves import assert_right
 from tests.compiler.schedule.language.test_random_moves import COMPUTATIONS
-from tests.compiler.schedule.test_sharing import ALL
+from tests.compiler.schedule.stages.test_sharing import ALL
 
 OPTIONS = CodeOptions(by_name("x86-64-v3"))
 ATTENTION = parse_computation(COMPUTATIONS["attention"])

@@ -29,7 +29,7 @@ from compiler.schedule.language.move import MOVES, Move
 from compiler.schedule.language.replay import apply_between, apply_line, replay_lines
 from compiler.schedule.language.text import parse_schedule
 from compiler.schedule.nest import Nest
-from compiler.schedule.stages import named
+from compiler.schedule.stages.tree import named
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import host
 from tests.compiler.schedule.language.test_moves import filled

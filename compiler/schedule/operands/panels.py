@@ -1,0 +1,151 @@
+"""Operands of matrix products copied into panels of as many columns as a register tile has.
+
+A product walks down the columns of its right operand, a few vectors at a time. Where rows of that
+operand lie far apart, each step touches another page, and rows that are a power of two apart share
+one set of the cache and drive each other out. Constants are packed at compile time; for others one
+copy pays when enough rows of the left operand use it. A transposed operand is copied at once into
+the order that vectors need. Source: Goto and van de Geijn 2008, packing of B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.compute.computation import Computation, Routine, Stage, axis_of
+from compiler.compute.scalar import Apply, Read, Scalar, rewrite
+from compiler.dataclass import dataclass
+from compiler.ir import affine
+from compiler.ir.types import DType, TensorType
+from compiler.schedule.policies.tiles import WAY_BYTES, choose_tile
+from compiler.targets.target import Target
+
+LEAST_ROWS = 64
+"""A copy reads and writes each element once; so many uses of it have to share that."""
+
+LEAST_TURNED_ROWS = 8
+"""Of a transposed operand each vector would be put together from single elements."""
+
+L2_SHARE = 0.5
+"""An operand of at most this share of L2 is read where it lies, rows in neighbouring sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Operand:
+    """The right operand of a product, the axis of its columns, and the columns of a panel."""
+
+    read: Read
+    column: str
+    width: int
+
+
+def into_panels(computation: Computation, constants: frozenset[str], target: Target) -> Computation:
+    """The computation with a copy stage before each product whose right operand pays for it."""
+    stages: list[Stage | Routine] = []
+    tensors = dict(computation.tensors)
+    for stage in computation.stages:
+        found = _operand(stage, computation, constants, target)
+        if found is not None:
+            assert isinstance(stage, Stage)
+            copy, stage = _with_copy(stage, found, tensors)
+            stages.append(copy)
+        stages.append(stage)
+    return replace(computation, tensors=tensors, stages=tuple(stages))
+
+
+def _operand(
+    stage: Stage | Routine, computation: Computation, constants: frozenset[str], target: Target
+) -> _Operand | None:
+    if isinstance(stage, Routine) or stage.reduce is None or len(stage.axes) < 2:
+        return None
+    body = stage.reduce.body
+    if not (isinstance(body, Apply) and body.fn == "mul" and body.dtype in (DType.f32, DType.f64)):
+        return None
+    if not computation.tensors[stage.target].layout.is_plain:
+        return None
+    column = stage.axes[-1]
+    for read in body.args:
+        if not isinstance(read, Read) or read.tensor in constants:
+            continue
+        axes = [axis_of(e) for e in read.index]
+        plain = computation.tensors[read.tensor].layout.is_plain
+        known = [a for a, e in zip(axes, read.index, strict=True) if e != 0]
+        if not plain or column not in known or not all(known) or len({*known}) < len(known):
+            continue
+        width = _panel(stage, read, target)
+        if width is not None:
+            return _Operand(read, column, width)
+    return None
+
+
+def _panel(stage: Stage, read: Read, target: Target) -> int | None:
+    """The columns of a panel; None where the operand is read as well where it lies."""
+    axes = _axes(read)
+    column = stage.axes[-1]
+    n_columns = stage.extents[column]
+    lanes = target.lanes(read.dtype.nbytes)
+    if not isinstance(n_columns, int) or n_columns % lanes or len(axes) < 2:
+        return None
+    n_rows = _product(stage, [a for a in stage.axes if a not in axes])
+    depth = _product(stage, [a for a in stage.reduce_axes if a in axes])
+    if depth <= lanes or n_columns <= lanes:
+        return None
+    if not _pays(n_rows, depth, n_columns, read.dtype.nbytes, axes[-1] != column, target):
+        return None
+    n_vectors = n_columns // lanes
+    tile = choose_tile(n_rows, n_vectors, depth, target, depth * read.dtype.nbytes)
+    vectors = next(v for v in range(tile.vectors, 0, -1) if n_vectors % v == 0)
+    return vectors * lanes if vectors * lanes < n_columns else None
+
+
+def _axes(read: Read) -> list[str]:
+    """The loops that walk over an operand; along axes of one element none does."""
+    return [str(axis_of(e)) for e in read.index if e != 0]
+
+
+def _pays(
+    n_rows: int, depth: int, n_columns: int, nbytes: int, is_turned: bool, target: Target
+) -> bool:
+    if is_turned:
+        return n_rows >= LEAST_TURNED_ROWS
+    if n_rows < LEAST_ROWS:
+        return False
+    conflicts = (n_columns * nbytes) % WAY_BYTES == 0 and depth * target.vector_bytes > WAY_BYTES
+    return conflicts or depth * n_columns * nbytes > target.l2_bytes * L2_SHARE
+
+
+def _product(stage: Stage, axes: list[str]) -> int:
+    total = 1
+    for a in axes:
+        total *= affine.assumed(stage.extents[a])
+    return total
+
+
+def _with_copy(
+    stage: Stage, operand: _Operand, tensors: dict[str, TensorType]
+) -> tuple[Stage, Stage]:
+    """The stage that fills the panels, and the product that reads them."""
+    read, column, width = operand.read, operand.column, operand.width
+    others = [a for a in _axes(read) if a != column]
+    outer = [a for a in others if a not in stage.reduce_axes]
+    deep = [a for a in others if a in stage.reduce_axes]
+    name = f"{read.tensor}_PANELS"
+    while name in tensors:
+        name += "_"
+    n = affine.symbol(column)
+    first, place = f"{column}_panel", f"{column}_place"
+    extents = {a: stage.extents[a] for a in outer}
+    extents |= {first: stage.extents[column] // width}
+    extents |= {a: stage.extents[a] for a in deep}
+    extents |= {place: width}
+    joined = affine.symbol(first) * width + affine.symbol(place)
+    source = tuple(affine.substitute(e, {column: joined}) for e in read.index)
+    tensors[name] = TensorType(read.dtype, tuple(extents.values()))
+    index = tuple(map(affine.symbol, extents))
+    copy = Stage(name, index, replace(read, index=source), extents)
+    panels = {first: affine.floordiv(n, width), place: affine.mod(n, width)}
+    new_read = Read(name, tuple(affine.substitute(e, panels) for e in index), read.dtype)
+
+    def change(s: Scalar) -> Scalar | None:
+        return new_read if s == read else None
+
+    return copy, replace(stage, value=rewrite(stage.value, change))

@@ -1,0 +1,271 @@
+"""The policy for contractions: sums of products, that is matrix products and convolutions.
+
+One schedule serves all: the target's contiguous axis is vectorised (output channels in a blocked
+layout, columns or pixels in a plain one), a second axis is unrolled as rows, constants are packed
+in the order of the loops, and the accumulators stay in registers over the whole reduction.
+Source: register blocking of Goto and van de Geijn 2008; direct convolution in blocked layout,
+Georganas et al. 2018 (arXiv:1808.05567).
+"""
+
+from __future__ import annotations
+
+from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads, walk
+from compiler.ir import affine
+from compiler.schedule.nest import Axis, Nest
+from compiler.schedule.policies.blocking import ask_ahead, depth_of, in_parts
+from compiler.schedule.policies.context import (
+    Context,
+    contiguous_axis,
+    divided,
+    fuse_all,
+    pack_constants,
+    strides,
+)
+from compiler.schedule.policies.reduction import dot_product
+from compiler.schedule.policies.tiles import choose_tile
+
+UNROLL = 2
+"""Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
+
+
+def is_contraction(nest: Nest) -> bool:
+    """Whether the nest sums products of two reads, each perhaps less a zero point and scaled."""
+    reduce = nest.reduce
+    if reduce is None or reduce.combine != "add" or not isinstance(reduce.body, Apply):
+        return False
+    is_product = reduce.body.fn == "mul"
+    return is_product and all(_read(a, reduce.axes) is not None for a in reduce.body.args)
+
+
+def _read(s: Scalar, reduced: tuple[str, ...]) -> Read | None:
+    match s:
+        case Convert(arg):
+            return _read(arg, reduced)
+        case Inside(_, then, _):
+            return _read(then, reduced)
+        case Apply("sub" | "mul", (left, same)) if not _depends_on(same, reduced):
+            return _read(left, reduced)
+        case _:
+            return s if isinstance(s, Read) else None
+
+
+def _depends_on(s: Scalar, names: tuple[str, ...]) -> bool:
+    return any(affine.symbols(e) & set(names) for r in reads(s) for e in r.index)
+
+
+def contraction(nest: Nest, ctx: Context) -> Nest:
+    """Tile a contraction for registers, pack its constants, and unroll the innermost steps."""
+    nest = split_groups(nest)
+    nest = split_blocked_reduction(nest)
+    nest = _round_up_blocked(nest, ctx)
+    nest = fuse_all(_spatial_together(nest), ctx.packable)
+    vector = _vector_axis(nest, ctx)
+    if vector is None:
+        return dot_product(nest, ctx)
+    rows = _rows_axis(nest, vector)
+    if _prefers_dot_product(nest, vector, ctx):
+        return dot_product(nest, ctx)
+    return _tile(nest, vector, rows, ctx)
+
+
+def split_groups(nest: Nest) -> Nest:
+    """Split channel loops at the group size, so that a group's index is a loop of its own."""
+    changed = True
+    while changed:
+        changed = False
+        for var, divisor in divided(nest).items():
+            blocks = {t.layout.block for t in nest.tensors.values()}
+            if not nest.has(var) or divisor in blocks:
+                continue
+            a = nest.axis(var)
+            if 1 < divisor < a.size and a.extent % divisor == 0:
+                nest = nest.split(var, divisor, f"{var}g", f"{var}c")
+                changed = True
+                break
+    return nest
+
+
+def split_blocked_reduction(nest: Nest) -> Nest:
+    """Split reduction loops over blocked channels at the block size."""
+    for var, divisor in divided(nest).items():
+        if nest.has(var) and nest.axis(var).is_reduction and nest.axis(var).size > divisor:
+            nest = nest.split(var, divisor, f"{var}b", f"{var}l")
+    return nest
+
+
+def _round_up_blocked(nest: Nest, ctx: Context) -> Nest:
+    """Compute the padding lanes of a blocked target too, where every operand has them."""
+    block = nest.tensors[nest.target].layout.block
+    if block == 1:
+        return nest
+    c = [v for v, d in divided(nest).items() if d == block and nest.has(v)]
+    channels = [v for v in c if not nest.axis(v).is_reduction and nest.axis(v).extent % block]
+    for var in channels:
+        if all(_has_padding(nest, r, var, block, ctx) for r in nest.reads()):
+            nest = nest.round_up(var, block)
+    return nest
+
+
+def _has_padding(nest: Nest, read: Read, var: str, block: int, ctx: Context) -> bool:
+    uses = [e for e in read.index if var in affine.symbols(e)]
+    if not uses:
+        return True
+    if read.tensor in ctx.packable:
+        return all(e == affine.symbol(var) for e in uses)
+    return nest.tensors[read.tensor].layout.block == block and len(uses) == 2
+
+
+def _spatial_together(nest: Nest) -> Nest:
+    """Reduction loops after the others, those over blocks and taps before those over channels."""
+    reduced = nest.reduced
+    channels = [a for a in reduced if _is_channel(nest, a)]
+    blocks = [a for a in channels if a.var in nest.splits]
+    inner = [a for a in channels if a not in blocks]
+    taps = [a for a in reduced if a not in channels]
+    order = [a.var for a in (*nest.space, *blocks, *taps, *inner)]
+    return nest.reorder(*order)
+
+
+def _is_channel(nest: Nest, a: Axis) -> bool:
+    """Whether a reduction index alone makes up an index of some operand (no window)."""
+    return not any(
+        len(affine.symbols(e)) > 1 and a.var in affine.symbols(e) and not _is_split_sum(nest, e)
+        for r in nest.reads()
+        for e in r.index
+    )
+
+
+def _is_split_sum(nest: Nest, e: affine.Expr) -> bool:
+    """Whether an index only puts the parts of one split loop together."""
+    names = affine.symbols(e)
+    return any(names <= {*nest.parts(s.outer), *nest.parts(s.inner)} for s in nest.splits.values())
+
+
+def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
+    """The loop along the target's memory; when that is short, one whose operand lies together.
+
+    A transposed convolution with stride 2 writes every other pixel: lanes run over those.
+    """
+    found = contiguous_axis(nest)
+    if found is not None and 2 * found.size > ctx.lanes(nest.tensors[nest.target].dtype):
+        return found
+    apart: list[tuple[int, Axis]] = []
+    for a in nest.space:
+        own, of_reads = strides(nest, a.var)
+        loads = [s for r, s in of_reads if r in _operands(nest)]
+        if own is not None and a.size > (found.size if found else 1) and 1 in loads:
+            apart.append((own, a))
+    if found is not None:
+        apart = [(own, a) for own, a in apart if own == found.extent]
+    return min(apart, key=lambda pair: pair[0])[1] if apart else found
+
+
+def _operands(nest: Nest) -> list[Read]:
+    reduce = nest.reduce
+    assert reduce is not None
+    return [s for s in walk(reduce.body) if isinstance(s, Read)]
+
+
+def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
+    """The loop to unroll as rows: one that the operand loaded as vectors does not depend on."""
+    depends = [{n for e in r.index for n in affine.symbols(e)} for r in _operands(nest)]
+    others = [a for a in nest.space if a is not vector and a.size > 1]
+    loaded = [d for d in depends if vector.var in d]
+    free = [a for a in others if any(a.var not in d for d in loaded)]
+    candidates = free or others
+    return max(reversed(candidates), key=lambda a: min(a.size, 14), default=None)
+
+
+def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
+    """Whether vectors along the reduction do better: few columns, or columns far apart."""
+    innermost = nest.reduced[-1]
+    along = [s for r, s in strides(nest, innermost.var)[1] if r in _operands(nest)]
+    contiguous = all(s in (0, 1) for s in along) and 1 in along
+    if nest.tensors[nest.target].layout.block > 1 or not contiguous or innermost.size < 32:
+        return False
+    scattered = [
+        s
+        for r, s in strides(nest, vector.var)[1]
+        if r in _operands(nest) and r.tensor not in ctx.packable and s not in (0, 1)
+    ]
+    return vector.size < 8 or len(scattered) > 0
+
+
+def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
+    reduce = nest.reduce
+    assert reduce is not None
+    lanes = ctx.lanes(reduce.dtype)
+    nest, part = in_parts(nest, vector, UNROLL, ctx) if rows else (nest, "")
+    depth = depth_of(nest) // (nest.axis(part).size if part else 1)
+    n_vectors = -(-vector.size // lanes)
+    apart = _row_bytes(nest, vector, rows) if rows else 0
+    tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target, apart)
+    outer = [a.var for a in nest.space if a not in (vector, rows)]
+    v, r = vector.var, rows.var if rows else ""
+    size = f"{tile.rows} x {tile.vectors} vectors" if r else f"{tile.vectors} vectors"
+    nest = nest.because(
+        f"{size} of sums stay in {ctx.target.n_vector_registers} registers: fewest estimated cycles"
+    )
+    nest = nest.split(v, lanes * tile.vectors, f"{v}o", f"{v}m")
+    nest = nest.because(f"a vector holds {lanes} {reduce.dtype}")
+    nest = nest.split(f"{v}m", lanes, f"{v}v", f"{v}l")
+    if r:
+        nest = nest.because("rows share each vector that is loaded")
+        nest = nest.split(r, tile.rows, f"{r}o", f"{r}i")
+    nest, reduced = _unrolled_step(nest)
+    inside = [f"{r}i"] if r else []
+    outer_rows = [f"{r}o"] if r else []
+    around = _outer_order(nest, outer, f"{v}o", outer_rows, ctx)
+    in_memory = part and around[-1] != f"{v}o"
+    if in_memory:
+        # All rows run inside a part, so that its strip is there for each of them.
+        reduced.remove(part)
+        around.insert(around.index(f"{v}o") + 1, part)
+    nest = nest.reorder(*around, *reduced, *inside, f"{v}v", f"{v}l")
+    nest = nest.because("columns lie side by side in the target").vectorize(f"{v}l")
+    nest = nest.because("sums of a tile have registers of their own").unroll(*inside, f"{v}v")
+    if in_memory:
+        nest = nest.because("the parts of a row's sums are far apart in time").cache_write(part)
+    return ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
+
+
+def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
+    """How far the scalars that a step broadcasts lie apart."""
+    found = [
+        abs(s or 0) * r.dtype.nbytes
+        for r, s in strides(nest, rows.var)[1]
+        if r in _operands(nest) and not any(vector.var in affine.symbols(e) for e in r.index)
+    ]
+    return max(found, default=0)
+
+
+def _unrolled_step(nest: Nest) -> tuple[Nest, list[str]]:
+    """Write out a few steps of the innermost reduction loop."""
+    innermost = nest.reduced[-1]
+    uneven = innermost.var in nest.splits
+    if _is_channel(nest, innermost) and innermost.size >= UNROLL and not uneven:
+        s = f"{innermost.var}u"
+        nest = nest.split(innermost.var, UNROLL, f"{innermost.var}o", s).unroll(s)
+    return nest, [a.var for a in nest.reduced]
+
+
+def _outer_order(
+    nest: Nest, outer: list[str], columns: str, rows: list[str], ctx: Context
+) -> list[str]:
+    """Batch and groups first; then columns outside when their operand is the larger one."""
+    image = [v for v in outer if _moves_target_image(nest, v)]
+    batch = [v for v in outer if v not in image]
+    sizes = {
+        r.tensor: nest.tensors[r.tensor].assumed.n_elements * r.dtype.nbytes
+        for r in _operands(nest)
+    }
+    packed = sum(n for t, n in sizes.items() if t in ctx.packable)
+    streamed = sum(n for t, n in sizes.items() if t not in ctx.packable)
+    if packed and packed <= ctx.target.l2_bytes // 2 < streamed:
+        return [*batch, *image, *rows, columns]
+    return [*batch, columns, *image, *rows]
+
+
+def _moves_target_image(nest: Nest, var: str) -> bool:
+    """Whether a loop walks over pixels or rows: some operand does not depend on it."""
+    return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in _operands(nest))

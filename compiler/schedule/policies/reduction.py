@@ -1,0 +1,103 @@
+"""The policy for reductions, pools and dot products.
+
+Where neighbouring results read neighbouring elements, lanes run over results; where the reduction
+runs along memory, lanes run over the reduction, several accumulators apart (pairwise at the end),
+which also keeps the error of long sums small.
+"""
+
+from __future__ import annotations
+
+from compiler.schedule.nest import Axis, Nest
+from compiler.schedule.policies.context import (
+    Context,
+    contiguous_axis,
+    fuse_all,
+    pack_constants,
+    strides,
+)
+
+ACCUMULATORS = 8
+"""Independent chains that hide the latency of an addition (4 cycles, 2 a cycle)."""
+
+UNROLLED_WINDOW = 9
+"""Windows of at most this many taps are written out."""
+
+
+def reduction(nest: Nest, ctx: Context) -> Nest:
+    """Vectorise over results where they are neighbours, else over the reduction."""
+    space_last = nest.reorder(*(a.var for a in nest.space), *(a.var for a in nest.reduced))
+    nest = fuse_all(space_last)
+    vector = _vector_axis(nest)
+    if vector is not None:
+        return _over_results(nest, vector, ctx)
+    return dot_product(nest, ctx)
+
+
+def _vector_axis(nest: Nest) -> Axis | None:
+    a = contiguous_axis(nest)
+    if a is None or nest.tensors[nest.target].layout.block > 1:
+        return a
+    of_reads = [s for _, s in strides(nest, a.var)[1]]
+    return a if (1 in of_reads or 2 in of_reads) and not _runs_along(nest) else None
+
+
+def _runs_along(nest: Nest) -> bool:
+    """Whether the innermost reduction loop itself walks neighbours, and enough of them."""
+    innermost = nest.reduced[-1]
+    along = [s for _, s in strides(nest, innermost.var)[1]]
+    return 1 in along and innermost.size >= 16
+
+
+def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:
+    reduce = nest.reduce
+    assert reduce is not None
+    lanes = ctx.lanes(reduce.dtype)
+    n_vectors = max(1, min(-(-vector.size // lanes), ACCUMULATORS))
+    if n_vectors > 1 and vector.size % (lanes * n_vectors):
+        n_vectors = next(n for n in range(n_vectors, 0, -1) if (vector.size // lanes) % n == 0)
+    others = [a for a in nest.space if a is not vector]
+    v = vector.var
+    nest = nest.split(v, lanes * n_vectors, f"{v}o", f"{v}m").split(
+        f"{v}m", lanes, f"{v}v", f"{v}l"
+    )
+    rows: list[str] = []
+    if others and n_vectors < ACCUMULATORS // 2 and others[-1].size > 1:
+        r = others[-1].var
+        n_rows = min(others[-1].size, ACCUMULATORS // n_vectors)
+        nest = nest.split(r, n_rows, f"{r}o", f"{r}i")
+        rows = [f"{r}i"]
+        others = [*others[:-1], nest.axis(f"{r}o")]
+    reduced = [a.var for a in nest.reduced]
+    nest = nest.reorder(f"{v}o", *(a.var for a in others), *reduced, *rows, f"{v}v", f"{v}l")
+    n_taps = 1
+    for a in nest.reduced:
+        n_taps *= a.size
+    unrolled = [a.var for a in nest.reduced] if n_taps <= UNROLLED_WINDOW else []
+    nest = nest.vectorize(f"{v}l").unroll(*rows, f"{v}v", *unrolled)
+    return pack_constants(nest, ctx)
+
+
+def dot_product(nest: Nest, ctx: Context) -> Nest:
+    """Lanes along the innermost reduction loop, combined at the end."""
+    reduce = nest.reduce
+    assert reduce is not None
+    lanes = ctx.lanes(reduce.dtype)
+    innermost = max(nest.reduced, key=lambda a: _contiguity(nest, a))
+    order = [a.var for a in nest.reduced if a is not innermost]
+    nest = nest.reorder(*(a.var for a in nest.space), *order, innermost.var)
+    if innermost.size < lanes or innermost.var in nest.splits:
+        return pack_constants(nest, ctx)
+    k = innermost.var
+    # A power of two, so that halves are combined vector by vector at the end.
+    n_chains = 1 << (min(ACCUMULATORS // 2, innermost.size // lanes).bit_length() - 1)
+    nest = nest.split(k, lanes * n_chains, f"{k}o", f"{k}m").split(f"{k}m", lanes, f"{k}c", f"{k}l")
+    nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").rfactor(
+        f"{k}c", f"{k}l"
+    )
+    nest = nest.vectorize(f"{k}l").unroll(f"{k}c")
+    return pack_constants(nest, ctx)
+
+
+def _contiguity(nest: Nest, a: Axis) -> tuple[int, int]:
+    along = [s for _, s in strides(nest, a.var)[1]]
+    return (sum(s in (0, 1) for s in along) if 1 in along else -1, a.size)

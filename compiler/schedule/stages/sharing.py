@@ -1,0 +1,178 @@
+"""Which loops stages share: what one makes for a row is read before the next row begins.
+
+A softmax, a normalisation or attention has several stages, and each would walk over all rows, in
+and out of the caches. Where a stage reads what another made at the same rows only, `compute_at`
+puts both into one loop over the rows, and what lies between them is memory for one row (or a block
+of rows) alone. This policy looks for the longest runs of such stages, and inside them again.
+
+Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.compute.computation import Routine, axis_of
+from compiler.compute.scalar import fetches
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.ir import affine
+from compiler.schedule.language.between import Stages
+from compiler.schedule.stages.blocks import block_size, reason
+from compiler.schedule.stages.joining import Joint
+from compiler.schedule.stages.tree import Group, Part, leaves, name_of, stored, touched
+from compiler.schedule.stages.turns import Held, Tensors, held_inside, inside, turns_of
+from compiler.targets.target import Target
+
+
+def share(stages: Stages, target: Target) -> Stages:
+    """The stages, those that read each other's rows inside loops over the rows."""
+    if stages.tiled is not None:
+        return stages  # they share bands of tiles
+    computation = stages.computation
+    where = _Where(computation.tensors, frozenset(computation.temporaries), frozenset())
+    return _shared(stages, tuple(leaves(stages.members)), where, target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where parts stand: what their tensors are there, and which axes have a loop already.
+
+    `temporaries` are those that nothing but these parts reads.
+    """
+
+    tensors: Tensors
+    temporaries: frozenset[str]
+    done: frozenset[str]
+
+
+def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target) -> Stages:
+    for group, held in _groups(parts, where):
+        size = block_size(group, held, where.tensors, target)
+        done = where.done | frozenset(group.own.values())
+        if size == group.extent:  # one turn is no loop
+            stages = _shared(stages, group.joints, replace(where, done=done), target)
+            continue
+        group = replace(group, places=size)
+        try:
+            stages = _moved(stages, group)
+        except CompileError:
+            continue
+        turn = next(turn for turn, _, _ in turns_of(group, ""))
+        inner, tensors = inside(group, held, where.tensors, turn)
+        stages = _shared(
+            stages, tuple(leaves(inner)), _Where(tensors, frozenset(held), done), target
+        )
+    return stages
+
+
+def _moved(stages: Stages, group: Group) -> Stages:
+    """The stages with the moves that make a group."""
+    *others, last = group.joints
+    n = group.places
+    why = reason(group)
+    for part in reversed(others):
+        stages = stages.on(name_of(part)).because(why)
+        stages = stages.compute_at(name_of(last), group.loop, *(() if n == 1 else (n,)))
+        why = ""
+    return stages
+
+
+def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]]:
+    """Parts that may share a loop, with what they then hold: the longest runs first."""
+    found = _longest(parts, where)
+    if found is None:
+        return
+    first, group = found
+    behind = first + len(group.members)
+    before, after = parts[:first], parts[behind:]
+    yield from _groups(before, _apart(where, parts[first:]))
+    yield group, held_inside(group, [*before, group, *after], where.temporaries)
+    yield from _groups(after, _apart(where, parts[:behind]))
+
+
+def _apart(where: _Where, others: Sequence[Part]) -> _Where:
+    return replace(where, temporaries=where.temporaries - touched(others))
+
+
+def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
+    """The longest run of parts with an axis to share, and where it begins."""
+    for length in range(len(parts), 1, -1):
+        for first in range(len(parts) - length + 1):
+            run = [p for p in parts[first : first + length] if not isinstance(p, Routine)]
+            if len(run) < length:
+                continue
+            others = [*parts[:first], *parts[first + length :]]
+            if {s.target for p in run for s in p} & stored(others):
+                continue
+            names = _common(run, where.tensors, where.temporaries, where.done)
+            if names:
+                own = {name_of(p): a for p, a in zip(run, names[0], strict=True)}
+                return first, Group(tuple(run), own, 1)
+    return None
+
+
+def _common(
+    run: Sequence[Joint], tensors: Tensors, temporaries: frozenset[str], done: frozenset[str]
+) -> list[tuple[str, ...]]:
+    """The axes that all parts of a run can share, outermost first, under each part's own name."""
+    made: dict[str, tuple[str, ...]] = {}
+    alive = [a for a in run[0][0].axes if a not in done and run[0][0].extents[a] != 1]
+    names: list[dict[str, str]] = []
+    for number, part in enumerate(run):
+        if any(s.target in made or tensors[s.target].layout.halo for s in part):
+            return []
+        known = {a: a for a in alive} if not number else _names_in(part, made)
+        if known is None:
+            return []
+        alive = [a for a in alive if a in known and known[a] not in done]
+        alive = [a for a in alive if _is_sharable(part, known[a], tensors, temporaries)]
+        if not alive:
+            return []
+        names.append(known)
+        back = {own: a for a, own in known.items()}
+        for s in part:
+            made[s.target] = tuple(back.get(axis_of(e) or "", "") for e in s.index)
+    return [tuple(known[a] for known in names) for a in alive]
+
+
+def _names_in(part: Joint, made: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
+    """What a part calls the axes of the run; None where it reads nothing of it, or anywhere."""
+    names: dict[str, str] = {}
+    refused: set[str] = set()
+    n_found = 0
+    for s in part:
+        if any(f.tensor in made for f in fetches(s.value)):
+            return None
+        for r in (r for r in s.reads if r.tensor in made):
+            n_found += 1
+            for d, e in enumerate(r.index):
+                a, own = made[r.tensor][d], axis_of(e)
+                if not a:
+                    continue
+                if own not in s.axes or names.setdefault(a, str(own)) != own:
+                    refused.add(a)
+    if not n_found or len(set(names.values())) < len(names):
+        return None
+    return {a: own for a, own in names.items() if a not in refused}
+
+
+def _is_sharable(part: Joint, axis: str, tensors: Tensors, temporaries: frozenset[str]) -> bool:
+    """Whether one place of an axis after the other is a good order to compute a part in.
+
+    It is none where the axis runs along memory and others do not, none over blocked channels, and
+    none where a stage would be left with single elements.
+    """
+    for s in part:
+        moving = {a for a, n in s.extents.items() if n != 1}
+        if moving == {axis} and s.target not in temporaries:
+            return False
+        for t, index in ((s.target, s.index), *((r.tensor, r.index) for r in s.reads)):
+            if t in temporaries or not index:
+                continue
+            if tensors[t].layout.block > 1 and axis in affine.symbols(index[1]):
+                return False
+            if axis in affine.symbols(index[-1]) and any(n != 1 for n in tensors[t].dims[:-1]):
+                return False
+    return True

@@ -1,0 +1,98 @@
+"""One turn of a loop that stages share: what each computes in it, and how much memory lasts for it.
+
+for r { TOP[r] = ... }              for r {
+for r { E[r, j] = ... TOP[r] }        TOP[0] = ...
+for r { Y[r, j] = ... E[r, j] }       E[0, j] = ... TOP[0]
+                                      Y[r, j] = ... E[0, j]
+                                    }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.compute.computation import Stage, axis_of
+from compiler.compute.scalar import Read, Scalar, rewrite, substitute
+from compiler.dataclass import dataclass
+from compiler.ir import affine
+from compiler.ir.affine import Expr
+from compiler.ir.types import TensorType
+from compiler.schedule.stages.tree import Group, Member, leaves, name_of, touched
+
+Tensors = Mapping[str, TensorType]
+
+Held = Mapping[str, int]
+"""Tensors that are made and read inside a group alone, with the dimension that its axis is in."""
+
+
+def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[str]) -> Held:
+    """What lasts for one turn of a group among members; nothing else reads the temporaries."""
+    inner = temporaries - touched([*leaves([m for m in members if m is not group])])
+    return {
+        s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == group.own[name_of(part)])
+        for part in group.joints
+        for s in part
+        if s.target in inner
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of the loop `var` of a group: `step` places further than the turn before.
+
+    `places` of them are computed, fewer where the axis ends; memory has `room` for a block.
+    """
+
+    var: str
+    step: int
+    places: Expr
+    room: int
+
+
+def turns_of(group: Group, var: str) -> Iterator[tuple[Turn, Expr, Expr]]:
+    """The loop over whole blocks and, where some places are left, one turn or a loop for these."""
+    size = group.places
+    n_blocks, left = affine.floordiv(group.extent, size), affine.mod(group.extent, size)
+    if n_blocks != 0:
+        yield Turn(var, size, size, size), 0, n_blocks
+    if isinstance(left, int) and left:
+        yield Turn(var, size, left, size), n_blocks, n_blocks + 1
+    elif left != 0 and size > 1:
+        yield Turn(var, size, left, size), n_blocks, affine.floordiv(group.extent + size - 1, size)
+
+
+def inside(
+    group: Group, held: Held, tensors: Tensors, turn: Turn
+) -> tuple[tuple[Member, ...], dict[str, TensorType]]:
+    """The members of a group in one turn of its loop; tensors held inside shrink to one block."""
+    changed = dict(tensors)
+    for t, d in held.items():
+        dims = tensors[t].dims
+        changed[t] = replace(tensors[t], shape=(*dims[:d], turn.room, *dims[d + 1 :]))
+    joints = [
+        tuple(_in_turn(s, held, group.own[name_of(part)], turn) for s in part)
+        for part in group.joints
+    ]
+    return group.over(joints).members, changed
+
+
+def _in_turn(s: Stage, held: Held, own: str, turn: Turn) -> Stage:
+    within: Expr = 0 if turn.step == 1 else affine.symbol(own)
+    values: dict[str, Expr] = {own: affine.symbol(turn.var) * turn.step + within}
+
+    def place(t: str, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        d = held.get(t)
+        return index if d is None else (*index[:d], within, *index[d + 1 :])
+
+    def change(part: Scalar) -> Scalar | None:
+        if isinstance(part, Read) and part.tensor in held:
+            return replace(part, index=place(part.tensor, part.index))
+        return None
+
+    extents = {
+        a: turn.places if a == own else n for a, n in s.extents.items() if a != own or turn.step > 1
+    }
+    index = tuple(affine.substitute(e, values) for e in s.index)
+    value = rewrite(substitute(s.value, values), change)
+    return Stage(s.target, place(s.target, index), value, extents)

@@ -1,0 +1,1 @@
+"""Which loops threads share, and which temporaries each thread has for itself."""

@@ -1,0 +1,195 @@
+"""Which loops of a kernel threads share: where that certainly is right, and where it is least work.
+
+A loop can be shared when its turns are independent by proof. What it costs is the share of the
+thread that has most to do, and what every thread has to read in full, of which the others wrote
+most: shared by rows an image stays where it was made but all threads read all weights, shared by
+channels it is the other way round. A loop with few turns is shared together with the loops right
+inside it; one that is shared may stand inside others that every thread runs.
+
+Reductions are never shared, so each element is computed as on one thread, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.compute.scalar import Read, walk
+from compiler.compute.statements import Loop, Statement, Store, values_of, walk_statements
+from compiler.dataclass import dataclass
+from compiler.ir import affine
+from compiler.loops.grain import least_steps, steps
+from compiler.loops.independence import Ranges, range_of, why_dependent
+from compiler.loops.nodes import Buffer, Kernel
+from compiler.loops.sharing import all_apart, has_parallel, pieces
+from compiler.schedule.threads.copies import with_copies
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import Target
+
+EVEN = 0.95
+"""Loops right inside are shared too while all threads have less than this of the longest share."""
+
+BYTES_PER_STEP = 5
+"""What a core reads of another one's cache in half a cycle (35 GB/s measured)."""
+
+INSIDE = 1.002
+"""Loops inside one that every thread runs must save something: their shares are shorter."""
+
+IMAGE_RANK = 4
+"""Tensors of this rank or more (with a batch, channels and rows) are rather cut into rows."""
+
+
+def in_parallel(kernel: Kernel, options: CodeOptions, *, by_hand: bool = False) -> Kernel:
+    """The kernel with the loops marked that threads share; marks made by hand stay alone."""
+    if options.threads < 2 or by_hand:
+        return kernel
+    kernel = with_copies(replace(kernel, body=_unmarked(kernel.body)), options)
+    marker = _Marker(kernel.buffers, options.target, options.threads)
+    return replace(kernel, body=marker.statements(kernel.body, {}))
+
+
+def _unmarked(body: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The body with loops that may run in parallel as plain ones."""
+    return tuple(
+        replace(s, body=_unmarked(s.body), kind="for" if s.kind == "parallel" else s.kind)
+        if isinstance(s, Loop)
+        else s
+        for s in body
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """A way to share a statement, and what it takes: half cycles of the slowest thread.
+
+    `later` is what the kernels that read its results take longer; it only decides between ways.
+    """
+
+    statement: Loop
+    cost: float
+    later: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Marker:
+    """Marks the loops of one kernel."""
+
+    buffers: Mapping[str, Buffer]
+    target: Target
+    threads: int
+
+    def statements(self, body: Sequence[Statement], outer: Ranges) -> tuple[Statement, ...]:
+        return tuple(self._statement(s, outer) for s in body)
+
+    def _statement(self, s: Statement, outer: Ranges) -> Statement:
+        if (
+            not isinstance(s, Loop)
+            or s.kind != "for"
+            or has_parallel(s.body)
+            or self._work([s]) < least_steps(self.threads)
+        ):
+            return s
+        best = min(self._options(s, outer), key=lambda o: o.cost + o.later, default=None)
+        if best is not None and best.cost < self._work([s]):
+            return best.statement
+        # The loop goes on as it is, and each of its turns shares what is inside.
+        return replace(s, body=self.statements(s.body, {**outer, s.var: range_of(s, outer)}))
+
+    def _work(self, body: Sequence[Statement]) -> int:
+        return affine.assumed(steps(body, self.buffers, self.target))
+
+    def _options(self, loop: Loop, outer: Ranges) -> Iterator[_Option]:
+        """The loop shared; and, run by every thread, with what is inside it shared."""
+        if why_dependent(loop, self.buffers, outer):
+            return
+        shared, turns = self._shared(loop, outer, 1)
+        cost = self._work([loop]) * -(-turns // self.threads) / turns
+        yield _Option(shared, cost + self._foreign_steps(loop), self._later_steps(loop))
+        inside = {**outer, loop.var: range_of(loop, outer)}
+        inner = self._inside(loop, inside)
+        if inner is not None:
+            n = max(affine.assumed(loop.stop - loop.start), 1)
+            body, each, foreign, later = inner
+            yield _Option(replace(loop, body=body), n * each * INSIDE + foreign, later)
+
+    def _inside(
+        self, loop: Loop, inside: Ranges
+    ) -> tuple[tuple[Statement, ...], float, float, float] | None:
+        """The body with its loops shared, what a turn of it takes, and what is read from others."""
+        body: list[Statement] = []
+        total = foreign = later = 0.0
+        for s in loop.body:
+            work = self._work([s])
+            if (
+                isinstance(s, Loop)
+                and s.kind == "for"
+                and not why_dependent(s, self.buffers, inside)
+            ):
+                shared, turns = self._shared(s, inside, 1)
+                body.append(shared)
+                total += work * -(-turns // self.threads) / turns
+                foreign = max(foreign, self._foreign_steps(s))
+                later = max(later, self._later_steps(s))
+            else:
+                body.append(s)
+                total += work
+        made = replace(loop, body=tuple(body))
+        known = has_parallel(body) and all_apart(pieces(body), self.buffers, inside)
+        return (made.body, total, foreign, later) if known else None
+
+    def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
+        """The loop marked, and those in it while turns are uneven; how many turns there are.
+
+        `around` is how many turns the shared loops outside have together.
+        """
+        turns = around * max(affine.assumed(loop.stop - loop.start), 1)
+        marked = replace(loop, kind="parallel")
+        if turns >= EVEN * self.threads * -(-turns // self.threads):
+            return marked, turns
+        inside = {**outer, loop.var: range_of(loop, outer)}
+        body: list[Statement] = []
+        most = turns
+        for s in loop.body:
+            if (
+                isinstance(s, Loop)
+                and s.kind == "for"
+                and not why_dependent(s, self.buffers, inside)
+            ):
+                s, inner = self._shared(s, inside, turns)
+                most = max(most, inner)
+            body.append(s)
+        if not has_parallel(body) or not all_apart(pieces(body), self.buffers, inside):
+            return marked, turns
+        return replace(marked, body=tuple(body)), most
+
+    def _foreign_steps(self, loop: Loop) -> float:
+        """Half cycles to read what every thread has to read in full."""
+        read = dict.fromkeys(
+            p.tensor
+            for s in walk_statements(loop.body)
+            for v in values_of(s)
+            for p in walk(v)
+            if isinstance(p, Read) and not any(loop.var in affine.symbols(e) for e in p.index)
+        )
+        return self._others(sum(self._nbytes(name) for name in read))
+
+    def _later_steps(self, loop: Loop) -> float:
+        """Half cycles for the next kernel, cut into rows, to read an image cut otherwise."""
+        for s in walk_statements(loop.body):
+            if isinstance(s, Store) and self._is_cut_across(s, loop):
+                return self._others(self._nbytes(s.buffer))
+        return 0.0
+
+    def _others(self, nbytes: int) -> float:
+        """Half cycles to read from other cores what they have of so many bytes."""
+        return nbytes * (self.threads - 1) / self.threads / BYTES_PER_STEP
+
+    def _is_cut_across(self, s: Store, loop: Loop) -> bool:
+        """Whether a store of an image is shared by something else than its rows."""
+        if self.buffers[s.buffer].role != "output" or len(s.index) < IMAGE_RANK:
+            return False
+        return loop.var not in affine.symbols(s.index[2])
+
+    def _nbytes(self, name: str) -> int:
+        b = self.buffers[name]
+        return 0 if b.role == "register" else affine.assumed(b.nbytes)

@@ -1,0 +1,1 @@
+"""Nests and stages written out as Loop IR."""

@@ -1,0 +1,201 @@
+"""Writing the loops of a nest: where the last part of a split is shorter, as code of its own."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.compute.scalar import Read, Scalar
+from compiler.ir import affine
+from compiler.ir.affine import Expr, Range
+from compiler.loops.nodes import Loop, Prefetch, Statement, Store
+from compiler.schedule.indices import substitute
+from compiler.schedule.nest import Axis, Beside, Entry, Nest, Split
+from compiler.schedule.policies.tiles import LINE_BYTES
+
+At = Mapping[str, Expr]
+"""Loops already decided: the iteration an outer loop is at, or the index of a loop further out."""
+
+Fixed = Mapping[str, Expr]
+"""The lengths of loops that are shorter here; lanes are as many as only a run tells at times."""
+
+
+Body = Callable[[At, Fixed], tuple[Statement, ...]]
+"""What stands inside some loops."""
+
+
+MOST_LINES = 64
+"""Lines that an iteration asks for at most: what is read ahead has to fit into the first cache."""
+
+
+def loops_over(
+    nest: Nest,
+    axes: Sequence[Axis],
+    at: At,
+    cut: Fixed,
+    body: Body,
+) -> tuple[Statement, ...]:
+    """Loops over the axes round a body; a loop whose last part is shorter is written as two.
+
+    `at` holds loops fixed to one iteration, `cut` the lengths of loops that are shortened there.
+    """
+    if not axes:
+        return body(at, cut)
+    a, rest = axes[0], axes[1:]
+    if not stands_here(at, a.var):
+        return _entered(nest, a, rest, at, cut, body)
+    split = nest.splits.get(a.var)
+    extent, tail = cut.get(a.var, a.extent), 0
+    if split is not None:
+        length = cut.get(split.var, split.length)
+        if not isinstance(length, int):
+            return _open_parts(nest, rest, at, cut, body, (split, length))
+        extent, tail = -(-length // split.factor), length % split.factor
+    n_full = extent - 1 if tail else extent
+    statements: list[Statement] = []
+    if n_full == 1 and a.kind not in ("vector", "tile"):
+        statements += _entered(nest, a, rest, {**at, a.var: 0}, cut, body)
+    elif n_full:
+        statements.append(Loop(a.var, 0, n_full, _entered(nest, a, rest, at, cut, body), a.kind))
+    if tail:
+        assert split is not None
+        shorter = {**cut, split.inner: tail}
+        statements += _entered(nest, a, rest, {**at, a.var: n_full}, shorter, body)
+    return tuple(statements)
+
+
+def _entered(
+    nest: Nest, a: Axis, rest: Sequence[Axis], at: At, cut: Fixed, body: Body
+) -> tuple[Statement, ...]:
+    """The inside of a loop: what is done as an iteration begins, then the loops inside."""
+    inside = loops_over(nest, rest, at, cut, body)
+    if not nest.entries:
+        return inside
+    entries = (e for e in nest.entries if e.loop == a.var)
+    begun = itertools.chain.from_iterable(_begun(nest, e, at, cut) for e in entries)
+    return (*begun, *inside)
+
+
+def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
+    bare = replace(nest, entries=())
+    inside = nest.axes[nest.position(e.loop) + 1 :]
+    read = Read(e.tensor, e.index, nest.dtype_of(e.tensor))
+    if not e.block:
+        ahead = {e.loop: affine.symbol(e.loop) + e.distance, **{a.var: 0 for a in inside}}
+        first = tuple(affine.substitute(i, ahead) for i in e.index)
+        decided = {v: i for v, i in at.items() if v not in ahead or v == e.loop}
+        asked = Prefetch(e.tensor, tuple(affine.substitute(i, decided) for i in first))
+        return _asked_in_lines(nest, e, asked, read.dtype.nbytes)
+    copied = [a for a in inside if any(a.var in affine.symbols(i) for i in e.place)]
+    plain = [a if a.kind == "vector" else replace(a, kind="for") for a in copied]
+    element = Beside(e.block, e.place, read)
+    return loops_over(bare, plain, at, cut, lambda at, cut: (stored(bare, element, at, cut),))
+
+
+def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple[Statement, ...]:
+    """All lines of what an iteration reads of a packed constant, where it lies without gaps."""
+    n_elements = nest.stride_of(e.tensor, e.index, e.loop) or 0
+    n_lines = min(-(-n_elements * nbytes // LINE_BYTES), MOST_LINES)
+    if e.tensor not in nest.packings or n_lines <= 1:
+        return (asked,)
+    line = f"{e.loop}_line"
+    *outer, last = asked.index
+    place = (*outer, last + affine.symbol(line) * (LINE_BYTES // nbytes))
+    return (Loop(line, 0, n_lines, (Prefetch(e.tensor, place),), "unroll"),)
+
+
+def _open_parts(
+    nest: Nest,
+    rest: Sequence[Axis],
+    at: At,
+    cut: Fixed,
+    body: Body,
+    part: tuple[Split, Expr],
+    is_left_over: bool = False,
+) -> tuple[Statement, ...]:
+    """The loop over whole parts of an open length, then what is left in ever smaller parts.
+
+    `part` is the split and the length that it cuts: whole tiles, then whole vectors of the shorter
+    last tile (or smaller tiles of rows), then part of a vector, or single elements, each with code
+    of its own.
+    """
+    split, length = part
+    statements: list[Statement] = []
+    n_parts = affine.floordiv(length, split.factor)
+    if is_left_over:
+        # The loop of the tile stands out here, and its place in registers is the first one.
+        cut, counter = {**cut, split.outer: 1}, _left(split.outer)
+        whole = loops_over(nest, rest, {**at, split.outer: affine.symbol(counter)}, cut, body)
+    else:
+        counter = split.outer
+        whole = loops_over(nest, rest, at, cut, body)
+    if n_parts != 0:
+        statements.append(Loop(counter, 0, n_parts, whole))
+    left = affine.mod(length, split.factor)
+    if left == 0:
+        return tuple(statements)
+    behind: dict[str, Expr] = {**at, split.outer: n_parts}
+    inner = next((s for s in nest.splits.values() if s.var == split.inner), None)
+    if inner is not None:
+        return (*statements, *_open_parts(nest, rest, behind, cut, body, (inner, left), True))
+    done: Expr = 0
+    for size in _smaller_tiles(nest, split):
+        counter = f"{split.inner}_by{size}"
+        first = done + affine.symbol(counter) * size
+        moved = {**behind, split.inner: affine.symbol(split.inner) + first}
+        tile = loops_over(nest, rest, moved, {**cut, split.inner: size}, body)
+        statements.append(Loop(counter, 0, affine.floordiv(left, size), tile))
+        done, left = done + affine.floordiv(left, size) * size, affine.mod(left, size)
+    if nest.axis(split.inner).kind == "vector":
+        lanes = loops_over(nest, rest, behind, {**cut, split.inner: left}, body)
+        return (*statements, Loop(_left(split.inner), 0, _at_most_one(left, split.factor), lanes))
+    behind[split.inner] = affine.symbol(_left(split.inner)) + done
+    single = loops_over(nest, rest, behind, {**cut, split.inner: 1}, body)
+    return (*statements, Loop(_left(split.inner), 0, left, single))
+
+
+def _at_most_one(left: Expr, size: int) -> Expr:
+    """1 if something is left of a part of this size, else 0."""
+    return affine.floordiv(left + (size - 1), size)
+
+
+SMALLER_TILES = 2
+"""Tiles of half the rows, and half of that, for what is left of open rows: more is more code."""
+
+
+def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
+    """The row tiles between a whole one and a single row."""
+    a = nest.axis(split.inner)
+    halves = [split.factor // 2, split.factor // 4][:SMALLER_TILES]
+    return [n for n in halves if n > 1] if a.kind == "unroll" and not a.is_reduction else []
+
+
+def _left(var: str) -> str:
+    """The loop over what is left, written further out than the loop whose place it takes."""
+    return f"{var}_left"
+
+
+def stands_here(at: At, var: str) -> bool:
+    """Whether a loop is still to be written: it is not decided, or its index only begins later."""
+    return var not in at or var in affine.symbols(at[var])
+
+
+def _ranges(nest: Nest, at: At, cut: Fixed) -> dict[str, Range]:
+    ranges = nest.ranges
+    ranges.update((_left(a.var), a.range) for a in nest.axes)
+    ranges.update((v, (0, affine.last_of(n))) for v, n in cut.items() if v not in at)
+    ranges.update((v, (i, i)) for v, i in at.items() if isinstance(i, int))
+    return ranges
+
+
+def settled(nest: Nest, value: Scalar, at: At, cut: Fixed) -> Scalar:
+    """A value with the loops that are decided put in."""
+    return substitute(value, dict(at), _ranges(nest, at, cut))
+
+
+def stored(nest: Nest, result: Beside, at: At, cut: Fixed) -> Store:
+    """The store of one result, with the loops that are decided put in."""
+    ranges = _ranges(nest, at, cut)
+    index = tuple(affine.simplify(affine.substitute(e, dict(at)), ranges) for e in result.index)
+    return Store(result.target, index, substitute(result.value, dict(at), ranges))

@@ -1,0 +1,43 @@
+"""Register tiles: they fit the registers, hide latency, and mind how rows lie in memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.schedule.policies.tiles import LATENCY_CYCLES, Tile, choose_tile, tile_cycles
+from compiler.targets.target import TARGETS, Target
+
+SHAPES = ((1, 7, 4096), (5, 1, 27), (7, 32, 4608), (49, 64, 512), (196, 16, 1000), (1021, 63, 768))
+"""Rows, vectors, depth."""
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
+@pytest.mark.parametrize("row_bytes", [0, 64, 3072, 4096])
+def test_a_tile_fits_the_registers(target: Target, row_bytes: int) -> None:
+    for n_rows, n_vectors, depth in SHAPES:
+        tile = choose_tile(n_rows, n_vectors, depth, target, row_bytes)
+        assert 1 <= tile.rows <= n_rows
+        assert 1 <= tile.vectors <= n_vectors
+        needed = tile.rows * tile.vectors + tile.vectors + 1
+        assert needed <= target.n_vector_registers, f"{tile} for {n_rows}x{n_vectors}x{depth}"
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
+def test_large_products_keep_enough_sums_apart(target: Target) -> None:
+    tile = choose_tile(28, 16, 1152, target, 64)
+    assert tile.rows * tile.vectors / 2 >= LATENCY_CYCLES, f"{tile} waits for its own sums"
+
+
+def test_rows_that_share_a_set_are_few() -> None:
+    target = TARGETS["x86-64-v4"]
+    assert choose_tile(1024, 64, 1024, target, 64).rows * 2 >= 9
+    assert choose_tile(1024, 64, 1024, target, 8192).rows <= 8
+
+
+def test_a_strip_that_leaves_the_cache_costs_more() -> None:
+    target = TARGETS["x86-64-v4"]
+    wide, narrow = Tile(6, 4), Tile(14, 2)
+    fits = [tile_cycles(t, 420, 16, 512, target) / 512 for t in (wide, narrow)]
+    streams = [tile_cycles(t, 420, 16, 4608, target) / 4608 for t in (wide, narrow)]
+    assert streams[0] > fits[0] * 1.5, "a wide strip of such a depth does not stay in L2"
+    assert streams[1] < fits[1] * 1.1

@@ -1,0 +1,23 @@
+"""How many rows of tiles a convolution in tiles takes through its stages together."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.schedule.tiled.bands import band_rows
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "l2", "rows"),
+    [
+        ((28, 28), (64, 64), 1 << 20, 1),  # weights stay near: as few rows as fill a register tile
+        ((7, 7), (256, 256), 1 << 20, 7),  # weights do not: read them once
+        ((4, 4), (512, 512), 1 << 20, 4),
+        ((112, 112), (256, 256), 1 << 18, 1),  # one row alone is more than the cache holds
+        ((1, 1), (16, 16), 1 << 20, 1),
+    ],
+)
+def test_bands_keep_near_what_is_read_again(
+    size: tuple[int, int], channels: tuple[int, int], l2: int, rows: int
+) -> None:
+    assert band_rows(*size, channels, 4, l2) == rows
