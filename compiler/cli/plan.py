@@ -8,22 +8,22 @@ from time import perf_counter
 import click
 from rich.console import Console
 
-from compiler.cli.output import bytes_text, report, reporting, table, write_output
+from compiler.cli.output import bytes_text, progress, report, reporting, table, write_output
 from compiler.errors import CompileError
-from compiler.memory.buffer import Plan
 from compiler.memory.check import check_plan
 from compiler.memory.csvfile import read_csv, write_csv
-from compiler.memory.plan import plan_memory
+from compiler.memory.plan import find_planner, make_problem
 from compiler.memory.planners.all import PLANNERS
+from compiler.memory.planners.planner import Options, Outcome
 
 
 @click.command()
 @click.argument("problem", type=click.Path(path_type=Path))
 @click.option("--capacity", type=click.IntRange(min=0), help="Fail when more bytes are needed.")
-@click.option("--planner", default="greedy_by_size", show_default=True, metavar="NAME",
+@click.option("--planner", default="best", show_default=True, metavar="NAME",
               help=f"One of {', '.join(PLANNERS)}.")  # fmt: skip
 @click.option("--alignment", default=1, show_default=True, help="Offsets are multiples of this.")
-@click.option("--time-limit", "time_limit_s", default=10.0, show_default=True,
+@click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
               type=click.FloatRange(min=0), help="Seconds for planners that search.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where the solution goes.")
 @reporting
@@ -37,22 +37,30 @@ def command(
 ) -> None:
     """Plan PROBLEM, a CSV file with the columns id, lower, upper, size.
 
-    A buffer of `size` bytes lives in the steps lower..upper (upper excluded). The solution has the
-    column `offset` as well.
+    A buffer of `size` bytes lives in the steps lower..upper (upper excluded). The columns
+    alignment, pinned (to an offset) and shares (a name: all with it lie at one offset) are
+    optional. The solution has the column `offset` as well. With a capacity, a plan within it
+    is good enough.
     """
-    buffers = read_csv(_read(problem), problem.name)
+    chosen = find_planner(planner)
+    asked = make_problem(read_csv(_read(problem), problem.name), alignment)
     start = perf_counter()
-    plan = plan_memory(
-        buffers, alignment_bytes=alignment, planner=planner, time_limit_s=time_limit_s
-    )
+    with progress(f"planning {problem.name}"):
+        found = chosen.plan(asked, Options(time_limit_s, capacity))
     seconds = perf_counter() - start
-    faults = check_plan(plan)
+    plan = found.plan
+    assert plan is not None
+    faults = check_plan(plan, problem=asked)
     assert not faults, f"the plan is wrong: {faults[0]}"
     if capacity is not None and plan.peak_bytes > capacity:
         raise CompileError(
             "E-PLAN-CAPACITY",
             f"the plan needs {plan.peak_bytes} bytes, the capacity is {capacity}",
-            notes=[f"at least {plan.lower_bound_bytes} bytes are alive at one step"],
+            notes=[
+                f"no plan needs less than {found.lower_bound_bytes} bytes",
+                f"the best plan is that of {found.planner}, stopped after {seconds:.1f} s: "
+                f"{found.stopped}",
+            ],
         )
     if output is not None:
         write_output(output, write_csv(plan))
@@ -60,14 +68,18 @@ def command(
         "ok": True,
         "problem": str(problem),
         "planner": planner,
+        "made_by": found.planner,
+        "stopped": found.stopped,
         "n_buffers": len(plan.buffers),
         "peak_bytes": plan.peak_bytes,
-        "lower_bound_bytes": plan.lower_bound_bytes,
+        "lower_bound_bytes": found.lower_bound_bytes,
+        "live_bytes": asked.live_bytes,
+        "gap": found.gap,
         "capacity_bytes": capacity,
         "seconds": seconds,
         "offsets": {b.name: b.offset for b in plan.buffers},
     }
-    report(facts, lambda c: _show(c, plan, planner, seconds))
+    report(facts, lambda c: _show(c, found, planner, seconds))
 
 
 def _read(path: Path) -> str:
@@ -77,13 +89,16 @@ def _read(path: Path) -> str:
         raise CompileError("E-PLAN-INPUT", f"{path}: {e}", hint="check the path") from e
 
 
-def _show(console: Console, plan: Plan, planner: str, seconds: float) -> None:
-    bound = plan.lower_bound_bytes
-    over = f"{100 * (plan.peak_bytes / bound - 1):.1f} % above" if bound else "with"
+def _show(console: Console, found: Outcome, planner: str, seconds: float) -> None:
+    plan = found.plan
+    assert plan is not None
     rows = [(b.name, b.start, b.end, b.size, b.offset) for b in plan.buffers]
     if len(rows) <= 40:
         console.print(table(["buffer", ">start", ">end", ">bytes", ">offset"], rows))
+    over = f"{100 * found.gap:.1f} % above" if found.gap else "with"
     console.print(
         f"{len(rows)} buffers in {plan.peak_bytes} bytes ({bytes_text(plan.peak_bytes)}), {over} "
-        f"the lower bound of {bound} bytes; {planner} took {seconds:.3f} s"
+        f"the lower bound of {found.lower_bound_bytes} bytes"
     )
+    maker = planner if found.planner == planner else f"{planner}, by {found.planner}"
+    console.print(f"planned by {maker} in {seconds:.3f} s; it stopped: {found.stopped}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from compiler.errors import CompileError, Where
 from compiler.memory.buffer import Buffer, Plan
@@ -82,7 +83,7 @@ def _row(header: list[str], cells: list[str], where: Where) -> Buffer:
         pinned=_optional(row, "pinned", -1, where),
         shares=row.get("shares", ""),
     )
-    problem = buffer_fault(buffer)
+    problem = buffer_fault(buffer) if buffer.name else "needed an id"
     if problem:
         raise CompileError("E-PLAN-INPUT", f"buffer {buffer.name!r}: {problem}", where=where)
     return buffer
@@ -92,13 +93,15 @@ def _optional(row: dict[str, str], column: str, default: int, where: Where) -> i
     return _number(row[column], column, where) if row.get(column) else default
 
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,30}\Z")
+
+
 def _number(text: str, column: str, where: Where) -> int:
-    try:
-        return int(text)
-    except ValueError:
+    if not _WHOLE.match(text):
         raise CompileError(
             "E-PLAN-INPUT", f"needed a whole number as {column}, got {text[:40]!r}", where=where
-        ) from None
+        )
+    return int(text)
 
 
 def write_csv(plan: Plan) -> str:

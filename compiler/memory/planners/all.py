@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.memory.planners.best import best
+from compiler.memory.planners.cp_sat import cp_sat
+from compiler.memory.planners.heap_simulator import heap_simulator
 from compiler.memory.planners.hill_climb import hill_climb
+from compiler.memory.planners.linear_scan import linear_scan
 from compiler.memory.planners.orders import (
     best_fit,
     first_fit,
     greedy,
+    greedy_by_area,
     greedy_by_breadth,
     greedy_by_conflicts,
+    greedy_by_lifetime,
     greedy_by_size,
     naive,
 )
@@ -20,12 +26,18 @@ PLANNERS: Mapping[str, Planner] = {
     p.name: p
     for p in (
         naive,
+        linear_scan,
         first_fit,
         best_fit,
         greedy_by_size,
+        greedy_by_area,
+        greedy_by_lifetime,
         greedy_by_breadth,
         greedy_by_conflicts,
         greedy,
+        heap_simulator,
         hill_climb,
+        cp_sat,
+        best,
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compiler.memory.buffer import Block
@@ -46,8 +46,9 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
     """
     blocks = problem.blocks
     deadline, wanted = options.deadline(), options.wanted_bytes(problem)
+    put = _placing(blocks, options)
     orders = [by(key, blocks) for key, _ in QUICK]
-    plans = [place(blocks, order, "first") for order in orders]
+    plans = [put(order) for order in orders]
     start = min(range(len(orders)), key=lambda i: peak_of(blocks, plans[i]))
     order, offsets = orders[start], plans[start]
     best, least = offsets, peak_of(blocks, offsets)
@@ -55,7 +56,7 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
     while least > wanted and time.monotonic() < deadline:
         attempt += 1
         changed = _swapped(blocks, order, offsets, now, chance)
-        found = place(blocks, changed, "first")
+        found = put(changed)
         peak = peak_of(blocks, found)
         worse = 100 * (peak - now) / max(now, 1)
         if peak <= now or chance.random() * 100 < ACCEPTED_PERCENT / (worse * attempt):
@@ -64,6 +65,16 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
             best, least = found, peak
     outcome = placed(problem, best, options)
     return outcome if outcome.stopped != "finished" else replace(outcome, stopped="time")
+
+
+def _placing(blocks: Sequence[Block], options: Options) -> Callable[[Sequence[int]], list[int]]:
+    """First fit in an order; compiled where there is time to load the machine code."""
+    if options.time_limit_s < 1 or not blocks:
+        return lambda order: place(blocks, order, "first")
+    from compiler.memory.planners.windows import Windows
+
+    windows = Windows(blocks)
+    return lambda order: windows.place(order, "first")
 
 
 def peak_of(blocks: Sequence[Block], offsets: Sequence[int]) -> int:

@@ -153,6 +153,57 @@ def greedy_by_size(problem: Problem, options: Options) -> Outcome:
 
 
 @planner(
+    source="one of the preorders of MiniMalloc, Moffitt, ASPLOS 2023",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 0..1
+      b: 2 bytes, live 0..4
+      c: 3 bytes, live 1..4
+    }
+    =>
+    plan 10 bytes, alignment 1 {
+      a: 5 bytes at 5, live 0..1
+      b: 2 bytes at 3, live 0..4
+      c: 3 bytes at 0, live 1..4
+    }
+    """,
+)
+def greedy_by_area(problem: Problem, options: Options) -> Outcome:
+    """The largest product of bytes and steps first, each in the smallest gap.
+
+    Between size and lifetime: what takes most of the picture of time and memory is hung first.
+    """
+    order = by(by_area, problem.blocks)
+    return placed(problem, place(problem.blocks, order, "best"), options)
+
+
+@planner(
+    source="XLA, heap_simulator.cc: GlobalDecreasingSizeBestFitHeap with kTemporal",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 0..1
+      b: 2 bytes, live 0..4
+      c: 3 bytes, live 1..4
+    }
+    =>
+    plan 7 bytes, alignment 1 {
+      a: 5 bytes at 2, live 0..1
+      b: 2 bytes at 0, live 0..4
+      c: 3 bytes at 2, live 1..4
+    }
+    """,
+)
+def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
+    """The longest-lived buffer first, of equal ones the largest, each in the smallest gap.
+
+    Long-lived buffers lie side by side at the bottom, and the short-lived ones above them are
+    few at any step. The best order for programs with very many buffers, and the fastest there.
+    """
+    order = by(by_lifetime, problem.blocks)
+    return placed(problem, place(problem.blocks, order, "best"), options)
+
+
+@planner(
     source="Pisarchyk and Lee 2020, arXiv:2001.03288, greedy by breadth",
     example="""
     plan 0 bytes, alignment 1 {

@@ -8,6 +8,9 @@ from typing import Literal
 
 from compiler.memory.buffer import Block
 
+MANY = 3000
+"""From so many blocks on, all placed ones are too many to look at for each."""
+
 Fit = Literal["first", "best"]
 """`first`: in the lowest gap that holds the block. `best`: in the smallest."""
 
@@ -19,11 +22,20 @@ def by(key: Key, blocks: Sequence[Block]) -> list[int]:
     return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
 
 
-def place(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
+def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
     """Offsets for all blocks: pinned ones first, then the others in the given order.
 
     A gap is between blocks that are alive at the block's time, and aligned as the block needs it.
     """
+    if len(blocks) < MANY:
+        return place_in_a_list(blocks, order, fit)
+    from compiler.memory.planners.windows import Windows
+
+    return Windows(blocks).place(order, fit)
+
+
+def place_in_a_list(blocks: Sequence[Block], order: Iterable[int], fit: Fit) -> list[int]:
+    """The same, with one list of all that is placed: at once, for up to some thousand blocks."""
     lying: Lying = []
     offsets = [0] * len(blocks)
     pinned = [i for i, b in enumerate(blocks) if b.pinned >= 0]

@@ -1,0 +1,110 @@
+"""Several planners under one time limit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.memory.planners.cp_sat import cp_sat
+from compiler.memory.planners.hill_climb import hill_climb
+from compiler.memory.planners.linear_scan import linear_scan
+from compiler.memory.planners.orders import (
+    best_fit,
+    first_fit,
+    greedy_by_area,
+    greedy_by_breadth,
+    greedy_by_conflicts,
+    greedy_by_lifetime,
+    greedy_by_size,
+)
+from compiler.memory.planners.place import MANY
+from compiler.memory.planners.planner import Options, Outcome, Planner, planner
+from compiler.memory.problem import Problem
+
+ORDERS = (
+    greedy_by_size,
+    greedy_by_area,
+    greedy_by_lifetime,
+    best_fit,
+    first_fit,
+    greedy_by_conflicts,
+    greedy_by_breadth,
+    linear_scan,
+)
+LARGE_ORDERS = (greedy_by_lifetime, greedy_by_size, best_fit)
+"""What is asked about large problems, the fastest first."""
+
+NEXT_TAKES = 8
+"""Another order of a large problem takes at most so many times as long as the fastest."""
+
+
+@planner(
+    searches=True,
+    source="a portfolio: XLA's choice of the smallest heap, with searches besides",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 4 bytes, live 0..2
+      b: 2 bytes, live 1..5
+      c: 3 bytes, live 2..4
+      d: 3 bytes, live 4..6
+      e: 1 bytes, live 0..6
+    }
+    =>
+    plan 7 bytes, alignment 1 {
+      a: 4 bytes at 0, live 0..2
+      b: 2 bytes at 4, live 1..5
+      c: 3 bytes at 0, live 2..4
+      d: 3 bytes at 0, live 4..6
+      e: 1 bytes at 6, live 0..6
+    }
+    """,
+)
+def best(problem: Problem, options: Options) -> Outcome:
+    """All orders, then searches, until a plan is proven optimal or within capacity, or time is up.
+
+    Says which planner made the plan that won, why it stopped, and what is proven of the gap. The
+    default wherever time is not short.
+    """
+    deadline = options.deadline()
+    if len(problem.blocks) >= MANY:
+        return _best_order(LARGE_ORDERS, problem, options, deadline)
+    found = _best_order(ORDERS, problem, options, deadline)
+    if options.capacity_bytes is not None and options.capacity_bytes < found.lower_bound_bytes:
+        return replace(found, stopped="infeasible")
+    for search, share in ((hill_climb, 0.5), (cp_sat, 1.0)):
+        left = deadline - time.monotonic()
+        if found.stopped != "finished" or left <= 0:
+            break
+        limited = replace(options, time_limit_s=left * share)
+        found = _better(found, search.plan(problem, limited))
+    return replace(found, stopped="time") if found.stopped == "finished" else found
+
+
+def _best_order(
+    planners: Sequence[Planner], problem: Problem, options: Options, deadline: float
+) -> Outcome:
+    """The best of planners that do not search; later ones while there is a gap, and time."""
+    begin = time.monotonic()
+    found = planners[0].plan(problem, options)
+    pause = (time.monotonic() - begin) * NEXT_TAKES if len(problem.blocks) >= MANY else 0.0
+    for other in planners[1:]:
+        if found.stopped != "finished":
+            break
+        if time.monotonic() + pause > deadline:
+            return replace(found, stopped="time")
+        found = _better(found, other.plan(problem, options))
+    return found
+
+
+def _better(a: Outcome, b: Outcome) -> Outcome:
+    """The smaller plan with the larger bound; a reason to stop where one of them has it."""
+    assert a.plan is not None
+    assert b.plan is not None
+    least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
+    bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
+    assert least.plan is not None
+    if least.plan.peak_bytes == bound:
+        return replace(least, lower_bound_bytes=bound, stopped="optimal")
+    stopped = "within capacity" if least.stopped == "within capacity" else "finished"
+    return replace(least, lower_bound_bytes=bound, stopped=stopped)

@@ -1,0 +1,179 @@
+"""The loops of placing one after the other when blocks are many: compiled where numba is.
+
+The steps are cut into windows, on several levels from many short ones to a single one. Each window
+lists the blocks placed so far that are alive in it, by offset, so that a short-lived block looks at
+its neighbours in time alone. On a level, windows are twice as wide as their distance: a block as
+short as that distance lies whole in one of them.
+
+The functions are plain Python over arrays: the same lines run interpreted where numba is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.place import Fit
+
+MOST_LISTED = 12
+"""A level may list each block so often on average: long-lived blocks are in many windows."""
+
+
+class Windows:
+    """A problem as arrays, to be placed in any number of orders. Units: bytes, steps."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]
+        table = np.array(rows, np.int64).reshape(-1, 5)
+        self.size, start, end, self.mask, self.pinned = table.T.copy()
+        steps = np.unique(start)
+        # Two blocks meet where one of them starts, so that only these steps count.
+        self.start = np.searchsorted(steps, start).astype(np.int64)
+        self.end = np.searchsorted(steps, end).astype(np.int64)
+        self.widths = np.array(_widths(self.start, self.end, len(steps)), np.int64)
+        self.bases, self.first = _room(self.start, self.end, self.widths, len(steps))
+
+    def place(self, order: Sequence[int], fit: Fit) -> list[int]:
+        """Offsets for all blocks: pinned ones first, then the others in the given order."""
+        free = np.asarray(order, np.int64)
+        free = free[(self.pinned[free] < 0) & (self.size[free] > 0)]
+        turns = np.concatenate([np.flatnonzero((self.pinned >= 0) & (self.size > 0)), free])
+        offsets = np.maximum(self.pinned, 0)
+        lists = np.zeros((4, self.first[-1]), np.int64)
+        asked = np.zeros(len(self.first) - 1, np.int64)
+        n_listed = np.zeros(len(self.first) - 1, np.int64)
+        compiled(_place)(
+            *(turns, self.size, self.start, self.end, self.mask, self.pinned),
+            *(self.widths, self.bases, self.first, *lists, asked, n_listed, offsets, fit == "best"),
+        )
+        return offsets.tolist()
+
+
+def _widths(start: Any, end: Any, n_steps: int) -> list[int]:
+    """The distance of windows by level, shortest first; the last level is one window."""
+    widths: list[int] = []
+    width = 32
+    while width < n_steps:
+        n_listed = ((end - 1) // width - start // width + 2).sum()
+        if n_listed <= MOST_LISTED * len(start):
+            widths.append(width)
+            width *= 4
+        width *= 2
+    return [*widths, n_steps]
+
+
+def _room(start: Any, end: Any, widths: Any, n_steps: int) -> tuple[Any, Any]:
+    """The number of each level's first window, and where the list of each window begins.
+
+    Window w of a level spans the steps from (w - 1) * width until before (w + 1) * width.
+    """
+    counts = []
+    bases = [0]
+    for width in widths:
+        n = (n_steps - 1) // width + 2
+        change = np.zeros(n + 1, np.int64)
+        np.add.at(change, start // width, 1)
+        np.add.at(change, (end - 1) // width + 2, -1)
+        counts.append(np.cumsum(change)[:n])
+        bases.append(bases[-1] + n)
+    first = np.zeros(bases[-1] + 1, np.int64)
+    np.cumsum(np.concatenate(counts), out=first[1:])
+    return np.array(bases, np.int64), first
+
+
+def _place(
+    turns: Any,
+    size: Any,
+    start: Any,
+    end: Any,
+    mask: Any,
+    pinned: Any,
+    widths: Any,
+    bases: Any,
+    first: Any,
+    offset_at: Any,
+    limit_at: Any,
+    start_at: Any,
+    end_at: Any,
+    asked: Any,
+    n_listed: Any,
+    offsets: Any,
+    best: bool,
+) -> None:
+    """Fill in `offsets` for `turns`: the blocks in their order, pinned ones first.
+
+    The four arrays `..._at` hold the lists; `asked` gets the last turn that looks at each window.
+    """
+    for turn in range(len(turns)):
+        b = turns[turn]
+        if pinned[b] < 0:
+            level = 0
+            while end[b] - start[b] > widths[level]:
+                level += 1
+            asked[bases[level] + (end[b] - 1) // widths[level]] = turn
+    for turn in range(len(turns)):
+        b = turns[turn]
+        b_size, b_start, b_end, b_mask = size[b], start[b], end[b], mask[b]
+        if pinned[b] < 0:
+            level = 0
+            while b_end - b_start > widths[level]:
+                level += 1
+            window = bases[level] + (b_end - 1) // widths[level]
+            # Look for a gap between what the window lists, which is ordered by offset.
+            free = 0
+            gap = -1
+            least = 0
+            for at in range(first[window], first[window] + n_listed[window]):
+                if start_at[at] < b_end and b_start < end_at[at]:
+                    slack = offset_at[at] - free - b_size
+                    if slack >= 0 and (gap < 0 or slack < least):
+                        gap = free
+                        least = slack
+                        if not best:
+                            break
+                    free = max(free, (limit_at[at] + b_mask) & ~b_mask)
+            offsets[b] = gap if gap >= 0 else free
+        # Enter it into every window that it is alive in, and that is asked again.
+        b_offset = offsets[b]
+        for level in range(len(widths)):
+            width = widths[level]
+            low_window = bases[level] + b_start // width
+            for window in range(low_window, bases[level] + (b_end - 1) // width + 2):
+                if asked[window] <= turn:
+                    continue
+                low = first[window]
+                top = high = low + n_listed[window]
+                while low < high:
+                    middle = (low + high) // 2
+                    if offset_at[middle] < b_offset:
+                        low = middle + 1
+                    else:
+                        high = middle
+                for at in range(top, low, -1):
+                    offset_at[at] = offset_at[at - 1]
+                    limit_at[at] = limit_at[at - 1]
+                    start_at[at] = start_at[at - 1]
+                    end_at[at] = end_at[at - 1]
+                offset_at[low] = b_offset
+                limit_at[low] = b_offset + b_size
+                start_at[low] = b_start
+                end_at[low] = b_end
+                n_listed[window] += 1
+
+
+@cache
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as machine code; as it is where numba is missing."""
+    if find_spec("numba") is None:
+        return function
+    import numba
+
+    try:
+        return numba.njit(cache=True)(function)
+    except RuntimeError:  # no folder where machine code could be kept
+        return numba.njit(function)
