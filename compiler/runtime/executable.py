@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
@@ -101,6 +102,9 @@ class Executable:
         outputs = _direct_outputs(graph, arrangement)
         self.frame = Frame(specs, outputs, arrangement.plan.peak_bytes, spaces)
         self._names = tuple(r.name for r in graph.results)
+        counted = Counter(r.value for r in graph.results)
+        self._once = frozenset(value for value, n in counted.items() if n == 1)
+        """Values that are one result each."""
 
     @cached_property
     def direct(self) -> DirectCall | None:
@@ -165,7 +169,8 @@ class Executable:
             np.copyto(made, constant.array())
             return made
         t = self.graph.types[result.value]
-        return own(_shaped(self.value(run, result.value), t))
+        made = _shaped(self.value(run, result.value), t)
+        return made if result.value in run.kept and result.value in self._once else own(made)
 
     # Fallbacks
 
@@ -221,9 +226,7 @@ class Executable:
 
     def _is_result_only(self, name: str) -> bool:
         """Whether a value is one result, and nothing else reads it."""
-        return (
-            not self.graph.users.get(name) and sum(r.value == name for r in self.graph.results) == 1
-        )
+        return name in self._once and not self.graph.users.get(name)
 
 
 def _runs(segment: FallbackSegment, outer: Mapping[str, Any]) -> RunRegion | None:
@@ -252,7 +255,8 @@ def own(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.array(value, order="C")
     if isinstance(value, list):
-        return [own(v) for v in value]
+        are_maps = {dict}.issuperset(map(type, value))  # whoever makes one makes it anew
+        return value.copy() if are_maps else [own(v) for v in value]
     return value
 
 

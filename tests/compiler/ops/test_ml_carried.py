@@ -56,6 +56,20 @@ def test_scores_become_maps_from_labels(scores: Any, words: bool) -> None:
     assert got == by_peer(model, {"x": scores})["y_f"]
 
 
+def test_equal_maps_are_lists_of_their_own() -> None:
+    made = helper.make_map_type_proto(INT64, helper.make_tensor_type_proto(FLOAT, []))
+    model = one_node("ZipMap", {"x": SCORES}, ["y_f"], opset=1, classlabels_int64s=[7, -1, 2])
+    again = model.graph.node.add()
+    again.CopyFrom(model.graph.node[0])
+    again.output[0] = "again"
+    model.graph.output.add().name = "again"
+    for output in model.graph.output:
+        output.type.CopyFrom(helper.make_sequence_type_proto(made))
+    got = compiler.compile(model.SerializeToString()).run({"x": SCORES})
+    assert got["again"] == got["y_f"]
+    assert got["again"] is not got["y_f"]
+
+
 def test_labels_and_scores_that_do_not_match_are_told() -> None:
     model = one_node("ZipMap", {"x": SCORES}, ["y_f"], opset=1, classlabels_int64s=[1, 2])
     with pytest.raises(CompileError, match="2 labels"):
