@@ -23,6 +23,9 @@ MACHINE_PATH = re.compile(r"(?<![\w.:])/(?:work|root|home|farm|Users)/\w")
 INDEX_ADDRESS = re.compile(
     r"pypi\.org|pythonhosted|npmjs\.org|deb\.debian\.org|archive\.ubuntu|--(?:extra-)?index-url"
 )
+SKIPS = re.compile(
+    r"\b(?:skipif|importorskip|SkipTest)\b|\bpytest\.skip\b|\b(?:test|it)\.(?:skip|only)\b"
+)
 UNFINISHED = re.compile(
     r"\b(?:TODO|FIXME|XXX)\b|raise NotImplementedError|pytest\.mark\.(?:skip|xfail)\b"
 )
@@ -67,6 +70,7 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
         (MACHINE_PATH, 'open("/home/ann/x.onnx")', "https://example.org/home/index"),
         (INDEX_ADDRESS, "--index-url file:///wheels", "the index of a row"),
         (UNFINISHED, "# TODO: later", "a method of todos"),
+        (SKIPS, "@pytest.mark.skipif(not has_crew(host()))", "skipping a step"),
     ],
 )
 def test_patterns_find_what_they_are_for(pattern: re.Pattern[str], yes: str, no: str) -> None:
@@ -110,6 +114,19 @@ def test_both_environments_pin_the_same_versions() -> None:
 
 def test_nothing_is_left_unfinished() -> None:
     assert not lines_with(UNFINISHED)
+
+
+def test_tests_are_skipped_for_what_a_machine_is_and_for_nothing_else() -> None:
+    """Conditions that ask the compiler would hide what is broken: tests/platforms.py asks none."""
+    skips = [line for line in lines_with(SKIPS) if not line.startswith("tests/platforms.py:")]
+    assert not skips
+    text = (REPOSITORY / "tests" / "platforms.py").read_text(encoding="utf-8")
+    assert set(re.findall(r"^(?:import|from) (\w+)", text, re.M)) == {
+        "__future__",
+        "platform",
+        "pytest",
+        "sys",
+    }
 
 
 def test_no_file_is_longer_than_one_thing() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from compiler.cli.output import bytes_text, seconds_text
 from compiler.cli.timing import Times, interleaved, pinned, ratio_of_minima
+from tests.platforms import needs_affinity
 
 
 def test_programs_take_turns() -> None:
@@ -27,7 +28,7 @@ def test_the_ratio_compares_minima_and_its_interval_holds_it() -> None:
     assert ratio_of_minima(ours, theirs) == found
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs processor affinity")
+@needs_affinity
 def test_pinning_keeps_one_processor_and_gives_all_back() -> None:
     before = os.sched_getaffinity(0)
     with pinned() as processors:

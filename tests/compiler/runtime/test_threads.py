@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import sys
 import threading
 from pathlib import Path
@@ -20,6 +19,7 @@ from compiler.loops import grain
 from compiler.loops.sharing import has_parallel
 from compiler.runtime import threads as threads_of
 from compiler.runtime.inputs import random_inputs
+from tests.platforms import needs_fork
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -155,7 +155,7 @@ def test_programs_for_different_numbers_of_threads_run_at_once_from_many_threads
     assert not wrong
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@needs_fork
 def test_a_child_process_has_threads_of_its_own() -> None:
     graph, inputs, expected = large()
     program = compiler.compile(graph, threads=2)

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from compiler.codegen.jit import Library, assembly
+from compiler.codegen.jit import Library
 from compiler.codegen.threads.crew import crew
-from compiler.codegen.threads.crew_text import SHARE_DECLARATION, crew_text, has_crew
-from compiler.targets.target import by_name, host
+from compiler.codegen.threads.crew_text import SHARE_DECLARATION
+from compiler.targets.target import host
+from tests.platforms import needs_own_threads
 
-pytestmark = pytest.mark.skipif(not has_crew(host()), reason="threads come from OpenMP here")
+pytestmark = needs_own_threads
 
 MODULE = f"""
 target triple = "{host().triple}"
@@ -172,11 +173,3 @@ for _ in range(100):
 os._exit(places.tolist() != [500 * 1000 * 100] * 500)
 """
     assert in_a_process(alone) == 0
-
-
-def test_code_is_written_for_every_kind_of_linux():
-    for name, clock in (("x86-64-v3", "rdtsc"), ("aarch64", "cntvct_el0")):
-        target = by_name(name)
-        assert has_crew(target)
-        assert clock in assembly(crew_text(target), target).lower()
-    assert not has_crew(by_name("apple-m1"))

@@ -7,12 +7,12 @@ import pytest
 
 from compiler.codegen.jit import assembly
 from compiler.codegen.module import module_ir
-from compiler.codegen.threads.crew_text import has_crew
 from compiler.loops.interpret import interpret
 from compiler.loops.text import parse_kernel
 from compiler.targets.options import Forking
 from compiler.targets.target import by_name, host
 from tests.kernel_runs import random_arrays, run_native
+from tests.platforms import OWN_THREADS
 
 KERNELS = {
     "few turns": "parallel i in 0..3 { vector j in 0..20 { y[i, j] = add(x[i, j], f32(1.0)) } }",
@@ -58,7 +58,7 @@ def kernel(body: str):
     )
 
 
-FORKINGS: tuple[Forking, ...] = ("crew", "gomp") if has_crew(host()) else ("gomp",)
+FORKINGS: tuple[Forking, ...] = ("crew", "gomp") if OWN_THREADS else ("gomp",)
 
 
 @pytest.mark.parametrize("forking", FORKINGS)

@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.codegen.threads.crew_text import has_crew
 from compiler.runtime import build
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.works.branches import sections
 from compiler.targets.options import CodeOptions
-from compiler.targets.target import host
+from tests.platforms import needs_own_threads
 
-pytestmark = pytest.mark.skipif(not has_crew(host()), reason="threads come from OpenMP here")
+pytestmark = needs_own_threads
 
 
 def chain(name: str, source: str, n: int, sizes: tuple[int, int]) -> str:
