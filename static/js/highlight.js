@@ -10,7 +10,7 @@ const GRAMMARS = {
       "(?<vector><\\s*\\d+\\s+x\\s+\\w+>)",
       "(?<label>^[\\w.$-]+:)",
       '(?<name>[%@][\\w.$-]+|[%@]"[^"]*")',
-      "(?<keyword>\\b(?:define|declare|ret|br|label|switch|phi|load|store|getelementptr|inbounds|call|tail|musttail|fadd|fsub|fmul|fdiv|fneg|fcmp|icmp|add|sub|mul|[su]div|[su]rem|shl|lshr|ashr|and|or|xor|select|zext|sext|trunc|fpext|fptrunc|[su]itofp|fpto[su]i|bitcast|inttoptr|ptrtoint|alloca|insertelement|extractelement|shufflevector|splat|unreachable|attributes|target|source_filename|private|internal|noalias|nocapture|readonly|align|nuw|nsw|fast|contract|reassoc|nnan|ninf|nsz|arcp|afn)\\b)",
+      "(?<keyword>\\b(?:define|declare|ret|br|label|switch|phi|freeze|load|store|getelementptr|inbounds|call|tail|musttail|fadd|fsub|fmul|fdiv|fneg|fcmp|icmp|add|sub|mul|[su]div|[su]rem|shl|lshr|ashr|and|or|xor|select|zext|sext|trunc|fpext|fptrunc|[su]itofp|fpto[su]i|bitcast|inttoptr|ptrtoint|alloca|insertelement|extractelement|shufflevector|splat|unreachable|attributes|target|source_filename|private|internal|noalias|nocapture|readonly|align|nuw|nsw|fast|contract|reassoc|nnan|ninf|nsz|arcp|afn)\\b)",
       "(?<type>\\b(?:i\\d+|half|bfloat|float|double|void|ptr)\\b\\*?)",
       "(?<number>-?\\b(?:0x[0-9A-Fa-f]+|\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?)\\b)",
     ].join("|"),

@@ -56,9 +56,11 @@ class Memory:
             return pointer
         pointer = Value(parameter(b), DType.u64)
         for part in self.indices.by_level(r, b.dtype.nbytes):
-            pointer = self.out.op(
-                f"getelementptr i8, ptr {pointer.ref}, i64 {part.ref}", DType.u64, 0, pointer, part
-            )
+            # Accesses have one base and a number each already. LLVM's strength reduction would try
+            # ways to share registers among all of them, a quarter of its time; it stops here.
+            offset = self.out.op(f"freeze i64 {part.ref}", DType.i64, 0, part)
+            text = f"getelementptr i8, ptr {pointer.ref}, i64 {offset.ref}"
+            pointer = self.out.op(text, DType.u64, 0, pointer, offset)
         known[key] = pointer
         return pointer
 
