@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SETTLED_SECONDS = 2.0
 """A file changed less than this before it was read may change again in one tick of its clock."""
 
-COLLECT_AFTER = 50_000
+COLLECT_AFTER = 500_000
 """So many new objects are there before Python looks for garbage while a model is compiled."""
 
 
@@ -89,7 +89,15 @@ def _few_collections() -> Generator[None]:
         with _lock:
             _compiling.pop()
             if not _compiling:
+                _make_old()
                 gc.set_threshold(*before)
+
+
+def _make_old() -> None:
+    """What is new counts as old from now on: Python would look through all of it at once."""
+    if not gc.get_freeze_count():  # else what the user has frozen would thaw
+        gc.freeze()
+        gc.unfreeze()
 
 
 def _key(graph: object, positional: Sequence[Any], options: Mapping[str, Any]) -> str | None:
