@@ -10,6 +10,7 @@ import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.compute.scalar import Number, Scalar
+from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
@@ -28,6 +29,54 @@ from compiler.ops.requirements import (
 from compiler.ops.window import check_window, exported_window, extent, onnx_window, spatial_axes
 
 Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spreading:
+    """Where windows land in a transposed convolution: its kernel, and its attributes but groups."""
+
+    kernel: Ints
+    strides: Ints
+    pads: Ints
+    output_padding: Ints
+    dilations: Ints
+    output_shape: Ints = ()
+    auto_pad: str = "notset"
+
+    def full(self, d: int, size: Dim) -> Any:
+        """How many places windows cover along a spatial axis, with what is added at its end."""
+        covered = (size - 1) * self.strides[d] + extent(self.kernel[d], self.dilations[d])
+        return covered + self.output_padding[d]
+
+    def sizes(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
+        """Spatial sizes of the result."""
+        if self.output_shape:
+            return self.output_shape
+        if self.auto_pad in ("same_upper", "same_lower"):
+            made = [size * stride for size, stride in zip(dims, self.strides, strict=True)]
+        else:
+            n = len(self.kernel)
+            pads = self.pads if self.auto_pad == "notset" else (0,) * (2 * n)
+            made = [self.full(d, m) - pads[d] - pads[n + d] for d, m in enumerate(dims)]
+        return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
+
+    def begins(self, dims: Sequence[int], sizes: Sequence[int]) -> Ints:
+        """How many elements are cut off at the beginning of each spatial axis; negative: added."""
+        n = len(self.kernel)
+        if not self.output_shape and self.auto_pad in ("notset", "valid"):
+            return self.pads[:n] if self.auto_pad == "notset" else (0,) * n
+        made: list[int] = []
+        for d, size in enumerate(dims):
+            total = self.full(d, size) - sizes[d]
+            begin = total // 2 if self.auto_pad == "same_upper" else total - total // 2
+            # A result larger than what is spread gets its empty rows at the end.
+            made.append(max(begin, 0) if self.auto_pad in ("notset", "valid") else begin)
+        return tuple(made)
+
+    def parts(self, dims: Sequence[int], sizes: Sequence[int]) -> list[list[Part]]:
+        """The parts in which each spatial axis is computed."""
+        begins = self.begins(dims, sizes)
+        return parts_of_sides(dims, sizes, self.kernel, self.strides, self.dilations, begins)
 
 
 @op(kind="contraction", exact=False)
@@ -76,59 +125,9 @@ def conv_transpose(
     if b is not None:
         require_rank("conv_transpose", b, (1,), "b")
         require_size("conv_transpose", "b", b.shape[0], w.shape[1] * groups)
-    sizes = _sizes(
-        x.shape[2:], kernel, strides, pads, output_padding, dilations, output_shape, auto_pad
-    )
+    spreading = Spreading(kernel, strides, pads, output_padding, dilations, output_shape, auto_pad)
+    sizes = spreading.sizes(x.shape[2:])
     return TensorType(dtype, (x.shape[0], w.shape[1] * groups, *sizes))
-
-
-def _sizes(
-    dims: Sequence[Dim],
-    kernel: Sequence[int],
-    strides: Ints,
-    pads: Ints,
-    output_padding: Ints,
-    dilations: Ints,
-    output_shape: Ints,
-    auto_pad: str,
-) -> tuple[Dim, ...]:
-    """Spatial sizes of the result."""
-    if output_shape:
-        return output_shape
-    n = len(kernel)
-    made: list[Dim] = []
-    for d, size in enumerate(dims):
-        if auto_pad in ("same_upper", "same_lower"):
-            made.append(size * strides[d])
-            continue
-        cut = pads[d] + pads[n + d] if auto_pad == "notset" else 0
-        full = (size - 1) * strides[d] + output_padding[d] + extent(kernel[d], dilations[d])
-        made.append(full - cut)
-    return tuple(affine.maximum(m, 0) if isinstance(m, int) else m for m in made)
-
-
-def _begins(
-    dims: Sequence[int],
-    sizes: Sequence[int],
-    kernel: Sequence[int],
-    strides: Ints,
-    pads: Ints,
-    output_padding: Ints,
-    dilations: Ints,
-    output_shape: Ints,
-    auto_pad: str,
-) -> Ints:
-    """How many elements are cut off at the beginning of each spatial axis (negative: added)."""
-    if not output_shape and auto_pad in ("notset", "valid"):
-        return tuple(pads[: len(kernel)]) if auto_pad == "notset" else (0,) * len(kernel)
-    made: list[int] = []
-    for d, size in enumerate(dims):
-        full = (size - 1) * strides[d] + output_padding[d] + extent(kernel[d], dilations[d])
-        total = full - sizes[d]
-        begin = total // 2 if auto_pad == "same_upper" else total - total // 2
-        # A result larger than what is spread gets its empty rows at the end.
-        made.append(max(begin, 0) if auto_pad in ("notset", "valid") else begin)
-    return tuple(made)
 
 
 @conv_transpose.reference
@@ -137,23 +136,18 @@ def _(
     w: Array,
     b: Array | None = None,
     *,
-    strides: Ints,
-    pads: Ints,
-    output_padding: Ints,
-    dilations: Ints,
     groups: int,
-    output_shape: Ints,
-    auto_pad: str,
+    **window: Any,
 ) -> Array:
     n, channels, *dims = x.shape
-    kernel = w.shape[2:]
-    rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
-    sizes = [int(s) for s in _sizes(dims, kernel, *rest)]
-    begins = _begins(dims, sizes, kernel, *rest)
+    spreading = Spreading(w.shape[2:], **window)
+    strides, dilations = spreading.strides, spreading.dilations
+    sizes = [int(s) for s in spreading.sizes(dims)]
+    begins = spreading.begins(dims, sizes)
     image = widened(x).reshape(n, groups, channels // groups, *dims)
     filters = widened(w).reshape(groups, channels // groups, *w.shape[1:])
     made = np.zeros((n, groups, w.shape[1], *sizes), image.dtype)
-    for at in np.ndindex(*kernel):
+    for at in np.ndindex(*spreading.kernel):
         weights = filters[(slice(None),) * 3 + at]
         spread = np.einsum("ngi...,gio->ngo...", image, weights)
         source, target = [slice(None)] * 3, [slice(None)] * 3
@@ -191,43 +185,22 @@ def _(
     b: Handle | None,
     out: Handle,
     *,
-    strides: Ints,
-    pads: Ints,
-    output_padding: Ints,
-    dilations: Ints,
     groups: int,
-    output_shape: Ints,
-    auto_pad: str,
+    **window: Any,
 ) -> None:
-    rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
-    begins = _begins(x.shape[2:], out.shape[2:], w.shape[2:], *rest)
-    sides = parts_of_sides(x.shape[2:], out.shape[2:], w.shape[2:], strides, dilations, begins)
+    sides = Spreading(w.shape[2:], **window).parts(x.shape[2:], out.shape[2:])
     for side in itertools.product(*sides):
         _spread(k, x, w, b, out, groups, side)
 
 
-def reach_of_phases(
-    dims: Sequence[Dim],
-    made: Sequence[Dim],
-    kernel: Sequence[int],
-    *,
-    strides: Ints,
-    pads: Ints,
-    output_padding: Ints,
-    dilations: Ints,
-    groups: int,
-    output_shape: Ints,
-    auto_pad: str,
-) -> Ints:
+def reach_of_phases(dims: Sequence[Dim], made: Sequence[Dim], spreading: Spreading) -> Ints:
     """How far the phases of a transposed convolution look over the borders of its image.
 
     Nowhere, where only a run tells: such a convolution tests every place.
     """
     if not all(isinstance(n, int) for n in (*dims, *made)):
         return (0,) * len(dims)
-    rest = (strides, pads, output_padding, dilations, output_shape, auto_pad)
-    begins = _begins([int(n) for n in dims], [int(n) for n in made], kernel, *rest)
-    sides = parts_of_sides(dims, made, kernel, strides, dilations, begins)
+    sides = spreading.parts([int(n) for n in dims], [int(n) for n in made])
     if any(isinstance(p, Every) for side in sides for p in side):
         return (0,) * len(dims)
     return tuple(

@@ -43,10 +43,18 @@ class Prepared:
     whole: frozenset[int] = frozenset()
 
     def pieces(self, loop: Loop) -> list[tuple[int, int, int]]:
-        """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each."""
+        """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece.
+
+        Where only a run tells its length, these are the pieces that the longest one would have.
+        """
+        extent, width = most_lanes(loop), self.widths[id(loop)]
         if id(loop) in self.whole:
-            return [(0, most_lanes(loop), self.widths[id(loop)])]
-        return vector_pieces(loop, self.widths[id(loop)])
+            return [(0, extent, width)]
+        pieces = [(k, width, width) for k in range(0, extent - width + 1, width)]
+        rest = extent % width
+        if rest:
+            pieces.append((extent - rest, rest, power_of_two(rest)))
+        return pieces
 
 
 def prepare(kernel: Kernel, target: Target) -> Prepared:
@@ -58,19 +66,6 @@ def prepare(kernel: Kernel, target: Target) -> Prepared:
         if isinstance(s, Loop) and s.kind == "vector"
     }
     return Prepared(split, widths)
-
-
-def vector_pieces(loop: Loop, width: int) -> list[tuple[int, int, int]]:
-    """How a vector loop is run: (first lane, active lanes, lanes of the vector) of each piece.
-
-    Where only a run tells its length, these are the pieces that the longest one would have.
-    """
-    extent = most_lanes(loop)
-    pieces = [(k, width, width) for k in range(0, extent - width + 1, width)]
-    rest = extent % width
-    if rest:
-        pieces.append((extent - rest, rest, power_of_two(rest)))
-    return pieces
 
 
 def _lanes(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> int:

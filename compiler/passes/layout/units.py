@@ -10,7 +10,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
-from compiler.ops.conv_transpose import reach_of_phases
+from compiler.ops.conv_transpose import Spreading, reach_of_phases
 from compiler.ops.window import Window, extent, output_dims, resolve_pads, tap_parts
 
 CHANNELWISE = {"max_pool", "average_pool", "lp_pool", "resize"}
@@ -182,7 +182,8 @@ def reach_outside(unit: Unit, graph: Graph, t: TensorType) -> tuple[int, ...]:
     if conv.op == "conv_transpose":
         made = conv.types[0]
         assert isinstance(made, TensorType)
-        return reach_of_phases(sizes, made.dims[2:], kernel, **conv.attrs)
+        window = {name: given for name, given in conv.attrs.items() if name != "groups"}
+        return reach_of_phases(sizes, made.dims[2:], Spreading(tuple(kernel), **window))
     steps, taps = conv.attrs["strides"], conv.attrs["dilations"]
     window = (kernel, steps, conv.attrs["pads"], taps, conv.attrs["auto_pad"])
     before, after = resolve_pads(sizes, *window)
