@@ -17,6 +17,7 @@ from compiler.ir.infer import fix_sizes, specialize
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
 from compiler.machine.database import Tuned, tuned_schedules
+from compiler.memory.orders import METHODS
 from compiler.passes.control_flow.declare import declared, specialised, with_values
 from compiler.passes.control_flow.parameters import needed_parameters, possible_parameters
 from compiler.passes.pipeline.pipeline import Line, Pipeline
@@ -67,6 +68,7 @@ def compile(
     schedules: Mapping[str, str] | str | None = None,
     tier: int = 1,
     tuned: bool | str | PathLike[str] | Tuned = True,
+    order: str = "best",
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -84,6 +86,8 @@ def compile(
     over when it is ready (`program.settle()` waits for it), which may change the last bits of sums.
     `tuned` names a database of schedules that tuning found for this machine: the user's own (True),
     none (False), or a file; `notes` of the program says how many kernels use one.
+    `order` names the way in which launches are put in order (docs/operator-order.md): the lowest
+    peak of memory that is found in little time, or `given`.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
@@ -97,6 +101,7 @@ def compile(
             schedules=as_schedules(schedules),
             tuned=found,
             tier=_checked_tier(tier),
+            order=_checked_order(order),
             in_parts=precision_mode(precision).in_parts,
         ),
         trace,
@@ -173,7 +178,11 @@ def _improved(quick: Built, options: Options) -> Built:
     """The same graph with code of the next tier, and the steps that this took besides."""
     clock = Clock()
     better = replace(options, code=replace(options.code, tier=1))
-    made = _compiled(quick.graph, quick.trace, better, clock)
+    graph, trace = quick.graph, quick.trace
+    if quick.order is not None:  # what the passes gave, before its nodes were put in order
+        graph = quick.order.before
+        trace = trace and Trace([e for e in trace.events if e is not quick.order])
+    made = _compiled(graph, trace, better, clock)
     return replace(made, stages=(*quick.stages, *clock.stages))
 
 
@@ -185,6 +194,14 @@ def _checked_tier(tier: object) -> int:
             hint="0 runs sooner, 1 runs faster",
         )
     return int(tier)  # type: ignore[call-overload]
+
+
+def _checked_order(order: object) -> str:
+    if not isinstance(order, str) or order not in METHODS:
+        raise CompileError(
+            "E-OPTION-VALUE", f"no order is named {order!r:.40}; there are: {', '.join(METHODS)}"
+        )
+    return order
 
 
 # What only some programs need is imported where one does.
@@ -316,4 +333,6 @@ def build(source: Graph, options: Options, clock: Clock) -> Built:
 
 def _compiled(graph: Graph, trace: Trace | None, options: Options, clock: Clock) -> Built:
     built = build_program(graph, options.code, clock.stage)
+    if trace is not None and built.order is not None:
+        trace = Trace([*trace.events, built.order])
     return replace(built, trace=trace, stages=tuple(clock.stages))

@@ -14,6 +14,7 @@ from compiler.cli.options import (
     model_argument,
     named_buckets,
     named_shapes,
+    order_option,
     pipeline_options,
     random_weights_option,
     schedule_option,
@@ -54,6 +55,7 @@ from compiler.runtime.program import Program
 @random_weights_option()
 @schedule_option()
 @tier_option()
+@order_option()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
 @reporting
 def command(
@@ -71,6 +73,7 @@ def command(
     weights_seed: int | None,
     schedules: str | None,
     tier: int,
+    order: str,
     output: Path | None,
 ) -> None:
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
@@ -91,6 +94,7 @@ def command(
             schedules=schedules,
             tier=tier,
             tuned=tuned_schedules(tuned, database),
+            order=order,
             progress=tell,
         )
         emitted = _emitted(program, kind, fused) if kind else None
@@ -142,6 +146,8 @@ def _show(console: Console, program: Program, name: str) -> None:
         console.print(f"fallback {k.name}: {k.because}")
     memory = program.memory
     n_native = len(program.kernels) - len(fallbacks)
+    if program.order is not None:
+        console.print(program.order.words)
     console.print(
         f"{name}: {count_text(n_native, 'native kernel')}, "
         f"{count_text(len(fallbacks), 'fallback')}, "

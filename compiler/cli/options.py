@@ -10,6 +10,7 @@ import click
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.precision import PRECISIONS
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -168,6 +169,17 @@ def tier_option() -> Decorator:
         show_default=True,
         type=click.IntRange(0, 1),
         help="0: code that is made quickly and runs slowly, until better code is ready.",
+    )
+
+
+def order_option() -> Decorator:
+    """`--order`."""
+    return click.option(
+        "--order",
+        default="best",
+        show_default=True,
+        type=click.Choice(list(METHODS)),
+        help="How kernels are put in order, to need little memory.",
     )
 
 

@@ -61,6 +61,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
             "peak_bytes": memory.peak_bytes,
             "lower_bound_bytes": memory.lower_bound_bytes,
             "n_buffers": len(memory.buffers),
+            "order": program.order.words if program.order else "",
         },
         "weight_bytes": program.weight_bytes,
         **making_json(program),

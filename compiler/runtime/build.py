@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from time import perf_counter
 
 from compiler.codegen.branches import side_by_side
 from compiler.codegen.jit import Library, Objects
@@ -27,11 +28,12 @@ from compiler.runtime.executable import (
     Segment,
 )
 from compiler.runtime.frame import in_memory
-from compiler.runtime.works.arrange import arrange
+from compiler.runtime.works.arrange import needed
 from compiler.runtime.works.branches import Section, sections
 from compiler.runtime.works.by_hand import ByHand
 from compiler.runtime.works.constants import ConstantPool
 from compiler.runtime.works.kernels import inner_infos, kernel_infos
+from compiler.runtime.works.launch_order import in_order, ordered_launches
 from compiler.runtime.works.native import Functions, Launchable, calls, functions
 from compiler.runtime.works.partition import grouped
 from compiler.runtime.works.select import (
@@ -43,6 +45,7 @@ from compiler.runtime.works.select import (
 )
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
+from compiler.trace import Event
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Opens a step of the compilation under a name; it is timed until the block ends."""
@@ -63,9 +66,14 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         works, made = written.works, written.made
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
-        views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
-        beside = sections(launched, views, graph, options)
-        arrangement = arrange(graph, works, together=[(s.first, s.end) for s in beside])
+        start = perf_counter()
+        needs = needed(graph, works)
+        beside = sections(launched, needs.views, graph, options)
+        ordered = ordered_launches(works, needs, beside, options.order)
+        works, arrangement, beside = list(ordered.works), ordered.arrangement, ordered.beside
+        launched = [w for w in works if not isinstance(w, ViewWork)]
+        listed, graph = graph, in_order(graph, works) if ordered.found.is_changed else graph
+        event = Event("order", listed, graph, perf_counter() - start, words=ordered.words)
         pool = ConstantPool()
         called = calls(launched, graph, arrangement, made, pool)
     groups = segments(launched)
@@ -92,6 +100,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         weight_bytes=pool.nbytes,
         is_compiled=True,
         beside=tuple(s.words([k.name for k in infos]) for s in beside),
+        order=event,
     )
     if target.name != "host":
         return built

@@ -13,7 +13,7 @@ from compiler.memory.buffer import Plan
 from compiler.runtime.executable import Executable
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
-from compiler.trace import Trace
+from compiler.trace import Event, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,8 @@ class Built:
     """A graph with everything made of it. `functions` are the different kernels by symbol.
 
     `is_compiled` is False where the shapes are still open: then only the graph is there. `beside`
-    says which kernels run side by side.
+    says which kernels run side by side. `order` tells how launches were put in order, with the
+    graph before and after.
     """
 
     graph: Graph
@@ -46,6 +47,7 @@ class Built:
     library: Any = None
     is_compiled: bool = False
     beside: tuple[str, ...] = ()
+    order: Event | None = None
 
     @property
     def seconds(self) -> float:

@@ -9,7 +9,9 @@ from typing import Literal
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
+from compiler.runtime.works.arrange import needed
 from compiler.runtime.works.kernels import KernelInfo, kernel_infos
+from compiler.runtime.works.launch_order import ordered_launches
 from compiler.runtime.works.partition import grouped, n_crossings
 from compiler.runtime.works.select import (
     FallbackWork,
@@ -78,7 +80,9 @@ class Outlook:
 
 def outlook(graph: Graph, target: Target) -> Outlook:
     """How a graph will run that the passes are done with and whose sizes are known."""
-    works = grouped(list(Selector(graph, CodeOptions(target)).works()))
+    options = CodeOptions(target)
+    works = grouped(list(Selector(graph, options).works()))
+    works = ordered_launches(works, needed(graph, works), (), options.order).works
     launched = [w for w in works if not isinstance(w, ViewWork)]
     nameless = {id(w.scheduled.kernel): "" for w in inner_works(works)}
     return Outlook(works, kernel_infos(launched, graph, {}, {}, nameless))

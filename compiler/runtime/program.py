@@ -25,7 +25,7 @@ from compiler.runtime.frame import DirectCall, KnownShapes
 from compiler.runtime.open.sizes import NotDetermined
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
-from compiler.trace import Trace
+from compiler.trace import Event, Trace
 
 if TYPE_CHECKING:
     from compiler.ledger import Ledger
@@ -204,6 +204,14 @@ class Program:
     def memory(self) -> Plan:
         """The plan of the arena: peak, lower bound and buffers, in bytes; of the last run."""
         return self._opened.plan if self._opened else self._built.plan
+
+    @property
+    def order(self) -> Event | None:
+        """How the launches were put in order, with the peaks before and after in its words.
+
+        None for a program whose sizes only a run tells.
+        """
+        return self._built.order
 
     @property
     def weight_bytes(self) -> int:

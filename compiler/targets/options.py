@@ -34,7 +34,8 @@ class CodeOptions:
     makes. `tuned` gives the text of the schedule that a computation with these constants shall
     have, or None to leave it to the policies. Code of tier 0 is made quickly and runs slowly: small
     tiles, little effort in LLVM. With `in_parts` products of f32 may be sums of products of parts
-    that are bf16: docs/precision.md says what that costs.
+    that are bf16: docs/precision.md says what that costs. `order` names the way in which launches
+    are put in order.
     """
 
     target: Target = field(default_factory=host)
@@ -44,6 +45,7 @@ class CodeOptions:
     tuned: Callable[[Any, frozenset[str]], str | None] | None = None
     tier: int = 1
     in_parts: bool = False
+    order: str = "best"
 
     @property
     def tiling(self) -> CodeOptions:

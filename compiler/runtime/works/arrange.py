@@ -7,7 +7,7 @@ arrays. All else that has a size known now lies in the arena; the rest is kept b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Literal
 
 from compiler.dataclass import dataclass
@@ -60,16 +60,41 @@ Overwritable = Mapping[str, tuple[str, ...]]
 """For each output of a kernel, the inputs over which it may be written."""
 
 
-def arrange(
-    graph: Graph,
-    works: Sequence[Work],
-    overwritten: Mapping[int, Overwritable] | None = None,
-    together: Sequence[tuple[int, int]] = (),
-) -> Arrangement:
-    """Give every value a place. The plan is checked by a checker that did not make it.
+@dataclass(frozen=True)
+class Needs:
+    """What the launches of a program need of the arena, in their order, before it is planned.
 
-    `overwritten` says what is known already of kernels, by their identity; `together` which
-    launches run at the same time, from the first to the one before the end.
+    `steps` has one step a launch with what lies in the arena, `late` what is copied out at the end;
+    `outside` has the places that are known: inputs, and results made in the caller's arrays.
+    """
+
+    steps: tuple[Step, ...]
+    sizes: Mapping[str, int]
+    views: Mapping[str, str]
+    late: tuple[str, ...]
+    outside: Mapping[str, Place]
+    copied: tuple[tuple[int, Result], ...]
+    regions: Mapping[int, RegionPlan]
+
+    def in_order(self, order: Sequence[int]) -> Needs:
+        """The same for the launches in another order."""
+        steps = tuple(_numbered(self.steps[old], new) for new, old in enumerate(order))
+        regions = {new: self.regions[old] for new, old in enumerate(order) if old in self.regions}
+        return replace(self, steps=steps, regions=regions)
+
+
+def _numbered(step: Step, number: int) -> Step:
+    """A step under another number, by which its temporaries go."""
+    scratch = {f"{number}:{name.partition(':')[2]}": n for name, n in step.scratch.items()}
+    return replace(step, scratch=scratch)
+
+
+def needed(
+    graph: Graph, works: Sequence[Work], overwritten: Mapping[int, Overwritable] | None = None
+) -> Needs:
+    """What launches need of the arena.
+
+    `overwritten` says what is known already of kernels, by their identity.
     """
     views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
     launches = [w for w in works if not isinstance(w, ViewWork)]
@@ -83,19 +108,35 @@ def arrange(
     }
     known = dict(overwritten or {})
     steps = [_step(number, w, views, known, regions) for number, w in enumerate(launches)]
-    late = tuple(dict.fromkeys(r.value for _, r in copied))
-    steps.append(Step(reads=tuple(v for v in late if root_of(v, views) not in outside)))
     sizes = {
         v.name: v.type.nbytes
         for w in launches
         for v in w.node.values()
         if v.name not in outside and isinstance(v.type, TensorType) and in_memory(v.type)
     }
-    steps = [_without(step, sizes, views) for step in steps]
+    late = dict.fromkeys(r.value for _, r in copied if root_of(r.value, views) in sizes)
+    steps = tuple(_without(step, sizes, views) for step in steps)
+    return Needs(steps, sizes, views, tuple(late), outside, tuple(copied), regions)
+
+
+def arrange(
+    graph: Graph, works: Sequence[Work], overwritten: Mapping[int, Overwritable] | None = None
+) -> Arrangement:
+    """Give every value a place; the launches run as listed, one after the other."""
+    return placed(needed(graph, works, overwritten))
+
+
+def placed(needs: Needs, together: Sequence[tuple[int, int]] = ()) -> Arrangement:
+    """Give every value a place. The plan is checked by a checker that did not make it.
+
+    `together` says which launches run at the same time, from the first to the one before the end.
+    """
+    sizes, views = needs.sizes, needs.views
+    steps = [*needs.steps, Step(reads=needs.late)]
     lifetimes = join_lifetimes(steps, sizes, views, together=together)
     plan = plan_memory(lifetimes.buffers, planner="greedy")
     places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
-    places.update(outside)
+    places.update(needs.outside)
     places.update({v: places[r] for v in views if (r := root_of(v, views)) in places})
     scratch = {
         (number, name.partition(":")[2]): plan.offset_of(name)
@@ -103,7 +144,7 @@ def arrange(
         for name in step.scratch
     }
     _check(plan, steps, sizes, views, places)
-    return Arrangement(places, views, plan, tuple(copied), scratch, tuple(steps), regions)
+    return Arrangement(places, views, plan, needs.copied, scratch, tuple(steps), needs.regions)
 
 
 def _results(

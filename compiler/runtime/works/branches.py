@@ -50,7 +50,7 @@ def sections(
     """The sections of a program, none of which overlap: those that together save most."""
     if options.threads < 2 or options.forking != "crew" or not works:
         return ()
-    before = _producers(works, views)
+    before = producers(works, views)
     alone, shared = zip(*(_costs(w, graph, options) for w in works), strict=True)
     best: list[tuple[float, tuple[Section, ...]]] = [(0.0, ())] * (len(works) + 1)
     for first in range(len(works)):
@@ -69,7 +69,7 @@ def sections(
     return best[-1][1]
 
 
-def _producers(works: Sequence[Launchable], views: Mapping[str, str]) -> list[set[int]]:
+def producers(works: Sequence[Launchable], views: Mapping[str, str]) -> list[set[int]]:
     """The launches that make what each one reads."""
     maker: dict[str, int] = {}
     found: list[set[int]] = []

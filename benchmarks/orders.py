@@ -1,0 +1,137 @@
+"""Memory that orders of kernels need, on wide graphs and on the models of the other benchmarks.
+
+    python -m benchmarks.orders [--exact] [--wide] [--output orders.json] [FOLDER ...]
+
+Two orders are plain: the one in which the model lists its nodes, and Kahn's, breadth first. `best`
+is what `compile` does; `--exact` adds the lowest peak of all orders, which may take minutes.
+`--wide` leaves out all but the wide graphs. Live bytes are what is needed at least; arenas are
+planned.
+Nothing is compiled: kernels are chosen, and put in order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from time import perf_counter
+
+from benchmarks.subjects import catalogue
+from benchmarks.wide_graphs import WIDE
+from compiler.frontend import load
+from compiler.memory.orders import order_tasks
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import as_pipeline
+from compiler.runtime.works.arrange import Needs, needed, placed
+from compiler.runtime.works.launch_order import launch_tasks, ordered_launches
+from compiler.runtime.works.partition import grouped
+from compiler.runtime.works.select import Selector, ViewWork, Work
+from compiler.targets.options import CodeOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model. Units: bytes, seconds. `is_lowest`: no order has a lower peak than `best`."""
+
+    model: str
+    n_launches: int
+    listed_bytes: int
+    breadth_first_bytes: int
+    best_bytes: int
+    is_lowest: bool
+    lowest_bytes: int | None
+    listed_arena_bytes: int
+    best_arena_bytes: int
+    seconds: float
+
+
+def measure(model: str, data: bytes, exact: bool) -> Row:
+    """The peaks of one model."""
+    works, needs = _needs(data)
+    launches = [w for w in works if not isinstance(w, ViewWork)]
+    tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
+    start = perf_counter()
+    best = order_tasks(tasks)
+    seconds = perf_counter() - start
+    lowest = order_tasks(tasks, "dp") if exact else None
+    chosen = ordered_launches(works, needs, (), "best")
+    return Row(
+        model,
+        len(tasks),
+        best.given_bytes,
+        order_tasks(tasks, "breadth_first").peak_bytes,
+        best.peak_bytes,
+        best.is_lowest,
+        lowest.peak_bytes if lowest is not None and lowest.is_lowest else None,
+        placed(needs).plan.peak_bytes,
+        chosen.arrangement.plan.peak_bytes,
+        seconds,
+    )
+
+
+def _needs(data: bytes) -> tuple[Sequence[Work], Needs]:
+    graph = load(data)
+    graph, _ = run_pipeline(graph, as_pipeline("default"), verify=False, keep_declined=False)
+    works = grouped(list(Selector(graph, CodeOptions()).works()))
+    return works, needed(graph, works)
+
+
+def lines(rows: Sequence[Row]) -> Iterator[str]:
+    """The table, in units of 1000 bytes, with geometric means."""
+    yield "| model | launches | listed | breadth first | best | lowest | arena listed | best | ms |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for r in rows:
+        lowest = r.best_bytes if r.is_lowest else r.lowest_bytes
+        cells = (
+            r.model,
+            str(r.n_launches),
+            *(f"{n / 1000:.0f}" for n in (r.listed_bytes, r.breadth_first_bytes, r.best_bytes)),
+            "" if lowest is None else f"{lowest / 1000:.0f}",
+            *(f"{n / 1000:.0f}" for n in (r.listed_arena_bytes, r.best_arena_bytes)),
+            f"{r.seconds * 1000:.0f}",
+        )
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+    for words, before, after in (
+        ("listed", lambda r: r.listed_bytes, lambda r: r.best_bytes),
+        ("breadth first", lambda r: r.breadth_first_bytes, lambda r: r.best_bytes),
+        ("the listed order's arena", lambda r: r.listed_arena_bytes, lambda r: r.best_arena_bytes),
+    ):
+        yield f"best against {words}: {1 - _mean(rows, before, after):.1%} less in geometric mean"
+
+
+def _mean(rows: Sequence[Row], before: Callable[[Row], int], after: Callable[[Row], int]) -> float:
+    ratios = [after(r) / before(r) for r in rows if before(r)]
+    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+
+
+def main() -> None:
+    """Measure and print; a model that gets worse ends it with an error."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("folders", nargs="*", type=Path)
+    given = parser.parse_args()
+    wide = [measure(name, make(), given.exact) for name, make in WIDE.items()]
+    print("\n".join(lines(wide)))
+    others: list[Row] = []
+    if not given.wide:
+        for name, read in catalogue(given.folders).items():
+            others.append(measure(name, read().model.SerializeToString(), given.exact))
+        changed = [r for r in others if r.best_arena_bytes != r.listed_arena_bytes]
+        print(f"\nOf {len(others)} other models these change:\n")
+        print("\n".join(lines(changed)))
+    rows = [*wide, *others]
+    if given.output is not None:
+        given.output.write_text(json.dumps([asdict(r) for r in rows], indent=1))
+    worse = [r.model for r in rows if r.best_bytes > r.listed_bytes]
+    worse += [r.model for r in rows if r.best_arena_bytes > r.listed_arena_bytes]
+    assert not worse, f"these need more than in the order they list: {worse}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Cutting tasks where every order is in the same state, so that each part is put in order alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compiler.dataclass import dataclass
+from compiler.memory.orders.tasks import Tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The tasks from `start` to before `end` of an order, and the bytes that this order needs."""
+
+    start: int
+    end: int
+    peak_bytes: int
+
+
+def settled(tasks: Tasks, order: Sequence[int]) -> list[int]:
+    """The order with tasks that only free memory as soon as they are ready: never worse."""
+    only_free = freeing(tasks)
+    if not any(only_free):
+        return list(order)
+    missing = [len(b) for b in tasks.before]
+    found: list[int] = []
+    for t in order:
+        if only_free[t] and tasks.before[t]:
+            continue
+        stack = [t]
+        while stack:
+            found.append(now := stack.pop())
+            for u in reversed(tasks.after[now]):
+                missing[u] -= 1
+                if not missing[u] and only_free[u]:
+                    stack.append(u)
+    return found
+
+
+def freeing(tasks: Tasks) -> list[bool]:
+    """Which tasks need no memory, and lead to no other that does: writers of results, mostly."""
+    found = [False] * len(tasks)
+    for t in reversed(range(len(tasks))):
+        needs = tasks.writes[t] or tasks.scratch[t]
+        found[t] = not needs and all(found[u] for u in tasks.after[t])
+    return found
+
+
+def regions(tasks: Tasks, order: Sequence[int]) -> Iterator[Region]:
+    """The parts of an order between tasks that wait for all before and let wait all behind them.
+
+    Whatever the order of the others, the same values live when such a task has run. Tasks that only
+    free memory are left out of account: they run when they are ready. Takes time in proportion to
+    the edges.
+    """
+    if not order:
+        return
+    only_free = freeing(tasks)
+    place = {t: p for p, t in enumerate(order)}
+    n = len(order)
+    # Tasks that nothing up to here waits for, and tasks from here on that wait for nothing here.
+    open_ends, open_starts = [0] * (n + 1), [0] * (n + 1)
+    for p, t in enumerate(order):
+        if only_free[t]:
+            continue
+        first = min((place[u] for u in tasks.after[t] if not only_free[u]), default=n)
+        open_ends[p] += 1
+        open_ends[first] -= 1
+        last = max((place[b] for b in tasks.before[t]), default=-1)
+        open_starts[last + 1] += 1
+        open_starts[p + 1] -= 1
+    live = tasks.live_bytes(order)
+    start = ends = starts = 0
+    for p, t in enumerate(order):
+        ends += open_ends[p]
+        starts += open_starts[p]
+        if (ends == starts == 1 and not only_free[t]) or p == n - 1:
+            yield Region(start, p + 1, max(live[start : p + 1]))
+            start = p + 1
+
+
+def floor_bytes(tasks: Tasks) -> int:
+    """A peak that no order goes below: what each task needs, with what has to live meanwhile.
+
+    A value lives while any task runs that waits for its writer and that one of its readers waits
+    for. Takes time in proportion to tasks times values.
+    """
+    n = len(tasks)
+    ancestors, descendants = [0] * n, [0] * n
+    for t in range(n):
+        for b in tasks.before[t]:
+            ancestors[t] |= ancestors[b] | 1 << b
+    for t in reversed(range(n)):
+        for u in tasks.after[t]:
+            descendants[t] |= descendants[u] | 1 << u
+    every = (1 << n) - 1
+    writer = {v: t for t, values in enumerate(tasks.writes) for v in values}
+    total = [tasks.own_bytes(t) for t in range(n)]
+    for v, size in enumerate(tasks.sizes):
+        behind = descendants[writer[v]] if v in writer else every
+        ahead = every if v in tasks.kept else 0
+        for r in tasks.readers[v]:
+            ahead |= ancestors[r]
+            behind &= ~(1 << r)
+        meanwhile = behind & ahead
+        while meanwhile:
+            bit = meanwhile & -meanwhile
+            total[bit.bit_length() - 1] += size
+            meanwhile ^= bit
+    return max(total, default=0)

@@ -1,0 +1,203 @@
+"""What is put into an order: tasks that read and write values, and the bytes an order needs.
+
+The bytes are those that `lifetimes` counts for the same steps: views live in the memory of what
+they show, and a result may take over the memory of an operand that dies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+from compiler.dataclass import dataclass
+from compiler.memory.lifetimes import Step, root_of
+
+Groups = tuple[tuple[int, ...], ...]
+"""For each task (or value) some others, by number and ascending."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Tasks and values by number; the tasks as listed are in a topological order.
+
+    `before` has what each task waits for. `reads` and `writes` are the values of each task, each
+    once, and `scratch` its bytes beside them. `over` has, for each task, pairs of a value that it
+    writes and the operands whose memory it may take over. `sizes` are bytes. `present` are values
+    that are there before the first task, `kept` those that are needed after the last one.
+    """
+
+    before: Groups
+    reads: Groups
+    writes: Groups
+    scratch: tuple[int, ...]
+    over: tuple[tuple[tuple[int, tuple[int, ...]], ...], ...]
+    sizes: tuple[int, ...]
+    present: frozenset[int] = frozenset()
+    kept: frozenset[int] = frozenset()
+
+    @staticmethod
+    def of(
+        steps: Sequence[Step],
+        sizes: Mapping[str, int],
+        views: Mapping[str, str] | None = None,
+        waits: Mapping[int, Iterable[int]] | None = None,
+        kept: Iterable[str] = (),
+    ) -> Tasks:
+        """The tasks of launches, in whose order each value is written before it is read.
+
+        `sizes` has the bytes of every value that lies in the arena, `views` what each view shows.
+        `waits` names tasks that have to run before one for other reasons than these values.
+
+        >>> Tasks.of([Step((), ("a",)), Step(("a",), ("b",))], {"a": 64, "b": 8}).peak_bytes([0, 1])
+        72
+        """
+        views = views or {}
+        number = {name: i for i, name in enumerate(sizes)}
+        writer = {v: t for t in reversed(range(len(steps))) for v in steps[t].writes}
+        before: list[tuple[int, ...]] = []
+        reads: list[tuple[int, ...]] = []
+        over: list[tuple[tuple[int, tuple[int, ...]], ...]] = []
+        for t, step in enumerate(steps):
+            roots = dict.fromkeys(root_of(r, views) for r in step.reads)
+            made = {writer[r] for r in roots if r in writer} - {t}
+            before.append(tuple(sorted(made.union((waits or {}).get(t, ())))))
+            assert all(b < t for b in before[-1]), f"task {t} stands before one it waits for"
+            reads.append(tuple(number[r] for r in roots if r in number))
+            over.append(_victims(step, sizes, views, number))
+        return Tasks(
+            tuple(before),
+            tuple(reads),
+            tuple(tuple(number[w] for w in dict.fromkeys(s.writes) if w in number) for s in steps),
+            tuple(sum(s.scratch.values()) for s in steps),
+            tuple(over),
+            tuple(sizes.values()),
+            kept=frozenset(number[root_of(v, views)] for v in kept if root_of(v, views) in number),
+        )
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    @cached_property
+    def after(self) -> Groups:
+        """The tasks that wait for each one."""
+        found: list[list[int]] = [[] for _ in self.before]
+        for t, waited in enumerate(self.before):
+            for b in waited:
+                found[b].append(t)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def readers(self) -> Groups:
+        """The tasks that read each value."""
+        found: list[list[int]] = [[] for _ in self.sizes]
+        for t, values in enumerate(self.reads):
+            for v in values:
+                found[v].append(t)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def defined_bytes(self) -> tuple[int, ...]:
+        """The bytes that each task writes and that are still needed when it ends."""
+        return tuple(
+            sum(self.sizes[v] for v in values if self.readers[v] or v in self.kept)
+            for values in self.writes
+        )
+
+    @cached_property
+    def held_bytes(self) -> int:
+        """The bytes that are there before the first task."""
+        return sum(self.sizes[v] for v in self.present)
+
+    def saved_bytes(self, task: int, dying: Iterable[int]) -> int:
+        """The bytes of results of a task that take over the memory of operands that die with it."""
+        if not self.over[task]:
+            return 0
+        free = set(dying)
+        saved = 0
+        for value, operands in self.over[task]:
+            victim = next((x for x in operands if x in free), None)
+            if victim is not None:
+                free.discard(victim)
+                saved += self.sizes[value]
+        return saved
+
+    def live_bytes(self, order: Sequence[int]) -> list[int]:
+        """The bytes alive during each task of an order."""
+        sizes, kept = self.sizes, self.kept
+        left = [len(r) + (v in kept) for v, r in enumerate(self.readers)]
+        live, found = self.held_bytes, list[int]()
+        for t in order:
+            dying: list[int] = []
+            for v in self.reads[t]:
+                left[v] -= 1
+                if not left[v]:
+                    dying.append(v)
+            written = sum(sizes[v] for v in self.writes[t])
+            found.append(live + written + self.scratch[t] - self.saved_bytes(t, dying))
+            live += self.defined_bytes[t] - sum(sizes[v] for v in dying)
+        return found
+
+    def peak_bytes(self, order: Sequence[int]) -> int:
+        """The most bytes alive during one task of an order."""
+        return max(self.live_bytes(order), default=0)
+
+    def is_order(self, order: Sequence[int]) -> bool:
+        """Whether these are all tasks, each behind those that it waits for."""
+        place = {t: i for i, t in enumerate(order)}
+        return len(order) == len(place) == len(self) and all(
+            place.get(b, len(self)) < place.get(t, -1)
+            for t, waited in enumerate(self.before)
+            for b in waited
+        )
+
+    @cached_property
+    def least_bytes(self) -> int:
+        """What some task needs for itself, whatever the order: none has a lower peak."""
+        return max(map(self.own_bytes, range(len(self))), default=0)
+
+    def own_bytes(self, task: int) -> int:
+        """The bytes of a task's operands and results, less all that could lie over operands."""
+        touched = (*self.reads[task], *self.writes[task])
+        total = sum(self.sizes[v] for v in touched) + self.scratch[task]
+        over = (v for v, operands in self.over[task] if not self.kept.issuperset(operands))
+        return total - sum(self.sizes[v] for v in over)
+
+    def part(self, order: Sequence[int], start: int, end: int) -> Tasks:
+        """The tasks from `start` to before `end` of an order as tasks of their own.
+
+        What they neither read nor write and lives meanwhile is no part of it.
+        """
+        chosen = order[start:end]
+        place = {t: i for i, t in enumerate(chosen)}
+        values = dict.fromkeys(v for t in chosen for v in (*self.reads[t], *self.writes[t]))
+        number = {v: i for i, v in enumerate(values)}
+        written = {v for t in chosen for v in self.writes[t]}
+        later = set(order[end:])
+        kept = {v for v in values if v in self.kept or not later.isdisjoint(self.readers[v])}
+
+        def renamed(vs: Iterable[int]) -> tuple[int, ...]:
+            return tuple(number[v] for v in vs)
+
+        return Tasks(
+            tuple(tuple(sorted(place[b] for b in self.before[t] if b in place)) for t in chosen),
+            tuple(renamed(self.reads[t]) for t in chosen),
+            tuple(renamed(self.writes[t]) for t in chosen),
+            tuple(self.scratch[t] for t in chosen),
+            tuple(tuple((number[v], renamed(xs)) for v, xs in self.over[t]) for t in chosen),
+            tuple(self.sizes[v] for v in values),
+            frozenset(renamed(v for v in values if v not in written)),
+            frozenset(renamed(kept)),
+        )
+
+
+def _victims(
+    step: Step, sizes: Mapping[str, int], views: Mapping[str, str], number: Mapping[str, int]
+) -> tuple[tuple[int, tuple[int, ...]], ...]:
+    found: list[tuple[int, tuple[int, ...]]] = []
+    read = {root_of(r, views) for r in step.reads}
+    for value in step.writes:
+        roots = dict.fromkeys(root_of(x, views) for x in step.may_overwrite.get(value, ()))
+        fit = (r for r in roots if r in read and value in sizes and sizes.get(r) == sizes[value])
+        if operands := tuple(number[r] for r in fit):
+            found.append((number[value], operands))
+    return tuple(found)

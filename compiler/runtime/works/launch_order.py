@@ -1,0 +1,161 @@
+"""The order in which a program's launches run: of those allowed, one that needs little memory.
+
+Launches that run side by side stay together, and nothing moves from generated code across what the
+reference runs, so that data cross to it as seldom as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import accumulate
+
+from compiler.dataclass import dataclass
+from compiler.ir.graph import Graph
+from compiler.memory.lifetimes import Step
+from compiler.memory.orders import METHODS, Ordered, Tasks, order_tasks
+from compiler.runtime.works.arrange import Arrangement, Needs, placed
+from compiler.runtime.works.branches import Section, producers
+from compiler.runtime.works.native import Launchable
+from compiler.runtime.works.select import FallbackWork, ViewWork, Work
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOrder:
+    """Works in the order they run, where their values lie, and which of them run side by side.
+
+    `found` tells of the order of what may move: single launches, and sections as one.
+    """
+
+    works: tuple[Work, ...]
+    arrangement: Arrangement
+    beside: tuple[Section, ...]
+    found: Ordered
+
+    @property
+    def words(self) -> str:
+        """The peak before and after, for the trace."""
+        found = self.found
+        if not found.is_changed:
+            lowest = ", and no order needs less" if found.is_lowest else ""
+            return f"launches stay in order: {found.given_bytes} bytes live at the peak{lowest}"
+        share = f"{found.peak_bytes} bytes live at the peak instead of {found.given_bytes}"
+        return f"{METHODS[found.method].title}: {share}"
+
+
+def ordered_launches(
+    works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
+) -> LaunchOrder:
+    """The works in an order by one of METHODS; as they are where the arena would not be smaller."""
+    launches: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
+    units = _units(len(launches), beside)
+    found = order_tasks(launch_tasks(launches, units, needs), method)
+    as_given = LaunchOrder(
+        tuple(works), placed(needs, [(s.first, s.end) for s in beside]), tuple(beside), found
+    )
+    if not found.is_changed:
+        return as_given
+    order = [number for unit in found.order for number in units[unit]]
+    place = {number: new for new, number in enumerate(order)}
+    moved = tuple(_moved(s, place[s.first] - s.first) for s in beside)
+    moved = tuple(sorted(moved, key=lambda s: s.first))
+    arrangement = placed(needs.in_order(order), [(s.first, s.end) for s in moved])
+    is_chosen = method not in ("best", "dp")
+    if not is_chosen and arrangement.plan.peak_bytes >= as_given.arrangement.plan.peak_bytes:
+        return replace(as_given, found=_kept(found))
+    listed = _with_views([launches[number] for number in order], works)
+    return LaunchOrder(listed, arrangement, moved, found)
+
+
+def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
+    """The graph with its nodes as the works run."""
+    place = {id(w.node): i for i, w in enumerate(works)}
+    assert len(place) == len(graph.nodes), "each node is one work"
+    return replace(graph, nodes=tuple(sorted(graph.nodes, key=lambda n: place[id(n)])))
+
+
+def _kept(found: Ordered) -> Ordered:
+    """What is said of an order that was found and not taken."""
+    order = tuple(range(len(found.order)))
+    return replace(found, order=order, peak_bytes=found.given_bytes, is_lowest=False)
+
+
+def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
+    """Launches by number; those of a section are one unit."""
+    sections = {s.first: s.end for s in beside}
+    units: list[tuple[int, ...]] = []
+    number = 0
+    while number < n_launches:
+        end = sections.get(number, number + 1)
+        units.append(tuple(range(number, end)))
+        number = end
+    return units
+
+
+def launch_tasks(
+    launches: Sequence[Launchable], units: Sequence[tuple[int, ...]], needs: Needs
+) -> Tasks:
+    """Units of launches, by number, as tasks; nothing moves across what the reference runs."""
+    unit_of = {number: u for u, unit in enumerate(units) for number in unit}
+    waits: dict[int, set[int]] = {}
+    for number, made in enumerate(producers(launches, needs.views)):
+        u = unit_of[number]
+        waits.setdefault(u, set()).update(unit_of[m] for m in made)
+    for u, fence in _fences(launches, units).items():
+        waits[u].update(fence)
+    steps = [_together([needs.steps[number] for number in unit]) for unit in units]
+    others = {u: w - {u} for u, w in waits.items()}
+    return Tasks.of(steps, needs.sizes, needs.views, others, needs.late)
+
+
+def _fences(
+    launches: Sequence[Launchable], units: Sequence[tuple[int, ...]]
+) -> dict[int, Sequence[int]]:
+    """What each unit waits for so that none moves across a fallback: a fallback for all before it
+    since the one before, the others for the last fallback before them."""
+    falls_back = [isinstance(launches[unit[0]], FallbackWork) for unit in units]
+    last = accumulate((u if f else -1 for u, f in enumerate(falls_back)), max)
+    before = [-1, *last]
+    return {
+        u: range(max(before[u], 0), u) if falls_back[u] else [before[u]]
+        for u in range(len(units))
+        if falls_back[u] or before[u] >= 0
+    }
+
+
+def _together(steps: Sequence[Step]) -> Step:
+    """Launches that run at the same time as one: nothing in them is computed in place."""
+    if len(steps) == 1:
+        return steps[0]
+    return Step(
+        tuple(dict.fromkeys(r for s in steps for r in s.reads)),
+        tuple(w for s in steps for w in s.writes),
+        {name: n for s in steps for name, n in s.scratch.items()},
+    )
+
+
+def _moved(section: Section, by: int) -> Section:
+    chains = tuple(tuple(number + by for number in chain) for chain in section.chains)
+    return replace(section, first=section.first + by, end=section.end + by, chains=chains)
+
+
+def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:
+    """The launches with the views among them, each behind what makes the memory that it shows."""
+    made = {o for w in works for o in w.node.outputs}
+    waiting: dict[str, list[ViewWork]] = {}
+    for w in works:
+        if isinstance(w, ViewWork):
+            waiting.setdefault(w.source if w.source in made else "", []).append(w)
+    found: list[Work] = []
+
+    def show(value: str) -> None:
+        for view in waiting.get(value, ()):
+            found.append(view)
+            show(view.node.output)
+
+    show("")
+    for launch in launches:
+        found.append(launch)
+        for value in filter(None, launch.node.outputs):
+            show(value)
+    return tuple(found)

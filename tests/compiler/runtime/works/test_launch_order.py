@@ -1,0 +1,106 @@
+"""Launches in another order compute the same, in less memory, and stay where they have to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.codegen.threads.crew_text import has_crew
+from compiler.errors import CompileError
+from compiler.memory.orders import METHODS
+from compiler.runtime.inputs import random_inputs
+from compiler.runtime.works.arrange import needed
+from compiler.runtime.works.launch_order import ordered_launches
+from compiler.runtime.works.partition import n_crossings
+from compiler.runtime.works.select import FallbackWork, Selector
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import host
+
+
+def branches(n: int, rows: int = 40) -> str:
+    """Products that widen what they read, all before those that narrow it again."""
+    wide = [f"a{i}: f32[{rows},{64 + 16 * i}] = matmul(x, w{i})" for i in range(n)]
+    narrow = [f"b{i}: f32[{rows},8] = matmul(a{i}, v{i})" for i in range(n)]
+    join = f"y: f32[{rows},{8 * n}] = concat({', '.join(f'b{i}' for i in range(n))}, axis=1)"
+    weights = [f"w{i}: f32[24,{64 + 16 * i}], v{i}: f32[{64 + 16 * i},8]" for i in range(n)]
+    lines = "\n  ".join([*wide, *narrow, join])
+    return f"graph g(x: f32[{rows},24], {', '.join(weights)}) {{\n  {lines}\n  return y\n}}"
+
+
+GRAPH = branches(5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_order_gives_the_same_to_the_bit(method: str):
+    graph = compiler.parse(GRAPH)
+    inputs = random_inputs(graph)
+    given = compiler.compile(graph, "fuse", order="given")
+    found = compiler.compile(graph, "fuse", order=method)
+    np.testing.assert_array_equal(found.run(inputs)["y"], given.run(inputs)["y"])
+
+
+def test_the_arena_is_smaller_and_the_trace_says_so():
+    graph = compiler.parse(GRAPH)
+    given, best = (compiler.compile(graph, "fuse", order=o) for o in ("given", "best"))
+    assert best.memory.peak_bytes < 0.6 * given.memory.peak_bytes
+    event = best.order
+    assert event is not None
+    assert best.trace is not None
+    assert best.trace.events[-1] is event
+    assert event.changed
+    assert sorted(n.output for n in event.after.nodes) == sorted(
+        n.output for n in event.before.nodes
+    )
+    assert event.after is best.graph
+    assert "instead of" in event.words
+    assert given.order is not None
+    assert not given.order.changed
+    assert "stay in order" in given.order.words
+
+
+def test_kernels_are_listed_as_they_run():
+    program = compiler.compile(compiler.parse(GRAPH), "fuse")
+    outputs = [n.output for n in program.graph.nodes]
+    assert len(program.kernels) == len(outputs)
+    for i in range(5):
+        assert outputs.index(f"b{i}") == outputs.index(f"a{i}") + 1
+
+
+def test_nothing_moves_across_what_the_reference_runs():
+    """The wide branches lie on both sides of a fallback, which keeps them apart."""
+    graph = compiler.parse(GRAPH)
+    works = list(Selector(graph, CodeOptions()).works())
+    half = len(works) // 2 - 1
+    works[half] = FallbackWork(works[half].node, "for the test")
+    made = ordered_launches(works, needed(graph, works), (), "best")
+    assert n_crossings(made.works) == n_crossings(works) == 2
+    assert {w.node.output for w in made.works[:half]} == {w.node.output for w in works[:half]}
+
+
+@pytest.mark.skipif(not has_crew(host()), reason="threads come from OpenMP here")
+def test_chains_that_run_side_by_side_stay_together():
+    chains = "\n  ".join(
+        f"{c}{i}: f32[24,40] = matmul({f'{c}{i - 1}' if i else 'z'}, u)"
+        for c in "cd"
+        for i in range(5)
+    )
+    text = branches(5, 600).replace("graph g(", "graph g(z: f32[24,40], u: f32[40,40], ")
+    text = text.replace("  a0:", f"  {chains}\n  a0:").replace("return y", "return y, c4, d3")
+    graph = compiler.parse(text)
+    inputs = random_inputs(graph)
+    expected = compiler.compile(graph, "fuse", order="given").run(inputs)
+    program = compiler.compile(graph, "fuse", threads=2)
+    assert program.order is not None
+    assert program.order.changed
+    assert any(n.startswith("side by side") for n in program.notes)
+    for _ in range(20):
+        found = program.run(inputs)
+        assert all(np.array_equal(found[k], expected[k]) for k in expected)
+
+
+@pytest.mark.parametrize("order", ["fastest", "", 3, None])
+def test_another_order_is_refused(order: object):
+    with pytest.raises(CompileError, match="no order is named") as e:
+        compiler.compile(compiler.parse(GRAPH), order=order)  # type: ignore[arg-type]
+    assert e.value.code == "E-OPTION-VALUE"
