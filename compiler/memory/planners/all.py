@@ -18,9 +18,11 @@ from compiler.memory.planners.orders import (
     greedy_by_conflicts,
     greedy_by_lifetime,
     greedy_by_size,
+    greedy_by_span,
     naive,
 )
 from compiler.memory.planners.planner import Planner
+from compiler.memory.planners.quick import quick
 
 PLANNERS: Mapping[str, Planner] = {
     p.name: p
@@ -32,9 +34,11 @@ PLANNERS: Mapping[str, Planner] = {
         greedy_by_size,
         greedy_by_area,
         greedy_by_lifetime,
+        greedy_by_span,
         greedy_by_breadth,
         greedy_by_conflicts,
         greedy,
+        quick,
         heap_simulator,
         hill_climb,
         cp_sat,

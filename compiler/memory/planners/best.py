@@ -17,6 +17,7 @@ from compiler.memory.planners.orders import (
     greedy_by_conflicts,
     greedy_by_lifetime,
     greedy_by_size,
+    greedy_by_span,
 )
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, Planner, planner
@@ -26,13 +27,14 @@ ORDERS = (
     greedy_by_size,
     greedy_by_area,
     greedy_by_lifetime,
+    greedy_by_span,
     best_fit,
     first_fit,
     greedy_by_conflicts,
     greedy_by_breadth,
     linear_scan,
 )
-LARGE_ORDERS = (greedy_by_lifetime, greedy_by_size, best_fit)
+LARGE_ORDERS = (greedy_by_span, greedy_by_size, greedy_by_lifetime, best_fit)
 """What is asked about large problems, the fastest first."""
 
 NEXT_TAKES = 8
@@ -68,7 +70,8 @@ def best(problem: Problem, options: Options) -> Outcome:
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
-        return _best_order(LARGE_ORDERS, problem, options, deadline)
+        # To read, check and write so many takes as long as to place them.
+        return _best_order(LARGE_ORDERS, problem, options, deadline - options.time_limit_s / 2)
     found = _best_order(ORDERS, problem, options, deadline)
     if options.capacity_bytes is not None and options.capacity_bytes < found.lower_bound_bytes:
         return replace(found, stopped="infeasible")

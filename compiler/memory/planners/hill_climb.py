@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from compiler.memory.buffer import Block
@@ -44,17 +45,30 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
     Two buffers that are alive together, or have a third one in common that is, swap their turns,
     and all are placed anew. A worse order is kept now and then, less often the longer it goes on.
     """
-    blocks = problem.blocks
     deadline, wanted = options.deadline(), options.wanted_bytes(problem)
-    put = _placing(blocks, options)
+    best: list[int] = []
+    for peak, offsets in climb(problem.blocks, _placing(problem.blocks, options), options.seed):
+        best = offsets
+        if peak <= wanted or time.monotonic() >= deadline:
+            break
+    outcome = placed(problem, best, options)
+    return outcome if outcome.stopped != "finished" else replace(outcome, stopped="time")
+
+
+Placing = Callable[[Sequence[int]], list[int]]
+"""From an order of blocks to their offsets."""
+
+
+def climb(blocks: Sequence[Block], put: Placing, seed: int = 0) -> Iterator[tuple[int, list[int]]]:
+    """After each attempt the least peak in bytes so far, and its offsets; without end."""
     orders = [by(key, blocks) for key, _ in QUICK]
     plans = [put(order) for order in orders]
     start = min(range(len(orders)), key=lambda i: peak_of(blocks, plans[i]))
     order, offsets = orders[start], plans[start]
     best, least = offsets, peak_of(blocks, offsets)
-    now, chance, attempt = least, random.Random(options.seed), 0
-    while least > wanted and time.monotonic() < deadline:
-        attempt += 1
+    now, chance = least, random.Random(seed)
+    for attempt in itertools.count(1):
+        yield least, best
         changed = _swapped(blocks, order, offsets, now, chance)
         found = put(changed)
         peak = peak_of(blocks, found)
@@ -63,11 +77,9 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
             order, offsets, now = changed, found, peak
         if peak < least:
             best, least = found, peak
-    outcome = placed(problem, best, options)
-    return outcome if outcome.stopped != "finished" else replace(outcome, stopped="time")
 
 
-def _placing(blocks: Sequence[Block], options: Options) -> Callable[[Sequence[int]], list[int]]:
+def _placing(blocks: Sequence[Block], options: Options) -> Placing:
     """First fit in an order; compiled where there is time to load the machine code."""
     if options.time_limit_s < 1 or not blocks:
         return lambda order: place(blocks, order, "first")

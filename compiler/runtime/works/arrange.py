@@ -134,7 +134,7 @@ def placed(needs: Needs, together: Sequence[tuple[int, int]] = ()) -> Arrangemen
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]
     lifetimes = join_lifetimes(steps, sizes, views, together=together)
-    plan = plan_memory(lifetimes.buffers, planner="greedy")
+    plan = plan_memory(lifetimes.buffers)
     places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
     places.update(needs.outside)
     places.update({v: places[r] for v in views if (r := root_of(v, views)) in places})

@@ -55,7 +55,7 @@ def test_the_smallest_gap_that_fits_is_taken() -> None:
         Buffer("gap", 256, 0, 2),
         Buffer("s", 60, 1, 2),
     ]
-    plan = plan_memory(buffers)
+    plan = plan_memory(buffers, planner="greedy_by_size")
     assert plan.offset_of("x") == 0
     assert plan.offset_of("gap") == 320
     assert plan.offset_of("s") == 576
@@ -65,7 +65,7 @@ def test_hill_climbing_is_never_worse_than_greedy() -> None:
     buffers = [
         Buffer(f"b{i}", 64 * (1 + i * 7 % 11), i * 5 % 13, i * 5 % 13 + 3) for i in range(40)
     ]
-    greedy = plan_memory(buffers)
+    greedy = plan_memory(buffers, planner="greedy")
     better = plan_memory(buffers, planner="hill_climb", time_limit_s=0.05)
     assert better.peak_bytes <= greedy.peak_bytes
 

@@ -1,0 +1,26 @@
+import random
+
+from compiler.memory import Buffer, check_plan
+from compiler.memory.plan import make_problem
+from compiler.memory.planners.orders import greedy
+from compiler.memory.planners.quick import quick
+
+
+def test_a_gap_that_orders_leave_is_climbed_the_same_way_each_time() -> None:
+    n_better = 0
+    for seed in range(12):
+        chance = random.Random(seed)
+        rows = [(chance.randrange(1, 40), chance.randrange(0, 25)) for _ in range(30)]
+        buffers = [
+            Buffer(f"b{i}", 64 * size, start, start + chance.randint(1, 9))
+            for i, (size, start) in enumerate(rows)
+        ]
+        problem = make_problem(buffers, 64)
+        before, after = greedy.plan(problem).plan, quick.plan(problem).plan
+        assert before is not None
+        assert after is not None
+        assert check_plan(after, problem=problem) == []
+        assert after.peak_bytes <= before.peak_bytes
+        assert quick.plan(problem).plan == after
+        n_better += after.peak_bytes < before.peak_bytes
+    assert n_better
