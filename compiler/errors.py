@@ -302,6 +302,18 @@ CODES: dict[str, Code] = {
         "A planner needs a Python package that is not installed.",
         "install the package that the message names, or choose another planner",
     ),
+    "E-PLATFORM-FILE": Code(
+        "No platform has this name, and no file of it can be read.",
+        "name a platform that ships, or give the path of a TOML file",
+    ),
+    "E-PLATFORM-TEXT": Code(
+        "The text of a platform lacks something, or contradicts itself.",
+        "correct the entry that the message names; docs/placement.md has the format",
+    ),
+    "E-TASKS-TEXT": Code(
+        "The text of tasks, or of where they run, does not follow its grammar.",
+        "write one task a line, as docs/placement.md shows",
+    ),
     # running
     "E-RUN-OPERATOR": Code(
         "The reference implementation of an operator refused its inputs.",

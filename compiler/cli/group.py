@@ -24,6 +24,7 @@ COMMANDS = {
     "why": "why",
     "conformance": "conformance",
     "plan": "plan",
+    "place": "place",
     "doctor": "doctor",
 }
 """Command -> module of this package; each module has a click command named `command`."""

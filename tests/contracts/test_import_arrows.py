@@ -26,6 +26,7 @@ ORDER = (
     "loops",
     "schedule",
     "memory",
+    "place",
     "codegen",
     "machine",
     "runtime",
@@ -48,7 +49,7 @@ BESIDE_ARE_SEEN_FROM = "loops"
 # The public door and `python -m compiler`: no logic of their own, open onto every room.
 DOORS = {"compiler", "compiler.__main__"}
 
-LIGHT_ROOMS = ("ir", "compute", "ops", "passes", "memory")
+LIGHT_ROOMS = ("ir", "compute", "ops", "passes", "memory", "place")
 HEAVY_PACKAGES = ("llvmlite", "flask")
 
 

@@ -29,7 +29,15 @@ assert compiler.ops.__doc__
 STRUCTURAL = {"fusion"}
 """Holds a region instead of having a meaning of its own: its facets are the body's."""
 
-NOT_IN_ONNX = {"attention", "cast_flushed", "channel_shuffle", "lstm_cell", "relayout", "rotary"}
+NOT_IN_ONNX = {
+    "attention",
+    "cast_flushed",
+    "channel_shuffle",
+    "lstm_cell",
+    "relayout",
+    "rotary",
+    "transfer",
+}
 """Operators that our own passes introduce: no ONNX node becomes one directly."""
 
 THROUGH_ANOTHER = {

@@ -1,0 +1,1 @@
+"""Which device runs what, and when: platforms, tasks, schedulers, a simulator."""

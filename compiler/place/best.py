@@ -1,0 +1,96 @@
+"""Several schedulers, the best of them, and small changes to it while there is time."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from compiler.errors import CompileError
+from compiler.place.heft import FORK, cpop, heft, lookahead, peft, ranked
+from compiler.place.min_cut import min_cut
+from compiler.place.optimum import cp_sat, finished
+from compiler.place.placement import Placement
+from compiler.place.problem import Problem
+from compiler.place.ready import READY
+from compiler.place.scheduler import scheduler
+from compiler.place.timeline import by_order
+
+QUICK = (heft, lookahead, peft, cpop, *READY, min_cut)
+"""What is tried for every graph."""
+
+SMALL = 60
+"""With no more tasks than this the optimum is looked for as well."""
+
+Measure = Callable[[Problem, Placement], float]
+"""What a placement is judged by, in seconds; infinite for one that cannot run."""
+
+
+@scheduler(
+    source="a portfolio; the changes are a descent over devices and orders",
+    quick=False,
+    example=FORK
+    + """=> two-cores
+    placement {
+      core0: a 0.0..2.0, c 2.0..5.0, d 6.000002..8.000002
+      core1: b 2.000001..6.000001
+    }
+    """,
+)
+def best(problem: Problem, limit_s: float) -> Placement:
+    """The best of all that is there, changed further while there is time.
+
+    All quick schedulers are tried, and for small graphs the optimum is looked for. Then
+    tasks go to other devices and change places in the order, as long as that makes the schedule no
+    longer.
+    """
+    return portfolio(problem, limit_s, finished)
+
+
+def portfolio(problem: Problem, limit_s: float, measure: Measure) -> Placement:
+    """`best` by any measure: of the simulated run, say, with the links that it keeps waiting."""
+    end = time.monotonic() + limit_s
+    bound = problem.bound_seconds
+    quick = [s.decide(problem, 0.0) for s in QUICK]
+    found = [(measure(problem, p), i, p) for i, p in enumerate(quick)]
+    notes: tuple[str, ...] = ()
+    if problem.n <= SMALL and min(found)[0] > bound:
+        try:
+            exact = cp_sat.decide(problem, limit_s / 2)
+            bound = max(bound, exact.bound_seconds)
+            found.insert(0, (measure(problem, exact), -1, exact))
+        except CompileError as e:
+            notes = (e.message,)
+    seconds, _, placement = min(found)
+    placement = _descent(problem, placement, seconds, end, bound, measure)
+    return replace(placement, bound_seconds=bound, notes=notes)
+
+
+CHANGES = 20_000
+"""So many changes are tried at most: a limit that does not depend on how fast the machine is."""
+
+
+def _descent(
+    p: Problem, placement: Placement, seconds: float, end: float, bound: float, measure: Measure
+) -> Placement:
+    """Random changes that are no loss, from a fixed seed."""
+    number = {d.name: i for i, d in enumerate(p.platform.devices)}
+    device = [number[s.device] for s in placement.slots]
+    rank = [float(-s.start) for s in placement.slots]
+    chance = random.Random(1)
+    for _ in range(CHANGES):
+        if seconds <= bound * (1 + 1e-9) or time.monotonic() > end or not p.n:
+            break
+        new_device, new_rank = list(device), list(rank)
+        for _ in range(chance.randint(1, 3)):
+            t = chance.randrange(p.n)
+            if chance.random() < 0.6:
+                new_device[t] = chance.choice(p.able[t])
+            else:
+                new_rank[t] = rank[chance.randrange(p.n)] + chance.uniform(-1e-9, 1e-9) * seconds
+        tried = by_order(p, ranked(p, new_rank), new_device)
+        took = measure(p, tried)
+        if took <= seconds:
+            device, rank, seconds, placement = new_device, new_rank, took, tried
+    return placement

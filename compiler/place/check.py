@@ -1,0 +1,206 @@
+"""Checks of a schedule that know nothing of how it was made.
+
+Tasks, platform and times are all that is looked at: is every task run once, by a device that can,
+for as long as it takes; is each operand in the device's memory by then, and how did it get there;
+does anything do two things at once; does every memory hold what lies in it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from compiler.dataclass import dataclass
+from compiler.place.placement import Slot
+from compiler.place.platform import Platform
+from compiler.place.problem import seconds_on
+from compiler.place.schedule import Move, Schedule
+from compiler.place.tasks import TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong with a schedule: what it is about, and what is wrong."""
+
+    name: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.problem}"
+
+
+SAME = 1e-9
+"""Times are equal when they differ by no more than this share of the whole schedule."""
+
+
+def check_schedule(
+    graph: TaskGraph, platform: Platform, schedule: Schedule, *, contention: bool = True
+) -> list[Fault]:
+    """Everything that is wrong with a schedule; nothing for one that a machine could follow.
+
+    `contention`: a link carries no more transfers at once than it has channels.
+    """
+    found = list(_named(graph, platform, schedule))
+    if found:
+        return found
+    return list(_Checker(graph, platform, schedule, contention).faults())
+
+
+def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator[Fault]:
+    """Tasks that are there not once, and names that nothing has."""
+    runs = Counter(s.task for s in schedule.slots)
+    for t in graph.tasks:
+        if runs[t.name] != 1:
+            yield Fault(t.name, f"runs {runs[t.name]} times")
+    for name in runs.keys() - {t.name for t in graph.tasks}:
+        yield Fault(name, "is no task of the graph")
+    links = {x.name: x for x in platform.links}
+    for s in schedule.slots:
+        if s.device not in platform.device_of:
+            yield Fault(s.task, f"runs on {s.device!r}, which is no device")
+    for m in schedule.moves:
+        if m.datum not in graph.datum:
+            yield Fault(m.datum, "is moved and is no value of the graph")
+        joins = links[m.link].joins if m.link in links else ()
+        if m.source == m.to or m.source not in joins or m.to not in joins:
+            yield Fault(m.datum, f"{m.link!r} does not lead from {m.source!r} to {m.to!r}")
+
+
+class _Checker:
+    def __init__(
+        self, graph: TaskGraph, platform: Platform, schedule: Schedule, contention: bool
+    ) -> None:
+        self.graph, self.platform, self.schedule = graph, platform, schedule
+        self.contention = contention
+        self.slack = SAME * max(schedule.makespan_seconds, 0.0)
+        self.links = {x.name: x for x in platform.links}
+        self.slot = {s.task: s for s in schedule.slots}
+        self.moves: dict[str, list[Move]] = defaultdict(list)
+        for m in schedule.moves:
+            self.moves[m.datum].append(m)
+        self.arrivals: dict[tuple[str, str], float] = {}
+        """By datum and memory when a transfer first brought it."""
+        for m in schedule.moves:
+            at = self.arrivals.get((m.datum, m.to), m.end)
+            self.arrivals[m.datum, m.to] = min(at, m.end)
+
+    def faults(self) -> Iterator[Fault]:
+        yield from self._durations()
+        yield from self._exclusive()
+        yield from self._operands()
+        yield from self._transfers()
+        yield from self._results()
+        yield from self._room()
+
+    def _memory(self, s: Slot) -> str:
+        return self.platform.device_of[s.device].memory
+
+    def _durations(self) -> Iterator[Fault]:
+        for t in self.graph.tasks:
+            s = self.slot[t.name]
+            device = self.platform.device_of[s.device]
+            missing = [o for o in t.operators if not device.has((o,))]
+            if missing:
+                yield Fault(t.name, f"{s.device} has no {', '.join(missing)}")
+            needed = seconds_on(t, device)
+            if not s.start >= 0.0:
+                yield Fault(t.name, f"starts at {s.start}")
+            if not abs(s.end - s.start - needed) <= self.slack + SAME * needed:
+                yield Fault(t.name, f"takes {s.end - s.start} s, {s.device} needs {needed} s")
+        for m in self.schedule.moves:
+            needed = self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
+            if not (m.start >= 0.0 and m.end - m.start >= needed - self.slack):
+                yield Fault(m.datum, f"{m.link} needs {needed} s, not {m.end - m.start} s")
+
+    def _exclusive(self) -> Iterator[Fault]:
+        on: dict[str, list[Slot]] = defaultdict(list)
+        for s in self.schedule.slots:
+            on[s.device].append(s)
+        for device, slots in on.items():
+            slots.sort(key=lambda s: (s.start, s.end))
+            for a, b in pairwise(slots):
+                if b.start < a.end - self.slack:
+                    yield Fault(b.task, f"{device} still runs {a.task} until {a.end} s")
+        carried: dict[str, list[Move]] = defaultdict(list)
+        for m in self.schedule.moves if self.contention else ():
+            carried[m.link].append(m)
+        for link, moves in carried.items():
+            yield from self._crowded(link, moves)
+
+    def _crowded(self, link: str, moves: Sequence[Move]) -> Iterator[Fault]:
+        channels, active = self.links[link].channels, list[float]()
+        for m in sorted(moves, key=lambda m: m.start):
+            active = [end for end in active if end > m.start + self.slack]
+            active.append(m.end)
+            if len(active) > channels:
+                yield Fault(m.datum, f"{link} carries {len(active)} at once, it can {channels}")
+
+    def _there(self, datum: str, memory: str, device: str = "") -> float:
+        """When a datum is in a memory (for a device of it); infinite for never."""
+        found = [self.arrivals.get((datum, memory), float("inf"))]
+        maker = self.graph.maker.get(datum)
+        if maker is None:
+            keeps = self.platform.memory_of[memory].keeps_weights
+            if memory == self.platform.home or (keeps and self.graph.datum[datum].is_weight):
+                found.append(0.0)
+        else:
+            made = self.slot[self.graph.tasks[maker].name]
+            if self._memory(made) == memory:
+                other = bool(device) and made.device != device
+                late = self.platform.memory_of[memory].handover_seconds if other else 0.0
+                found.append(made.end + late)
+        return min(found)
+
+    def _operands(self) -> Iterator[Fault]:
+        for t in self.graph.tasks:
+            s = self.slot[t.name]
+            for r in t.reads:
+                there = self._there(r, self._memory(s), s.device)
+                if not s.start >= there - self.slack:
+                    yield Fault(t.name, f"starts at {s.start} s, {r} is there at {there} s")
+
+    def _transfers(self) -> Iterator[Fault]:
+        for m in self.schedule.moves:
+            there = self._there(m.datum, m.source)
+            if not m.start >= there - self.slack:
+                yield Fault(m.datum, f"leaves {m.source} at {m.start} s, it is there at {there} s")
+
+    def _results(self) -> Iterator[Fault]:
+        for d in self.graph.data:
+            if d.is_result and self._there(d.name, self.platform.home) == float("inf"):
+                yield Fault(d.name, f"never comes home to {self.platform.home}")
+
+    def _room(self) -> Iterator[Fault]:
+        """Sweep over time: what is in each memory with a limit, from its coming to its last use."""
+        for memory in self.platform.memories:
+            if memory.nbytes is None:
+                continue
+            changes: list[tuple[float, int]] = []
+            for datum in self.graph.data:
+                for start, end in self._stay(datum.name, memory.name):
+                    changes += [(start + self.slack, datum.nbytes), (end, -datum.nbytes)]
+            held = peak = 0
+            for _, nbytes in sorted(changes):
+                held += nbytes
+                peak = max(peak, held)
+            if peak > memory.nbytes:
+                yield Fault(memory.name, f"holds {peak} bytes, it has room for {memory.nbytes}")
+
+    def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
+        here = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
+        ends = [s.end for s in here if self._memory(s) == memory]
+        ends += [m.end for m in self.moves[datum] if m.source == memory]
+        maker = self.graph.maker.get(datum)
+        starts = [m.start for m in self.moves[datum] if m.to == memory]
+        if maker is not None:
+            made = self.slot[self.graph.tasks[maker].name]
+            if self._memory(made) == memory:
+                starts.append(made.start)
+                ends.append(made.end)
+        elif ends and not starts:
+            starts.append(0.0)
+            if self.platform.memory_of[memory].keeps_weights:
+                ends.append(self.schedule.makespan_seconds)
+        if starts and ends and max(ends) > min(starts):
+            yield min(starts), max(ends)

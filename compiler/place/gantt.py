@@ -1,0 +1,127 @@
+"""A schedule as a picture: a row for each device and link, the critical path in another colour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from compiler.place.placement import Slot
+from compiler.place.platform import Platform
+from compiler.place.schedule import Activity, Schedule, critical_path
+from compiler.place.tasks import TaskGraph
+
+WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 960, 110, 16, 30, 34, 22
+TASK, MOVE, CRITICAL, INK = "#0b6bcb", "#1a7f4b", "#b5480a", "#6b7280"
+N_TICKS = 6
+LETTER = 7.0
+"""Pixels of a letter: names stand in bars that have room for them."""
+
+
+def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
+    """The schedule as an SVG that reads well on light and dark pages.
+
+    What is on the critical path has another colour and a thick edge; each bar has its words as a
+    title.
+    """
+    rows = _rows(platform, schedule)
+    whole = schedule.makespan_seconds or 1.0
+    scale = (WIDTH - LEFT - RIGHT) / whole
+    height = TOP + ROW * len(rows) + 30
+    critical = {id(x) for x in critical_path(graph, schedule)}
+    parts = [*_axis(schedule.makespan_seconds, scale, TOP + ROW * len(rows))]
+    for number, (name, activities) in enumerate(rows):
+        top = TOP + ROW * number
+        parts.append(_text(LEFT - 8, top + BAR / 2 + 4, name, "end", INK))
+        for x in activities:
+            parts += _bar(x, top, scale, id(x) in critical)
+    inside = "\n  ".join(parts)
+    words = f"{schedule.platform}: {seconds_text(schedule.makespan_seconds)}"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
+        f'aria-label="{escape(words)}" font-family="system-ui, sans-serif" font-size="12">\n'
+        f"  {inside}\n</svg>\n"
+    )
+
+
+def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activity]]]:
+    """By name what goes on: all devices, and the links that carry something; channels apart."""
+    rows: list[tuple[str, list[Activity]]] = [
+        (d.name, [s for s in schedule.slots if s.device == d.name]) for d in platform.devices
+    ]
+    for link in platform.links:
+        lanes: list[list[Activity]] = []
+        for m in sorted(schedule.moves, key=lambda m: m.start):
+            if m.link != link.name:
+                continue
+            free = next((x for x in lanes if x[-1].end <= m.start), None)
+            if free is None:
+                lanes.append(free := [])
+            free.append(m)
+        rows += [(link.name, lane) for lane in lanes]
+    return rows
+
+
+def _axis(whole: float, scale: float, bottom: float) -> Iterator[str]:
+    for i in range(N_TICKS + 1):
+        seconds = whole * i / N_TICKS
+        x = LEFT + seconds * scale
+        yield (
+            f'<line x1="{x:.1f}" y1="{TOP - 6}" x2="{x:.1f}" y2="{bottom:.1f}" stroke="{INK}" '
+            f'stroke-opacity="0.3"/>'
+        )
+        yield _text(x, bottom + 16, seconds_text(seconds), "end" if i == N_TICKS else "middle", INK)
+
+
+def _bar(x: Activity, top: float, scale: float, is_critical: bool) -> Iterator[str]:
+    name = x.task if isinstance(x, Slot) else x.datum
+    words = f"{name} {seconds_text(x.start)} to {seconds_text(x.end)}"
+    if not isinstance(x, Slot):
+        words += f", {x.source} to {x.to}"
+    colour = CRITICAL if is_critical else TASK if isinstance(x, Slot) else MOVE
+    left, width = LEFT + x.start * scale, max((x.end - x.start) * scale, 0.5)
+    edge = f'stroke="{colour}" stroke-width="{2 if is_critical else 0.5}"'
+    yield (
+        f'<rect x="{left:.2f}" y="{top:.1f}" width="{width:.2f}" height="{BAR}" fill="{colour}" '
+        f'fill-opacity="{0.55 if is_critical else 0.35}" {edge}>'
+        f"<title>{escape(words)}{', critical' if is_critical else ''}</title></rect>"
+    )
+    if len(name) * LETTER + 6 <= width:
+        yield _text(left + width / 2, top + BAR / 2 + 4, name, "middle", "currentColor")
+
+
+def _text(x: float, y: float, words: str, anchor: str, colour: str) -> str:
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text {place} fill="{colour}">{escape(words)}</text>'
+
+
+def seconds_text(seconds: float) -> str:
+    """A time with three digits and its unit."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1 or unit == "us":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError("the last unit takes everything")
+
+
+def gantt_text(graph: TaskGraph, platform: Platform, schedule: Schedule, columns: int = 72) -> str:
+    """The schedule in characters: `=` works, `#` works on the critical path, `.` waits."""
+    whole = schedule.makespan_seconds or 1.0
+    critical = {id(x) for x in critical_path(graph, schedule)}
+    rows = _rows(platform, schedule)
+    width = max((len(name) for name, _ in rows), default=0)
+    lines = [
+        f"{name:>{width}} {_cells(activities, whole, columns, critical)}"
+        for name, activities in rows
+    ]
+    end = seconds_text(schedule.makespan_seconds)
+    return "\n".join([*lines, f"{'':>{width}} 0{end:>{columns - 1}}"])
+
+
+def _cells(activities: Sequence[Activity], whole: float, columns: int, critical: set[int]) -> str:
+    """A character for each part of the time; what goes on longest in it gives the character."""
+    cells = [{"=": 0.0, "#": 0.0} for _ in range(columns)]
+    for x in activities:
+        start, end = x.start / whole * columns, x.end / whole * columns
+        for i in range(int(start), min(int(end) + 1, columns)):
+            cells[i]["#" if id(x) in critical else "="] += min(end, i + 1) - max(start, i)
+    marks = (max(c, key=c.__getitem__) if max(c.values()) >= 0.25 else "." for c in cells)
+    return "".join(marks)

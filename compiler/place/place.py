@@ -1,0 +1,96 @@
+"""Placing tasks on a platform: a scheduler decides, a simulation says what becomes of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+from compiler.errors import CompileError
+from compiler.place.best import best, portfolio
+from compiler.place.heft import cpop, heft, lookahead, peft
+from compiler.place.min_cut import min_cut
+from compiler.place.optimum import cp_sat
+from compiler.place.placement import Placement
+from compiler.place.platform import Platform
+from compiler.place.problem import Problem
+from compiler.place.ready import READY
+from compiler.place.schedule import Schedule
+from compiler.place.scheduler import Scheduler
+from compiler.place.simulate import Conduct, Stuck, simulate
+from compiler.place.tasks import TaskGraph
+
+SCHEDULERS: Mapping[str, Scheduler] = {
+    s.name: s for s in (heft, lookahead, peft, cpop, *READY, min_cut, cp_sat, best)
+}
+"""All schedulers by name, the usual one first."""
+
+
+def place(
+    graph: TaskGraph,
+    platform: Platform,
+    *,
+    scheduler: str = "heft",
+    conduct: Conduct | None = None,
+    time_limit_s: float = 5.0,
+) -> Schedule:
+    """Decide which device runs what, and run that in a simulation.
+
+    Where a memory is too small for what was decided, operands are brought later, and if that does
+    not help either, the task that finds no room goes elsewhere; `notes` say so.
+    Units: seconds. Errors: E-OPTION-VALUE for a name that no scheduler has, or what it refuses.
+    """
+    if scheduler not in SCHEDULERS:
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"no scheduler is named {scheduler!r:.40}; there are: {', '.join(SCHEDULERS)}",
+        )
+    conduct = conduct or Conduct()
+    problem = Problem(graph, platform)
+    notes: list[str] = []
+    while True:
+        placement = _decided(problem, scheduler, conduct, time_limit_s)
+        try:
+            made = _simulated(problem, placement, conduct)
+        except Stuck as e:
+            order = placement.orders[e.device]
+            at = order.index(e.task)
+            # More at once each time, so that many tasks without room do not take as many tries.
+            away = order[at : at + 2 ** (len(notes) // 2)]
+            problem = replace(problem, refused=problem.refused | {(t, e.device) for t in away})
+            notes.append(f"{', '.join(away)} not on {e.device}: its memory has no room by then")
+            continue
+        if made.ahead != conduct.ahead:
+            notes.append(
+                f"operands are brought {made.ahead} tasks ahead: there is no room for more"
+            )
+        bound = max(placement.bound_seconds, Problem(graph, platform).bound_seconds)
+        return replace(made, bound_seconds=bound, notes=(*made.notes, *notes))
+
+
+def _decided(problem: Problem, scheduler: str, conduct: Conduct, limit_s: float) -> Placement:
+    if scheduler == best.name:
+        return portfolio(problem, limit_s, lambda p, x: _makespan(p, x, conduct))
+    return SCHEDULERS[scheduler].decide(problem, limit_s)
+
+
+def _makespan(problem: Problem, placement: Placement, conduct: Conduct) -> float:
+    try:
+        return simulate(problem, placement, conduct).makespan_seconds
+    except Stuck:
+        return math.inf
+
+
+LESS_AHEAD = (8, 3, 1)
+
+
+def _simulated(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
+    """The run with operands brought as early as asked for, or as early as there is room for."""
+    asked = conduct.ahead
+    on_demand = simulate(problem, placement, replace(conduct, ahead=0))
+    for ahead in (asked, *(a for a in LESS_AHEAD if asked is None or a < asked)):
+        try:
+            return simulate(problem, placement, replace(conduct, ahead=ahead))
+        except Stuck:
+            continue
+    return on_demand

@@ -1,0 +1,105 @@
+"""Which device runs each task, and when, as a scheduler decided it.
+
+placement {
+  cpu: a 0.0..2.0, c 3.5..4.0
+  gpu: b 2.5..3.5
+}
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import field
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError, Where
+from compiler.ir.text import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A task on a device from `start` to `end`, in seconds."""
+
+    task: str
+    device: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A slot for every task, in the order of the tasks.
+
+    `bound_seconds` is what the scheduler knows that no schedule is shorter than; 0 for nothing.
+    That and the notes make no difference to whether two placements are equal.
+    """
+
+    slots: tuple[Slot, ...]
+    bound_seconds: float = field(default=0.0, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def orders(self) -> Mapping[str, tuple[str, ...]]:
+        """By device its tasks in the order that they run."""
+        found: dict[str, list[str]] = {}
+        numbered = sorted(enumerate(self.slots), key=lambda x: (x[1].start, x[1].end, x[0]))
+        for _, s in numbered:
+            found.setdefault(s.device, []).append(s.task)
+        return {d: tuple(tasks) for d, tasks in found.items()}
+
+    @property
+    def end_seconds(self) -> float:
+        """When the last task ends, by the scheduler's own reckoning."""
+        return max((s.end for s in self.slots), default=0.0)
+
+    def __str__(self) -> str:
+        slot = {s.task: s for s in self.slots}
+        lines = [
+            f"  {quote(d)}: "
+            + ", ".join(f"{quote(t)} {slot[t].start!r}..{slot[t].end!r}" for t in tasks)
+            for d, tasks in sorted(self.orders.items())
+        ]
+        return "\n".join(["placement {", *lines, "}"])
+
+
+_NAME = r'("(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_][A-Za-z0-9_./\-]*)'
+_LINE = re.compile(rf"\s*{_NAME}:\s*(.*)")
+_SLOT = re.compile(rf"\s*{_NAME}\s+(\d[\d.e+-]*?)\.\.(\d[\d.e+-]*)\s*(?:,|$)")
+
+
+def parse_placement(text: str, order: tuple[str, ...] = ()) -> Placement:
+    """Read a placement; `order` has the names of the tasks, else they stand as in the text.
+
+    Errors: E-TASKS-TEXT with the line.
+    """
+    slots: dict[str, Slot] = {}
+    lines = [(n, x.strip()) for n, x in enumerate(text.splitlines(), 1) if x.strip()]
+    if len(lines) < 2 or lines[0][1] != "placement {" or lines[-1][1] != "}":
+        raise CompileError("E-TASKS-TEXT", "a placement stands between `placement {` and `}`")
+    for number, line in lines[1:-1]:
+        where = Where("", number, 1)
+        found = _LINE.fullmatch(line)
+        rest = found[2] if found else ""
+        while found and rest:
+            slot = _SLOT.match(rest)
+            if slot is None:
+                break
+            task = _plain(slot[1])
+            if task in slots:
+                raise CompileError("E-TASKS-TEXT", f"{task!r} is there twice", where=where)
+            try:
+                slots[task] = Slot(task, _plain(found[1]), float(slot[2]), float(slot[3]))
+            except ValueError:
+                break
+            rest = rest[slot.end() :]
+        if not found or rest:
+            raise CompileError("E-TASKS-TEXT", f"cannot read {rest or line!r:.60}", where=where)
+    if order and set(order) != set(slots):
+        raise CompileError("E-TASKS-TEXT", "these are not the tasks that are to be placed")
+    return Placement(tuple(slots[t] for t in (order or slots)))
+
+
+def _plain(name: str) -> str:
+    return json.loads(name) if name.startswith('"') else name

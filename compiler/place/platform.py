@@ -1,0 +1,139 @@
+"""What a graph may be spread over: devices, the memories that they compute in, and links between.
+
+A `Platform` is data: `platform_text.py` reads and prints it, `platforms/` has those that ship.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Iterator
+from functools import cached_property
+
+from compiler.dataclass import dataclass
+from compiler.ir.operator import Cost
+from compiler.passes.engine.cost import Roofline
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where values lie. `nbytes` is how many fit; None where there is always room.
+
+    `keeps_weights` says that constants stay there from one run to the next; otherwise they come
+    from the home memory in every run. `handover_seconds` is what it takes until another device of
+    the same memory sees a value.
+    """
+
+    name: str
+    nbytes: int | None = None
+    keeps_weights: bool = True
+    handover_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Something that runs one task at a time, as fast as its roofline says.
+
+    `operators` are the ones that it has; None for all.
+    """
+
+    name: str
+    memory: str
+    speed: Roofline
+    operators: frozenset[str] | None = None
+
+    def seconds(self, cost: Cost) -> float:
+        """The time of one kernel."""
+        return self.speed.seconds(cost)
+
+    def has(self, operators: Collection[str]) -> bool:
+        """Whether the device has all of these operators."""
+        return self.operators is None or self.operators.issuperset(operators)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What carries values between the memories that it joins, `channels` of them at a time.
+
+    Units: seconds until the first byte, and bytes per second of each channel.
+    """
+
+    name: str
+    joins: tuple[str, ...]
+    latency_seconds: float
+    bytes_per_second: float
+    channels: int = 1
+
+    def seconds(self, nbytes: float) -> float:
+        """The time that a transfer takes once it has a channel."""
+        return self.latency_seconds + nbytes / self.bytes_per_second
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A step of a route: over a link from one memory to the next."""
+
+    link: Link
+    source: str
+    to: str
+
+
+ROUTED_BYTES = 1 << 20
+"""Routes are the fastest ones for a transfer of so many bytes."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """Devices, memories and links. `home` is the memory that has inputs and constants at first and
+    needs results at last."""
+
+    name: str
+    words: str
+    home: str
+    memories: tuple[Memory, ...]
+    devices: tuple[Device, ...]
+    links: tuple[Link, ...] = ()
+
+    @cached_property
+    def memory_of(self) -> dict[str, Memory]:
+        """Memories by name."""
+        return {m.name: m for m in self.memories}
+
+    @cached_property
+    def device_of(self) -> dict[str, Device]:
+        """Devices by name."""
+        return {d.name: d for d in self.devices}
+
+    @cached_property
+    def routes(self) -> dict[tuple[str, str], tuple[Hop, ...]]:
+        """The fastest way between any two memories that are joined."""
+        return {
+            (m.name, to): route for m in self.memories for to, route in self._routes_from(m.name)
+        }
+
+    def _routes_from(self, source: str) -> Iterator[tuple[str, tuple[Hop, ...]]]:
+        """Dijkstra's shortest paths."""
+        found: set[str] = set()
+        pending: list[tuple[float, int, str, tuple[Hop, ...]]] = [(0.0, 0, source, ())]
+        while pending:
+            seconds, _, at, route = heapq.heappop(pending)
+            if at in found:
+                continue
+            found.add(at)
+            yield at, route
+            for link in self.links:
+                if at in link.joins:
+                    longer = seconds + link.seconds(ROUTED_BYTES)
+                    for to in link.joins:
+                        way = (*route, Hop(link, at, to))
+                        heapq.heappush(pending, (longer, len(way), to, way))
+
+    def seconds_between(self, nbytes: float, source: str, to: str) -> float:
+        """What bringing bytes from one memory to another takes on links that are free."""
+        route = self.routes.get((source, to))
+        return math.inf if route is None else sum((h.link.seconds(nbytes) for h in route), 0.0)
+
+    def __str__(self) -> str:
+        from compiler.place.platform_text import print_platform
+
+        return print_platform(self)

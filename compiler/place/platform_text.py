@@ -1,0 +1,242 @@
+"""Platforms as TOML: the files that ship, the ones users write, and the printed form.
+
+name = "accelerator"
+words = "..."
+home = "ram"
+
+[[memory]]
+name = "ram"
+
+[[device]]
+name = "cpu"
+memory = "ram"
+flops_per_second = 2e11
+bytes_per_second = 2e10
+seconds_per_kernel = 1e-6
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError, Where
+from compiler.passes.engine.cost import Roofline
+from compiler.place.platform import Device, Link, Memory, Platform
+
+FOLDER = Path(__file__).parent / "platforms"
+MOST_CHARACTERS = 1_000_000
+MOST_DEVICES = 64
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the platforms that come with the program."""
+    return tuple(sorted(p.stem for p in FOLDER.glob("*.toml")))
+
+
+def load_platform(name: str | Path) -> Platform:
+    """A platform by its name or from a file. Errors: E-PLATFORM-FILE, E-PLATFORM-TEXT."""
+    path = FOLDER / f"{name}.toml" if str(name) in shipped() else Path(name)
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MOST_CHARACTERS + 1)
+    except (OSError, ValueError) as e:
+        raise CompileError(
+            "E-PLATFORM-FILE",
+            f"{name} is no platform that ships, and no file that can be read: {e}",
+            hint=f"name one of {', '.join(shipped())}, or a TOML file",
+        ) from e
+    return parse_platform(text, path.name)
+
+
+def parse_platform(text: str, source: str = "") -> Platform:
+    """Read the text of a platform, and check that it makes sense.
+
+    Errors: E-PLATFORM-TEXT for what is no TOML, lacks something or contradicts itself.
+    """
+    where = Where(source)
+    if len(text) > MOST_CHARACTERS:
+        raise CompileError("E-PLATFORM-TEXT", "the text is longer than a platform is", where=where)
+    try:
+        table = _Table(tomllib.loads(text), "the platform", where)
+    except (tomllib.TOMLDecodeError, RecursionError) as e:
+        raise CompileError("E-PLATFORM-TEXT", f"this is no TOML: {e}", where=where) from e
+    made = Platform(
+        table.text("name"),
+        table.text("words", ""),
+        table.text("home"),
+        tuple(_memory(t) for t in table.tables("memory")),
+        tuple(_device(t) for t in table.tables("device")),
+        tuple(_link(t) for t in table.tables("link")),
+    )
+    table.finish()
+    _check(made, where)
+    return made
+
+
+def _memory(t: _Table) -> Memory:
+    return t.finish(
+        Memory(
+            t.text("name"),
+            t.whole("nbytes", None),
+            t.flag("keeps_weights", True),
+            t.number("handover_seconds", 0.0, least=0.0),
+        )
+    )
+
+
+def _device(t: _Table) -> Device:
+    speed = Roofline(
+        t.number("flops_per_second"),
+        t.number("bytes_per_second"),
+        t.number("seconds_per_kernel", 0.0, least=0.0),
+    )
+    operators = t.texts("operators", None)
+    has = None if operators is None else frozenset(operators)
+    return t.finish(Device(t.text("name"), t.text("memory"), speed, has))
+
+
+def _link(t: _Table) -> Link:
+    return t.finish(
+        Link(
+            t.text("name"),
+            tuple(t.texts("joins", ()) or ()),
+            t.number("latency_seconds", 0.0, least=0.0),
+            t.number("bytes_per_second"),
+            t.whole("channels", 1) or 1,
+        )
+    )
+
+
+def _check(p: Platform, where: Where) -> None:
+    def need(holds: bool, message: str, hint: str = "") -> None:
+        if not holds:
+            raise CompileError("E-PLATFORM-TEXT", message, where=where, hint=hint)
+
+    need(1 <= len(p.devices) <= MOST_DEVICES, f"needed 1 to {MOST_DEVICES} devices")
+    for kind, named in (("memory", p.memories), ("device", p.devices), ("link", p.links)):
+        names = [x.name for x in named]
+        twice = sorted({n for n in names if names.count(n) > 1})
+        need(not twice, f"{kind} {', '.join(twice)} is there twice", "give each its own name")
+    memories = p.memory_of
+    need(p.home in memories, f"the home {p.home!r} is no memory", "list it as a [[memory]]")
+    for d in p.devices:
+        need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is no memory")
+    for link in p.links:
+        need(len(set(link.joins)) >= 2, f"link {link.name} must join two memories or more")
+        unknown = [m for m in link.joins if m not in memories]
+        need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is no memory")
+    for d in p.devices:
+        ways = ((p.home, d.memory), (d.memory, p.home))
+        need(all(w in p.routes for w in ways), f"no links lead from {p.home} to {d.name}",
+             "add a [[link]]")  # fmt: skip
+    able = [d for d in p.devices if d.operators is None and memories[d.memory].nbytes is None]
+    need(bool(able), "no device has all operators and a memory without a limit",
+         "leave `operators` out of one device, and `nbytes` out of its memory")  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Table:
+    """A table of TOML that says what it misses; `finish` says what it does not know."""
+
+    data: dict[str, Any]
+    what: str
+    where: Where
+
+    def text(self, key: str, default: str | None = None) -> str:
+        return self._take(key, default, "a text", lambda v: isinstance(v, str) and v.strip() == v)
+
+    def texts(self, key: str, default: Sequence[str] | None) -> Sequence[str] | None:
+        def are(v: Any) -> bool:
+            return isinstance(v, list) and all(isinstance(x, str) for x in v)
+
+        return self._take(key, default, "a list of texts", are, required=False)
+
+    def whole(self, key: str, default: int | None) -> int | None:
+        def fits(v: Any) -> bool:
+            return isinstance(v, int) and not isinstance(v, bool) and 0 < v < 1 << 62
+
+        return self._take(key, default, "a whole number above 0", fits, required=False)
+
+    def flag(self, key: str, default: bool) -> bool:
+        return self._take(key, default, "true or false", lambda v: isinstance(v, bool))
+
+    def number(self, key: str, default: float | None = None, least: float | None = None) -> float:
+        def fits(v: Any) -> bool:
+            is_number = isinstance(v, int | float) and not isinstance(v, bool)
+            return is_number and math.isfinite(v) and (v > 0 if least is None else v >= least)
+
+        words = "a number above 0" if least is None else f"a number, {least:g} or more"
+        return float(self._take(key, default, words, fits))
+
+    def tables(self, key: str) -> list[_Table]:
+        found = self.data.pop(key, [])
+        if not isinstance(found, list) or not all(isinstance(t, dict) for t in found):
+            self._fail(f"[[{key}]] must be tables")
+        return [_Table(dict(t), f"{key} {t.get('name', '')!r}", self.where) for t in found]
+
+    def finish(self, made: Any = None) -> Any:
+        if self.data:
+            self._fail(f"{self.what} has {', '.join(map(repr, self.data))}, which nothing reads")
+        return made
+
+    def _take(
+        self,
+        key: str,
+        default: Any,
+        words: str,
+        fits: Callable[[Any], bool],
+        required: bool = True,
+    ) -> Any:
+        if key not in self.data:
+            if required and default is None:
+                self._fail(f"{self.what} needs {key}, {words}")
+            return default
+        value = self.data.pop(key)
+        if not fits(value):
+            self._fail(f"{self.what}: needed {words} as {key}, got {value!r:.40}")
+        return value
+
+    def _fail(self, message: str) -> None:
+        raise CompileError("E-PLATFORM-TEXT", message, where=self.where)
+
+
+def print_platform(p: Platform) -> str:
+    """The text of a platform, which reads back as an equal one."""
+    return "\n".join(_lines(p)) + "\n"
+
+
+def _lines(p: Platform) -> Iterator[str]:
+    yield from _pairs({"name": p.name, "words": p.words, "home": p.home})
+    for m in p.memories:
+        yield from ("", "[[memory]]")
+        row = {"name": m.name, "nbytes": m.nbytes, "handover_seconds": m.handover_seconds or None}
+        yield from _pairs({**row, "keeps_weights": None if m.keeps_weights else False})
+    for d in p.devices:
+        yield from ("", "[[device]]")
+        yield from _pairs({"name": d.name, "memory": d.memory, **_speeds(d.speed)})
+        if d.operators is not None:
+            yield from _pairs({"operators": sorted(d.operators)})
+    for link in p.links:
+        yield from ("", "[[link]]")
+        row = {"name": link.name, "joins": list(link.joins), "channels": link.channels}
+        speeds = {k: getattr(link, k) for k in ("latency_seconds", "bytes_per_second")}
+        yield from _pairs({**row, **speeds})
+
+
+def _speeds(r: Roofline) -> dict[str, float]:
+    return {
+        k: getattr(r, k) for k in ("flops_per_second", "bytes_per_second", "seconds_per_kernel")
+    }
+
+
+def _pairs(row: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in row.items():
+        if value is not None:
+            # Strings, numbers, lists and truth values of JSON are TOML as well.
+            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"

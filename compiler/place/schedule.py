@@ -1,0 +1,192 @@
+"""A run of a placement: tasks on devices and transfers on links with their times."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, field
+from functools import cached_property
+from typing import Any
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.place.placement import Slot
+from compiler.place.tasks import TaskGraph
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A transfer of a datum over one link, in seconds; longer ways have one for each link."""
+
+    datum: str
+    link: str
+    source: str
+    to: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Every task and transfer with its times.
+
+    `peak_bytes` has by memory how many bytes lie there at most; `ahead` is for how many tasks
+    beyond the one that runs operands are brought (None for all); `bound_seconds` what no schedule
+    of the same tasks is shorter than, as far as that is known.
+    """
+
+    platform: str
+    slots: tuple[Slot, ...]
+    moves: tuple[Move, ...] = ()
+    peak_bytes: Mapping[str, int] = field(default_factory=dict)
+    ahead: int | None = None
+    bound_seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def makespan_seconds(self) -> float:
+        """When the last task and the last transfer have ended."""
+        return max((x.end for x in (*self.slots, *self.moves)), default=0.0)
+
+    @property
+    def gap(self) -> float:
+        """By what share it may be longer than the shortest schedule there is; 0 for optimal."""
+        bound = self.bound_seconds
+        return max(self.makespan_seconds / bound - 1, 0.0) if bound else 0.0
+
+    @cached_property
+    def busy_seconds(self) -> Mapping[str, float]:
+        """By device, and by link, how long it works."""
+        found: dict[str, float] = defaultdict(float)
+        for s in self.slots:
+            found[s.device] += s.end - s.start
+        for m in self.moves:
+            found[m.link] += m.end - m.start
+        return dict(found)
+
+    def to_json(self, graph: TaskGraph) -> dict[str, Any]:
+        """What the page and other programs get: all of it, with operators and origins of tasks."""
+        critical = {id(x) for x in critical_path(graph, self)}
+        tasks = {t.name: t for t in graph.tasks}
+        return {
+            "version": VERSION,
+            "platform": self.platform,
+            "makespan_seconds": self.makespan_seconds,
+            "bound_seconds": self.bound_seconds,
+            "ahead": self.ahead,
+            "notes": list(self.notes),
+            "peak_bytes": dict(self.peak_bytes),
+            "busy_seconds": dict(self.busy_seconds),
+            "tasks": [
+                {
+                    **asdict(s),
+                    "operators": list(tasks[s.task].operators),
+                    "origins": list(tasks[s.task].origins),
+                    "is_critical": id(s) in critical,
+                }
+                for s in self.slots
+            ],
+            "moves": [
+                {
+                    **asdict(m),
+                    "nbytes": graph.datum[m.datum].nbytes,
+                    "is_critical": id(m) in critical,
+                }
+                for m in self.moves
+            ],
+        }
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Schedule:
+        """What `to_json` gave. Errors: E-TASKS-TEXT for anything else."""
+        try:
+            if data["version"] != VERSION:
+                raise ValueError(f"version {data['version']}")
+            slots = (Slot(**{k: t[k] for k in Slot.__slots__}) for t in data["tasks"])
+            moves = (Move(**{k: m[k] for k in Move.__slots__}) for m in data["moves"])
+            return Schedule(
+                data["platform"],
+                tuple(slots),
+                tuple(moves),
+                data["peak_bytes"],
+                data["ahead"],
+                data["bound_seconds"],
+                tuple(data["notes"]),
+            )
+        except (KeyError, TypeError, ValueError) as e:
+            raise CompileError("E-TASKS-TEXT", f"this is no schedule: {e}") from e
+
+
+Activity = Slot | Move
+
+SAME = 1e-9
+"""Times that differ by no more than this share of the whole are the same moment."""
+
+
+def critical_path(graph: TaskGraph, schedule: Schedule) -> list[Activity]:
+    """What the end waits for, from the first to the last: shortening anything else helps nobody.
+
+    Goes back from what ends last; what went on right before on the same device or link, or made or
+    brought what is read, is what it waited for, whichever ended last.
+    """
+    if not schedule.slots:
+        return []
+    related = _Related(graph, schedule)
+    slack = SAME * schedule.makespan_seconds
+    at: Activity | None = max((*schedule.slots, *schedule.moves), key=lambda x: x.end)
+    path: list[Activity] = []
+    seen: set[int] = set()
+
+    def cause(of: Activity) -> Activity | None:
+        ended = (x for x in related.to(of) if x.end <= of.start + slack and id(x) not in seen)
+        return max(ended, key=lambda x: (x.end, -x.start), default=None)
+
+    while at is not None:
+        path.append(at)
+        seen.add(id(at))
+        before = cause(at) if at.start > slack else None
+        if before is not None and before.end < at.start - slack:
+            # What is brought while the task before its reader runs began together with that.
+            beside = (x for x in related.to(at) if abs(x.start - at.start) <= slack and x is not at)
+            together = next((x for x in beside if isinstance(x, Slot)), None)
+            before = cause(together) if together is not None else before
+        at = before
+    return path[::-1]
+
+
+class _Related:
+    """What each activity may have waited for."""
+
+    def __init__(self, graph: TaskGraph, schedule: Schedule) -> None:
+        self.graph = graph
+        self.tasks = {t.name: t for t in graph.tasks}
+        self.on: dict[str, list[Activity]] = defaultdict(list)
+        self.makes: dict[str, Slot] = {}
+        self.moves: dict[str, list[Move]] = defaultdict(list)
+        for s in schedule.slots:
+            self.on[s.device].append(s)
+            self.makes.update((m, s) for m in self.tasks[s.task].makes)
+        for m in schedule.moves:
+            self.on[m.link].append(m)
+            self.moves[m.datum].append(m)
+        self.readers: dict[str, list[Slot]] = defaultdict(list)
+        for s in schedule.slots:
+            for r in self.tasks[s.task].reads:
+                self.readers[r].append(s)
+
+    def to(self, at: Activity) -> Iterable[Activity]:
+        if isinstance(at, Slot):
+            yield from self.on[at.device]
+            data = self.tasks[at.task].reads
+        else:
+            yield from self.on[at.link]
+            data = (at.datum,)
+            # What is brought only when its reader is next waits for the tasks before that.
+            for reader in self.readers[at.datum]:
+                yield from self.on[reader.device]
+        for d in data:
+            if d in self.makes:
+                yield self.makes[d]
+            yield from self.moves[d]

@@ -1,0 +1,343 @@
+"""Running a placement on its platform: transfers take links, memories fill, and tasks wait.
+
+A simulation by events. It keeps the placement's devices and orders and takes nothing else from it:
+each task starts when its device is free, its operands are there and there is room for its results.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import field
+
+from compiler.dataclass import dataclass
+from compiler.place.placement import Placement, Slot
+from compiler.place.platform import Hop
+from compiler.place.problem import Problem
+from compiler.place.schedule import Move, Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How a run behaves.
+
+    `ahead` is for how many tasks beyond the one that runs a device's operands may be brought: 0 on
+    demand, when the device has nothing else to do; 1 double-buffered, while the task before runs;
+    None as soon as they exist. `contention` says that a link carries as many transfers at once as
+    it has channels; otherwise any number.
+    """
+
+    ahead: int | None = None
+    contention: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck(Exception):
+    """A task that nothing will ever make room for on its device, in this order."""
+
+    task: str
+    device: str
+
+
+def simulate(problem: Problem, placement: Placement, conduct: Conduct | None = None) -> Schedule:
+    """Every task and transfer with its times. Errors: Stuck when a memory is too small."""
+    return _Run(problem, placement, conduct or Conduct()).schedule()
+
+
+@dataclass(slots=True)
+class _Transfer:
+    """A datum on its way to a memory, hop by hop; at `urgency` its first reader was to start."""
+
+    datum: str
+    to: str
+    hops: tuple[Hop, ...]
+    urgency: float
+    done: int = 0
+    has_room: bool = False
+    """Whether bytes at its end are set apart for it."""
+
+
+@dataclass(slots=True)
+class _Device:
+    name: str
+    memory: str
+    order: tuple[int, ...]
+    at: int = 0
+    """How many of its tasks have started."""
+    busy: bool = False
+    looks_at: float = -1.0
+    """When it looks again whether its next task can start."""
+
+
+@dataclass(slots=True)
+class _Store:
+    """A memory: what is there or set apart, by datum, and how many uses each has left."""
+
+    limit: float
+    held: dict[str, int] = field(default_factory=dict)
+    uses: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    nbytes: int = 0
+    peak: int = 0
+
+    def has_room(self, nbytes: int) -> bool:
+        return self.nbytes + nbytes <= self.limit
+
+    def hold(self, datum: str, nbytes: int) -> None:
+        if datum not in self.held:
+            self.held[datum] = nbytes
+            self.nbytes += nbytes
+            self.peak = max(self.peak, self.nbytes)
+
+    def used(self, datum: str) -> None:
+        self.uses[datum] -= 1
+        if self.uses[datum] <= 0 and datum in self.held:
+            self.nbytes -= self.held.pop(datum)
+
+
+class _Run:
+    def __init__(self, problem: Problem, placement: Placement, conduct: Conduct) -> None:
+        self.p, self.graph, self.conduct = problem, problem.graph, conduct
+        self.placement = placement
+        platform = problem.platform
+        number = {t.name: i for i, t in enumerate(self.graph.tasks)}
+        orders = placement.orders
+        self.devices = [
+            _Device(d.name, d.memory, tuple(number[t] for t in orders.get(d.name, ())))
+            for d in platform.devices
+        ]
+        self.place = {t: (d, k) for d, x in enumerate(self.devices) for k, t in enumerate(x.order)}
+        self.stores = {
+            m.name: _Store(math.inf if m.nbytes is None else m.nbytes) for m in platform.memories
+        }
+        self.channels = {x.name: x.channels for x in platform.links}
+        self.seen: dict[tuple[str, str], float] = {}
+        """By datum and device (or memory, for all devices there) from when on it can be read."""
+        self.made_by: dict[str, int] = {}
+        self.slots: dict[int, Slot] = {}
+        self.moves: list[Move] = []
+        self.events: list[tuple[float, int, Callable[[], None]]] = []
+        self.n_events = 0
+        self.now = 0.0
+        self.waiting: dict[str, list[_Transfer]] = {x.name: [] for x in platform.links}
+        """By link what could go over it next, in the order in which readers were to start."""
+        self.unmade: dict[str, list[_Transfer]] = defaultdict(list)
+        """By datum the transfers that wait until it is made."""
+        self._count_uses()
+        self._give()
+
+    # What there is at first
+
+    def _needs(self) -> Mapping[tuple[str, str], list[int]]:
+        """By datum and memory the tasks there that read it."""
+        found: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for t, task in enumerate(self.graph.tasks):
+            for r in dict.fromkeys(task.reads):
+                found[r, self._memory_of(t)].append(t)
+        return found
+
+    def _memory_of(self, t: int) -> str:
+        return self.devices[self.place[t][0]].memory
+
+    def _count_uses(self) -> None:
+        home = self.p.platform.home
+        made_at = {m: self._memory_of(t) for m, t in self.graph.maker.items()}
+        self.kept: set[tuple[str, str]] = set()
+        targets: dict[tuple[str, str], float] = {}
+        for (datum, memory), tasks in self._needs().items():
+            self.stores[memory].uses[datum] += len(tasks)
+            source = made_at.get(datum, home)
+            d = self.graph.datum[datum]
+            if source == memory:
+                continue
+            if d.is_weight and self.p.platform.memory_of[memory].keeps_weights:
+                self.kept.add((datum, memory))
+            else:
+                first = min(self.placement.slots[t].start for t in tasks)
+                targets[datum, memory] = first
+        for datum in self.graph.data:
+            source = made_at.get(datum.name, home)
+            if datum.is_result:
+                self.stores[home].uses[datum.name] += 1
+                if source != home:
+                    targets.setdefault((datum.name, home), self.placement.end_seconds)
+        for (datum, to), urgency in sorted(targets.items(), key=lambda x: (x[1], x[0])):
+            source = made_at.get(datum, home)
+            self.stores[source].uses[datum] += 1
+            made = _Transfer(datum, to, self.p.platform.routes[source, to], urgency)
+            if datum in made_at:
+                self.unmade[datum].append(made)
+            else:
+                self._queue(made)
+
+    def _give(self) -> None:
+        home = self.p.platform.home
+        for d in self.graph.data:
+            if d.name not in self.graph.maker and self.stores[home].uses[d.name]:
+                self.stores[home].hold(d.name, d.nbytes)
+                self.seen[d.name, home] = 0.0
+        for datum, memory in self.kept:
+            store = self.stores[memory]
+            store.uses[datum] += 1  # it stays for the next run
+            store.hold(datum, self.graph.datum[datum].nbytes)
+            self.seen[datum, memory] = 0.0
+
+    # Time
+
+    def schedule(self) -> Schedule:
+        self._start_all()
+        while self.events:
+            self.now, _, act = heapq.heappop(self.events)
+            act()
+            while self.events and self.events[0][0] <= self.now:
+                heapq.heappop(self.events)[2]()
+            self._start_all()
+        stuck = [x for x in self.devices if x.at < len(x.order)]
+        if stuck:
+            raise self._stuck(stuck)
+        assert not any(self.waiting.values()), f"{self.waiting} never began"
+        slots = tuple(self.slots[t] for t in range(self.p.n))
+        peaks = {name: s.peak for name, s in self.stores.items()}
+        return Schedule(
+            self.p.platform.name,
+            slots,
+            tuple(self.moves),
+            peaks,
+            self.conduct.ahead,
+            self.placement.bound_seconds,
+            self.placement.notes,
+        )
+
+    def _stuck(self, stuck: list[_Device]) -> Stuck:
+        """The task to blame: the first one in a memory that has a limit."""
+        limited = [x for x in stuck if self.stores[x.memory].limit < math.inf]
+        assert limited, "what waits for a memory without limit waits for nothing"
+        first = min(limited, key=lambda x: self.placement.slots[x.order[x.at]].start)
+        return Stuck(self.graph.tasks[first.order[first.at]].name, first.name)
+
+    def _at(self, seconds: float, act: Callable[[], None]) -> None:
+        self.n_events += 1
+        heapq.heappush(self.events, (seconds, self.n_events, act))
+
+    def _start_all(self) -> None:
+        for device in self.devices:
+            self._start_task(device)
+        for link in self.p.platform.links:
+            self._start_transfers(link.name)
+
+    # Tasks
+
+    def _start_task(self, device: _Device) -> None:
+        if device.busy or device.at == len(device.order):
+            return
+        t = device.order[device.at]
+        task = self.graph.tasks[t]
+        ready = max((self._seen(r, device) for r in task.reads), default=0.0)
+        if ready > self.now:
+            if self.now < ready < math.inf and ready != device.looks_at:
+                device.looks_at = ready
+                self._at(ready, lambda: None)
+            return
+        store = self.stores[device.memory]
+        made = {m: self.graph.datum[m].nbytes for m in task.makes if store.uses[m]}
+        scrap = sum(self.graph.datum[m].nbytes for m in task.makes if not store.uses[m])
+        if not store.has_room(sum(made.values()) + scrap):
+            return
+        for m, nbytes in made.items():
+            store.hold(m, nbytes)
+        store.peak = max(store.peak, store.nbytes + scrap)
+        store.nbytes += scrap
+        device.busy = True
+        device.at += 1
+        end = self.now + self.p.seconds[t][self.place[t][0]]
+        self.slots[t] = Slot(task.name, device.name, self.now, end)
+        self._at(end, lambda: self._end_task(device, t, scrap))
+
+    def _seen(self, datum: str, device: _Device) -> float:
+        """From when on a device can read a datum; infinite where that is not known yet."""
+        at = self.seen.get((datum, device.memory), math.inf)
+        maker = self.made_by.get(datum)
+        if maker is not None:
+            other = self.devices[self.place[maker][0]]
+            if other.memory == device.memory and other is not device:
+                return at + self.p.platform.memory_of[device.memory].handover_seconds
+        return at
+
+    def _end_task(self, device: _Device, t: int, scrap: int) -> None:
+        device.busy = False
+        task, store = self.graph.tasks[t], self.stores[device.memory]
+        store.nbytes -= scrap
+        for m in task.makes:
+            self.seen[m, device.memory] = self.now
+            self.made_by[m] = t
+            for transfer in self.unmade.pop(m, ()):
+                self._queue(transfer)
+        for r in dict.fromkeys(task.reads):
+            store.used(r)
+
+    # Transfers
+
+    def _queue(self, transfer: _Transfer) -> None:
+        queue = self.waiting[transfer.hops[transfer.done].link.name]
+        insort(queue, transfer, key=lambda x: x.urgency)
+
+    def _start_transfers(self, link: str) -> None:
+        """Begin what may begin on a link, the most urgent first.
+
+        What finds no room keeps later ones from taking it: the room will be for the first.
+        """
+        full: set[str] = set()
+        for transfer in list(self.waiting[link]):
+            if self.conduct.contention and not self.channels[link]:
+                return
+            if transfer.to in full or not (transfer.done or self._is_wanted(transfer)):
+                continue
+            if not self._has_room(transfer):
+                full.add(transfer.to)
+                continue
+            self.waiting[link].remove(transfer)
+            self._start_hop(transfer)
+
+    def _has_room(self, transfer: _Transfer) -> bool:
+        """Set bytes apart at the end of the way, where that is possible."""
+        store, nbytes = self.stores[transfer.to], self.graph.datum[transfer.datum].nbytes
+        if not transfer.has_room and store.has_room(nbytes):
+            store.hold(transfer.datum, nbytes)
+            transfer.has_room = True
+        return transfer.has_room
+
+    def _start_hop(self, transfer: _Transfer) -> None:
+        hop = transfer.hops[transfer.done]
+        nbytes = self.graph.datum[transfer.datum].nbytes
+        self.channels[hop.link.name] -= 1
+        end = self.now + hop.link.seconds(nbytes)
+        self.moves.append(Move(transfer.datum, hop.link.name, hop.source, hop.to, self.now, end))
+        self._at(end, lambda: self._end_hop(transfer, hop))
+
+    def _is_wanted(self, transfer: _Transfer) -> bool:
+        """Whether some reader is near enough for its operands to be brought."""
+        ahead = self.conduct.ahead
+        readers = [
+            t for t in self.graph.readers[transfer.datum] if self._memory_of(t) == transfer.to
+        ]
+        if ahead is None or not readers:
+            return True
+        for t in readers:
+            d, k = self.place[t]
+            device = self.devices[d]
+            n_before = device.at - device.busy if ahead == 0 else device.at + ahead - 1
+            if k <= n_before:
+                return True
+        return False
+
+    def _end_hop(self, transfer: _Transfer, hop: Hop) -> None:
+        self.channels[hop.link.name] += 1
+        transfer.done += 1
+        if transfer.done == 1:
+            self.stores[hop.source].used(transfer.datum)
+        if transfer.done < len(transfer.hops):
+            self._queue(transfer)
+        else:
+            self.seen[transfer.datum, transfer.to] = self.now

@@ -1,0 +1,80 @@
+"""The slots of devices while a schedule grows: where a task could run, and where it does."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+
+from compiler.place.placement import Placement, Slot
+from compiler.place.problem import Problem
+
+
+class Timeline:
+    """What runs when, as far as that is decided; tasks come after those that they wait for."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.device = [-1] * problem.n
+        self.start = [0.0] * problem.n
+        self.end = [0.0] * problem.n
+        self.busy: list[list[tuple[float, float]]] = [[] for _ in problem.devices]
+        """By device when it works, in order."""
+
+    def ready(self, t: int, d: int) -> float:
+        """When everything that a task reads can be at a device."""
+        p = self.problem
+        arrivals = [self.end[u] + p.delay(b, self.device[u], d) for u, b in p.before[t]]
+        return max([p.head[t][d], *arrivals])
+
+    def earliest(self, t: int, d: int) -> float:
+        """When a task could start on a device, in a gap between others too; infinite for never."""
+        seconds = self.problem.seconds[t][d]
+        if seconds == math.inf:
+            return math.inf
+        start, slots = self.ready(t, d), self.busy[d]
+        for begin, end in slots[max(bisect_left(slots, (start, start)) - 1, 0) :]:
+            if start + seconds <= begin:
+                break
+            start = max(start, end)
+        return start
+
+    def finish(self, t: int, d: int) -> float:
+        """When a task would end on a device at the earliest, its results being home."""
+        return self.earliest(t, d) + self.problem.seconds[t][d] + self.problem.tail[t][d]
+
+    def put(self, t: int, d: int) -> None:
+        """Let a task run on a device as early as it can."""
+        start = self.earliest(t, d)
+        assert start < math.inf, f"{self.problem.graph.tasks[t].name} cannot run on device {d}"
+        self.device[t], self.start[t] = d, start
+        self.end[t] = start + self.problem.seconds[t][d]
+        insort(self.busy[d], (start, self.end[t]))
+
+    def put_last(self, t: int, d: int, now: float) -> None:
+        """Let a task run on a device after all that is there, and not before `now`."""
+        last = self.busy[d][-1][1] if self.busy[d] else 0.0
+        self.device[t], self.start[t] = d, max(now, last, self.ready(t, d))
+        self.end[t] = self.start[t] + self.problem.seconds[t][d]
+        self.busy[d].append((self.start[t], self.end[t]))
+
+    def take(self, t: int) -> None:
+        """Take back what `put` did last for a task that nothing else waits for yet."""
+        self.busy[self.device[t]].remove((self.start[t], self.end[t]))
+        self.device[t] = -1
+
+    def placement(self, bound_seconds: float = 0.0, notes: tuple[str, ...] = ()) -> Placement:
+        """What was decided, when every task has a place."""
+        p = self.problem
+        slots = tuple(
+            Slot(task.name, p.platform.devices[self.device[t]].name, self.start[t], self.end[t])
+            for t, task in enumerate(p.graph.tasks)
+        )
+        return Placement(slots, bound_seconds, notes)
+
+
+def by_order(problem: Problem, order: list[int], device: list[int]) -> Placement:
+    """The placement in which tasks on given devices start in this order, as early as they can."""
+    line = Timeline(problem)
+    for t in order:
+        line.put(t, device[t])
+    return line.placement()

@@ -1,0 +1,87 @@
+"""A graph as a schedule runs it: nodes in the order in which they start, transfers among them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.ir.graph import Graph, Node, Result
+from compiler.ir.operator import OPERATORS
+from compiler.place.of_graph import view_sources
+from compiler.place.platform import Platform
+from compiler.place.schedule import Activity, Move, Schedule
+from compiler.place.tasks import TaskGraph
+
+
+def with_transfers(graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedule) -> Graph:
+    """The graph with a `transfer` node for every move of a value, and readers that read its result.
+
+    `tasks` are those of the graph, `s` their schedule. Weights and values other than tensors are
+    moved without a node: constants are no nodes either. What the graph computes stays the same.
+    """
+    return _Writer(graph, tasks, platform, s).graph_with_transfers()
+
+
+class _Writer:
+    def __init__(self, graph: Graph, tasks: TaskGraph, platform: Platform, s: Schedule) -> None:
+        self.graph, self.tasks, self.platform, self.schedule = graph, tasks, platform, s
+        self.source = view_sources(graph)
+        self.nodes = {n.output: n for n in graph.nodes}
+        self.taken = set(graph.types)
+        self.here: dict[tuple[str, str], str] = {}
+        """By value and memory what it is called there."""
+        self.made: list[Node] = []
+
+    def graph_with_transfers(self) -> Graph:
+        home = self.platform.home
+        everything: list[Activity] = [*self.schedule.slots, *self.schedule.moves]
+        # What a task needs has ended when it starts, so no reader comes before what it reads.
+        for x in sorted(everything, key=lambda x: (x.start, x.end)):
+            if isinstance(x, Move):
+                self._move(x)
+            else:
+                memory = self.platform.device_of[x.device].memory
+                self._put(self.nodes[x.task], memory)
+                for value in self.nodes[x.task].values():
+                    self.here[value.name, memory] = value.name
+        results = tuple(Result(r.name, self._called(r.value, home)) for r in self.graph.results)
+        return replace(self.graph, nodes=tuple(self.made), results=results)
+
+    def _move(self, move: Move) -> None:
+        datum, source, to = move.datum, move.source, move.to
+        if datum not in self.graph.types or datum in self.graph.constants:
+            return
+        before = self._called(datum, source)
+        name = self._name(f"{datum}.{to}")
+        t = self.graph.types[datum]
+        attrs = OPERATORS["transfer"].bind({"source": source, "to": to})
+        node = self.nodes.get(datum) or self.graph.producers.get(datum)
+        origins = node.origins if node is not None else ()
+        self.made.append(Node("transfer", (before,), (name,), (t,), attrs, name, origins))
+        self.here[datum, to] = name
+
+    def _put(self, node: Node, memory: str) -> None:
+        rename = {r: self._called(r, memory) for r in dict.fromkeys(node.reads)}
+        self.made.append(node.with_inputs({k: v for k, v in rename.items() if k != v}))
+
+    def _called(self, value: str, memory: str) -> str:
+        """What a value is called in a memory; a view of what was moved is made there once more."""
+        if value not in self.source:
+            return self.here.get((value, memory), value)
+        if (value, memory) not in self.here:
+            node = self.nodes[value]
+            is_first = not any(v == value for v, _ in self.here)
+            name = value if is_first else self._name(f"{value}.{memory}")
+            before = self._called(node.inputs[0], memory)
+            read = node.with_inputs({node.inputs[0]: before})
+            outputs = (name,)
+            self.made.append(replace(read, outputs=outputs))
+            self.here[value, memory] = name
+        return self.here[value, memory]
+
+    def _name(self, wanted: str) -> str:
+        name, n = wanted, 1
+        while name in self.taken:
+            n += 1
+            name = f"{wanted}.{n}"
+        self.taken.add(name)
+        return name

@@ -1,0 +1,139 @@
+"""Platforms: those that ship, how they are read and printed, and the ways through their links."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.errors import CompileError
+from compiler.ir.operator import OPERATORS, Cost
+from compiler.place.platform import Platform
+from compiler.place.platform_text import load_platform, parse_platform, shipped
+
+TEXT = """
+name = "three"
+words = "Two memories beside the home, one behind the other."
+home = "a"
+
+[[memory]]
+name = "a"
+
+[[memory]]
+name = "b"
+nbytes = 5000
+keeps_weights = false
+
+[[memory]]
+name = "c"
+handover_seconds = 0.5
+
+[[device]]
+name = "slow"
+memory = "a"
+flops_per_second = 100
+bytes_per_second = 10.0
+seconds_per_kernel = 2
+
+[[device]]
+name = "quick"
+memory = "c"
+flops_per_second = 1e4
+bytes_per_second = 1e3
+operators = ["conv", "add"]
+
+[[link]]
+name = "ab"
+joins = ["a", "b"]
+latency_seconds = 1
+bytes_per_second = 1e6
+
+[[link]]
+name = "bc"
+joins = ["b", "c"]
+bytes_per_second = 2e6
+channels = 3
+"""
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_what_ships_reads_back_as_it_prints(name: str) -> None:
+    platform = load_platform(name)
+    assert parse_platform(str(platform)) == platform
+    assert platform.name == name
+    assert platform.words.endswith(".")
+    for device in platform.devices:
+        assert (device.operators or frozenset()) <= set(OPERATORS)
+
+
+def test_a_platform_reads_back_as_it_prints() -> None:
+    platform = parse_platform(TEXT)
+    again = parse_platform(str(platform))
+    assert again == platform
+    assert again.memory_of["b"].nbytes == 5000
+    assert not again.memory_of["b"].keeps_weights
+    assert again.links[1].channels == 3
+
+
+def test_ways_go_over_several_links() -> None:
+    platform = parse_platform(TEXT)
+    assert [h.link.name for h in platform.routes["a", "c"]] == ["ab", "bc"]
+    assert platform.routes["a", "a"] == ()
+    assert platform.seconds_between(1e6, "c", "a") == pytest.approx(1 + 1 + 0.5)
+    assert platform.seconds_between(1e6, "a", "a") == 0
+
+
+def test_a_device_takes_what_its_roofline_says() -> None:
+    slow = parse_platform(TEXT).device_of["slow"]
+    assert slow.seconds(Cost(1000, 30, 20)) == 12  # operations
+    assert slow.seconds(Cost(100, 30, 20)) == 7  # bytes
+    quick = parse_platform(TEXT).device_of["quick"]
+    assert quick.has(("conv", "add"))
+    assert not quick.has(("conv", "softmax"))
+
+
+def changed(before: str, after: str) -> str:
+    assert before in TEXT
+    return TEXT.replace(before, after, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name = ", "no TOML"),
+        (changed('home = "a"', 'home = "z"'), "'z' is no memory"),
+        (changed('home = "a"\n', ""), "needs home"),
+        (changed("flops_per_second = 100", "flops_per_second = -1"), "above 0"),
+        (changed("flops_per_second = 100", 'flops_per_second = "1"'), "above 0"),
+        (changed("flops_per_second = 100", "flops_per_second = nan"), "above 0"),
+        (changed("flops_per_second = 100\n", ""), "needs flops_per_second"),
+        (changed("nbytes = 5000", "nbytes = 0"), "whole number"),
+        (changed("nbytes = 5000", "nbytes = 5000\nsize = 3"), "'size', which nothing reads"),
+        (changed('memory = "c"', 'memory = "d"'), "quick is at 'd'"),
+        (changed('joins = ["b", "c"]', 'joins = ["b", "e"]'), "joins e"),
+        (changed('joins = ["b", "c"]', 'joins = ["b"]'), "two memories or more"),
+        (changed('joins = ["b", "c"]', 'joins = ["a", "b"]'), "no links lead from a to quick"),
+        (changed('name = "quick"', 'name = "slow"'), "device slow is there twice"),
+        (changed('name = "a"', 'name = "a"\nnbytes = 9'), "no device has all operators"),
+        (changed('["conv", "add"]', '"conv"'), "list of texts"),
+        ('name = "x"\nhome = "a"\nmemory = 3', "must be tables"),
+        ('name = "x"\nhome = "a"', "1 to 64 devices"),
+    ],
+)
+def test_what_makes_no_sense_is_said(text: str, words: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        parse_platform(text, "mine.toml")
+    assert caught.value.code == "E-PLATFORM-TEXT"
+    assert words in caught.value.message
+    assert caught.value.where.source == "mine.toml"
+
+
+def test_a_platform_comes_from_a_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "mine.toml"
+    path.write_text(TEXT)
+    assert isinstance(load_platform(path), Platform)
+    with pytest.raises(CompileError) as caught:
+        load_platform("no such platform")
+    assert caught.value.code == "E-PLATFORM-FILE"
+    assert "two-cores" in caught.value.hint
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(CompileError):
+        load_platform(path)

@@ -1,0 +1,319 @@
+"""Runs of placements: transfers, shared links, operands brought ahead, memories that fill."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from compiler.errors import CompileError
+from compiler.place.check import check_schedule
+from compiler.place.gantt import gantt_svg, gantt_text
+from compiler.place.place import place
+from compiler.place.platform import Platform
+from compiler.place.platform_text import load_platform, parse_platform, shipped
+from compiler.place.schedule import Move, Schedule, critical_path
+from compiler.place.simulate import Conduct
+from compiler.place.tasks import TaskGraph
+from compiler.place.tasks_text import parse_tasks
+from tests.task_graphs import FAMILIES, random_tasks
+
+MACHINE = """
+name = "toy"
+home = "ram"
+
+[[memory]]
+name = "ram"
+
+[[memory]]
+name = "sram"
+nbytes = {room}
+keeps_weights = false
+
+[[device]]
+name = "cpu"
+memory = "ram"
+flops_per_second = 1.0
+bytes_per_second = 1.0
+
+[[device]]
+name = "npu"
+memory = "sram"
+flops_per_second = 1.0
+bytes_per_second = 1.0
+operators = ["conv"]
+
+[[link]]
+name = "dma"
+joins = ["ram", "sram"]
+bytes_per_second = 100.0
+"""
+
+CHAIN = """
+tasks chain {
+  given x: 100 bytes
+  weight u: 200 bytes
+  weight v: 300 bytes
+  weight w: 400 bytes
+  a: 100 bytes = a(x, u) as conv, npu 5.0 s, cpu 50.0 s
+  b: 100 bytes = b(a, v) as conv, npu 6.0 s, cpu 50.0 s
+  c: 100 bytes = c(b, w) as conv, npu 7.0 s, cpu 50.0 s
+  return c
+}
+"""
+
+
+def toy(room: int) -> Platform:
+    return parse_platform(MACHINE.format(room=room))
+
+
+def makespan(tasks: TaskGraph, machine: Platform, ahead: int | None) -> float:
+    made = place(tasks, machine, conduct=Conduct(ahead))
+    assert not check_schedule(tasks, machine, made)
+    return made.makespan_seconds
+
+
+def test_operands_are_brought_while_others_compute() -> None:
+    tasks = parse_tasks(CHAIN)
+    # 1 s for the input, 2 + 3 + 4 s for weights, 5 + 6 + 7 s of computing, 1 s for the result.
+    assert makespan(tasks, toy(10_000), 0) == 1 + 9 + 18 + 1
+    assert makespan(tasks, toy(10_000), 1) == 1 + 2 + 18 + 1
+    assert makespan(tasks, toy(10_000), None) == 1 + 2 + 18 + 1
+
+
+def test_two_buffers_hide_less_than_all_where_transfers_are_uneven() -> None:
+    tasks = parse_tasks(CHAIN.replace("npu 6.0", "npu 1.0"))
+    assert makespan(tasks, toy(10_000), 0) == 1 + 9 + 13 + 1
+    # The weights of c begin when b does: 4 s, of which b hides 1.
+    assert makespan(tasks, toy(10_000), 1) == 1 + 2 + 5 + 4 + 7 + 1
+    assert makespan(tasks, toy(10_000), None) == 1 + 2 + 5 + 2 + 7 + 1
+
+
+def test_a_small_memory_makes_operands_come_later() -> None:
+    tasks = parse_tasks(CHAIN)
+    made = place(tasks, toy(700), conduct=Conduct())
+    assert not check_schedule(tasks, toy(700), made)
+    assert made.peak_bytes["sram"] <= 700
+    assert made.makespan_seconds > makespan(tasks, toy(10_000), None)
+
+
+def test_what_has_no_room_goes_elsewhere() -> None:
+    tasks = parse_tasks(CHAIN)
+    made = place(tasks, toy(550))
+    assert not check_schedule(tasks, toy(550), made)
+    assert {s.task: s.device for s in made.slots} == {"a": "npu", "b": "npu", "c": "cpu"}
+
+
+HOLDING = """
+tasks holding {
+  given x: 10 bytes
+  p: 400 bytes = p(x) as conv, npu 1.0 s, cpu 90.0 s
+  q: 400 bytes = q(x) as conv, npu 1.0 s, cpu 90.0 s
+  r: 400 bytes = r(x) as conv, npu 5.0 s, cpu 90.0 s
+  s: 400 bytes = s(p, q) as conv, npu 1.0 s, cpu 90.0 s
+  t: 10 bytes = t(r, s) as conv, npu 1.0 s, cpu 90.0 s
+  return t
+}
+"""
+
+
+def test_a_task_that_waits_for_room_for_ever_is_sent_away() -> None:
+    tasks = parse_tasks(HOLDING)
+    made = place(tasks, toy(1500))
+    assert not check_schedule(tasks, toy(1500), made)
+    assert any("no room" in note for note in made.notes)
+    assert all("no room" not in n for n in place(tasks, toy(2000)).notes)
+
+
+def test_links_carry_one_thing_after_the_other() -> None:
+    text = """
+    tasks two {
+      given x: 1000 bytes
+      given y: 1000 bytes
+      a: 1 bytes = a(x) as conv, npu 1.0 s, cpu 90.0 s
+      b: 1 bytes = b(y) as conv, npu 1.0 s, cpu 90.0 s
+    }
+    """
+    tasks, machine = parse_tasks(text), toy(10_000)
+    free = place(tasks, machine, conduct=Conduct(contention=False))
+    shared = place(tasks, machine)
+    assert free.makespan_seconds == 12
+    assert shared.makespan_seconds == 21
+    assert not check_schedule(tasks, machine, free, contention=False)
+    assert any("at once" in f.problem for f in check_schedule(tasks, machine, free))
+
+
+@pytest.mark.parametrize("platform", shipped())
+@pytest.mark.parametrize("conduct", [Conduct(), Conduct(0), Conduct(1), Conduct(2, False)])
+def test_all_runs_pass_the_check(platform: str, conduct: Conduct) -> None:
+    machine = load_platform(platform)
+    for seed, family in enumerate(FAMILIES):
+        tasks = random_tasks(family, 30, seed)
+        made = place(tasks, machine, conduct=conduct)
+        assert not check_schedule(tasks, machine, made, contention=conduct.contention)
+
+
+@pytest.mark.parametrize("room", [1_600_000, 2_500_000, 4_000_000])
+def test_small_memories_are_kept_to(room: int) -> None:
+    board = load_platform("npu")
+    small = tuple(replace(m, nbytes=room) if m.nbytes else m for m in board.memories)
+    machine = replace(board, memories=small)
+    for family in FAMILIES:
+        for seed in range(3):
+            tasks = random_tasks(family, 40, seed)
+            made = place(tasks, machine, scheduler="peft")
+            assert not check_schedule(tasks, machine, made)
+            assert made.peak_bytes["sram"] <= room
+
+
+def test_the_critical_path_is_as_long_as_the_run() -> None:
+    for platform in ("two-cores", "gpu", "npu", "board"):
+        for seed, family in enumerate(FAMILIES):
+            tasks = random_tasks(family, 25, seed)
+            for conduct in (Conduct(), Conduct(0), Conduct(1)):
+                made = place(tasks, load_platform(platform), conduct=conduct)
+                path = critical_path(tasks, made)
+                assert path[-1].end == made.makespan_seconds
+                waits = sum(b.start - a.end for a, b in pairwise(path))
+                # Only handing over within a memory is no activity of its own.
+                assert path[0].start <= 1e-9
+                assert 0 <= waits <= 1e-6 * len(path)
+
+
+def corrupted(made: Schedule, chance: random.Random) -> Schedule:
+    """A schedule with one thing changed, by far more than rounding."""
+    slots, moves = list(made.slots), list(made.moves)
+    whole = made.makespan_seconds
+    kind = chance.choice(("early", "longer", "device", "drop", "twice", "lost", "hurry", "link"))
+    if kind in ("lost", "hurry", "link") and not moves:
+        kind = "early"
+    i = chance.randrange(len(slots))
+    s = slots[i]
+    if kind == "early":
+        late = [i for i, s in enumerate(slots) if s.start > 0.01 * whole]
+        i = chance.choice(late)
+        s = slots[i]
+        back = s.start if chance.random() < 0.3 else chance.uniform(0.005 * whole, s.start)
+        slots[i] = replace(s, start=s.start - back, end=s.end - back)
+    elif kind == "longer":
+        slots[i] = replace(s, end=s.end + 0.01 * whole)
+    elif kind == "device":
+        slots[i] = replace(s, device="nobody")
+    elif kind == "drop":
+        del slots[i]
+    elif kind == "twice":
+        slots.append(s)
+    else:
+        j = chance.randrange(len(moves))
+        m = moves[j]
+        if kind == "lost":
+            del moves[j]
+        elif kind == "hurry":
+            moves[j] = replace(m, end=m.start + (m.end - m.start) * 0.3)
+        else:
+            moves[j] = Move(m.datum, m.link, m.source, m.source, m.start, m.end)
+    return replace(made, slots=tuple(slots), moves=tuple(moves))
+
+
+def test_the_checker_rejects_what_is_corrupted() -> None:
+    chance = random.Random(7)
+    rejected = 0
+    for seed in range(5):
+        for family in FAMILIES:
+            tasks = random_tasks(family, 12, seed, weights=False)
+            machine = load_platform(chance.choice(("gpu", "npu", "board", "two-cores")))
+            made = place(tasks, machine)
+            assert not check_schedule(tasks, machine, made)
+            for _ in range(20):
+                bad = corrupted(made, chance)
+                # A task that waited only for its turn may truly be early, so times decide.
+                still_right = is_possible(tasks, machine, bad)
+                assert bool(check_schedule(tasks, machine, bad)) != still_right
+                rejected += not still_right
+    assert rejected > 500
+
+
+def is_possible(tasks: TaskGraph, machine: Platform, made: Schedule) -> bool:
+    """Whether a schedule could be run, by plain reasoning on its times, pair by pair."""
+    eps = 1e-9 * made.makespan_seconds
+    links = {x.name: x for x in machine.links}
+    by_name = {s.task: s for s in made.slots}
+    if sorted(s.task for s in made.slots) != sorted(t.name for t in tasks.tasks):
+        return False
+    for s in made.slots:
+        if s.device not in machine.device_of or s.start < 0:
+            return False
+        task = next(t for t in tasks.tasks if t.name == s.task)
+        device = machine.device_of[s.device]
+        if not device.has(task.operators):
+            return False
+        if abs(s.end - s.start - device.seconds(task.cost)) > 2 * eps:
+            return False
+        for o in made.slots:
+            if o is not s and o.device == s.device and s.start < o.end - eps and (
+                o.start < s.end - eps
+            ):  # fmt: skip
+                return False
+    for m in made.moves:
+        link = links[m.link]
+        if m.source == m.to or m.end - m.start < link.seconds(tasks.datum[m.datum].nbytes) - eps:
+            return False
+        for t in (x.start for x in made.moves if x.link == m.link):
+            here = [x for x in made.moves if x.link == m.link and x.start <= t < x.end - eps]
+            if len(here) > link.channels:
+                return False
+
+    def is_there(datum: str, memory: str, when: float, device: str | None) -> bool:
+        maker = tasks.maker.get(datum)
+        if any(m.datum == datum and m.to == memory and m.end <= when + eps for m in made.moves):
+            return True
+        if maker is None:
+            return memory == machine.home
+        slot = by_name[tasks.tasks[maker].name]
+        if machine.device_of[slot.device].memory != memory:
+            return False
+        other = device is not None and slot.device != device
+        late = machine.memory_of[memory].handover_seconds if other else 0.0
+        return slot.end + late <= when + eps
+
+    home = machine.home
+    return (
+        all(is_there(m.datum, m.source, m.start, None) for m in made.moves)
+        and all(
+            is_there(r, machine.device_of[by_name[t.name].device].memory, by_name[t.name].start,
+                     by_name[t.name].device)
+            for t in tasks.tasks for r in t.reads
+        )
+        and all(is_there(d.name, home, float("inf"), None) for d in tasks.data if d.is_result)
+    )  # fmt: skip
+
+
+def test_the_wire_shape_reads_back() -> None:
+    tasks, machine = random_tasks("layered", 20, 1), load_platform("board")
+    made = place(tasks, machine, conduct=Conduct(1))
+    data = made.to_json(tasks)
+    assert data["version"] == 1
+    assert any(t["is_critical"] for t in data["tasks"])
+    assert Schedule.from_json(json.loads(json.dumps(data))) == made
+    for bad in ({}, {**data, "version": 2}, {**data, "tasks": [{}]}):
+        with pytest.raises(CompileError, match="no schedule"):
+            Schedule.from_json(bad)
+
+
+def test_the_pictures_show_every_task_and_transfer() -> None:
+    tasks, machine = parse_tasks(CHAIN), toy(10_000)
+    made = place(tasks, machine, conduct=Conduct(0))
+    svg = gantt_svg(tasks, machine, made)
+    assert svg.count("<rect") == len(made.slots) + len(made.moves)
+    assert svg.count(", critical</title>") == len(critical_path(tasks, made))
+    assert ">npu</text>" in svg
+    rows = gantt_text(tasks, machine, made, columns=29).splitlines()
+    # A column is a second: what moves and what computes take turns on the critical path.
+    assert rows[0] == "cpu " + "." * 29
+    assert rows[1] == "npu ...#####...######....#######."
+    assert rows[2] == "dma ###.....###......####.......#"
+    nothing = TaskGraph("nothing", (), ())
+    assert "<svg" in gantt_svg(nothing, machine, place(nothing, machine))
