@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import compiler
-from compiler.codegen.threads.crew_text import has_crew
 from compiler.errors import CompileError
 from compiler.memory.orders import METHODS
 from compiler.runtime.inputs import random_inputs
@@ -15,7 +14,7 @@ from compiler.runtime.works.launch_order import ordered_launches
 from compiler.runtime.works.partition import n_crossings
 from compiler.runtime.works.select import FallbackWork, Selector
 from compiler.targets.options import CodeOptions
-from compiler.targets.target import host
+from tests.platforms import needs_own_threads
 
 
 def branches(n: int, rows: int = 40) -> str:
@@ -78,7 +77,7 @@ def test_nothing_moves_across_what_the_reference_runs():
     assert {w.node.output for w in made.works[:half]} == {w.node.output for w in works[:half]}
 
 
-@pytest.mark.skipif(not has_crew(host()), reason="threads come from OpenMP here")
+@needs_own_threads
 def test_chains_that_run_side_by_side_stay_together():
     chains = "\n  ".join(
         f"{c}{i}: f32[24,40] = matmul({f'{c}{i - 1}' if i else 'z'}, u)"
