@@ -79,12 +79,16 @@ class Log:
         """A log of its own for a graph inside this one, with the same gate and watch."""
         return Log([], self.keep_declined, self.pass_name, self.gate, self.watch)
 
-    def may(self, rule: str, at: str) -> bool:
-        """Whether a rewrite may be done; one that may not is recorded as declined."""
-        if self.gate is None or self.gate(Decision(self.pass_name, rule, at)):
-            return True
-        self.declined(rule, at, "it is switched off for this compilation")
-        return False
+    def may(self, rule: str, at: str, objection: str = "", took: Iterable[Node | str] = ()) -> bool:
+        """Whether a rewrite may be done; one that may not is recorded as declined, and why."""
+        if not objection and not self._is_allowed(rule, at):
+            objection = "it is switched off for this compilation"
+        if objection:
+            self.declined(rule, at, objection, took, _caller())
+        return not objection
+
+    def _is_allowed(self, rule: str, at: str) -> bool:
+        return self.gate is None or self.gate(Decision(self.pass_name, rule, at))
 
     def applied(
         self,

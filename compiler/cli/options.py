@@ -18,27 +18,37 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 Shapes = dict[str, tuple[int, ...]]
 
 
-class ShapeOption(click.ParamType):
-    """`x=1,3,224,224`: an input's name and its shape. `x=` is the shape of a single number."""
+class NamedNumbers(click.ParamType):
+    """A name and whole numbers, as `x=1,3,224,224`; `may_be_none` takes `x=` too."""
 
-    name = "NAME=D,D,..."
+    def __init__(self, metavar: str, example: str, *, may_be_none: bool = False) -> None:
+        self.name = metavar
+        self.example = example
+        self.may_be_none = may_be_none
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, tuple[int, ...]]:
-        """Name and shape."""
+        """Name and numbers. Errors: E-OPTION-VALUE."""
         if isinstance(value, tuple):
             return value  # type: ignore[return-value]
-        name, equals, dims = str(value).rpartition("=")
+        name, equals, numbers = str(value).rpartition("=")
         try:
             if not equals or not name:
                 raise ValueError(value)
-            return name, tuple(int(d) for d in dims.split(",") if dims.strip())
+            texts = numbers.split(",")
+            return name, tuple(int(n) for n in texts if n.strip() or not self.may_be_none)
         except ValueError:
             raise CompileError(
-                "E-OPTION-VALUE",
-                f"needed a shape such as x=1,3,224,224, got {value!r:.80}",
+                "E-OPTION-VALUE", f"needed {self.example}, got {value!r:.80}"
             ) from None
+
+
+SHAPE = NamedNumbers("NAME=D,D,...", "a shape such as x=1,3,224,224", may_be_none=True)
+"""An input's name and its shape. `x=` is the shape of a single number."""
+
+BUCKET = NamedNumbers("SIZE=N,N,...", "a bucket such as N=1,8,32")
+"""An open size by its name, and the sizes that get code of their own."""
 
 
 def model_argument(required: bool = True) -> Decorator:
@@ -52,31 +62,9 @@ def shape_option() -> Decorator:
         "--shape",
         "shapes",
         multiple=True,
-        type=ShapeOption(),
+        type=SHAPE,
         help="Shape of an input whose dimensions the model leaves open.",
     )
-
-
-class BucketOption(click.ParamType):
-    """`N=1,8,32`: an open size by its name, and the sizes that get code of their own."""
-
-    name = "SIZE=N,N,..."
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[int, ...]]:
-        """Name and sizes."""
-        if isinstance(value, tuple):
-            return value  # type: ignore[return-value]
-        name, equals, sizes = str(value).rpartition("=")
-        try:
-            if not equals or not name:
-                raise ValueError(value)
-            return name, tuple(int(n) for n in sizes.split(","))
-        except ValueError:
-            raise CompileError(
-                "E-OPTION-VALUE", f"needed a bucket such as N=1,8,32, got {value!r:.80}"
-            ) from None
 
 
 def bucket_option() -> Decorator:
@@ -85,7 +73,7 @@ def bucket_option() -> Decorator:
         "--bucket",
         "buckets",
         multiple=True,
-        type=BucketOption(),
+        type=BUCKET,
         help="Code of its own for these values of an open size; others take the general program.",
     )
 

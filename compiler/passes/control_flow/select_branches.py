@@ -60,9 +60,7 @@ def select_branches(graph: Graph, log: Log) -> Graph:
         if node is None or node.op != "onnx.If":
             continue
         objection = _objection(ed, node)
-        if objection:
-            log.declined("select_branches", node.output, objection, [node])
-        elif log.may("select_branches", node.output):
+        if log.may("select_branches", node.output, objection, [node]):
             _select(ed, node, log)
             n_done += 1
     return ed.graph() if n_done else graph

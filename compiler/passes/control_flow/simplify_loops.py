@@ -122,9 +122,7 @@ class _Loop:
             if self.handed_on(self.body.results[self.first_result + k].value) != given:
                 continue
             objection = self.objection(k)
-            if objection:
-                self.log.declined("capture_state", self.label(k), objection, [self.node])
-            elif self.log.may("capture_state", self.label(k)):
+            if self.log.may("capture_state", self.label(k), objection, [self.node]):
                 start = self.node.inputs[self.first + k]
                 because = f"each step hands it on as it is: it is {start} throughout"
                 self.log.applied("capture_state", self.label(k), because, [self.node], [start])

@@ -106,10 +106,7 @@ def _place(
         return None
     chosen, key = next(iter(places)).rsplit("/", 1)
     objection = _objection(graph, node, choices[chosen])
-    if objection:
-        log.declined("sink_into_branches", node.output, objection, [node])
-        return None
-    if not log.may("sink_into_branches", node.output):
+    if not log.may("sink_into_branches", node.output, objection, [node]):
         return None
     says = "true" if key == "then_branch" else "false"
     cost = node_cost(node, graph.types.__getitem__)

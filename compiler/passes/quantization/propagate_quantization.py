@@ -11,9 +11,8 @@ from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.rules.windows import empty_window
 from compiler.passes.sinking.moves import (
-    MOVES,
-    SELECTS,
     earlier,
+    exchange_all,
     grows,
     later,
     makers,
@@ -58,11 +57,7 @@ def propagate_quantization(graph: Graph, log: Log) -> Graph:
     """
     if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
         return graph
-    ed = Editor(graph)
-    n_done = sum(_down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
-    behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
-    n_done += sum(_up(ed, log, value) for value in behind)
-    return ed.graph() if n_done else graph
+    return exchange_all(graph, log, _down, _up)
 
 
 def _down(ed: Editor, log: Log, value: str) -> bool:
@@ -72,10 +67,7 @@ def _down(ed: Editor, log: Log, value: str) -> bool:
     if node is None or made is None:
         return False
     objection = _objection(ed, node, made)
-    if objection:
-        log.declined("dequantize_later", value, objection, [*made, node])
-        return False
-    if not log.may("dequantize_later", value):
+    if not log.may("dequantize_later", value, objection, [*made, node]):
         return False
     axis = _moved_axis(ed, made[0], node)
     later(ed, log, "dequantize_later", node, made, axis=axis)
@@ -88,10 +80,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
     if node is None or after is None:
         return False
     objection = _objection_up(ed, node, after)
-    if objection:
-        log.declined("quantize_earlier", value, objection, [node, after])
-        return False
-    if not log.may("quantize_earlier", value):
+    if not log.may("quantize_earlier", value, objection, [node, after]):
         return False
     earlier(ed, log, "quantize_earlier", node, after)
     return True

@@ -66,10 +66,7 @@ class _Change:
         """Let one node make unsigned codes, and those that read them know it."""
         ed, readers = self.ed, self.ed.users(node.output)
         objection = self.objection(node, readers)
-        if objection:
-            self.log.declined(RULE, node.output, objection, [node, *readers])
-            return False
-        if not self.log.may(RULE, node.output):
+        if not self.log.may(RULE, node.output, objection, [node, *readers]):
             return False
         ed.made_constants.clear()
         unsigned = replace(node.tensor, dtype=DType.u8)

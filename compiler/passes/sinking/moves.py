@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from compiler.ir.editor import Editor
-from compiler.ir.graph import Node, merge_origins
+from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.types import TensorType
 from compiler.passes.engine.cost import cost_of
 from compiler.trace import Log
@@ -19,6 +19,19 @@ MOVES = frozenset(
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})
 """Those of them whose result leaves elements out."""
+
+
+Exchange = Callable[[Editor, Log, str], bool]
+"""Tries to exchange the move that makes a value with a neighbour, and says whether it did."""
+
+
+def exchange_all(graph: Graph, log: Log, down: Exchange, up: Exchange) -> Graph:
+    """Try every move from the first on with what is before it, then back with what is behind."""
+    ed = Editor(graph)
+    n_done = sum(down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
+    behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
+    n_done += sum(up(ed, log, value) for value in behind)
+    return ed.graph() if n_done else graph
 
 
 def data_of(node: Node) -> tuple[str, ...]:

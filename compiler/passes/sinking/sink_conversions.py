@@ -10,6 +10,7 @@ from compiler.passes.sinking.moves import (
     MOVES,
     SELECTS,
     earlier,
+    exchange_all,
     grows,
     later,
     makers,
@@ -52,11 +53,7 @@ def sink_conversions(graph: Graph, log: Log) -> Graph:
     """
     if not any(n.op == "cast" for n in graph.nodes):
         return graph
-    ed = Editor(graph)
-    n_done = sum(_down(ed, log, n.output) for n in graph.nodes if n.op in MOVES)
-    behind = [n.output for n in reversed(ed.graph().nodes) if n.op in MOVES - SELECTS - {"concat"}]
-    n_done += sum(_up(ed, log, value) for value in behind)
-    return ed.graph() if n_done else graph
+    return exchange_all(graph, log, _down, _up)
 
 
 def _down(ed: Editor, log: Log, value: str) -> bool:
@@ -66,10 +63,7 @@ def _down(ed: Editor, log: Log, value: str) -> bool:
     if node is None or made is None:
         return False
     objection = _objection(ed, node, made)
-    if objection:
-        log.declined("cast_later", value, objection, [*made, node])
-        return False
-    if not log.may("cast_later", value):
+    if not log.may("cast_later", value, objection, [*made, node]):
         return False
     later(ed, log, "cast_later", node, made)
     return True
@@ -86,10 +80,7 @@ def _up(ed: Editor, log: Log, value: str) -> bool:
         objection = f"elements of {after.tensor.dtype} are no shorter than those of {t.dtype}"
     if not objection and not _leads_up(ed, node):
         objection = f"{node.op} moves no bytes, and stands behind no move that would"
-    if objection:
-        log.declined("cast_earlier", value, objection, [node, after])
-        return False
-    if not log.may("cast_earlier", value):
+    if not log.may("cast_earlier", value, objection, [node, after]):
         return False
     earlier(ed, log, "cast_earlier", node, after)
     return True

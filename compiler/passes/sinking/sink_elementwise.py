@@ -90,10 +90,7 @@ def _sink(ed: Editor, log: Log, node: Node) -> bool:
         return False
     rule = "merge_into_one" if node.op == "concat" else "compute_what_is_left"
     objection = _objection(ed, node, made)
-    if objection:
-        log.declined(rule, node.output, objection, [*made, node])
-        return False
-    if not log.may(rule, node.output):
+    if not log.may(rule, node.output, objection, [*made, node]):
         return False
     inexact = node.op in LARGEST and first.op in NEARLY_RISING
     later(ed, log, rule, node, made, error=ROUNDINGS if inexact else 0.0)

@@ -60,9 +60,7 @@ def subsample_early(graph: Graph, log: Log) -> Graph:
             continue
         cone = _Cone(ed, value, steps)
         objection = cone.grow()
-        if objection:
-            log.declined("subsample_early", value, objection, [node])
-        elif log.may("subsample_early", value):
+        if log.may("subsample_early", value, objection, [node]):
             cone.apply(log)
             n_done += 1
     return ed.graph() if n_done else graph
