@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,12 @@ from compiler.ir.types import DType, TensorType
 from compiler.ops.arg import is_same
 from compiler.ops.requirements import n_elements, traffic
 from compiler.ops.window import (
+    Pooling,
     Window,
     exported_window,
     onnx_window,
-    output_dims,
-    resolve,
     tap,
     window_axes,
-    windows,
 )
 
 Ints = tuple[int, ...]
@@ -50,8 +49,8 @@ def max_pool_places(
     Errors: E-OP-ATTRIBUTE for windows that are no windows.
     Source: ONNX MaxPool-22 with its second output.
     """
-    window = {"kernel": kernel, "strides": strides, "pads": pads, "dilations": dilations}
-    made = OPERATORS["max_pool"](x, **window, ceil_mode=ceil_mode, auto_pad=auto_pad).type
+    pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    made = OPERATORS["max_pool"](x, **asdict(pooling)).type
     return made, TensorType(DType.i64, made.shape)
 
 
@@ -70,29 +69,21 @@ def _steps(shape: tuple[int, ...], column_major: bool) -> list[int]:
 def _(
     x: Array,
     *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
     column_major: bool,
+    **attrs: Any,
 ) -> tuple[Array, Array]:
-    rest = (strides, pads, dilations, auto_pad)
-    sizes = [int(str(p)) for p in output_dims(x.shape[2:], kernel, *rest, ceil_mode=ceil_mode)]
-    window = resolve(x.shape[2:], kernel, *rest)
+    pooling = Pooling(**attrs)
     numbers = sum(
         np.arange(n).reshape([-1 if d == e else 1 for e in range(x.ndim)]) * step
         for d, (n, step) in enumerate(zip(x.shape, _steps(x.shape, column_major), strict=True))
     )
     every = np.broadcast_to(np.asarray(numbers, np.int64), x.shape)
-    axes = tuple(range(-len(kernel), 0))
-    lowest = neutral("max", DType.from_numpy(x.dtype))
-    taken = windows(x, window, sizes, lowest)
+    axes = pooling.tap_axes
+    taken = pooling.taken(x, neutral("max", DType.from_numpy(x.dtype)))
     best = taken.max(axis=axes, keepdims=True)
     same = (taken == best) | ((taken != taken) & (best != best))
-    places = np.where(same, windows(every, window, sizes, NOWHERE), NOWHERE)
-    return best.reshape(best.shape[: -len(kernel)]), places.min(axis=axes)
+    places = np.where(same, pooling.taken(every, NOWHERE), NOWHERE)
+    return best.reshape(best.shape[: -len(axes)]), places.min(axis=axes)
 
 
 @max_pool_places.cost
@@ -107,22 +98,17 @@ def _(
     values: Handle,
     places: Handle,
     *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
     column_major: bool,
+    **attrs: Any,
 ) -> None:
-    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+    window = Pooling(**attrs).window(x.shape[2:])
     lowest = neutral("max", x.dtype).item()
     outer, at, taps = window_axes(k, values.shape, window)
     element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
     k.assign(values[*outer, *at], k.reduce("max", element, over=taps))
     outer, at, taps = window_axes(k, values.shape, window)
     element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
-    inside = [_position(window, at, taps, d) for d in range(len(kernel))]
+    inside = [_position(window, at, taps, d) for d in range(len(at))]
     steps = _steps(x.shape, column_major)
     number = sum(e * step for e, step in zip((*outer, *inside), steps, strict=True))
     nowhere = k.number(NOWHERE, DType.i64)

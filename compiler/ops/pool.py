@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,45 +26,23 @@ from compiler.ops.requirements import (
     widened,
 )
 from compiler.ops.window import (
+    Pooling,
     Window,
-    check_window,
     exported_window,
     onnx_window,
-    output_dims,
-    resolve,
     tap,
     window_axes,
-    windows,
 )
 
 Ints = tuple[int, ...]
 
 
-def _pooled(
-    op_name: str,
-    x: Tensor,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
-) -> TensorType:
+def _pooled(op_name: str, x: Tensor, pooling: Pooling) -> TensorType:
     if x.type.shape is None:
         return x.type
     require_rank(op_name, x, (3, 4, 5))
-    check_window(op_name, x.rank - 2, kernel, strides, pads, dilations, auto_pad)
-    places = output_dims(x.shape[2:], kernel, strides, pads, dilations, auto_pad, ceil_mode)
-    return TensorType(x.dtype, (*x.shape[:2], *places))
-
-
-def _places(x: Array, kernel: Ints, ceil_mode: bool, rest: Sequence[Any]) -> list[int]:
-    places = output_dims(x.shape[2:], kernel, *rest, ceil_mode=ceil_mode)
-    return [int(p) for p in places]
-
-
-def _tap_axes(n_spatial: int) -> Ints:
-    return tuple(range(-n_spatial, 0))
+    pooling.check(op_name, x.rank - 2)
+    return TensorType(x.dtype, (*x.shape[:2], *pooling.places(x.shape[2:])))
 
 
 def _pool_cost(x: TensorType, *, out: TensorType, kernel: Ints, **_: Any) -> Cost:
@@ -90,44 +68,23 @@ def max_pool(
     Source: ONNX MaxPool-22.
     """
     require_elements("max_pool", "number", x)
-    return _pooled("max_pool", x, kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    return _pooled("max_pool", x, pooling)
 
 
 @max_pool.reference
-def _(
-    x: Array,
-    *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
-) -> Array:
-    rest = (strides, pads, dilations, auto_pad)
-    lowest = neutral("max", DType.from_numpy(x.dtype))
-    window = resolve(x.shape[2:], kernel, *rest)
-    taps = windows(x, window, _places(x, kernel, ceil_mode, rest), lowest)
-    return taps.max(axis=_tap_axes(len(kernel)))
+def _(x: Array, **attrs: Any) -> Array:
+    pooling = Pooling(**attrs)
+    taken = pooling.taken(x, neutral("max", DType.from_numpy(x.dtype)))
+    return taken.max(axis=pooling.tap_axes)
 
 
 max_pool.cost(_pool_cost)
 
 
 @max_pool.lower
-def _(
-    k: Lowering,
-    x: Handle,
-    out: Handle,
-    *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
-) -> None:
-    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+def _(k: Lowering, x: Handle, out: Handle, **attrs: Any) -> None:
+    window = Pooling(**attrs).window(x.shape[2:])
     outer, places, taps = window_axes(k, out.shape, window)
     lowest = neutral("max", x.dtype).item()
     element = tap(k, x, outer, places, taps, window, out.shape[2:], lowest)
@@ -155,7 +112,8 @@ def average_pool(
     Source: ONNX AveragePool-22.
     """
     require_elements("average_pool", "float", x)
-    return _pooled("average_pool", x, kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    return _pooled("average_pool", x, pooling)
 
 
 def _counted_range(size: int, d: int, w: Window, count_include_pad: bool) -> tuple[int, int]:
@@ -166,27 +124,16 @@ def _counted_range(size: int, d: int, w: Window, count_include_pad: bool) -> tup
 
 
 @average_pool.reference
-def _(
-    x: Array,
-    *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
-    count_include_pad: bool,
-) -> Array:
-    rest = (strides, pads, dilations, auto_pad)
-    window = resolve(x.shape[2:], kernel, *rest)
-    places = _places(x, kernel, ceil_mode, rest)
+def _(x: Array, *, count_include_pad: bool, **attrs: Any) -> Array:
+    pooling = Pooling(**attrs)
+    window, places = pooling.window(x.shape[2:]), pooling.places(x.shape[2:])
     counts = np.ones((), np.float64)
     for d, size in enumerate(x.shape[2:]):
-        at = np.arange(places[d])[:, None] * strides[d] - window.pads_begin[d]
-        at = at + np.arange(kernel[d]) * dilations[d]
+        at = np.arange(int(places[d]))[:, None] * window.strides[d] - window.pads_begin[d]
+        at = at + np.arange(window.kernel[d]) * window.dilations[d]
         low, high = _counted_range(size, d, window, count_include_pad)
         counts = np.multiply.outer(counts, ((at >= low) & (at < high)).sum(axis=1))
-    total = windows(widened(x), window, places, 0).sum(axis=_tap_axes(len(kernel)))
+    total = pooling.taken(widened(x), 0).sum(axis=pooling.tap_axes)
     with np.errstate(all="ignore"):
         return rounded(total / counts.astype(total.dtype), x)
 
@@ -195,20 +142,8 @@ average_pool.cost(_pool_cost)
 
 
 @average_pool.lower
-def _(
-    k: Lowering,
-    x: Handle,
-    out: Handle,
-    *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    ceil_mode: bool,
-    auto_pad: str,
-    count_include_pad: bool,
-) -> None:
-    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+def _(k: Lowering, x: Handle, out: Handle, *, count_include_pad: bool, **attrs: Any) -> None:
+    window = Pooling(**attrs).window(x.shape[2:])
     outer, places, taps = window_axes(k, out.shape, window)
     element = tap(k, x, outer, places, taps, window, out.shape[2:], 0)
     dtype = wide(x.dtype)
@@ -261,45 +196,23 @@ def lp_pool(
     """
     require_elements("lp_pool", "float", x)
     require(p >= 1, "E-OP-ATTRIBUTE", f"lp_pool needs p of at least 1, got {p}")
-    return _pooled("lp_pool", x, kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
+    return _pooled("lp_pool", x, pooling)
 
 
 @lp_pool.reference
-def _(
-    x: Array,
-    *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    p: int,
-    ceil_mode: bool,
-    auto_pad: str,
-) -> Array:
-    rest = (strides, pads, dilations, auto_pad)
-    places = _places(x, kernel, ceil_mode, rest)
-    taps = windows(np.abs(widened(x)) ** p, resolve(x.shape[2:], kernel, *rest), places, 0)
-    return rounded(taps.sum(axis=_tap_axes(len(kernel))) ** (1 / p), x)
+def _(x: Array, *, p: int, **attrs: Any) -> Array:
+    pooling = Pooling(**attrs)
+    taken = pooling.taken(np.abs(widened(x)) ** p, 0)
+    return rounded(taken.sum(axis=pooling.tap_axes) ** (1 / p), x)
 
 
 lp_pool.cost(_pool_cost)
 
 
 @lp_pool.lower
-def _(
-    k: Lowering,
-    x: Handle,
-    out: Handle,
-    *,
-    kernel: Ints,
-    strides: Ints,
-    pads: Ints,
-    dilations: Ints,
-    p: int,
-    ceil_mode: bool,
-    auto_pad: str,
-) -> None:
-    window = resolve(x.shape[2:], kernel, strides, pads, dilations, auto_pad)
+def _(k: Lowering, x: Handle, out: Handle, *, p: int, **attrs: Any) -> None:
+    window = Pooling(**attrs).window(x.shape[2:])
     outer, places, taps = window_axes(k, out.shape, window)
     dtype = wide(x.dtype)
     element = k.abs(k.convert(tap(k, x, outer, places, taps, window, out.shape[2:], 0), dtype))
