@@ -120,6 +120,8 @@ class _Writer:
             self.buffers, self.memory, self.arithmetic, self.registers, target
         )
         self.vector: Loop | None = None
+        self.squares: dict[int, Square | None] = {}
+        """What `square_of` said of a loop, by its identity: loops around it may be written out."""
         self.tiles = Tiles(self.memory, self.buffers, target)
         has_unit = target.has_bf16_tiles or target.has_int8_tiles
         self.runs_in_tiles = has_unit and any(map(has_tiles, prepared.kernel.body))
@@ -197,7 +199,7 @@ class _Writer:
         low, high = self._bounds(start)[0], self._bounds(stop)[1] - 1
         outer = self.env.ranges.get(loop.var)
         self.env.ranges[loop.var] = (low, max(low, high))
-        square = square_of(loop, self.buffers, self.widths) if self.vector is None else None
+        square = self._square_of(loop) if self.vector is None else None
         if loop.kind == "tile" and self.tiles.run is not None:
             self.tiles.step()
         elif square is not None:
@@ -230,6 +232,11 @@ class _Writer:
         if len(starts) > 1 and may_mix(loop, self.registers.cuts, WRITTEN_OUT):
             copies = [lines[a:b] for a, b in pairwise([*starts, len(lines)])]
             lines[starts[0] :] = in_lockstep(copies)
+
+    def _square_of(self, loop: Loop) -> Square | None:
+        if id(loop) not in self.squares:
+            self.squares[id(loop)] = square_of(loop, self.buffers, self.widths)
+        return self.squares[id(loop)]
 
     def _square(self, square: Square, cache: Cache) -> None:
         """Operands that lie along the loop are loaded along it, and turned in registers."""

@@ -263,9 +263,11 @@ def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
     changed = change(s)
     if changed is not None:
         return changed
+    if isinstance(s, _LEAVES):
+        return s
     match s:
         case Apply(fn, args, dtype):
-            return Apply(fn, tuple(rewrite(a, change) for a in args), dtype)
+            return Apply(fn, tuple([rewrite(a, change) for a in args]), dtype)
         case Convert(arg, dtype):
             return Convert(rewrite(arg, change), dtype)
         case Bits(arg, dtype):
@@ -280,15 +282,29 @@ def rewrite(s: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
             return s
 
 
-def substitute(s: Scalar, values: Mapping[str, Expr]) -> Scalar:
-    """Replace index symbols everywhere; reduction axes must be replaced by plain symbols."""
+NO_NAMES: Mapping[str, str] = {}
+
+
+def substitute(
+    s: Scalar, values: Mapping[str, Expr], tensors: Mapping[str, str] = NO_NAMES
+) -> Scalar:
+    """Replace index symbols everywhere; reduction axes must be replaced by plain symbols.
+
+    Tensors that have a new name get it.
+    """
 
     def change(part: Scalar) -> Scalar | None:
         match part:
             case Read(tensor, index, dtype):
-                return Read(tensor, tuple(affine.substitute(e, values) for e in index), dtype)
+                place = tuple([affine.substitute(e, values) for e in index])
+                return Read(tensors.get(tensor, tensor), place, dtype)
+            case Apply() | Number():
+                return None
             case IndexValue(expr, dtype):
                 return IndexValue(affine.substitute(expr, values), dtype)
+            case Fetch(tensor, index, dtype) if tensor in tensors:
+                inner = tuple(rewrite(i, change) for i in index)
+                return Fetch(tensors[tensor], inner, dtype)
             case Inside(tests, then, otherwise):
                 return Inside(
                     tuple(
@@ -320,18 +336,7 @@ def fetches(s: Scalar) -> list[Fetch]:
 
 def renamed_tensors(s: Scalar, names: Mapping[str, str]) -> Scalar:
     """Every access under the tensor's new name; tensors without one keep theirs."""
-
-    def change(part: Scalar) -> Scalar | None:
-        match part:
-            case Read(tensor, index, dtype):
-                return Read(names.get(tensor, tensor), index, dtype)
-            case Fetch(tensor, index, dtype):
-                inner = tuple(rewrite(i, change) for i in index)
-                return Fetch(names.get(tensor, tensor), inner, dtype)
-            case _:
-                return None
-
-    return rewrite(s, change)
+    return substitute(s, {}, names)
 
 
 def reduction(s: Scalar) -> Reduce | None:

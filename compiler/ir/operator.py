@@ -391,7 +391,7 @@ class Schema:
     n_required: int
     variadic: bool
     attributes: Mapping[str, inspect.Parameter]
-    kinds: Mapping[str, Any]
+    rule: Callable[..., Any]
 
     @staticmethod
     def of(rule: Callable[..., Any]) -> Schema:
@@ -404,8 +404,13 @@ class Schema:
             sum(p.default is p.empty for p in positional),
             bool(rest),
             {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY},
-            get_type_hints(rule),
+            rule,
         )
+
+    @cached_property
+    def kinds(self) -> Mapping[str, Any]:
+        """The Python type of each attribute, as annotated; read when a node first needs it."""
+        return get_type_hints(self.rule)
 
     @cached_property
     def _defaults(self) -> dict[str, Any]:

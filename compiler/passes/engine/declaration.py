@@ -121,8 +121,10 @@ PASSES: dict[str, Pass] = {}
 def _options(
     fn: Callable[..., Any], words: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Option]:
-    hints = get_type_hints(fn)
     found: dict[str, Option] = {}
+    if not fn.__code__.co_kwonlyargcount:
+        return found
+    hints = get_type_hints(fn)
     for p in inspect.signature(fn).parameters.values():
         if p.kind is not p.KEYWORD_ONLY:
             continue

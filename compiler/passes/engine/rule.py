@@ -54,8 +54,8 @@ class Rule:
     name: str
     pattern: Root
     body: Callable[..., Any]
-    example: str
-    near_miss: str
+    written_example: str
+    written_near_miss: str
     error: float = 0.0
     sole: bool = False
     result: str = ""
@@ -64,6 +64,16 @@ class Rule:
     def exact(self) -> bool:
         """Whether results keep every bit."""
         return self.error == 0
+
+    @property
+    def example(self) -> str:
+        """Two graphs as text, before and after."""
+        return textwrap.dedent(self.written_example)
+
+    @property
+    def near_miss(self) -> str:
+        """The text of a graph that stays as it is."""
+        return textwrap.dedent(self.written_near_miss)
 
     @property
     def words(self) -> str:
@@ -123,12 +133,11 @@ def rule(
     def declare(body: Callable[..., Any]) -> Rule:
         assert roots(pattern), "the root of a pattern is an operator"
         assert body.__name__ not in RULES, f"rule {body.__name__} is declared twice"
-        texts = textwrap.dedent(example), textwrap.dedent(near_miss)
-        made = Rule(body.__name__, pattern, body, *texts, error, sole, result)
+        made = Rule(body.__name__, pattern, body, example, near_miss, error, sole, result)
         wanted = {*placeholders(pattern), *filter(None, [result])}
-        parameters = inspect.signature(body).parameters.values()
-        taken = {p.name for p in parameters if p.kind is not p.VAR_KEYWORD}
-        fits = taken <= wanted if len(taken) < len(parameters) else taken == wanted
+        code = inspect.unwrap(body).__code__
+        taken = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+        fits = taken <= wanted if code.co_flags & inspect.CO_VARKEYWORDS else taken == wanted
         assert fits, f"{made.name} takes {taken}, its pattern gives {wanted}"
         RULES[made.name] = made
         return made

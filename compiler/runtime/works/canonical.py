@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import field, replace
 
-from compiler.compute.scalar import Scalar, renamed_tensors, substitute
+from compiler.compute.scalar import Scalar, substitute
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -77,7 +77,7 @@ class _Renamer:
         return tuple(map(self.expression, index))
 
     def value(self, value: Scalar) -> Scalar:
-        return renamed_tensors(substitute(value, self.variables), self.buffers)
+        return substitute(value, self.variables, self.buffers)
 
 
 LIBRARY = frozenset(
