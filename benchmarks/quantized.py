@@ -5,10 +5,11 @@
 
 Light models of the onnx package with random weights, behind whose logits nothing stands, quantized
 by ONNX Runtime's `quantize_static` with a few random images: activations and weights of u8 and i8
-or both i8, one scale for each weight or one for each filter. One thread on one processor; least
-times. `f32` is how many times faster than our own f32 the quantized program is, `best` how many
-times faster than the better peer on the same quantized model. `error` is the difference from ONNX
-Runtime's logits, relative to the largest.
+or both i8, one scale for each weight or one for each filter; in the form `dynamic` by its
+`quantize_dynamic`, with weights of u8 and the ranges that images turn out to have. One thread on
+one processor; least times. `f32` is how many times faster than our own f32 the quantized program
+is, `best` how many times faster than the better peer on the same quantized model. `error` is the
+difference from ONNX Runtime's logits, relative to the largest.
 """
 
 from __future__ import annotations
@@ -43,6 +44,9 @@ FORMS = {
     "s8s8-filters": ("QInt8", True),
 }
 """The type of activations, and whether each filter has a scale of its own."""
+
+DYNAMIC = "dynamic"
+"""The form whose activations have the range that they turn out to have."""
 
 PEERS = ("onnxruntime", "openvino")
 
@@ -95,8 +99,12 @@ def _original(name: str, folder: Path) -> Path:
 
 
 def _quantized(original: Path, form: str, name: str, shape: tuple[int, ...]) -> Path:
-    activations, by_filter = FORMS[form]
     path = original.with_name(f"{form}.onnx")
+    if form == DYNAMIC:
+        whole = quantization.QuantType.QUInt8
+        quantization.quantize_dynamic(str(original), str(path), weight_type=whole)
+        return path
+    activations, by_filter = FORMS[form]
     quantization.quantize_static(
         str(original),
         str(path),
@@ -151,7 +159,7 @@ def _row(result: Mapping[str, Any]) -> str:
 def _options() -> argparse.Namespace:
     p = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else "")
     p.add_argument("--models", nargs="*", default=["resnet50", "squeezenet"])
-    p.add_argument("--forms", nargs="*", choices=[*FORMS], default=[*FORMS])
+    p.add_argument("--forms", nargs="*", choices=[*FORMS, DYNAMIC], default=[*FORMS, DYNAMIC])
     p.add_argument("--seconds", type=float, default=4.0)
     p.add_argument("--json")
     return p.parse_args()

@@ -57,13 +57,15 @@ def _(x: TensorType, *, out: tuple[TensorType, ...]) -> Cost:
 
 @dynamic_quantize.lower
 def _(k: Lowering, x: Handle, out: Handle, scale: Handle, zero: Handle) -> None:
-    _find_range(k, x, scale, zero)
+    low, high = (k.temporary((), x.dtype, hint) for hint in ("low", "high"))
+    _find_range(k, x, scale, zero, low, high)
     i = k.axes(x.shape)
     k.assign(out[i], saturated(k, x[i] / scale[()], zero[()], DType.u8))
 
 
-def _find_range(k: Lowering, x: Handle, scale: Handle, zero: Handle) -> None:
-    low, high = (k.temporary((), x.dtype, hint) for hint in ("low", "high"))
+def _find_range(
+    k: Lowering, x: Handle, scale: Handle, zero: Handle, low: Handle, high: Handle
+) -> None:
     for bound, combine in ((low, "min"), (high, "max")):
         i = k.axes(x.shape)
         found = k.reduce(combine, x[i], over=i) if i else x[()]
@@ -109,21 +111,24 @@ def _(x: Tensor) -> Operand:
 
 
 @op(kind="reduction", exact=False)
-def quantization_range(x: Tensor) -> tuple[TensorType, TensorType]:
+def quantization_range(x: Tensor) -> tuple[TensorType, TensorType, TensorType, TensorType]:
     """Find the scale and the zero point that dynamic_quantize would quantize a tensor with.
 
-    Quantizing is then elementwise, and wherever the tensor lies best.
-    Shapes: both results are one number.
+    Quantizing is then elementwise, and wherever the tensor lies best. The range itself, least and
+    greatest number with 0 among them, comes behind.
+    Shapes: all results are one number.
     Errors: E-OP-DTYPE for other elements than floats.
     Source: ONNX DynamicQuantizeLinear-11.
     """
-    dtype = require_elements("quantization_range", "float", x)
-    return TensorType(dtype, ()), TensorType(DType.u8, ())
+    number = TensorType(require_elements("quantization_range", "float", x), ())
+    return number, TensorType(DType.u8, ()), number, number
 
 
 @quantization_range.reference
-def _(x: Array) -> tuple[Array, Array]:
-    return _range(x)
+def _(x: Array) -> tuple[Array, ...]:
+    number = x.dtype.type
+    ends = (np.asarray(f(x, initial=number(0))) for f in (np.min, np.max))
+    return (*_range(x), *ends)
 
 
 @quantization_range.cost
@@ -145,5 +150,7 @@ def _() -> Iterator[tuple[Any, ...]]:
 
 @quantization_range.export
 def _(x: Tensor) -> tuple[Operand, ...]:
-    made = standard("DynamicQuantizeLinear", x, n_outputs=3)
-    return made.out(1), made.out(2)
+    made, zero = standard("DynamicQuantizeLinear", x, n_outputs=3), np.zeros((), x.dtype.numpy)
+    ends = (standard(f"Reduce{end}", x, keepdims=0) for end in ("Min", "Max"))
+    low, high = (standard(f, end, zero) for f, end in zip(("Min", "Max"), ends, strict=True))
+    return made.out(1), made.out(2), low, high

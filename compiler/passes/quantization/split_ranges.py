@@ -27,7 +27,8 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
     =>
     graph g(x: f32[1,32,5,6]) {
       const w: i8[16,32,1,1] = splat(7)
-      q.range: f32[], q.range_2: u8[] = quantization_range(x) <- q
+      q.range: f32[], q.range_2: u8[], q.range_3: f32[], q.range_4: f32[] =
+        quantization_range(x) <- q
       q: u8[1,32,5,6] = quantize(x, q.range, q.range_2, to=u8, precision=f32)
       y: i32[1,16,5,6] = conv_codes(q, w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
       return y

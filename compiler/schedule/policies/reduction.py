@@ -19,6 +19,9 @@ from compiler.schedule.policies.context import (
 ACCUMULATORS = 8
 """Independent chains that hide the latency of an addition (4 cycles, 2 a cycle)."""
 
+WORTH_A_CHAIN = 4
+"""Turns of a loop for each accumulator more: they have to be combined at the end."""
+
 UNROLLED_WINDOW = 9
 """Windows of at most this many taps are written out."""
 
@@ -88,14 +91,30 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
     if innermost.size < lanes or innermost.var in nest.splits:
         return pack_constants(nest, ctx)
     k = innermost.var
-    # A power of two, so that halves are combined vector by vector at the end.
-    n_chains = 1 << (min(ACCUMULATORS // 2, innermost.size // lanes).bit_length() - 1)
+    n_chains = _power_of_two(min(ACCUMULATORS // 2, innermost.size // lanes))
     nest = nest.split(k, lanes * n_chains, f"{k}o", f"{k}m").split(f"{k}m", lanes, f"{k}c", f"{k}l")
-    nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", f"{k}c", f"{k}l").rfactor(
-        f"{k}c", f"{k}l"
-    )
-    nest = nest.vectorize(f"{k}l").unroll(f"{k}c")
+    chains = [f"{k}c"]
+    n_more = _chains_outside(nest, order, ACCUMULATORS // 2 // n_chains)
+    if n_more > 1:
+        r = order.pop()
+        nest = nest.split(r, n_more, f"{r}o", f"{r}c")
+        order.append(f"{r}o")
+        chains.insert(0, f"{r}c")
+    nest = nest.reorder(*(a.var for a in nest.space), *order, f"{k}o", *chains, f"{k}l")
+    nest = nest.rfactor(*chains, f"{k}l").vectorize(f"{k}l").unroll(*chains)
     return pack_constants(nest, ctx)
+
+
+def _chains_outside(nest: Nest, order: list[str], most: int) -> int:
+    """How many turns of the next loop out have sums of their own, where lanes are one vector."""
+    if not order or not isinstance(nest.axis(order[-1]).extent, int):
+        return 1
+    return _power_of_two(max(1, min(most, nest.axis(order[-1]).size // WORTH_A_CHAIN)))
+
+
+def _power_of_two(n: int) -> int:
+    """The largest that is no more, so that halves are combined vector by vector at the end."""
+    return 1 << (n.bit_length() - 1)
 
 
 def _contiguity(nest: Nest, a: Axis) -> tuple[int, int]:

@@ -200,7 +200,20 @@ def max_pool(k: Lowering, x: Handle, y: Handle) -> None:
     k.assign(y[n, c, r, s], k.reduce("max", inside, over=(ky, kx)))
 
 
+def largest(k: Lowering, x: Handle, y: Handle) -> None:
+    i = k.axes(x.shape, "ncyx")
+    k.assign(y[()], k.reduce("max", x[i], over=i))
+
+
+def total(k: Lowering, x: Handle, y: Handle) -> None:
+    i = k.axes(x.shape, "ncyx")
+    k.assign(y[()], k.sum(x[i], over=i))
+
+
 REDUCTIONS = {
+    "largest_of_blocks": (["f32[1,40,9,19]{c16,halo=1x2}"], "f32[]", largest),
+    "total_of_blocks": (["f32[2,21,3,7]{c16}"], "f32[]", total),
+    "total_of_short_rows": (["f32[2,3,37,17]"], "f32[]", total),
     "softmax_inner": (["f32[3,37,1]"], "f32[3,37,1]", softmax),
     "softmax_uneven": (["f32[3,117,1]"], "f32[3,117,1]", softmax),
     "softmax_middle": (["f32[2,7,5]"], "f32[2,7,5]", softmax),
@@ -216,6 +229,13 @@ REDUCTIONS = {
 @pytest.mark.parametrize("case", REDUCTIONS)
 def test_reductions_are_right(case: str) -> None:
     check(computation(*REDUCTIONS[case]))
+
+
+def test_blocks_of_one_vector_are_summed_in_several_chains() -> None:
+    made = schedule(
+        computation(["f32[1,32,9,8]{c16}"], "f32[]", total), frozenset(), CodeOptions(TARGETS[0])
+    )
+    assert [b.shape for b in made.kernel.registers if len(b.shape) > 1] == [(4, 1, 16)]
 
 
 def scaled_sum(k: Lowering, a: Handle, b: Handle, c: Handle, y: Handle) -> None:
