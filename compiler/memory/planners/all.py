@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from compiler.memory.planners.best import best
 from compiler.memory.planners.cp_sat import cp_sat
+from compiler.memory.planners.exact import exact
 from compiler.memory.planners.heap_simulator import heap_simulator
 from compiler.memory.planners.hill_climb import hill_climb
 from compiler.memory.planners.linear_scan import linear_scan
@@ -41,6 +42,7 @@ PLANNERS: Mapping[str, Planner] = {
         quick,
         heap_simulator,
         hill_climb,
+        exact,
         cp_sat,
         best,
     )

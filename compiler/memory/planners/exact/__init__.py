@@ -1,0 +1,48 @@
+"""Complete search for a plan within a capacity, and for the smallest one."""
+
+from __future__ import annotations
+
+from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.planner import Options, Outcome, planner
+from compiler.memory.problem import Problem
+
+FEWEST_SECONDS = 0.002
+"""A search with less time than this would not begin."""
+
+
+@planner(
+    searches=True,
+    source="Moffitt, MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine "
+    "Learning, ASPLOS 2023, for sections, settled plans and taking turns",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 4 bytes, live 0..2
+      b: 2 bytes, live 1..5
+      c: 3 bytes, live 2..4
+      d: 3 bytes, live 4..6
+      e: 1 bytes, live 0..6
+    }
+    =>
+    plan 7 bytes, alignment 1 {
+      a: 4 bytes at 0, live 0..2
+      b: 2 bytes at 4, live 1..5
+      c: 3 bytes at 0, live 2..4
+      d: 3 bytes at 0, live 4..6
+      e: 1 bytes at 6, live 0..6
+    }
+    """,
+)
+def exact(problem: Problem, options: Options) -> Outcome:
+    """Every plan that could be good is looked at, or ruled out with its kind, at native speed.
+
+    Goes from the bottom up: the block that may lie lowest is put there, or something comes between.
+    Ends with a plan within the capacity (the smallest plan when none is given), or with the proof
+    that there is none. The best there is for tight problems of up to some thousand buffers.
+    """
+    start = best_of(problem, options, QUICK)
+    if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
+        return start
+    # Compiled functions take long to import, and most problems are solved by now.
+    from compiler.memory.planners.exact.search import improve
+
+    return improve(problem, options, start)

@@ -1,0 +1,121 @@
+"""From capacities to an outcome: one capacity when it is given, else ever better bounds.
+
+Without a capacity the least one is looked for from both sides: a packing lowers what is known to be
+enough, a proof that there is none raises what is known to be needed. A capacity that is not
+decided within a number of nodes is left for the next round, which has twice as many.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.exact.turns import Pack, Verdict
+from compiler.memory.planners.planner import Options, Outcome, placed
+from compiler.memory.problem import Problem
+
+MOST_BLOCKS = 3_000
+"""The tables of who is alive together grow with the square; more blocks are left to others."""
+
+FIRST_NODES = 20_000
+"""Nodes for each capacity in the first round."""
+
+
+def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
+    """A better plan than `start`, or a better bound, within the time of the options."""
+    assert start.plan is not None
+    apart = groups_apart([i for i, b in enumerate(problem.blocks) if b.size], problem.blocks)
+    if max(map(len, apart)) > MOST_BLOCKS:
+        return start
+    return Improvement(problem, options, start, apart).outcome()
+
+
+def groups_apart(which: Iterable[int], blocks: Sequence[Block]) -> list[list[int]]:
+    """Blocks in groups that no moment has in common: each can be packed for itself."""
+    groups: list[list[int]] = []
+    end = 0
+    for i in sorted(which, key=lambda i: blocks[i].start):
+        if not groups or blocks[i].start >= end:
+            groups.append([])
+        groups[-1].append(i)
+        end = max(end, blocks[i].end)
+    return groups
+
+
+class Improvement:
+    """The best plan so far with what is proven, and the steps to better ones."""
+
+    def __init__(
+        self, problem: Problem, options: Options, start: Outcome, apart: Sequence[Sequence[int]]
+    ) -> None:
+        assert start.plan is not None
+        self.problem, self.options = problem, options
+        self.deadline = options.deadline()
+        self.best = start.plan
+        self.bound = start.lower_bound_bytes
+        self.groups = [(g, Pack([problem.blocks[i] for i in g], options.seed)) for g in apart]
+        self.grain = grain_bytes(problem.blocks)
+
+    def outcome(self) -> Outcome:
+        """Search for the capacity, or for the optimum."""
+        capacity = self.options.capacity_bytes
+        if capacity is None:
+            self._narrow()
+        else:
+            infeasible = capacity < self.bound or self._pack(capacity, None).infeasible
+            if infeasible:
+                self.bound = max(self.bound, self._next(capacity))
+                return Outcome(self.best, self.bound, "infeasible")
+        if self.best.peak_bytes <= self.bound:
+            return Outcome(self.best, self.bound, "optimal")
+        within = capacity is not None and self.best.peak_bytes <= capacity
+        return Outcome(self.best, self.bound, "within capacity" if within else "time")
+
+    def _narrow(self) -> None:
+        n_nodes = FIRST_NODES
+        while self.bound < self.best.peak_bytes and time.monotonic() < self.deadline:
+            self._round(n_nodes)
+            n_nodes *= 2
+
+    def _round(self, n_nodes: int) -> None:
+        """Try the bound, then capacities half-way between what failed and what is enough."""
+        target = least = self.bound
+        while target < self.best.peak_bytes and time.monotonic() < self.deadline:
+            verdict = self._pack(target, n_nodes)
+            if verdict.offsets is None:
+                least = self._next(target)
+            if verdict.infeasible:
+                self.bound = max(self.bound, least)
+            half = (least + self.best.peak_bytes - 1) // 2
+            target = max(least, half // self.grain * self.grain)
+
+    def _next(self, capacity_bytes: int) -> int:
+        """The least peak above a capacity that a plan can have."""
+        return (capacity_bytes // self.grain + 1) * self.grain
+
+    def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
+        """Pack every group into the capacity; the better plan is kept."""
+        offsets = [0] * len(self.problem.blocks)
+        used = 0
+        for group, pack in self.groups:
+            verdict = pack.into(capacity_bytes, self.deadline, n_nodes)
+            used += verdict.n_nodes
+            if verdict.offsets is None:
+                return verdict
+            for i, offset in zip(group, verdict.offsets, strict=True):
+                offsets[i] = offset
+        found = placed(self.problem, offsets)
+        assert found.plan is not None
+        if found.plan.peak_bytes < self.best.peak_bytes:
+            self.best = found.plan
+        return Verdict(offsets, False, used)
+
+
+def grain_bytes(blocks: Sequence[Block]) -> int:
+    """What the peak of every settled plan is a multiple of."""
+    marks = [(b.size, b.alignment_bytes) for b in blocks if b.size]
+    pins = [b.pinned for b in blocks if b.pinned > 0]
+    aligned = [a for _, a in marks if a > 1]
+    return math.gcd(*(size for size, _ in marks), *aligned, *pins)

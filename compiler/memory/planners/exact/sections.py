@@ -1,0 +1,84 @@
+"""A problem as arrays: sections of time, who is alive in each, and who is alive together.
+
+A section stands for a span of time in which nothing starts after something has ended. Spans whose
+live blocks are all alive in a neighbouring span too say nothing new and are left out, so that
+there are at most as many sections as blocks, and a block lives in a run of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.memory.buffer import Block
+
+
+class Sections(NamedTuple):
+    """What never changes during a search. Arrays of int64; units: bytes, sections.
+
+    Block b lives in sections first[b] until before end[b] and meets
+    near[near_first[b]:near_first[b + 1]]; in section s live inside[inside_first[s]:...].
+    Sizes are rounded up to `unit_bytes`, the least alignment: nothing can begin before.
+    """
+
+    size: Any
+    first: Any
+    end: Any
+    mask: Any
+    pinned: Any
+    near_first: Any
+    near: Any
+    inside_first: Any
+    inside: Any
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return len(self.size)
+
+    @property
+    def n_sections(self) -> int:
+        """How many sections there are."""
+        return len(self.inside_first) - 1
+
+
+def sections_of(blocks: Sequence[Block]) -> Sections:
+    """The arrays for blocks of at least a byte."""
+    table = np.array([(b.start, b.end, b.size, b.alignment_bytes, b.pinned) for b in blocks])
+    start, end, size, alignment, pinned = table.astype(np.int64).reshape(-1, 5).T.copy()
+    unit = unit_bytes(blocks)
+    opens = _openings(start, end)
+    low, high = np.searchsorted(opens, start), np.searchsorted(opens, end)
+    meet = (low[:, None] < high[None]) & (low[None] < high[:, None])
+    np.fill_diagonal(meet, False)
+    spans = np.arange(len(opens))[:, None]
+    alive = (low[None] <= spans) & (spans < high[None])
+    return Sections(
+        -(-size // unit) * unit,
+        low.astype(np.int64),
+        high.astype(np.int64),
+        alignment - 1,
+        pinned,
+        *_rows(meet),
+        *_rows(alive),
+    )
+
+
+def unit_bytes(blocks: Sequence[Block]) -> int:
+    """What every offset is a multiple of."""
+    return min((b.alignment_bytes for b in blocks), default=1)
+
+
+def _openings(start: Any, end: Any) -> Any:
+    """The last start before each run of ends: there, a largest set of blocks is alive."""
+    starts = np.unique(start)
+    return starts[np.unique(np.searchsorted(starts, np.unique(end)) - 1)]
+
+
+def _rows(table: Any) -> tuple[Any, Any]:
+    """Where each row's list begins, and the lists: the columns that are true."""
+    first = np.zeros(len(table) + 1, np.int64)
+    np.cumsum(table.sum(axis=1), out=first[1:])
+    return first, np.nonzero(table)[1].astype(np.int64)

@@ -1,0 +1,129 @@
+"""Searches in several orders of the same blocks, which take turns of growing length.
+
+How long a search takes hangs on its order by many powers of ten, and nobody can tell before. Turns
+double, so that at most a constant factor is lost against the best order. Those of `PREORDERS`
+go on where they stopped, so that one of them ends some day, with a packing or with the proof that
+there is none; between them, random orders get one turn each.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.dataclass import dataclass
+from compiler.memory.buffer import Block
+from compiler.memory.planners.exact.inner import FOUND, FULL, NONE, UNKNOWN, run
+from compiler.memory.planners.exact.preorders import (
+    PREORDERS,
+    Preorder,
+    measure,
+    preorder,
+    random_preorder,
+)
+from compiler.memory.planners.exact.sections import sections_of
+from compiler.memory.planners.exact.state import OFFSET, Board, begin, grown
+
+FIRST_NODES = 2_000
+"""Nodes of the first turn."""
+
+N_RANDOM = 3
+"""Random orders in each round."""
+
+SLICE_SECONDS = 0.02
+"""About how often the clock is looked at."""
+
+NODES_AT_ONCE = 64
+"""Nodes of the first slice: also slow, interpreted code is through soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is known of a capacity: a packing, that there is none, or neither.
+
+    `offsets` in bytes, by block; `by` says which order found them, and `n_nodes` how many
+    partial packings all orders looked at.
+    """
+
+    offsets: Sequence[int] | None
+    infeasible: bool
+    n_nodes: int
+    by: str = ""
+
+
+class Pack:
+    """Blocks that are to be packed into capacities. Blocks have at least one byte."""
+
+    def __init__(self, blocks: Sequence[Block], seed: int = 0) -> None:
+        self.blocks = blocks
+        self.sections = sections_of(blocks)
+        self.real_size = np.array([b.size for b in blocks], np.int64)
+        self.measured = measure(blocks, self.sections)
+        self.chance = random.Random(seed)
+
+    def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None = None) -> Verdict:
+        """Search for a packing of at most that many bytes, until a time and for so many nodes."""
+        used = 0
+        for search, length in self._turns(capacity_bytes):
+            found = search.run(length if n_nodes is None else min(length, n_nodes - used), deadline)
+            used += search.n_nodes_of_turn
+            if found == FOUND:
+                return Verdict(search.offsets(), False, used, search.by)
+            if found == NONE:
+                return Verdict(None, True, used, search.by)
+            if time.monotonic() >= deadline or (n_nodes is not None and used >= n_nodes):
+                break
+        return Verdict(None, False, used)
+
+    def _turns(self, capacity_bytes: int) -> Iterator[tuple[Search, int]]:
+        """Whose turn it is, and for how many nodes; without end."""
+        names = [", ".join(by) for by in PREORDERS]
+        orders = [preorder(by, self.measured) for by in PREORDERS]
+        searches = [self._search(capacity_bytes, *it) for it in zip(orders, names, strict=True)]
+        length = FIRST_NODES
+        while True:
+            yield from ((search, length) for search in searches)
+            for _ in range(N_RANDOM):
+                order = random_preorder(self.measured, self.chance)
+                yield self._search(capacity_bytes, order, "random"), length
+            length *= 2
+
+    def _search(self, capacity_bytes: int, order: Preorder, by: str) -> Search:
+        board = begin(self.sections, self.real_size, capacity_bytes, order)
+        return Search(board, by)
+
+
+class Search:
+    """One search in one order, which can be stopped and taken up again."""
+
+    def __init__(self, board: Board, by: str) -> None:
+        self.board, self.by = board, by
+        self.n_nodes_of_turn = 0
+
+    def run(self, n_nodes: int, deadline: float) -> int:
+        """Search on; what was found. Looks at the clock between slices, and once at least."""
+        self.n_nodes_of_turn = 0
+        slice_nodes = NODES_AT_ONCE
+        while self.n_nodes_of_turn < n_nodes:
+            started = time.monotonic()
+            slice_nodes = min(slice_nodes, n_nodes - self.n_nodes_of_turn)
+            found, used = run(self.board, slice_nodes)
+            self.n_nodes_of_turn += used
+            if found == FULL:
+                self.board = grown(self.board)
+            elif found != UNKNOWN:
+                return found
+            ended = time.monotonic()
+            if ended >= deadline:
+                break
+            if ended - started < SLICE_SECONDS / 2:
+                slice_nodes *= 2
+        return UNKNOWN
+
+    def offsets(self) -> Any:
+        """Where the blocks lie, once a packing is found. Bytes."""
+        return self.board.block[OFFSET, :-1].tolist()
