@@ -156,14 +156,10 @@ def _(
     hits = k.temporary((ROWS_AT_ONCE, n_targets), DType.bool, "hits")
     with_hits = aggregate != "sum" or absent != 0
 
-    everywhere = _one_relation(relations)
-
     def step(n: Expr, node: Scalar) -> Scalar:
-        limit, value = thresholds.at(node), x.at(n, nodes.at(node, 0))
-        if everywhere is None:
-            holds = _holds(k, value, limit, relations.at(node))
-        else:
-            holds = _stands(k, value, limit, everywhere)
+        limit, allowed = thresholds.at(node), relations.at(node)
+        value = x.at(n, nodes.at(node, 0))
+        holds = _holds(k, value, limit, allowed)
         return k.where(k.lt(node, 0), node, k.where(holds, nodes.at(node, 1), nodes.at(node, 2)))
 
     n_blocks = affine.floordiv(n_rows + (ROWS_AT_ONCE - 1), ROWS_AT_ONCE)
@@ -196,37 +192,18 @@ def _(
                     r.store(hits.at(n, target), True)
 
 
-def _one_relation(relations: Handle) -> int | None:
-    """The relation that all nodes ask for, where it is known and they do."""
-    known = relations.value
-    return None if known is None or len(set(known.tolist())) != 1 else int(known[0])
-
-
 def _holds(k: Lowering, value: Scalar, limit: Scalar, allowed: Scalar) -> Scalar:
     """Whether two numbers stand in one of the relations that are allowed."""
+    tests = {
+        LESS: k.lt(value, limit),
+        EQUAL: k.eq(value, limit),
+        GREATER: k.gt(value, limit),
+        UNORDERED: k.apply("or", k.isnan(value), k.isnan(limit)),
+    }
     holds: Scalar = k.number(False, DType.bool)
-    for relation in (LESS, EQUAL, GREATER, UNORDERED):
+    for relation, test in tests.items():
         bit = k.apply("and", allowed, k.number(relation, DType.i32))
-        test = k.apply("and", k.ne(bit, 0), _stands(k, value, limit, relation))
-        holds = k.apply("or", holds, test)
-    return holds
-
-
-def _stands(k: Lowering, value: Scalar, limit: Scalar, relation: int) -> Scalar:
-    """Whether two numbers stand in a relation that is known now."""
-    tests: list[Scalar] = []
-    if relation & (LESS | EQUAL) == LESS | EQUAL:
-        tests.append(k.le(value, limit))
-    else:
-        tests += [k.lt(value, limit)] if relation & LESS else []
-        tests += [k.eq(value, limit)] if relation & EQUAL else []
-    tests += [k.gt(value, limit)] if relation & GREATER else []
-    tests += [k.isnan(value), k.isnan(limit)] if relation & UNORDERED else []
-    if not tests:
-        return k.number(False, DType.bool)
-    holds = tests[0]
-    for test in tests[1:]:
-        holds = k.apply("or", holds, test)
+        holds = k.apply("or", holds, k.apply("and", k.ne(bit, 0), test))
     return holds
 
 
