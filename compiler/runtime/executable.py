@@ -20,6 +20,7 @@ from compiler.ops.control import Run as RunRegion
 from compiler.ops.control import by_reference
 from compiler.ops.meaning import evaluate_node
 from compiler.runtime.frame import (
+    CopiedOutput,
     DirectCall,
     Entry,
     Frame,
@@ -111,8 +112,34 @@ class Executable:
         """The short way from inputs to results, when one call of native code is all there is."""
         if len(self.segments) != 1 or not isinstance(self.segments[0], NativeSegment):
             return None
+        if any(spec.dtype is None for spec in self.frame.inputs):
+            return None
+        copied = {position: self._copied(result) for position, result in self.arrangement.copied}
+        results: dict[str, OutputSpec | CopiedOutput] = {}
+        for position, name in enumerate(self._names):
+            spec = self.frame.outputs[position] or copied[position]
+            if spec is None:
+                return None
+            results[name] = spec
         entry = self.segments[0].entry
-        return DirectCall.of(self.frame, entry, self._constants_address, self._names)
+        return DirectCall(self.frame, entry, self._constants_address, results)
+
+    def _copied(self, result: Result) -> CopiedOutput | None:
+        """What a result that no launch writes is a copy of; None for what lies in the arena."""
+        t, place = self.graph.types[result.value], self.arrangement.places.get(result.value)
+        constant = self.graph.constants.get(result.value)
+        if not isinstance(t, TensorType) or not in_memory(t) or not t.layout.is_plain:
+            return None
+        spec = OutputSpec.of(t)
+        if constant is not None:
+            return CopiedOutput(spec, lambda inputs, made: constant.array())
+        if place is None or place.space == "arena":
+            return None
+        if place.space == "input":
+            source = self.frame.inputs[place.offset].name
+            return CopiedOutput(spec, lambda inputs, made: inputs[source])
+        source = self._names[place.offset]
+        return CopiedOutput(spec, lambda inputs, made: made[source])
 
     def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The results by name, in graph order, as new arrays; inputs must fit the graph."""

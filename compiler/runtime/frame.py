@@ -236,6 +236,15 @@ class Frame:
         return Run(space, given, outputs)
 
 
+@dataclass(frozen=True, slots=True)
+class CopiedOutput:
+    """A result that no launch writes: a copy of an input, of another result, or of a constant."""
+
+    spec: OutputSpec
+    of: Callable[[Mapping[str, Any], Mapping[str, Any]], Array]
+    """Finds it among the inputs and the results that are written."""
+
+
 class DirectCall:
     """A program that is one native call, for inputs that are just what it asks for.
 
@@ -244,24 +253,22 @@ class DirectCall:
     """
 
     def __init__(
-        self, frame: Frame, entry: Entry, constants_address: int, names: Sequence[str]
+        self,
+        frame: Frame,
+        entry: Entry,
+        constants_address: int,
+        results: Mapping[str, OutputSpec | CopiedOutput],
     ) -> None:
         self._wanted = tuple((s.name, s.dtype, s.shape) for s in frame.inputs)
-        specs = zip(names, frame.outputs, strict=True)
-        self._results = tuple((name, spec.maker) for name, spec in specs if spec is not None)
+        copied = {n: r for n, r in results.items() if isinstance(r, CopiedOutput)}
+        self._results = tuple(
+            (n, (r.spec if isinstance(r, CopiedOutput) else r).maker) for n, r in results.items()
+        )
+        self._copies = tuple((name, r.of, r.spec.shape) for name, r in copied.items())
         self._sizes = frame.arena_bytes, len(frame.inputs), len(frame.outputs)
         self._spaces = frame.spaces
         self._entry = entry
         self._constants_address = constants_address
-
-    @staticmethod
-    def of(
-        frame: Frame, entry: Entry, constants_address: int, names: Sequence[str]
-    ) -> DirectCall | None:
-        """None where some input or result needs more care."""
-        if None in frame.outputs or any(spec.dtype is None for spec in frame.inputs):
-            return None
-        return DirectCall(frame, entry, constants_address, names)
 
     def __call__(self, inputs: Mapping[str, Any]) -> dict[str, Any] | None:
         """The results by name; None when the inputs have to go the long way."""
@@ -291,6 +298,8 @@ class DirectCall:
                 space.inputs_address,
                 space.outputs_address,
             )
-            return made
         finally:
             self._spaces.give(space)
+        for name, of, shape in self._copies:
+            np.copyto(made[name], of(inputs, made).reshape(shape))
+        return made

@@ -68,8 +68,7 @@ class KeptProgram:
     def __init__(self, image: Image, again: Callable[[], Program]) -> None:
         frame = Frame(image.inputs, [o for _, o in image.results], image.arena_bytes)
         entry = Library.load(image.objects, [image.symbol]).function(image.symbol)
-        names = [name for name, _ in image.results]
-        self._direct = DirectCall(frame, entry, address_of(image.weights), names)
+        self._direct = DirectCall(frame, entry, address_of(image.weights), dict(image.results))
         self._weights = image.weights
         self._again = again
         self._whole: Program | None = None
@@ -115,7 +114,7 @@ def image_of(program: Program) -> Image | None:
         return None
     specs, frame = executable.frame.inputs, executable.frame
     outputs = [o for o in frame.outputs if o is not None]
-    if executable.direct is None:
+    if executable.direct is None or len(outputs) < len(frame.outputs):
         return None
     names = [r.name for r in executable.graph.results]
     results = tuple(zip(names, outputs, strict=True))

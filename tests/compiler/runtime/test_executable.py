@@ -1,5 +1,7 @@
 """Values in other layouts, wrong records, long programs: what happens around the kernels."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,29 @@ def test_a_reshape_between_layouts_is_work_and_between_plain_ones_is_not() -> No
     inputs = random_inputs(graph)
     made = compiler.compile(graph, pipeline="none").run(inputs)
     assert worst(compare(made, compiler.reference(graph, inputs))) < 1e-5
+
+
+def test_results_that_nothing_computes_are_copies_in_one_native_call() -> None:
+    graph = graph_of(
+        "const s: i64[2] = literal(3,2)",
+        "const c: f32[2] = literal(0.5,-1)",
+        "v: f32[3,2] = reshape(x, s)",
+        "a: f32[2,3] = relu(x)",
+        "b: f32[3,2] = reshape(a, s)",
+        signature="x: f32[2,3]",
+        results="v, a, x, b, again=a, c, more=c",
+    )
+    program = compiler.compile(graph)
+    assert program.fixed is not None
+    assert program.fixed.executable is not None
+    assert program.fixed.executable.direct is not None
+    inputs = random_inputs(graph, 2)
+    made, needed = program.run(inputs), compiler.reference(graph, inputs)
+    assert list(made) == list(needed)
+    for name, array in needed.items():
+        np.testing.assert_array_equal(made[name], array, strict=True)
+    pairs = itertools.combinations([*made.values(), *inputs.values(), program.run(inputs)["c"]], 2)
+    assert not any(np.shares_memory(one, other) for one, other in pairs)
 
 
 def test_reasons_say_why_a_node_is_a_fallback() -> None:
