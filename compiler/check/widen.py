@@ -24,7 +24,9 @@ from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Typ
 NARROW = (DType.f32, DType.f16, DType.bf16)
 """What becomes f64. Shorter floats are what numbers are stored in, on purpose."""
 
-KEEPS_ITS_TYPE = frozenset({"bitcast", "random_uniform", "random_normal", "dynamic_quantize"})
+KEEPS_ITS_TYPE = frozenset(
+    {"bitcast", "random_uniform", "random_normal", "dynamic_quantize", "quantization_range"}
+)
 """Operators whose results depend on the very bits, or on how many there are."""
 
 

@@ -32,7 +32,9 @@ from compiler.trace import Log
 RULE = "integer_products"
 
 MOST_TERMS = 1 << 16
-"""Sums of this many products of bytes stay below 2^31."""
+"""Sums of this many products of u8 and i8 stay below 2^31; of u8 and u8 half as many do."""
+
+MOST_CODE = 255
 
 WINDOW = ("strides", "pads", "dilations", "groups", "auto_pad")
 """Attributes of a convolution that say what it reads."""
@@ -141,7 +143,7 @@ def _change(ed: Editor, log: Log, node: Node) -> bool:
     ed.made.clear()
     ed.made_constants.clear()
     if isinstance(x, RunCodes):
-        call = _product_by_run(ed, x, w)
+        call = _product_by_run(ed, node, x, w)
     else:
         call = _convolution(ed, node, x, w) if node.op == "conv" else _product(ed, node, x, w)
     made = ed.producer(ed.build(call, hint=node.output, origins=node.origins))
@@ -179,13 +181,31 @@ def _objection(node: Node, x: Codes | RunCodes | str, w: Weights | str) -> str:
         if isinstance(found, str):
             return found
     assert isinstance(w, Weights)
-    if as_bytes(w.codes) is None:
+    found = _stored(w, node)
+    if found is None:
         return f"the weights less their zero points reach from {w.codes.min()} to {w.codes.max()}"
-    if _n_terms(w, node) > MOST_TERMS:
+    if _n_terms(w, node) > (MOST_TERMS if found[1] is None else MOST_TERMS // 2):
         return f"sums of {_n_terms(w, node):,} products may leave i32"
     if node.op == "matmul":
         return _objection_to_columns(node, w)
     return _objection_to_filters(node, w)
+
+
+def _stored(w: Weights, node: Node) -> tuple[Array, Array | None] | None:
+    """Weights as bytes, and where they are no i8 the zero point of each filter or column.
+
+    None where those of one reach further than a byte.
+    """
+    as_signed = as_bytes(w.codes)
+    if as_signed is not None:
+        return as_signed, None
+    kept = 0 if node.op == "conv" else w.codes.ndim - 1
+    others = tuple(d for d in range(w.codes.ndim) if d != kept)
+    least = np.minimum(w.codes.min(axis=others, keepdims=True), 0)
+    moved = w.codes - least
+    if moved.max() > MOST_CODE or least.min() < -MOST_CODE:
+        return None
+    return moved.astype(np.uint8), (-least).astype(np.uint8).reshape(-1)
 
 
 def _objection_to_columns(node: Node, w: Weights) -> str:
@@ -218,11 +238,17 @@ def _n_terms(w: Weights, node: Node) -> int:
 def _convolution(ed: Editor, node: Node, x: Codes, w: Weights) -> Call:
     behind = (-1, *[1] * (w.codes.ndim - 2))
     window = {k: node.attrs[k] for k in WINDOW}
-    stored = as_bytes(w.codes)
-    sums = o.conv_codes(ed.tensor(x.value), stored, around=x.zero, **window)
-    taps = w.codes.sum(axis=tuple(range(1, w.codes.ndim)), dtype=np.int64)
+    codes = ed.tensor(x.value)
+    found = _stored(w, node)
+    assert found is not None
+    stored, zeros = found
+    added = np.zeros(len(stored), np.int64)
+    if zeros is None:
+        sums = o.conv_codes(codes, stored, around=x.zero, **window)
+        added = -x.zero * w.codes.sum(axis=tuple(range(1, w.codes.ndim)), dtype=np.int64)
+    else:
+        sums = o.conv_integer(codes, stored, np.array(x.zero, codes.dtype.numpy), zeros, **window)
     scale = (x.scale * w.scale).astype(np.float32)
-    added = -x.zero * taps
     bias: Operand = None
     if operand(node, 2):
         whole = _whole_bias(ed, operand(node, 2), scale)
@@ -235,15 +261,25 @@ def _convolution(ed: Editor, node: Node, x: Codes, w: Weights) -> Call:
 
 
 def _product(ed: Editor, node: Node, x: Codes, w: Weights) -> Call:
-    sums = o.matmul_integer(ed.tensor(x.value), as_bytes(w.codes))
-    columns = w.codes.sum(axis=0, dtype=np.int64)
+    codes = ed.tensor(x.value)
+    found = _stored(w, node)
+    assert found is not None
+    stored, zeros = found
+    added = np.zeros(stored.shape[1], np.int64)
+    if zeros is None:
+        sums = o.matmul_integer(codes, stored)
+        added = -x.zero * w.codes.sum(axis=0, dtype=np.int64)
+    else:
+        sums = o.matmul_integer(codes, stored, np.array(x.zero, codes.dtype.numpy), zeros)
     scale = (x.scale * w.scale).astype(np.float32)
     scales = scale if scale.size > 1 else scale.reshape(())
-    return _scaled(sums, -x.zero * columns, scales, None)
+    return _scaled(sums, added, scales, None)
 
 
-def _product_by_run(ed: Editor, x: RunCodes, w: Weights) -> Call:
-    sums = o.matmul_integer(ed.tensor(x.value), as_bytes(w.codes), ed.tensor(x.zero))
+def _product_by_run(ed: Editor, node: Node, x: RunCodes, w: Weights) -> Call:
+    found = _stored(w, node)
+    assert found is not None
+    sums = o.matmul_integer(ed.tensor(x.value), found[0], ed.tensor(x.zero), found[1])
     scales = w.scale if w.scale.size > 1 else w.scale.reshape(())
     return o.mul(o.cast(sums, to=DType.f32), o.mul(ed.tensor(x.scale), scales))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -163,3 +164,15 @@ def test_images_stay_in_blocks_from_one_convolution_to_the_next() -> None:
     x = {"x": image(1, 32, 9, 8)}
     (expected,), (found,) = reference(graph, x).values(), compiler.compile(graph).run(x).values()
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("zero", [[90] * 24, list(range(100, 124))])
+def test_lifted_sums_are_exact_in_onnx_too(zero: list[int]) -> None:
+    graph = compiler.load(model_of((1, 16, 9, 8), weights((24, 16, 3, 3), np.uint8), zero, **SAME))
+    lifted, _ = run_pipeline(graph, "lift_zero_points,split_ranges")
+    session = onnxruntime.InferenceSession(
+        compiler.to_onnx(lifted), providers=["CPUExecutionProvider"]
+    )
+    x = {"x": image(1, 16, 9, 8)}
+    found = dict(zip([o.name for o in session.get_outputs()], session.run(None, x), strict=True))
+    np.testing.assert_array_equal(np.asarray(found["sums"]), reference(graph, x)["sums"])

@@ -88,9 +88,48 @@ def test_a_convolution_of_dequantized_numbers_is_one_of_codes(
     np.testing.assert_allclose(program.run(inputs)["y"], wanted, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize(("x", "zero"), [("u8", 131), ("i8", -7)])
+@pytest.mark.parametrize("of_w", [0, 90, 255])
+def test_weights_less_their_zero_point_need_be_no_bytes(x: str, zero: int, of_w: int) -> None:
+    before = with_constant(dequantized_convolution(x, zero, "u8", of_w), "v")
+    after, _ = run_pipeline(before, "integer_products,lift_zero_points")
+    verify(after)
+    assert {"conv_codes", "window_sums"} <= set(ops(after))
+    assert not {"conv", "conv_integer"} & set(ops(after))
+    inputs = feeds(before)
+    wanted = reference(before, inputs)["y"]
+    np.testing.assert_allclose(reference(after, inputs)["y"], wanted, rtol=1e-5, atol=1e-4)
+    made = compiler.compile(before, trace=False).run(inputs)["y"]
+    np.testing.assert_allclose(made, wanted, rtol=1e-5, atol=1e-4)
+
+
+def test_columns_less_their_zero_points_need_be_no_bytes() -> None:
+    before = with_constant(
+        """
+        graph g(x: u8[5,16], v: u8[16,9]) {
+          const s: f32[] = literal(0.05)
+          const z: u8[] = literal(131)
+          const t: f32[9] = literal(0.01,0.02,0.03,0.04,0.05,0.06,0.07,0.08,0.09)
+          const o: u8[9] = literal(0,10,255,128,127,129,3,200,90)
+          a: f32[5,16] = dequantize(x, s, z, to=f32)
+          b: f32[16,9] = dequantize(v, t, o, to=f32, axis=1)
+          y: f32[5,9] = matmul(a, b)
+          return y
+        }""",
+        "v",
+    )
+    after, _ = run_pipeline(before, "integer_products,lift_zero_points")
+    verify(after)
+    assert "matmul" not in ops(after)
+    inputs = feeds(before)
+    wanted = reference(before, inputs)["y"]
+    np.testing.assert_allclose(reference(after, inputs)["y"], wanted, rtol=1e-5, atol=1e-4)
+    made = compiler.compile(before, trace=False).run(inputs)["y"]
+    np.testing.assert_allclose(made, wanted, rtol=1e-5, atol=1e-4)
+
+
 def test_what_has_no_codes_to_multiply_says_why() -> None:
     for text, reason in (
-        (dequantized_convolution("u8", 3, "u8", 0), "reach from"),
         (dequantized_convolution("u8", 3, "i8", 0, groups=4), "4 groups of 2 channels"),
     ):
         log = Log()
