@@ -9,6 +9,7 @@ from compiler.memory.planners.cp_sat import cp_sat
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.heap_simulator import heap_simulator
 from compiler.memory.planners.hill_climb import hill_climb
+from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
 from compiler.memory.planners.orders import (
     best_fit,
@@ -43,6 +44,7 @@ PLANNERS: Mapping[str, Planner] = {
         heap_simulator,
         hill_climb,
         exact,
+        joined,
         cp_sat,
         best,
     )

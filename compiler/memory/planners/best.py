@@ -5,9 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 
 from compiler.memory.planners.cp_sat import cp_sat
+from compiler.memory.planners.exact import exact
 from compiler.memory.planners.hill_climb import hill_climb
+from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
 from compiler.memory.planners.orders import (
     best_fit,
@@ -34,6 +37,9 @@ ORDERS = (
     greedy_by_breadth,
     linear_scan,
 )
+SEARCHES = ((joined, 0.2), (exact, 0.75), (hill_climb, 0.5), (cp_sat, 1.0))
+"""Which searches follow the orders, and what part of the time that is left each may take."""
+
 LARGE_ORDERS = (greedy_by_span, greedy_by_size, greedy_by_lifetime, best_fit)
 """What is asked about large problems, the fastest first."""
 
@@ -75,10 +81,12 @@ def best(problem: Problem, options: Options) -> Outcome:
     found = _best_order(ORDERS, problem, options, deadline)
     if options.capacity_bytes is not None and options.capacity_bytes < found.lower_bound_bytes:
         return replace(found, stopped="infeasible")
-    for search, share in ((hill_climb, 0.5), (cp_sat, 1.0)):
+    for search, share in SEARCHES:
         left = deadline - time.monotonic()
         if found.stopped != "finished" or left <= 0:
             break
+        if search.needs and find_spec(search.needs) is None:
+            continue
         limited = replace(options, time_limit_s=left * share)
         found = _better(found, search.plan(problem, limited))
     return replace(found, stopped="time") if found.stopped == "finished" else found
@@ -109,5 +117,5 @@ def _better(a: Outcome, b: Outcome) -> Outcome:
     assert least.plan is not None
     if least.plan.peak_bytes == bound:
         return replace(least, lower_bound_bytes=bound, stopped="optimal")
-    stopped = "within capacity" if least.stopped == "within capacity" else "finished"
-    return replace(least, lower_bound_bytes=bound, stopped=stopped)
+    known = {a.stopped, b.stopped} & {"within capacity", "infeasible"}
+    return replace(least, lower_bound_bytes=bound, stopped=known.pop() if known else "finished")

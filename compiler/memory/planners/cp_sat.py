@@ -65,12 +65,11 @@ def _solved(
     model = cp_model.CpModel()
     peak = model.new_int_var(problem.lower_bound_bytes, most, "peak")
     model.add_hint(peak, most)
-    offsets = [_offset(model, b, most) for b in blocks]
+    offsets = [_offset(model, b, most, at) for b, at in zip(blocks, known, strict=True)]
     boxes: list[Any] = []
-    for b, offset, at in zip(blocks, offsets, known, strict=True):
+    for b, offset in zip(blocks, offsets, strict=True):
         boxes.append(model.new_interval_var(offset, b.size, offset + b.size, ""))
         model.add(offset + b.size <= peak)
-        model.add_hint(offset, at)
     lives = [model.new_fixed_size_interval_var(b.start, b.end - b.start, "") for b in blocks]
     model.add_no_overlap_2d(lives, boxes)
     # What is alive together must fit, one behind the other: says the same, and prunes more.
@@ -93,11 +92,12 @@ def _solved(
     return Outcome(found.plan, bound, stopped)
 
 
-def _offset(model: Any, b: Block, most: int) -> Any:
+def _offset(model: Any, b: Block, most: int, hint: int) -> Any:
     """A variable for where a block lies: a multiple of its alignment, or where it is pinned."""
     if b.pinned >= 0:
         return model.new_constant(b.pinned)
     turn = model.new_int_var(0, (most - b.size) // b.alignment_bytes, "")
+    model.add_hint(turn, hint // b.alignment_bytes)
     return turn * b.alignment_bytes
 
 

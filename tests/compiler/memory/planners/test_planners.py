@@ -91,6 +91,19 @@ def test_a_problem_without_buffers_has_an_empty_plan(planner: Planner) -> None:
     assert (found.plan.peak_bytes, found.stopped) == (0, "optimal")
 
 
+def test_cp_sat_plans_what_must_be_aligned_and_what_is_pinned() -> None:
+    rows = [(5, 0, 3), (7, 2, 6), (4, 1, 4), (9, 4, 8), (3, 0, 8), (6, 5, 9), (8, 3, 5)]
+    buffers = [
+        Buffer(f"b{i}", size, start, end, alignment_bytes=4 if i % 2 else 1)
+        for i, (size, start, end) in enumerate(rows)
+    ]
+    problem = make_problem([*buffers, Buffer("pinned", 2, 0, 9, pinned=8)], 1)
+    found = PLANNERS["cp_sat"].plan(problem, Options(3.0))
+    assert found.plan is not None
+    assert found.stopped == "optimal"
+    assert check_plan(found.plan, problem=problem) == []
+
+
 @each_planner
 def test_a_plan_within_the_capacity_is_good_enough(planner: Planner) -> None:
     buffers = tuple(Buffer(f"b{i}", 10 + 7 * i % 11, i, i + 3 + i % 2) for i in range(12))

@@ -1,0 +1,127 @@
+"""Memory planners side by side: peak over the proven bound, and processor seconds.
+
+    python -m benchmarks.planning [--time-limit 5] [--planners best,exact] [--seeds 3]
+                                  [--large 100000] [FOLDER ...]
+
+Problems with planted packings, whose optimum is known; made traces of programs; and every problem
+in the folders, tables as `compilarium plan` reads them. A number between dots in a file's name is
+its capacity, as in MiniMalloc's problems: planners stop within it, and the ratio is to it. With
+--large, traces of so many buffers besides. Every plan is checked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.planning_problems import pinwheels, planted, serving_trace, training_trace
+from compiler.memory.buffer import Buffer
+from compiler.memory.check import check_plan
+from compiler.memory.csvfile import read_csv
+from compiler.memory.plan import find_planner, make_problem
+from compiler.memory.planners.all import PLANNERS
+from compiler.memory.planners.planner import Options, Outcome, Planner
+from compiler.memory.problem import Problem
+
+PLANTED_SIZES = (100, 300, 1000, 2000)
+LARGE_PLANNERS = ("greedy_by_size", "greedy_by_span", "best")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A problem of a family, and the bytes that a plan for it is known to need, if they are."""
+
+    family: str
+    problem: Problem
+    known_bytes: int = 0
+
+    def plan(self, planner: Planner, time_limit_s: float) -> tuple[Outcome, float, float]:
+        """The outcome, the ratio to what is known or proven, and processor seconds."""
+        options = Options(time_limit_s, self.known_bytes or None)
+        start = time.process_time()
+        found = planner.plan(self.problem, options)
+        seconds = time.process_time() - start
+        assert found.plan is not None
+        faults = check_plan(found.plan, problem=self.problem)
+        assert not faults, f"{planner.name}: {faults[0]}"
+        bound = self.known_bytes or found.lower_bound_bytes
+        return found, found.plan.peak_bytes / bound, seconds
+
+
+def main() -> None:
+    options = _options()
+    planners = [find_planner(n) for n in options.planners.split(",")]
+    tasks = [*_made(options.seeds), *_read(options.folders)]
+    for family in dict.fromkeys(t.family for t in tasks):
+        _compare(family, [t for t in tasks if t.family == family], planners, options.time_limit)
+    if options.large:
+        large = [find_planner(n) for n in LARGE_PLANNERS]
+        for task in _large(options.large):
+            _compare(f"{task.family}, {options.large} buffers", [task], large, 15.0)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--time-limit", type=float, default=5.0)
+    parser.add_argument("--planners", default=",".join(PLANNERS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--large", type=int, default=0)
+    return parser.parse_args()
+
+
+def _made(n_seeds: int) -> Iterator[Task]:
+    for seed in range(n_seeds):
+        for n in PLANTED_SIZES:
+            yield Task(f"planted, {n} buffers", _problem(planted(n, seed)), 1 << 20)
+            yield Task(f"pinwheels, {n} buffers", _problem(pinwheels(n, seed)), 1 << 20)
+        yield Task("training trace, 1000 buffers", _problem(training_trace(1000, seed), 64))
+        yield Task("serving trace, 1000 buffers", _problem(serving_trace(1000, seed), 64))
+
+
+def _large(n_buffers: int) -> Iterator[Task]:
+    yield Task("training trace", _problem(training_trace(n_buffers, 1), 64))
+    yield Task("serving trace", _problem(serving_trace(n_buffers, 1), 64))
+
+
+def _read(folders: Sequence[Path]) -> Iterator[Task]:
+    for folder in folders:
+        for path in sorted(folder.glob("*.csv")):
+            capacity = re.search(r"\.(\d+)\.", path.name)
+            buffers = read_csv(path.read_text(encoding="utf-8"), path.name)
+            yield Task(path.stem, _problem(buffers), int(capacity[1]) if capacity else 0)
+
+
+def _problem(buffers: Sequence[Buffer], alignment_bytes: int = 1) -> Problem:
+    problem = make_problem(buffers, alignment_bytes)
+    assert problem.lower_bound_bytes >= 0  # found once, before anything is timed
+    return problem
+
+
+def _compare(
+    family: str, tasks: Sequence[Task], planners: Sequence[Planner], time_limit_s: float
+) -> None:
+    print(f"\n{family}\n")
+    print("| planner | peak / bound | worst | solved | seconds | most | by |")
+    print("|---|---:|---:|---:|---:|---:|---|")
+    for planner in planners:
+        results = [t.plan(planner, time_limit_s) for t in tasks]
+        ratios = [ratio for _, ratio, _ in results]
+        seconds = [s for _, _, s in results]
+        n_solved = sum(o.stopped in ("optimal", "within capacity") for o, _, _ in results)
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        makers = ", ".join(dict.fromkeys(o.planner for o, _, _ in results))
+        print(
+            f"| {planner.name} | {mean:.4f} | {max(ratios):.4f} | {n_solved} of {len(tasks)} "
+            f"| {sum(seconds) / len(seconds):.2f} | {max(seconds):.2f} | {makers} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Complete search over blocks that were joined where they fit without a gap."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.memory.buffer import Buffer
+from compiler.memory.planners.exact import exact
+from compiler.memory.planners.joining import Joined, join, joinable
+from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.place import MANY
+from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.problem import Problem
+
+FEWER = 0.95
+"""Joining was of no use when more than this part of the blocks is left."""
+
+
+@planner(
+    searches=True,
+    source="cuts from edge to edge as in Gilmore and Gomory 1965, undone; then exact",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 0..4
+      b: 2 bytes, live 0..2
+      c: 3 bytes, live 0..2
+      d: 5 bytes, live 2..6
+      e: 4 bytes, live 4..6
+      f: 1 bytes, live 4..6
+    }
+    =>
+    plan 10 bytes, alignment 1 {
+      a: 5 bytes at 0, live 0..4
+      b: 2 bytes at 8, live 0..2
+      c: 3 bytes at 5, live 0..2
+      d: 5 bytes at 5, live 2..6
+      e: 4 bytes at 0, live 4..6
+      f: 1 bytes at 4, live 4..6
+    }
+    """,
+)
+def joined(problem: Problem, options: Options) -> Outcome:
+    """What fits together without a gap is joined, and the exact search places what is left.
+
+    Where one buffer takes over all bytes of another, or several together do, that is most likely
+    meant. Good for tight problems of any size; what it does not find may be there all the same.
+    """
+    start = best_of(problem, options, QUICK)
+    blocks = problem.blocks
+    if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
+        return start
+    rectangles = join(blocks)
+    if len(rectangles) > FEWER * len(blocks):
+        return start
+    inner = Problem(tuple(map(_buffer, rectangles)), problem.alignment_bytes)
+    found = exact.plan(inner, replace(options, capacity_bytes=options.wanted_bytes(problem)))
+    assert found.plan is not None
+    assert start.plan is not None
+    if found.plan.peak_bytes >= start.plan.peak_bytes:
+        return start
+    offsets = [0] * len(blocks)
+    for rectangle, place in zip(rectangles, found.plan.buffers, strict=True):
+        for i, offset in rectangle.parts:
+            offsets[i] = place.offset + offset
+    return placed(problem, offsets, options)
+
+
+def _buffer(rectangle: Joined) -> Buffer:
+    return Buffer(str(rectangle.parts[0][0]), rectangle.size, rectangle.start, rectangle.end)

@@ -1,0 +1,57 @@
+import random
+
+import pytest
+
+from benchmarks.planning_problems import planted
+from compiler.memory import Buffer, check_plan
+from compiler.memory.plan import make_problem
+from compiler.memory.planners.best import best
+from compiler.memory.planners.joined import joined
+from compiler.memory.planners.joining import join, joinable
+from compiler.memory.planners.planner import Options
+
+
+@pytest.mark.parametrize(("n_buffers", "seed"), [(100, 5), (300, 6), (1000, 7)])
+def test_a_packing_that_was_planted_is_found(n_buffers: int, seed: int) -> None:
+    problem = make_problem(planted(n_buffers, seed, capacity=1 << 20), 1)
+    assert problem.lower_bound_bytes == 1 << 20
+    found = joined.plan(problem, Options(30.0))
+    assert found.plan is not None
+    assert check_plan(found.plan, problem=problem) == []
+    assert (found.plan.peak_bytes, found.stopped) == (1 << 20, "optimal")
+    assert best.plan(problem, Options(30.0)).stopped == "optimal"
+
+
+def test_what_is_joined_has_no_gap_and_nothing_twice() -> None:
+    blocks = make_problem(planted(200, 3), 1).blocks
+    rectangles = join(blocks)
+    assert len(rectangles) < len(blocks) / 2
+    assert sorted(i for r in rectangles for i, _ in r.parts) == list(range(len(blocks)))
+    for r in rectangles:
+        area = sum(blocks[i].size * (blocks[i].end - blocks[i].start) for i, _ in r.parts)
+        assert area == r.size * (r.end - r.start)
+        for i, offset in r.parts:
+            assert 0 <= offset <= r.size - blocks[i].size
+            assert r.start <= blocks[i].start < blocks[i].end <= r.end
+
+
+def test_pins_and_sizes_between_alignments_are_not_joined() -> None:
+    free = [Buffer("a", 64, 0, 1), Buffer("b", 128, 0, 1)]
+    assert joinable(make_problem(free, 64).blocks)
+    assert not joinable(make_problem(free, 128).blocks)
+    assert not joinable(make_problem([*free, Buffer("c", 64, 1, 2, pinned=0)], 64).blocks)
+
+
+def test_problems_that_fit_by_chance_only_keep_their_plans_right() -> None:
+    for seed in range(20):
+        chance = random.Random(seed)
+        buffers = [
+            Buffer(
+                f"b{i}", chance.randint(1, 4), s := chance.randrange(8), s + chance.randint(1, 4)
+            )
+            for i in range(25)
+        ]
+        problem = make_problem(buffers, 1)
+        found = joined.plan(problem, Options(0.2))
+        assert found.plan is not None
+        assert check_plan(found.plan, problem=problem) == []
