@@ -13,7 +13,7 @@ import mmap
 import os
 import platform
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from os import PathLike
@@ -52,6 +52,16 @@ def compile(
 
             return driver.compile(graph, *positional, **options)  # type: ignore[arg-type]
 
+    with _few_collections():
+        return _kept_or_made(again, graph, positional, options)
+
+
+def _kept_or_made(
+    again: Callable[[], Program],
+    graph: Graph | str | PathLike[str] | bytes,
+    positional: Sequence[Any],
+    options: Mapping[str, Any],
+) -> Program:
     # Code of the last tier serves those who ask for the first one.
     key = _key(graph, positional, {k: v for k, v in options.items() if k != "tier"})
     if key is None:

@@ -8,13 +8,13 @@ compilation and take nothing away.
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import field, replace
 from os import PathLike
 from pathlib import Path
 from time import time
+from typing import TYPE_CHECKING
 
 import llvmlite
 
@@ -26,6 +26,9 @@ from compiler.machine.keep import processor
 from compiler.targets.disk import kept_directory
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
+
+if TYPE_CHECKING:
+    import sqlite3
 
 FORMAT = 1
 """Grows when the meaning of a row changes; a database of another format is set aside."""
@@ -137,6 +140,8 @@ class Database:
 
     @contextmanager
     def _open(self) -> Generator[sqlite3.Connection]:
+        import sqlite3  # most compilations find no database
+
         try:
             with closing(sqlite3.connect(self.path, timeout=10)) as connection:
                 (version,) = connection.execute("pragma user_version").fetchone()
