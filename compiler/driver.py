@@ -69,6 +69,7 @@ def compile(
     tier: int = 1,
     tuned: bool | str | PathLike[str] | Tuned = True,
     order: str = "best",
+    memory_limit_bytes: int | None = None,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -88,6 +89,7 @@ def compile(
     none (False), or a file; `notes` of the program says how many kernels use one.
     `order` names the way in which launches are put in order (docs/operator-order.md): the lowest
     peak of memory that is found in little time, or `given`.
+    `memory_limit_bytes` is how large the arena may be: kernels run again where it would be larger.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
@@ -102,6 +104,7 @@ def compile(
             tuned=found,
             tier=_checked_tier(tier),
             order=_checked_order(order),
+            memory_limit_bytes=_checked_limit(memory_limit_bytes),
             in_parts=precision_mode(precision).in_parts,
         ),
         trace,
@@ -180,8 +183,9 @@ def _improved(quick: Built, options: Options) -> Built:
     better = replace(options, code=replace(options.code, tier=1))
     graph, trace = quick.graph, quick.trace
     if quick.order is not None:  # what the passes gave, before its nodes were put in order
-        graph = quick.order.before
-        trace = trace and Trace([e for e in trace.events if e is not quick.order])
+        made = (quick.limited, quick.order)
+        graph = (quick.limited or quick.order).before
+        trace = trace and Trace([e for e in trace.events if not any(e is m for m in made)])
     made = _compiled(graph, trace, better, clock)
     return replace(made, stages=(*quick.stages, *clock.stages))
 
@@ -194,6 +198,16 @@ def _checked_tier(tier: object) -> int:
             hint="0 runs sooner, 1 runs faster",
         )
     return int(tier)  # type: ignore[call-overload]
+
+
+def _checked_limit(limit_bytes: object) -> int | None:
+    if limit_bytes is None:
+        return None
+    if isinstance(limit_bytes, bool) or not isinstance(limit_bytes, int) or limit_bytes < 0:
+        raise CompileError(
+            "E-OPTION-VALUE", f"a memory limit is a number of bytes, got {limit_bytes!r:.40}"
+        )
+    return limit_bytes
 
 
 def _checked_order(order: object) -> str:
@@ -241,6 +255,11 @@ def _open_program(
 
     if possible_parameters(source):
         return None, "code is made for each set of shapes: some inputs are parameters"
+    if options.code.memory_limit_bytes is not None:
+        return (
+            None,
+            "code is made for each set of shapes: what a memory limit needs depends on them",
+        )
     try:
         opened = build_open(optimised, options.code, clock.stage)
     except NotOpen as e:
@@ -333,6 +352,7 @@ def build(source: Graph, options: Options, clock: Clock) -> Built:
 
 def _compiled(graph: Graph, trace: Trace | None, options: Options, clock: Clock) -> Built:
     built = build_program(graph, options.code, clock.stage)
-    if trace is not None and built.order is not None:
-        trace = Trace([*trace.events, built.order])
+    if trace is not None:
+        made = (built.limited, built.order)
+        trace = Trace([*trace.events, *(event for event in made if event is not None)])
     return replace(built, trace=trace, stages=tuple(clock.stages))

@@ -333,6 +333,10 @@ CODES: dict[str, Code] = {
         "unroll fewer loops, and choose factors that divide the loops' lengths",
     ),
     "E-LIMIT-MEMORY": Code("The work needed more memory than allowed.", "use a smaller model"),
+    "E-LIMIT-ARENA": Code(
+        "No program was found whose arena is within the memory limit.",
+        "give at least the bytes that the message names as the smallest",
+    ),
     "E-LIMIT-OUTPUT": Code(
         "The work wrote more than allowed.", "use a smaller model, or a pipeline of fewer passes"
     ),

@@ -11,6 +11,7 @@ import compiler
 from compiler.cli.options import (
     bucket_option,
     load_model,
+    memory_limit_option,
     model_argument,
     named_buckets,
     named_shapes,
@@ -56,6 +57,7 @@ from compiler.runtime.program import Program
 @schedule_option()
 @tier_option()
 @order_option()
+@memory_limit_option()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
 @reporting
 def command(
@@ -74,6 +76,7 @@ def command(
     schedules: str | None,
     tier: int,
     order: str,
+    memory_limit_bytes: int | None,
     output: Path | None,
 ) -> None:
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
@@ -95,6 +98,7 @@ def command(
             tier=tier,
             tuned=tuned_schedules(tuned, database),
             order=order,
+            memory_limit_bytes=memory_limit_bytes,
             progress=tell,
         )
         emitted = _emitted(program, kind, fused) if kind else None
@@ -146,6 +150,8 @@ def _show(console: Console, program: Program, name: str) -> None:
         console.print(f"fallback {k.name}: {k.because}")
     memory = program.memory
     n_native = len(program.kernels) - len(fallbacks)
+    if program.limited is not None:
+        console.print(program.limited.words)
     if program.order is not None:
         console.print(program.order.words)
     console.print(

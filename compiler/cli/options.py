@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +159,41 @@ def tier_option() -> Decorator:
         show_default=True,
         type=click.IntRange(0, 1),
         help="0: code that is made quickly and runs slowly, until better code is ready.",
+    )
+
+
+UNITS = {
+    "": 1, "B": 1,
+    "KB": 1000, "MB": 1000**2, "GB": 1000**3,
+    "KIB": 1024, "MIB": 1024**2, "GIB": 1024**3,
+}  # fmt: skip
+"""Bytes of the units in which a limit may be given."""
+
+
+class Bytes(click.ParamType):
+    """`8MB`, `512KiB`, `100000`: a number of bytes."""
+
+    name = "BYTES"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """How many bytes."""
+        found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,6})?)\s*([A-Za-z]*)\s*", str(value))
+        if found is None or found[2].upper() not in UNITS:
+            raise CompileError(
+                "E-OPTION-VALUE",
+                f"needed a number of bytes such as 8MB, 512KiB or 100000, got {value!r:.40}",
+            )
+        return int(Decimal(found[1]) * UNITS[found[2].upper()])
+
+
+def memory_limit_option() -> Decorator:
+    """`--memory-limit BYTES`."""
+    return click.option(
+        "--memory-limit",
+        "memory_limit_bytes",
+        type=Bytes(),
+        default=None,
+        help="How large the arena may be, as in 8MB: kernels run again where it would be larger.",
     )
 
 

@@ -62,6 +62,7 @@ def program_json(program: Program, model: str) -> dict[str, Any]:
             "lower_bound_bytes": memory.lower_bound_bytes,
             "n_buffers": len(memory.buffers),
             "order": program.order.words if program.order else "",
+            "limit": program.limited.words if program.limited else "",
         },
         "weight_bytes": program.weight_bytes,
         **making_json(program),

@@ -34,6 +34,7 @@ from compiler.runtime.works.by_hand import ByHand
 from compiler.runtime.works.constants import ConstantPool
 from compiler.runtime.works.kernels import inner_infos, kernel_infos
 from compiler.runtime.works.launch_order import in_order, ordered_launches
+from compiler.runtime.works.memory_limit import Limited, within_limit
 from compiler.runtime.works.native import Functions, Launchable, calls, functions
 from compiler.runtime.works.partition import grouped
 from compiler.runtime.works.select import (
@@ -59,7 +60,12 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     target = options.target
     with stage("loops"):
         by_hand = ByHand(options)
-        works = by_hand.applied(grouped(list(Selector(graph, options).works())), graph)
+        selector, limited = Selector(graph, options), None
+        works = grouped(list(selector.works()))
+        if options.memory_limit_bytes is not None:
+            limited = _limited(graph, works, options, selector)
+            graph, works = limited.graph, limited.works
+        works = by_hand.applied(works, graph)
         by_hand.finish()
     with stage("llvm"):
         written = written_functions(works, options)
@@ -68,7 +74,8 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     with stage("memory"):
         start = perf_counter()
         needs = needed(graph, works)
-        beside = sections(launched, needs.views, graph, options)
+        # What runs side by side lives together: with a limit launches run one after the other.
+        beside = () if limited else sections(launched, needs.views, graph, options)
         ordered = ordered_launches(works, needs, beside, options.order)
         works, arrangement, beside = list(ordered.works), ordered.arrangement, ordered.beside
         launched = [w for w in works if not isinstance(w, ViewWork)]
@@ -101,6 +108,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         is_compiled=True,
         beside=tuple(s.words([k.name for k in infos]) for s in beside),
         order=event,
+        limited=limited and limited.event,
     )
     if target.name != "host":
         return built
@@ -128,6 +136,17 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     )
 
 
+def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Selector) -> Limited:
+    """The graph within the memory limit; what is scheduled already is not scheduled again."""
+    limit_bytes = options.memory_limit_bytes
+    assert limit_bytes is not None
+
+    def select(again: Graph) -> list[Work]:
+        return grouped(list(Selector(again, options, selector).works()))
+
+    return within_limit(graph, works, limit_bytes, options.target, options.order, select)
+
+
 def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
@@ -145,7 +164,7 @@ Bodies = Mapping[str, tuple[Built, tuple[str, ...]]]
 def _bodies(node: Node, graph: Graph, options: CodeOptions, stage: Stage) -> Bodies:
     """Programs for the regions of a node that the reference runs, where all sizes are known."""
     found: dict[str, tuple[Built, tuple[str, ...]]] = {}
-    options = replace(options, schedules=())
+    options = replace(options, schedules=(), memory_limit_bytes=None)
     for key, region in node.regions.items():
         closed = close(region, graph.types, graph.constants)
         if not all(in_memory(v.type) for v in closed.graph.inputs):

@@ -30,7 +30,7 @@ class Built:
 
     `is_compiled` is False where the shapes are still open: then only the graph is there. `beside`
     says which kernels run side by side. `order` tells how launches were put in order, with the
-    graph before and after.
+    graph before and after, and `limited` what a memory limit made run again.
     """
 
     graph: Graph
@@ -48,6 +48,7 @@ class Built:
     is_compiled: bool = False
     beside: tuple[str, ...] = ()
     order: Event | None = None
+    limited: Event | None = None
 
     @property
     def seconds(self) -> float:

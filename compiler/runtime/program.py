@@ -214,6 +214,11 @@ class Program:
         return self._built.order
 
     @property
+    def limited(self) -> Event | None:
+        """What a memory limit made run again, with the bytes saved and the time in its words."""
+        return self._built.limited
+
+    @property
     def weight_bytes(self) -> int:
         """Bytes of the packed constants."""
         return self._built.weight_bytes

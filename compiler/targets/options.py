@@ -35,7 +35,7 @@ class CodeOptions:
     have, or None to leave it to the policies. Code of tier 0 is made quickly and runs slowly: small
     tiles, little effort in LLVM. With `in_parts` products of f32 may be sums of products of parts
     that are bf16: docs/precision.md says what that costs. `order` names the way in which launches
-    are put in order.
+    are put in order. With a memory limit kernels run again where the arena would be larger.
     """
 
     target: Target = field(default_factory=host)
@@ -46,6 +46,7 @@ class CodeOptions:
     tier: int = 1
     in_parts: bool = False
     order: str = "best"
+    memory_limit_bytes: int | None = None
 
     @property
     def tiling(self) -> CodeOptions:

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from compiler.check import model as model_check
 from compiler.cli.group import COMMANDS, commands
+from compiler.cli.options import Bytes
 from compiler.machine import keep, measure
 
 
@@ -461,3 +462,20 @@ def test_why_tells_the_fate_of_a_node_and_of_a_pair(model: Path) -> None:
 def test_why_knows_no_such_node(model: Path) -> None:
     error = told("why", model, "nobody", code=1)["error"]
     assert error["code"] == "E-NODE-NAME"
+
+
+@pytest.mark.parametrize(
+    ("text", "nbytes"),
+    [("8MB", 8_000_000), ("512KiB", 524_288), ("1.5 kb", 1500), ("7", 7), ("2GiB", 2**31)],
+)
+def test_a_number_of_bytes_has_units(text: str, nbytes: int):
+    assert Bytes().convert(text, None, None) == nbytes
+
+
+def test_a_memory_limit_is_kept_or_refused(model: Path):
+    shape = ("--shape", "x=4,3")
+    made = told("compile", model, *shape, "--memory-limit", "1MB", "--order", "list")
+    assert "nothing runs again" in made["memory"]["limit"]
+    assert "live at the peak" in made["memory"]["order"]
+    wrong = told("compile", model, *shape, "--memory-limit", "8 parsecs", code=1)
+    assert wrong["error"]["code"] == "E-OPTION-VALUE"

@@ -1,0 +1,6 @@
+"""Values computed again where they are needed, so that they need not be kept: memory for time."""
+
+from compiler.memory.remat.greedy import recompute, squeezed
+from compiler.memory.remat.repeated import Repeated
+
+__all__ = ["Repeated", "recompute", "squeezed"]

@@ -1,0 +1,92 @@
+"""Which tasks run again so that no more than a limit is live: the most bytes for the least time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from compiler.memory.orders.tasks import Tasks
+from compiler.memory.remat.repeated import Repeated
+
+LONGEST = 6
+"""So many tasks in a row at most run again for one value."""
+
+
+def recompute(
+    tasks: Tasks | Repeated, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
+) -> Repeated:
+    """Further runs of tasks until no more bytes than a limit are live; as few as are found needed.
+
+    `tasks` may have some already. `costs` are what running each task once more takes, `allowed` the
+    tasks that may run again. A value that is live at the fullest task, which does not touch it, is
+    computed again after it: the one is chosen that saves most bytes beyond the limit for its cost,
+    with what it is made of where that is no longer there either. The peak of the result tells
+    whether the limit is met. Source: greedy rematerialization, as in XLA.
+
+    >>> recompute(Tasks((), (), (), (), (), ()), [], 0, ()).peak_bytes
+    0
+    """
+    found = Repeated.of(tasks) if isinstance(tasks, Tasks) else tasks
+    while found.peak_bytes > limit_bytes:
+        best, best_gain = None, 0.0
+        above = found.above(limit_bytes)
+        at = max(range(len(found.tasks)), key=found.live.__getitem__)
+        for further in _candidates(found, at, allowed):
+            saved = above - further.above(limit_bytes)
+            cost = sum(costs[further.origins[p]] for p in further.again)
+            cost -= sum(costs[found.origins[p]] for p in found.again)
+            if saved > 0 and (gain := saved / max(cost, 1e-12)) > best_gain:
+                best, best_gain = further, gain
+        if best is None:
+            break
+        found = best
+    return found
+
+
+def squeezed(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Iterator[Repeated]:
+    """Ever lower peaks, until none is found; each takes as few more runs as are found needed."""
+    found = Repeated.of(tasks)
+    while True:
+        lower = recompute(found, costs, found.peak_bytes - 1, allowed)
+        if lower.peak_bytes >= found.peak_bytes:
+            return
+        yield (found := lower)
+
+
+def _candidates(found: Repeated, at: int, allowed: Collection[int]) -> Iterator[Repeated]:
+    """What there is with a value computed again that is live at a task only for later ones."""
+    tasks = found.tasks
+    touched = {*tasks.reads[at], *tasks.writes[at]}
+    for t in range(at):
+        values = tasks.writes[t]
+        if found.origins[t] not in allowed or not touched.isdisjoint(values):
+            continue
+        later = {r for v in values for r in tasks.readers[v] if r > at}
+        if later and tasks.kept.isdisjoint(values):
+            yield from _chain(found, t, sorted(later), at, allowed, LONGEST)
+
+
+def _chain(
+    found: Repeated,
+    task: int,
+    readers: Sequence[int],
+    at: int,
+    allowed: Collection[int],
+    length: int,
+) -> Iterator[Repeated]:
+    """A task again, then also those that make its operands, as long as these are gone by then."""
+    again = found.with_again(task, readers)
+    yield again
+    new = readers[0]  # the place of the further run
+    tasks = again.tasks
+    makers = {v: t for t, values in enumerate(tasks.writes) for v in values}
+    lost = [v for v in tasks.reads[new] if v in makers and max(_other(tasks, v, new)) < at]
+    sources = {makers[v] for v in lost}
+    if length > 1 and len(sources) == 1:
+        (source,) = sources
+        if source < at and again.origins[source] in allowed:
+            yield from _chain(again, source, [new], at, allowed, length - 1)
+
+
+def _other(tasks: Tasks, value: int, reader: int) -> list[int]:
+    """The tasks that read a value besides one; -1 with them."""
+    return [-1, *(r for r in tasks.readers[value] if r != reader)]

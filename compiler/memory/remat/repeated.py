@@ -1,0 +1,116 @@
+"""Tasks some of which run again: for each task in order, which of the given ones it repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+from compiler.dataclass import dataclass
+from compiler.memory.orders.tasks import Tasks
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Tasks listed in the order they run, the further runs among them.
+
+    `origins` has the number of the given task that each one is a run of, and `values` that of the
+    given value that each value is, perhaps computed again.
+    """
+
+    tasks: Tasks
+    origins: tuple[int, ...]
+    values: tuple[int, ...]
+
+    @staticmethod
+    def of(tasks: Tasks) -> Repeated:
+        """Every task once, as listed."""
+        return Repeated(tasks, tuple(range(len(tasks))), tuple(range(len(tasks.sizes))))
+
+    @cached_property
+    def live(self) -> list[int]:
+        """The bytes alive during each task."""
+        return self.tasks.live_bytes(range(len(self.tasks)))
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes alive during one task."""
+        return max(self.live, default=0)
+
+    def above(self, limit_bytes: int) -> int:
+        """The bytes beyond a limit, summed over all tasks."""
+        return sum(n - limit_bytes for n in self.live if n > limit_bytes)
+
+    @property
+    def again(self) -> list[int]:
+        """The places in the list of tasks that ran before."""
+        seen: set[int] = set()
+        found: list[int] = []
+        for place, origin in enumerate(self.origins):
+            if origin in seen:
+                found.append(place)
+            seen.add(origin)
+        return found
+
+    def with_again(self, task: int, readers: Sequence[int]) -> Repeated:
+        """A task runs once more, right before the first of some readers, which all read that run.
+
+        >>> once = Repeated.of(Tasks(((), (0,)), ((), (0,)), ((0,), ()), (0, 0), ((), ()), (8,)))
+        >>> once.with_again(0, [1]).origins
+        (0, 0, 1)
+        """
+        old, at, n_values = self.tasks, min(readers), len(self.tasks.sizes)
+        made = {v: n_values + i for i, v in enumerate(old.writes[task])}
+        chosen = set(readers)
+        new = len(old)
+
+        def read(values: Sequence[int], t: int) -> tuple[int, ...]:
+            return tuple(made.get(v, v) for v in values) if t in chosen else tuple(values)
+
+        before = [*old.before, old.before[task]]
+        for t in chosen:
+            stays = set(old.before[t]) - {task}
+            before[t] = tuple(sorted({*stays, new, *_others(old, task, t)}))
+        lists = (
+            tuple(before),
+            (*(read(old.reads[t], t) for t in range(new)), old.reads[task]),
+            (*old.writes, tuple(made.values())),
+            (*old.scratch, old.scratch[task]),
+            (
+                *(tuple((y, read(xs, t)) for y, xs in old.over[t]) for t in range(new)),
+                tuple((made[y], xs) for y, xs in old.over[task]),
+            ),
+        )
+        order = [*range(at), new, *range(at, new)]
+        place = {t: p for p, t in enumerate(order)}
+        tasks = Tasks(
+            tuple(tuple(sorted(place[b] for b in lists[0][t])) for t in order),
+            *(tuple(some[t] for t in order) for some in lists[1:]),  # type: ignore[arg-type]
+            sizes=(*old.sizes, *(old.sizes[v] for v in made)),
+            present=old.present,
+            kept=old.kept,
+        )
+        origins = (*self.origins, self.origins[task])
+        values = (*self.values, *(self.values[v] for v in made))
+        return Repeated(tasks, tuple(origins[t] for t in order), values)
+
+    def in_order(self, order: Sequence[int]) -> Repeated:
+        """The same runs in another order."""
+        place = {t: p for p, t in enumerate(order)}
+        old = self.tasks
+        tasks = replace(
+            old,
+            before=tuple(tuple(sorted(place[b] for b in old.before[t])) for t in order),
+            reads=tuple(old.reads[t] for t in order),
+            writes=tuple(old.writes[t] for t in order),
+            scratch=tuple(old.scratch[t] for t in order),
+            over=tuple(old.over[t] for t in order),
+        )
+        return Repeated(tasks, tuple(self.origins[t] for t in order), self.values)
+
+
+def _others(tasks: Tasks, task: int, reader: int) -> tuple[int, ...]:
+    """The task itself where a reader waits for it for another reason than its values."""
+    if task in tasks.before[reader] and not set(tasks.reads[reader]) & set(tasks.writes[task]):
+        return (task,)
+    return ()

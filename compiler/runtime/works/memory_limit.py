@@ -1,0 +1,240 @@
+"""A program within a limit of memory: another order first, then kernels that run again.
+
+The graph gets further nodes, each the like of one that is there under other names of values, so
+that all that follows knows nothing of it, and results keep every bit: equal kernels are one
+function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph, Node
+from compiler.machine.keep import machine_of
+from compiler.machine.roofline import predicted
+from compiler.memory.lifetimes import root_of
+from compiler.memory.orders import Tasks
+from compiler.memory.remat import Repeated, recompute, squeezed
+from compiler.runtime.works.arrange import Needs, needed
+from compiler.runtime.works.kernels import kernel_infos
+from compiler.runtime.works.launch_order import LaunchOrder, launch_tasks, ordered_launches
+from compiler.runtime.works.native import Launchable
+from compiler.runtime.works.select import NativeWork, ViewWork, Work, inner_works
+from compiler.targets.target import Target
+from compiler.trace import Event
+
+MARGINS = (1.0, 0.97, 0.9)
+"""Shares of the limit that live bytes are brought to: places leave gaps."""
+
+Select = Callable[[Graph], list[Work]]
+"""How each node of a graph will run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A graph whose program needs no more than a limit, and what had to be done, for the trace."""
+
+    graph: Graph
+    works: list[Work]
+    event: Event
+
+
+def within_limit(
+    graph: Graph, works: list[Work], limit_bytes: int, target: Target, order: str, select: Select
+) -> Limited:
+    """The graph with as many nodes again as its arena needs to stay within a limit.
+
+    Errors: E-LIMIT-ARENA, with the smallest arena that was found.
+    """
+    start = perf_counter()
+    first = _ordered(graph, works, order)
+    given = first.arrangement.plan.peak_bytes
+    if given <= limit_bytes:
+        words = f"{given} bytes are within the limit of {limit_bytes}: nothing runs again"
+        return Limited(graph, works, Event("memory limit", graph, graph, 0.0, words=words))
+    program = _Program.of(graph, list(first.works), target)
+    smallest = given
+    for found in program.ways(limit_bytes):
+        again = program.with_again(found)
+        made = select(again)
+        peak = _ordered(again, made, order).arrangement.plan.peak_bytes
+        if peak <= limit_bytes:
+            words = program.words(found, given, peak, limit_bytes)
+            seconds = perf_counter() - start
+            return Limited(again, made, Event("memory limit", graph, again, seconds, words=words))
+        smallest = min(given, peak)
+    raise CompileError(
+        "E-LIMIT-ARENA",
+        f"the arena may have {limit_bytes} bytes; the smallest that was found has {smallest}",
+        notes=(f"without kernels that run again it has {given}",),
+    )
+
+
+def _ordered(graph: Graph, works: Sequence[Work], order: str) -> LaunchOrder:
+    return ordered_launches(works, needed(graph, works), (), order)
+
+
+@dataclass(frozen=True)
+class _Program:
+    """Works in order with what running each of them again takes.
+
+    `allowed` are the launches that may run again: generated code all of whose results lie in the
+    arena. Units: seconds.
+    """
+
+    graph: Graph
+    works: list[Work]
+    needs: Needs
+    tasks: Tasks
+    seconds: list[float]
+    allowed: frozenset[int]
+
+    @staticmethod
+    def of(graph: Graph, works: list[Work], target: Target) -> _Program:
+        needs = needed(graph, works)
+        launches = [w for w in works if not isinstance(w, ViewWork)]
+        tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
+        allowed = frozenset(
+            number
+            for number, w in enumerate(launches)
+            if isinstance(w, NativeWork) and all(o in needs.sizes for o in w.node.outputs if o)
+        )
+        seconds = _seconds(launches, graph, target)
+        return _Program(graph, works, needs, tasks, seconds, allowed)
+
+    @property
+    def launches(self) -> list[Launchable]:
+        return [w for w in self.works if not isinstance(w, ViewWork)]
+
+    def ways(self, limit_bytes: int) -> Iterator[Repeated]:
+        """Runs whose live bytes are within the limit; the last has as few as are found at all."""
+        given = self.tasks, self.seconds
+        for margin in MARGINS:
+            wanted = int(margin * limit_bytes)
+            found = recompute(*given, wanted, self.allowed)
+            if found.peak_bytes <= wanted:
+                yield found
+        lowest = None
+        for lowest in squeezed(*given, self.allowed):
+            if lowest.peak_bytes <= limit_bytes:
+                yield lowest
+        if lowest is not None and lowest.peak_bytes > limit_bytes:
+            yield lowest
+
+    def words(self, found: Repeated, given: int, peak: int, limit_bytes: int) -> str:
+        """What runs again, what that saves, and what it takes."""
+        again = [found.origins[place] for place in found.again]
+        launches = self.launches
+        names = ", ".join(launches[n].node.output for n in again)
+        seconds = sum(self.seconds[n] for n in again)
+        what = f"{len(again)} kernels run again ({names})" if again else "nothing runs again"
+        return (
+            f"{what}: an arena of {peak} bytes instead of {given}, {given - peak} less, "
+            f"within the limit of {limit_bytes}; predicted to take {seconds * 1e3:.3g} ms more"
+        )
+
+    def with_again(self, found: Repeated) -> Graph:
+        """The graph with a node for each further run."""
+        return replace(self.graph, nodes=tuple(_Nodes(self, found).listed()))
+
+
+def _seconds(launches: Sequence[Launchable], graph: Graph, target: Target) -> list[float]:
+    """What each launch takes at least, with its operands in main memory."""
+    nameless = {id(w.scheduled.kernel): "" for w in inner_works(launches)}
+    machine = machine_of(target)
+    infos = kernel_infos(launches, graph, {}, {}, nameless)[: len(launches)]
+    return [
+        predicted(
+            k.flops, {"DRAM": k.bytes_read + k.bytes_written}, machine, machine.launch_seconds
+        ).seconds
+        for k in infos
+    ]
+
+
+class _Nodes:
+    """Writes the nodes of a program in which some launches run again."""
+
+    def __init__(self, program: _Program, found: Repeated) -> None:
+        self.program, self.found = program, found
+        self.views: Mapping[str, str] = program.needs.views
+        sizes = list(program.needs.sizes)
+        self.number = {name: v for v, name in enumerate(sizes)}
+        taken = set(program.graph.types)
+        self.names = list(sizes)
+        for v in range(len(sizes), len(found.values)):
+            self.names.append(_free(sizes[found.values[v]], taken))
+        self.taken = taken
+        self.producers = program.graph.producers
+        self.shown: dict[tuple[str, int], str] = {}
+        """Views of values that were computed again."""
+
+    def listed(self) -> Iterator[Node]:
+        """All nodes in order: launches, further runs, and views behind what they show."""
+        launches = self.program.launches
+        behind = _views_behind(self.program.works)
+        yield from behind[-1]
+        seen: set[int] = set()
+        for place, origin in enumerate(self.found.origins):
+            node = launches[origin].node
+            rename: dict[str, str] = {}
+            for name in dict.fromkeys(node.reads):
+                yield from self._read(name, place, rename)
+            node = node.with_inputs(rename) if rename else node
+            if origin in seen:
+                yield self._again(node, place)
+                continue
+            seen.add(origin)
+            yield node
+            yield from behind[origin]
+
+    def _again(self, node: Node, place: int) -> Node:
+        tasks = self.found.tasks
+        made = {self.found.values[v]: self.names[v] for v in tasks.writes[place]}
+        outputs = tuple(o and made[self.number[o]] for o in node.outputs)
+        return replace(node, outputs=outputs)
+
+    def _read(self, name: str, place: int, rename: dict[str, str]) -> Iterator[Node]:
+        """The views that a task needs of a value computed again, and under which name it reads."""
+        given = self.number.get(root_of(name, self.views))
+        if given is None:
+            return
+        tasks, values = self.found.tasks, self.found.values
+        value = next(v for v in tasks.reads[place] if values[v] == given)
+        if value != given:
+            yield from self._show(name, value)
+            rename[name] = self.shown.get((name, value), self.names[value])
+
+    def _show(self, name: str, value: int) -> Iterator[Node]:
+        if name not in self.views or (name, value) in self.shown:
+            return
+        source = self.views[name]
+        yield from self._show(source, value)
+        node = self.producers[name]
+        new = self.shown[name, value] = _free(name, self.taken)
+        rename = {source: self.shown.get((source, value), self.names[value])}
+        yield replace(node.with_inputs(rename), outputs=(new,))
+
+
+def _views_behind(works: Sequence[Work]) -> dict[int, list[Node]]:
+    """The views that follow each launch, by its number; -1 has those before all."""
+    found: dict[int, list[Node]] = {-1: []}
+    number = -1
+    for w in works:
+        if isinstance(w, ViewWork):
+            found[number].append(w.node)
+        else:
+            number += 1
+            found[number] = []
+    return found
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number = 1
+    while f"{name}.again{number}" in taken:
+        number += 1
+    taken.add(made := f"{name}.again{number}")
+    return made

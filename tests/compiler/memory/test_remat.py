@@ -1,0 +1,84 @@
+"""Tasks that run again: less is live, every task still runs, nothing reads what is gone."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.memory.lifetimes import Step
+from compiler.memory.orders import Tasks
+from compiler.memory.remat import Repeated, recompute
+from tests.compiler.memory.orders.problems import random_problem
+
+
+def hourglass(depth: int) -> Tasks:
+    """Values going down that are read again going up, the first one last."""
+    sizes = {f"d{i}": 100 for i in range(depth)} | {f"u{i}": 100 for i in range(depth - 1)}
+    steps = [Step((f"d{i - 1}",) if i else (), (f"d{i}",)) for i in range(depth)]
+    last = f"d{depth - 1}"
+    for i in reversed(range(depth - 1)):
+        steps.append(Step((last, f"d{i}"), (f"u{i}",)))
+        last = f"u{i}"
+    return Tasks.of(steps, sizes, kept=[last])
+
+
+@pytest.mark.parametrize(
+    ("limit_bytes", "n_again"), [(700, 0), (600, 1), (500, 2), (400, 4), (300, 10)]
+)
+def test_less_memory_takes_more_runs(limit_bytes: int, n_again: int):
+    tasks = hourglass(6)
+    found = recompute(tasks, [1.0] * len(tasks), limit_bytes, range(len(tasks)))
+    assert found.peak_bytes == limit_bytes
+    assert len(found.again) == n_again
+    assert wrong_reads(tasks, found) == []
+
+
+def test_what_may_not_run_again_does_not():
+    tasks = hourglass(6)
+    found = recompute(tasks, [1.0] * len(tasks), 500, {1, 2})
+    assert found.peak_bytes == 500
+    assert {found.origins[p] for p in found.again} <= {1, 2}
+    assert recompute(tasks, [1.0] * len(tasks), 500, ()).again == []
+
+
+def test_the_cheap_value_is_computed_again():
+    steps = [
+        Step((), ("x",)),
+        Step(("x",), ("dear",)),
+        Step(("x",), ("cheap",)),
+        Step(("x",), ("wide",)),
+        Step(("wide",), ("narrow",)),
+        Step(("narrow", "dear", "cheap", "x"), ("y",)),
+    ]
+    sizes = {"x": 10, "dear": 100, "cheap": 100, "wide": 500, "narrow": 10, "y": 10}
+    tasks = Tasks.of(steps, sizes, kept=["y"])
+    found = recompute(tasks, [1, 50, 2, 1, 1, 1], 620, range(6))
+    assert [found.origins[p] for p in found.again] == [2]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_random_tasks_keep_what_they_compute(seed: int):
+    problem = random_problem(seed, 10)
+    tasks = problem.tasks
+    given = tasks.peak_bytes(range(len(tasks)))
+    for share in (0.9, 0.6):
+        found = recompute(tasks, [1.0] * len(tasks), int(given * share), range(len(tasks)))
+        assert found.tasks.is_order(range(len(found.tasks)))
+        assert wrong_reads(tasks, found) == []
+        assert found.peak_bytes <= given
+
+
+def wrong_reads(given: Tasks, found: Repeated) -> list[str]:
+    """What is wrong about runs, by walking over them: an oracle that knows no bytes."""
+    faults: list[str] = []
+    made: set[int] = set()
+    for place, origin in enumerate(found.origins):
+        reads = found.tasks.reads[place]
+        if [found.values[v] for v in reads] != list(given.reads[origin]):
+            faults.append(f"run {place} reads other values than task {origin}")
+        if [found.values[v] for v in found.tasks.writes[place]] != list(given.writes[origin]):
+            faults.append(f"run {place} writes other values than task {origin}")
+        faults += [f"run {place} reads {v} too early" for v in reads if v not in made]
+        made |= set(found.tasks.writes[place])
+    if set(found.origins) != set(range(len(given))):
+        faults.append("not every task runs")
+    return faults

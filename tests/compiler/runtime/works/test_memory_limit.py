@@ -1,0 +1,94 @@
+"""Programs within a limit of memory compute the same to the bit, and say what it takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler.errors import CompileError
+from compiler.ir.verify import verify
+from compiler.runtime.inputs import random_inputs
+
+SIZE = 64
+
+
+def hourglass(depth: int) -> str:
+    """Products going down that are read again going up, one of them through a view."""
+    lines = [
+        f"d{i}: f32[{SIZE},{SIZE}] = matmul({f'd{i - 1}' if i else 'x'}, w)" for i in range(depth)
+    ]
+    last = f"d{depth - 1}"
+    for i in reversed(range(depth - 1)):
+        source = f"d{i}"
+        if i == 1:
+            lines.append(f"flat: f32[{SIZE * SIZE}] = reshape(d1, whole)")
+            lines.append(f"square: f32[{SIZE},{SIZE}] = reshape(flat, sides)")
+            source = "square"
+        lines.append(f"u{i}: f32[{SIZE},{SIZE}] = matmul({last}, {source})")
+        last = f"u{i}"
+    constants = [
+        f"const whole: i64[1] = literal({SIZE * SIZE})",
+        f"const sides: i64[2] = literal({SIZE},{SIZE})",
+    ]
+    body = "\n  ".join([*constants, *lines])
+    shape = f"f32[{SIZE},{SIZE}]"
+    return f"graph g(x: {shape}, w: {shape}) {{\n  {body}\n  return {last}\n}}"
+
+
+@pytest.mark.parametrize("share", [0.8, 0.7, 0.5])
+def test_the_arena_stays_within_the_limit_and_results_keep_every_bit(share: float):
+    graph = compiler.parse(hourglass(6))
+    inputs = random_inputs(graph)
+    free = compiler.compile(graph, "fuse")
+    limit_bytes = int(free.memory.peak_bytes * share)
+    program = compiler.compile(graph, "fuse", memory_limit_bytes=limit_bytes)
+    assert program.memory.peak_bytes <= limit_bytes
+    verify(program.graph)
+    assert len(program.kernels) > len(free.kernels)
+    expected, found = free.run(inputs), program.run(inputs)
+    assert all(np.array_equal(found[k], expected[k]) for k in expected)
+    assert program.trace is not None
+    event = next(e for e in program.trace.events if e.name == "memory limit")
+    assert "run again" in event.words
+    assert "ms more" in event.words
+    assert len(event.after.nodes) > len(event.before.nodes)
+
+
+def test_a_limit_that_is_met_anyway_changes_nothing():
+    graph = compiler.parse(hourglass(4))
+    free = compiler.compile(graph, "fuse")
+    program = compiler.compile(graph, "fuse", memory_limit_bytes=free.memory.peak_bytes)
+    assert len(program.kernels) == len(free.kernels)
+    assert program.trace is not None
+    assert "nothing runs again" in program.trace.events[-2].words
+
+
+def test_a_limit_that_cannot_be_met_is_an_error_that_says_what_can():
+    graph = compiler.parse(hourglass(6))
+    with pytest.raises(CompileError) as e:
+        compiler.compile(graph, "fuse", memory_limit_bytes=1000)
+    assert e.value.code == "E-LIMIT-ARENA"
+    smallest = int(e.value.message.split()[-1])
+    program = compiler.compile(graph, "fuse", memory_limit_bytes=smallest)
+    assert program.memory.peak_bytes <= smallest
+
+
+@pytest.mark.parametrize("limit_bytes", [-1, "8MB", 1.5, True])
+def test_what_is_no_number_of_bytes_is_refused(limit_bytes: object):
+    with pytest.raises(CompileError, match="number of bytes"):
+        compiler.compile(compiler.parse(hourglass(3)), memory_limit_bytes=limit_bytes)  # type: ignore[arg-type]
+
+
+def test_open_sizes_are_limited_when_they_are_known():
+    graph = compiler.parse(
+        "graph g(x: f32[N,64], w: f32[64,64]) {\n"
+        "  a: f32[N,64] = matmul(x, w)\n  b: f32[N,64] = matmul(a, w)\n"
+        "  c: f32[N,64] = add(a, b)\n  return c\n}"
+    )
+    program = compiler.compile(graph, "fuse", memory_limit_bytes=100)
+    assert program.is_open
+    with pytest.raises(CompileError, match="arena"):
+        program.run({"x": np.ones((9, 64), np.float32), "w": np.ones((64, 64), np.float32)})
+    inputs = {"x": np.ones((0, 64), np.float32), "w": np.ones((64, 64), np.float32)}
+    assert program.run(inputs)["c"].shape == (0, 64)
