@@ -27,6 +27,40 @@ class Repeated:
         """Every task once, as listed."""
         return Repeated(tasks, tuple(range(len(tasks))), tuple(range(len(tasks.sizes))))
 
+    @staticmethod
+    def of_runs(tasks: Tasks, runs: Sequence[int]) -> Repeated:
+        """The given tasks as they run; each reads what was written last."""
+        sizes, values = list(tasks.sizes), list(range(len(tasks.sizes)))
+        newest = list(values)
+        last_run: dict[int, int] = {}
+        before: list[tuple[int, ...]] = []
+        reads: list[tuple[int, ...]] = []
+        writes: list[tuple[int, ...]] = []
+        over: list[tuple[tuple[int, tuple[int, ...]], ...]] = []
+        for place, t in enumerate(runs):
+            before.append(tuple(sorted(last_run[b] for b in tasks.before[t])))
+            reads.append(tuple(newest[v] for v in tasks.reads[t]))
+            given = {x: newest[x] for x in tasks.reads[t]}
+            for v in tasks.writes[t]:
+                if t in last_run:
+                    newest[v] = len(sizes)
+                    sizes.append(tasks.sizes[v])
+                    values.append(v)
+            writes.append(tuple(newest[v] for v in tasks.writes[t]))
+            over.append(tuple((newest[y], tuple(given[x] for x in xs)) for y, xs in tasks.over[t]))
+            last_run[t] = place
+        made = Tasks(
+            tuple(before),
+            tuple(reads),
+            tuple(writes),
+            tuple(tasks.scratch[t] for t in runs),
+            tuple(over),
+            tuple(sizes),
+            tasks.present,
+            frozenset(newest[v] for v in tasks.kept),
+        )
+        return Repeated(made, tuple(runs), tuple(values))
+
     @cached_property
     def live(self) -> list[int]:
         """The bytes alive during each task."""

@@ -18,7 +18,7 @@ from compiler.machine.keep import machine_of
 from compiler.machine.roofline import predicted
 from compiler.memory.lifetimes import root_of
 from compiler.memory.orders import Tasks
-from compiler.memory.remat import Repeated, recompute, squeezed
+from compiler.memory.remat import Repeated, cheapest, recompute, squeezed
 from compiler.runtime.works.arrange import Needs, needed
 from compiler.runtime.works.kernels import kernel_infos
 from compiler.runtime.works.launch_order import LaunchOrder, launch_tasks, ordered_launches
@@ -115,6 +115,9 @@ class _Program:
         given = self.tasks, self.seconds
         for margin in MARGINS:
             wanted = int(margin * limit_bytes)
+            exact = cheapest(*given, wanted, self.allowed)
+            if exact is not None:
+                yield exact
             found = recompute(*given, wanted, self.allowed)
             if found.peak_bytes <= wanted:
                 yield found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from compiler.memory.lifetimes import Step
 from compiler.memory.orders import Tasks
-from compiler.memory.remat import Repeated, recompute
-from tests.compiler.memory.orders.problems import random_problem
+from compiler.memory.remat import Repeated, cheapest, recompute
+from tests.compiler.memory.orders.problems import all_orders, random_problem
 
 
 def hourglass(depth: int) -> Tasks:
@@ -65,6 +67,57 @@ def test_random_tasks_keep_what_they_compute(seed: int):
         assert found.tasks.is_order(range(len(found.tasks)))
         assert wrong_reads(tasks, found) == []
         assert found.peak_bytes <= given
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_cheapest_runs_are_none_where_an_order_does(seed: int):
+    tasks = random_problem(seed, 6).tasks
+    lowest = min(map(tasks.peak_bytes, all_orders(tasks)))
+    found = cheapest(tasks, [1.0] * len(tasks), lowest, range(len(tasks)))
+    assert found is not None
+    assert found.again == []
+    assert found.peak_bytes == lowest
+    assert wrong_reads(tasks, found) == []
+
+
+@pytest.mark.parametrize("limit_bytes", [500, 400, 300])
+def test_no_runs_within_a_limit_are_cheaper_than_the_cheapest(limit_bytes: int):
+    """Against every sequence of runs, shortest first."""
+    tasks = hourglass(4)
+    costs = [1.0] * len(tasks)
+    found = cheapest(tasks, costs, limit_bytes, range(len(tasks)))
+    assert found is not None
+    assert found.peak_bytes <= limit_bytes
+    fewest = next(
+        n
+        for n in range(len(tasks), 2 * len(tasks))
+        if any(Repeated.of_runs(tasks, r).peak_bytes <= limit_bytes for r in sequences(tasks, n))
+    )
+    assert len(found.origins) == fewest
+    greedy = recompute(tasks, costs, limit_bytes, range(len(tasks)))
+    assert greedy.peak_bytes > limit_bytes or len(greedy.origins) >= fewest
+
+
+def test_what_cannot_be_done_is_not_found():
+    tasks = hourglass(4)
+    assert cheapest(tasks, [1.0] * len(tasks), 299, range(len(tasks))) is None
+    assert cheapest(tasks, [1.0] * len(tasks), 300, ()) is None
+
+
+def sequences(tasks: Tasks, n_runs: int) -> Iterator[list[int]]:
+    """Every sequence of so many runs in which all tasks run, each behind those it waits for."""
+
+    def further(done: list[int]) -> Iterator[list[int]]:
+        missing = len(tasks) - len(set(done))
+        if len(done) == n_runs and not missing:
+            yield done
+        if missing > n_runs - len(done) or len(done) == n_runs:
+            return
+        for t in range(len(tasks)):
+            if [t] != done[-1:] and all(b in done for b in tasks.before[t]):
+                yield from further([*done, t])
+
+    return further([])
 
 
 def wrong_reads(given: Tasks, found: Repeated) -> list[str]:

@@ -1,0 +1,131 @@
+"""The least time within a limit of memory, for small graphs: every order and every further run.
+
+What a program can do next depends only on which values it holds and which tasks have run. So runs
+are a path through such states, and the cheapest path to the end is found by Dijkstra's algorithm.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import field
+
+from compiler.dataclass import dataclass
+from compiler.memory.orders.tasks import Tasks
+from compiler.memory.remat.repeated import Repeated
+
+MOST_STATES = 20_000
+"""So many states are looked at; small graphs have fewer."""
+
+MOST_TASKS = 16
+"""More tasks mostly have more states."""
+
+State = tuple[int, int]
+"""The values that are held and the tasks that have run, as bits."""
+
+
+def cheapest(
+    tasks: Tasks, costs: Sequence[float], limit_bytes: int, allowed: Collection[int]
+) -> Repeated | None:
+    """The runs of least cost that need no more than a limit; None where none are found in reach.
+
+    As `recompute`, but the order may change as well. Source: the pebble game with costs, which
+    Checkmate (Jain et al., MLSys 2020) solves as an integer program for one order.
+
+    >>> cheapest(Tasks((), (), (), (), (), ()), [], 0, ()).origins
+    ()
+    """
+    if len(tasks) > MOST_TASKS:
+        return None
+    game = _Game(tasks, limit_bytes, frozenset(allowed))
+    start: State = (sum(1 << v for v in tasks.present), 0)
+    cost_of: dict[State, float] = {start: 0.0}
+    came: dict[State, tuple[State, int]] = {}
+    heap: list[tuple[float, int, State]] = [(0.0, 0, start)]
+    number = 0
+    while heap and len(came) < MOST_STATES:
+        cost, _, state = heapq.heappop(heap)
+        if cost > cost_of[state]:
+            continue
+        if game.is_over(state):
+            return Repeated.of_runs(tasks, list(_path(state, came)))
+        for t, following in game.moves(state):
+            total = cost + (costs[t] if t >= 0 else 0.0)
+            if total < cost_of.get(following, float("inf")):
+                cost_of[following] = total
+                came[following] = state, t
+                number += 1
+                heapq.heappush(heap, (total, number, following))
+    return None
+
+
+def _path(state: State, came: dict[State, tuple[State, int]]) -> Iterator[int]:
+    runs: list[int] = []
+    while state in came:
+        state, t = came[state]
+        if t >= 0:
+            runs.append(t)
+    return reversed(runs)
+
+
+@dataclass
+class _Game:
+    tasks: Tasks
+    limit_bytes: int
+    allowed: frozenset[int]
+    reads: list[int] = field(default_factory=list)
+    writes: list[int] = field(default_factory=list)
+    before: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.reads = [_mask(values) for values in self.tasks.reads]
+        self.writes = [_mask(values) for values in self.tasks.writes]
+        self.before = [_mask(before) for before in self.tasks.before]
+        self.kept = _mask(self.tasks.kept)
+        self.every = (1 << len(self.tasks)) - 1
+
+    def is_over(self, state: State) -> bool:
+        held, done = state
+        return done == self.every and not self.kept & ~held
+
+    def moves(self, state: State) -> Iterator[tuple[int, State]]:
+        """Runs of tasks, and values dropped (task -1)."""
+        held, done = state
+        for v in range(len(self.tasks.sizes)):
+            if held >> v & 1:
+                yield -1, (held & ~(1 << v), done)
+        live = self._bytes(held)
+        for t in range(len(self.tasks)):
+            if (done >> t & 1 and t not in self.allowed) or self.writes[t] & held:
+                continue
+            if self.reads[t] & ~held or self.before[t] & ~done:
+                continue
+            need = live + self._bytes(self.writes[t]) + self.tasks.scratch[t]
+            after = held | self.writes[t], done | 1 << t
+            if need <= self.limit_bytes:
+                yield t, after
+            elif self.tasks.over[t]:
+                # Operands over which results are written are gone: they die with this run.
+                dying = [v for v in self.tasks.reads[t] if v not in self.tasks.kept]
+                saved, gone = _over(self.tasks, t, dying)
+                if need - saved <= self.limit_bytes:
+                    yield t, (after[0] & ~_mask(gone), after[1])
+
+    def _bytes(self, values: int) -> int:
+        return sum(size for v, size in enumerate(self.tasks.sizes) if values >> v & 1)
+
+
+def _over(tasks: Tasks, task: int, dying: Sequence[int]) -> tuple[int, list[int]]:
+    """The bytes saved by results over operands, and these operands."""
+    free, gone, saved = set(dying), list[int](), 0
+    for value, operands in tasks.over[task]:
+        victim = next((x for x in operands if x in free), None)
+        if victim is not None:
+            free.discard(victim)
+            gone.append(victim)
+            saved += tasks.sizes[value]
+    return saved, gone
+
+
+def _mask(numbers: Collection[int]) -> int:
+    return sum(1 << n for n in set(numbers))
