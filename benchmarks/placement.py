@@ -1,21 +1,34 @@
-"""How good schedulers are: against the optimum of small graphs, as docs/placement.md shows.
+"""How good schedulers are, and what becomes of their plans on two cores: docs/placement.md.
 
     python -m benchmarks.placement optimum [--seeds 8] [--seconds 5] [MODEL ...]
+    python -m benchmarks.placement cores [--rounds 40] [--only NAME ...]
 
+The first part has no clock, the second one needs two processors that do nothing else.
+
+Optimum:
 Random graphs of six families with 10 to 30 tasks, and regions of as many neighbouring tasks of the
 models that are given (light models unless told otherwise), on every platform. What is printed is
 the length of a scheduler's plan over that of the best one which CP-SAT finds in the given time.
+
+Cores: models with wide branching. Kernels are timed on one thread, one behind the other; a plan by
+HEFT for two cores is made of these times, and compiled. Predicted is the time of the plan, measured
+that of the program; one and two threads run in turns, the least of all rounds counts.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 
+from benchmarks.wide_graphs import WIDE
+from compiler.driver import compile
 from compiler.frontend import load
+from compiler.machine.keep import known
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.place.of_graph import tasks_of
 from compiler.place.optimum import finished
@@ -23,6 +36,9 @@ from compiler.place.place import SCHEDULERS
 from compiler.place.platform_text import load_platform, shipped
 from compiler.place.problem import Problem
 from compiler.place.tasks import TaskGraph
+from compiler.runtime.inputs import random_inputs
+from compiler.runtime.program import Program
+from compiler.runtime.works.planned import HALF_CYCLES_PER_SECOND
 from tests.models import light_model
 from tests.task_graphs import FAMILIES, random_tasks
 
@@ -90,14 +106,98 @@ def compare(graphs: Sequence[tuple[str, TaskGraph]], limit_s: float) -> None:
     print(f"\n{n} problems; the optimum of {n_proven} was proven in {limit_s:g} s each.")
 
 
+@dataclass(frozen=True, slots=True)
+class Cores:
+    """One model: seconds of whole runs, and of the plan."""
+
+    one: float
+    kernels: float
+    roofline: float
+    predicted: float
+    measured: float
+
+    @property
+    def ratio(self) -> float:
+        """Measured over predicted."""
+        return self.measured / self.predicted
+
+
+def on_two_cores(model: bytes | Path, rounds: int) -> Cores:
+    """The plan of a model for two cores, and what comes of it."""
+    graph = load(model)
+    alone = compile(graph)
+    inputs = random_inputs(graph)
+    timed = alone.profile(inputs, rounds)
+    launched = [k for k in alone.kernels if not k.inside]
+    # Calling each kernel by itself, as a profile does, takes time that a run does not.
+    machine = known()
+    seconds = {
+        k.writes[0]: max(timed[k.name] - machine.call_seconds, timed[k.name] / 2) for k in launched
+    }
+    both = compile(graph, threads=2, spread="branches", seconds=seconds)
+    least = {alone: math.inf, both: math.inf}
+    for _ in range(rounds):
+        for program in least:
+            for _ in range(2):  # the second run finds its own data in the caches
+                start = perf_counter()
+                program.run(inputs)
+                least[program] = min(least[program], perf_counter() - start)
+    predictions = {k.writes[0]: alone.predictions.get(k.name) for k in launched}
+    by_roofline = {v: p.seconds if p else seconds[v] for v, p in predictions.items()}
+    counted = compile(graph, threads=2, spread="branches", seconds=by_roofline)
+    # What is round the kernels (checks of inputs, the call) is there on two threads as well.
+    around = max(least[alone] - sum(seconds.values()), 0.0)
+    return Cores(
+        least[alone],
+        sum(seconds.values()),
+        planned_seconds(counted, by_roofline),
+        planned_seconds(both, seconds) + around,
+        least[both],
+    )
+
+
+def planned_seconds(program: Program, seconds: Mapping[str, float]) -> float:
+    """What a program takes by its plan: regions as planned, all other kernels in turn."""
+    assert program.fixed is not None, "sizes are known"
+    sections = program.fixed.sections
+    inside = {i for s in sections for i in range(s.first, s.end)}
+    launched = [k for k in program.kernels if not k.inside]
+    in_turn = sum(seconds[k.writes[0]] for i, k in enumerate(launched) if i not in inside)
+    return in_turn + sum(s.at_once for s in sections) / HALF_CYCLES_PER_SECOND
+
+
+def measure(names: Sequence[str], rounds: int) -> None:
+    """Print a table of models on two cores."""
+    models: dict[str, bytes | Path] = {"inception_v1": light_model("inception_v1")}
+    models.update((name, make()) for name, make in WIDE.items() if not names or name in names)
+    print("| model | one core | by the roofline | predicted | measured | over predicted | faster |")
+    print(f"|---|{'---:|' * 6}")
+    ratios: list[float] = []
+    for name, model in models.items():
+        if names and name not in names:
+            continue
+        c = on_two_cores(model, rounds)
+        ratios.append(c.ratio)
+        times = (c.one, c.roofline, c.predicted, c.measured)
+        cells = " | ".join(f"{1e3 * t:.2f} ms" for t in times)
+        print(f"| {name} | {cells} | {c.ratio:.2f} | {c.one / c.measured:.2f} |", flush=True)
+    near = sum(abs(r - 1) <= 0.2 for r in ratios)
+    print(f"\n{near} of {len(ratios)} within 20 % of what was predicted.")
+
+
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("optimum",))
+    parser.add_argument("part", choices=("optimum", "cores"))
+    parser.add_argument("--rounds", type=int, default=40)
+    parser.add_argument("--only", nargs="*", default=())
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("models", type=Path, nargs="*")
     given = parser.parse_args()
+    if given.part == "cores":
+        measure(given.only, given.rounds)
+        return
     models = given.models or [light_model(name) for name in MODELS]
     compare([*random_graphs(given.seeds), *model_regions(models)], given.seconds)
 

@@ -29,7 +29,7 @@ from compiler.runtime.built import Built, Stage
 from compiler.runtime.program import Program, Shapes, Specialised
 from compiler.runtime.threads import code_options
 from compiler.schedule.language.sections import as_schedules
-from compiler.targets.options import CodeOptions
+from compiler.targets.options import CodeOptions, Spread
 from compiler.targets.target import Target, by_name
 from compiler.trace import Event, Gate, Trace
 
@@ -70,6 +70,8 @@ def compile(
     tuned: bool | str | PathLike[str] | Tuned = True,
     order: str = "best",
     memory_limit_bytes: int | None = None,
+    spread: str = "loops",
+    seconds: Mapping[str, float] | None = None,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -90,6 +92,8 @@ def compile(
     `order` names the way in which launches are put in order (docs/operator-order.md): the lowest
     peak of memory that is found in little time, or `given`.
     `memory_limit_bytes` is how large the arena may be: kernels run again where it would be larger.
+    `spread="branches"` gives each kernel to one thread and branches of the graph to different ones,
+    by a plan; `seconds` has for it what kernels take on one thread, by a value that they make.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
@@ -106,6 +110,8 @@ def compile(
             order=_checked_order(order),
             memory_limit_bytes=_checked_limit(memory_limit_bytes),
             in_parts=precision_mode(precision).in_parts,
+            spread=_checked_spread(spread),
+            seconds=dict(seconds or {}),
         ),
         trace,
         verify,
@@ -188,6 +194,14 @@ def _improved(quick: Built, options: Options) -> Built:
         trace = trace and Trace([e for e in trace.events if not any(e is m for m in made)])
     made = _compiled(graph, trace, better, clock)
     return replace(made, stages=(*quick.stages, *clock.stages))
+
+
+def _checked_spread(spread: object) -> Spread:
+    if spread == "loops":
+        return "loops"
+    if spread == "branches":
+        return "branches"
+    raise CompileError("E-OPTION-VALUE", f"spread is loops or branches, got {spread!r:.40}")
 
 
 def _checked_tier(tier: object) -> int:

@@ -9,6 +9,7 @@ from time import perf_counter
 
 from compiler.codegen.branches import side_by_side
 from compiler.codegen.jit import Library, Objects
+from compiler.codegen.lanes import by_lanes
 from compiler.codegen.llvm import FunctionText, function_text
 from compiler.codegen.module import Launch, declaration, entries, module_of
 from compiler.dataclass import dataclass
@@ -37,6 +38,7 @@ from compiler.runtime.works.launch_order import in_order, ordered_launches
 from compiler.runtime.works.memory_limit import Limited, within_limit
 from compiler.runtime.works.native import Functions, Launchable, calls, functions
 from compiler.runtime.works.partition import grouped
+from compiler.runtime.works.planned import planned_sections
 from compiler.runtime.works.select import (
     FallbackWork,
     Selector,
@@ -59,8 +61,9 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
     """
     target = options.target
     with stage("loops"):
-        by_hand = ByHand(options)
-        selector, limited = Selector(graph, options), None
+        of_kernels = options.of_kernels
+        by_hand = ByHand(of_kernels)
+        selector, limited = Selector(graph, of_kernels), None
         works = grouped(list(selector.works()))
         if options.memory_limit_bytes is not None:
             limited = _limited(graph, works, options, selector)
@@ -68,14 +71,15 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         works = by_hand.applied(works, graph)
         by_hand.finish()
     with stage("llvm"):
-        written = written_functions(works, options)
+        written = written_functions(works, of_kernels)
         works, made = written.works, written.made
     launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     with stage("memory"):
         start = perf_counter()
         needs = needed(graph, works)
         # What runs side by side lives together: with a limit launches run one after the other.
-        beside = () if limited else sections(launched, needs.views, graph, options)
+        choose = planned_sections if options.spread == "branches" else sections
+        beside = () if limited else choose(launched, needs.views, graph, options)
         ordered = ordered_launches(works, needs, beside, options.order)
         works, arrangement, beside = list(ordered.works), ordered.arrangement, ordered.beside
         launched = [w for w in works if not isinstance(w, ViewWork)]
@@ -107,6 +111,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         weight_bytes=pool.nbytes,
         is_compiled=True,
         beside=tuple(s.words([k.name for k in infos]) for s in beside),
+        sections=beside,
         order=event,
         limited=limited and limited.event,
     )
@@ -151,8 +156,19 @@ def _at_once(
     number: int, section: Section, calls: Mapping[int, Launch], options: CodeOptions
 ) -> tuple[Section, Launch, FunctionText]:
     """A section with the launch of all its chains, and the function of that."""
-    chains = [[calls[i] for i in chain] for chain in section.chains]
     work = int(section.in_turn)
+    if options.spread == "branches":
+        numbers = range(section.first, section.end)
+        lanes = [[i - section.first for i in chain] for chain in section.chains]
+        after = {
+            i - section.first: [v - section.first for v in followers]
+            for i, followers in section.after.items()
+        }
+        tasks = [calls[i] for i in numbers]
+        name = f"by_plan.{number}"
+        launch, text = by_lanes(name, tasks, lanes, after, work, options.target)
+        return section, launch, text
+    chains = [[calls[i] for i in chain] for chain in section.chains]
     launch, text = side_by_side(f"side_by_side.{number}", chains, options.threads, work)
     return section, launch, text
 

@@ -11,6 +11,7 @@ from compiler.ir.graph import Graph
 from compiler.loops.nodes import Kernel
 from compiler.memory.buffer import Plan
 from compiler.runtime.executable import Executable
+from compiler.runtime.works.branches import Section
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
 from compiler.trace import Event, Trace
@@ -29,8 +30,9 @@ class Built:
     """A graph with everything made of it. `functions` are the different kernels by symbol.
 
     `is_compiled` is False where the shapes are still open: then only the graph is there. `beside`
-    says which kernels run side by side. `order` tells how launches were put in order, with the
-    graph before and after, and `limited` what a memory limit made run again.
+    says which kernels run side by side, and `sections` which launches those are. `order` tells how
+    launches were put in order, with the graph before and after, and `limited` what a memory limit
+    made run again.
     """
 
     graph: Graph
@@ -47,6 +49,7 @@ class Built:
     library: Any = None
     is_compiled: bool = False
     beside: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
     order: Event | None = None
     limited: Event | None = None
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal
 
 from compiler.dataclass import dataclass
 from compiler.targets.target import Target, host
+
+Spread = Literal["loops", "branches"]
+"""What the threads of a program share: each kernel's loops, or kernels that may run at once."""
 
 Forking = Literal["crew", "gomp", "kmpc"]
 """How code asks for threads: our own, as libgomp wants it, or the runtime of LLVM and Intel."""
@@ -36,6 +39,9 @@ class CodeOptions:
     tiles, little effort in LLVM. With `in_parts` products of f32 may be sums of products of parts
     that are bf16: docs/precision.md says what that costs. `order` names the way in which launches
     are put in order. With a memory limit kernels run again where the arena would be larger.
+    `spread` says what threads share: the loops of each kernel, or the branches of the graph by a
+    plan, each kernel being one thread's; `seconds` has for the plan what kernels take on one
+    thread, by a value that they make.
     """
 
     target: Target = field(default_factory=host)
@@ -47,6 +53,13 @@ class CodeOptions:
     in_parts: bool = False
     order: str = "best"
     memory_limit_bytes: int | None = None
+    spread: Spread = "loops"
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def of_kernels(self) -> CodeOptions:
+        """These options for the code of a kernel: with branches spread, kernels have one thread."""
+        return replace(self, threads=1) if self.spread == "branches" else self
 
     @property
     def tiling(self) -> CodeOptions:

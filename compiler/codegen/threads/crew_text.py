@@ -73,10 +73,16 @@ def _kind(target: Target) -> str:
     return target.triple.split("-")[0]
 
 
+def pause(target: Target) -> tuple[str, str]:
+    """The declaration and the call of what a thread does that looks again and again."""
+    name, kind, given = _PAUSE[_kind(target)]
+    return f"declare void @{name}({kind})", f"call void @{name}({given})"
+
+
 def crew_text(target: Target) -> str:
     """The module of a crew. Errors: KeyError where `has_crew` is false."""
-    name, kind, given = _PAUSE[_kind(target)]
-    text = (_OFFICE + HELPER + CALLER).replace("PAUSE", f"call void @{name}({given})")
+    pause_declaration, pausing = pause(target)
+    text = (_OFFICE + HELPER + CALLER).replace("PAUSE", pausing)
     text = text.replace("FUTEX", f"i64 (i64, ...) @syscall(i64 {_FUTEX[_kind(target)]}")
     ticks, register, which, named = _TICKS[_kind(target)]
     text = text.replace("TICKS", f"@{ticks}({which})")
@@ -90,7 +96,7 @@ def crew_text(target: Target) -> str:
     }
     for word, number in numbers.items():
         text = text.replace(word, str(number))
-    intrinsics = f"{named}declare void @{name}({kind})\ndeclare i64 @{ticks}({register})"
+    intrinsics = f"{named}{pause_declaration}\ndeclare i64 @{ticks}({register})"
     return f'target triple = "{target.triple}"\n{intrinsics}\n{text}'
 
 

@@ -9,6 +9,7 @@ chains, each of them in order, by one thread; their values all live until the la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from compiler.dataclass import dataclass
 from compiler.ir import affine
@@ -36,6 +37,8 @@ class Section:
     chains: tuple[tuple[int, ...], ...]
     in_turn: float
     at_once: float
+    after: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """By launch those of the section that wait for it, where chains wait for each other."""
 
     def words(self, names: Sequence[str]) -> str:
         """What runs side by side, for the notes of a program."""
@@ -51,7 +54,7 @@ def sections(
     if options.threads < 2 or options.forking != "crew" or not works:
         return ()
     before = producers(works, views)
-    alone, shared = zip(*(_costs(w, graph, options) for w in works), strict=True)
+    alone, shared = zip(*(costs(w, graph, options) for w in works), strict=True)
     best: list[tuple[float, tuple[Section, ...]]] = [(0.0, ())] * (len(works) + 1)
     for first in range(len(works)):
         best[first + 1] = max(best[first + 1], best[first], key=lambda b: b[0])
@@ -81,7 +84,7 @@ def producers(works: Sequence[Launchable], views: Mapping[str, str]) -> list[set
     return found
 
 
-def _costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, float]:
+def costs(work: Launchable, graph: Graph, options: CodeOptions) -> tuple[float, float]:
     """Half cycles of a launch on one thread, and shared by all."""
     alone = shared = 0.0
     for one in listed([work], graph):

@@ -136,7 +136,9 @@ def _together(steps: Sequence[Step]) -> Step:
 
 def _moved(section: Section, by: int) -> Section:
     chains = tuple(tuple(number + by for number in chain) for chain in section.chains)
-    return replace(section, first=section.first + by, end=section.end + by, chains=chains)
+    after = {i + by: tuple(v + by for v in followers) for i, followers in section.after.items()}
+    moved = replace(section, first=section.first + by, end=section.end + by, chains=chains)
+    return replace(moved, after=after)
 
 
 def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:

@@ -1,0 +1,118 @@
+"""Which launches run on which core, by a plan: HEFT over regions that begin where branches part.
+
+A region ends before a launch that everything before leads to and everything after comes from: all
+threads would wait for that one anyhow. Values of a region live until its end, so regions are no
+longer than they have to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from compiler.ir.graph import Graph
+from compiler.loops.grain import MEETING_STEPS
+from compiler.passes.engine.cost import Roofline
+from compiler.place.cores import cores
+from compiler.place.heft import heft
+from compiler.place.problem import Problem
+from compiler.place.simulate import simulate
+from compiler.place.tasks import Datum, Task, TaskGraph
+from compiler.runtime.works.branches import Section, costs, producers
+from compiler.runtime.works.native import Launchable
+from compiler.runtime.works.select import FallbackWork
+from compiler.targets.options import CodeOptions
+
+LONGEST = 64
+"""So many launches at most are planned together."""
+
+GAIN = 0.95
+"""A plan has to take less than this of the time in turn."""
+
+HALF_CYCLES_PER_SECOND = 6e9
+"""What `loops/grain.py` counts, at an ordinary clock."""
+
+HANDOVER_SECONDS = 0.3e-6
+"""Until a thread sees that another one's task is done, and has what it made."""
+
+
+def planned_sections(
+    works: Sequence[Launchable], views: Mapping[str, str], graph: Graph, options: CodeOptions
+) -> tuple[Section, ...]:
+    """The sections of a program in which each kernel is one thread's, in order."""
+    if options.threads < 2 or options.forking != "crew" or not works:
+        return ()
+    before = producers(works, views)
+    seconds = [_seconds(w, graph, options) for w in works]
+    found = (_section(first, end, before, seconds, options.threads)
+             for first, end in regions(works, before))  # fmt: skip
+    return tuple(s for s in found if s is not None)
+
+
+def _seconds(work: Launchable, graph: Graph, options: CodeOptions) -> float:
+    """What a launch takes on one thread: measured, or by the count of its half cycles."""
+    for value in work.node.outputs:
+        if value in options.seconds:
+            return options.seconds[value]
+    return costs(work, graph, options)[0] / HALF_CYCLES_PER_SECOND
+
+
+def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tuple[int, int]]:
+    """Runs of launches, from the first to the one before the end; fallbacks are in none."""
+    found: list[tuple[int, int]] = []
+    first = 0
+    for i in range(len(works) + 1):
+        if i == len(works) or isinstance(works[i], FallbackWork):
+            found += _cut(first, i, before)
+            first = i + 1
+    return [(a, b) for a, b in found if b - a > 1]
+
+
+def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int, int]]:
+    """Regions that begin where everything before leads to and everything after comes from.
+
+    Sets of launches are the bits of numbers here.
+    """
+    above: list[int] = []
+    for i in range(first, end):
+        bits = 0
+        for u in before[i]:
+            if u >= first:
+                bits |= above[u - first] | 1 << (u - first)
+        above.append(bits)
+    below = [0] * (end - first + 1)
+    """What everything from a launch on comes from."""
+    below[-1] = (1 << (end - first)) - 1
+    for i in range(end - first - 1, -1, -1):
+        below[i] = below[i + 1] & (above[i] | 1 << i)
+    start = 0
+    for i in range(1, end - first):
+        is_pinch = above[i] == (1 << i) - 1 and below[i] >> i & 1
+        if is_pinch or i - start >= LONGEST:
+            yield first + start, first + i
+            start = i
+    if end > first:
+        yield first + start, end
+
+
+def _section(
+    first: int, end: int, before: Sequence[set[int]], seconds: Sequence[float], threads: int
+) -> Section | None:
+    """The plan of a region; None where it is not clearly faster than its launches in turn."""
+    inside = range(first, end)
+    waits = {i: tuple(u for u in sorted(before[i]) if u >= first) for i in inside}
+    platform = cores(threads, Roofline(), HANDOVER_SECONDS)
+    tasks = tuple(
+        Task(str(i), reads=tuple(map(str, waits[i])), makes=(str(i),),
+             seconds={d.name: seconds[i] for d in platform.devices})
+        for i in inside
+    )  # fmt: skip
+    problem = Problem(TaskGraph("", tasks, tuple(Datum(t.name, 0) for t in tasks)), platform)
+    placement = heft.decide(problem, 0.0)
+    lanes = tuple(tuple(map(int, tasks)) for tasks in placement.orders.values())
+    in_turn = sum(seconds[i] for i in inside) * HALF_CYCLES_PER_SECOND
+    run = simulate(problem, placement)
+    at_once = run.makespan_seconds * HALF_CYCLES_PER_SECOND + MEETING_STEPS
+    if len(lanes) < 2 or at_once >= GAIN * in_turn:
+        return None
+    after = {u: tuple(i for i in inside if u in waits[i]) for u in inside}
+    return Section(first, end, lanes, in_turn, at_once, after)
