@@ -30,7 +30,7 @@ PREORDERS: Sequence[Measures] = (
 )
 """The first three are those of MiniMalloc; the others find what these do not."""
 
-NOISE = 0.3
+NOISE = 0.15
 """Spread of the factors, as powers of e, by which measures of a random order are off."""
 
 

@@ -31,7 +31,7 @@ from compiler.memory.planners.exact.state import OFFSET, Board, begin, grown
 FIRST_NODES = 2_000
 """Nodes of the first turn."""
 
-N_RANDOM = 3
+N_RANDOM = 8
 """Random orders in each round."""
 
 SLICE_SECONDS = 0.02
