@@ -1,7 +1,7 @@
 """Memory planners side by side: peak over the proven bound, and processor seconds.
 
     python -m benchmarks.planning [--time-limit 5] [--planners best,exact] [--seeds 3]
-                                  [--large 100000] [FOLDER ...]
+                                  [--family planted] [--large 100000] [FOLDER ...]
 
 Problems with planted packings, whose optimum is known; made traces of programs; and every problem
 in the folders, tables as `compilarium plan` reads them. A number between dots in a file's name is
@@ -57,7 +57,8 @@ def main() -> None:
     options = _options()
     planners = [find_planner(n) for n in options.planners.split(",")]
     tasks = [*_made(options.seeds), *_read(options.folders)]
-    for family in dict.fromkeys(t.family for t in tasks):
+    families = dict.fromkeys(t.family for t in tasks if options.family in t.family)
+    for family in families:
         _compare(family, [t for t in tasks if t.family == family], planners, options.time_limit)
     if options.large:
         large = [find_planner(n) for n in LARGE_PLANNERS]
@@ -71,6 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--time-limit", type=float, default=5.0)
     parser.add_argument("--planners", default=",".join(PLANNERS))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--family", default="", help="only families with this in their name")
     parser.add_argument("--large", type=int, default=0)
     return parser.parse_args()
 

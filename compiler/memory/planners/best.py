@@ -37,7 +37,7 @@ ORDERS = (
     greedy_by_breadth,
     linear_scan,
 )
-SEARCHES = ((joined, 0.2), (exact, 0.75), (hill_climb, 0.5), (cp_sat, 1.0))
+SEARCHES = ((joined, 0.3), (exact, 0.75), (hill_climb, 0.5), (cp_sat, 1.0))
 """Which searches follow the orders, and what part of the time that is left each may take."""
 
 LARGE_ORDERS = (greedy_by_span, greedy_by_size, greedy_by_lifetime, best_fit)

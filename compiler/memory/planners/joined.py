@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
-from compiler.memory.planners.joining import Joined, join, joinable
+from compiler.memory.planners.joining import MOST_PARTS, Joined, join, joinable
 from compiler.memory.planners.orders import QUICK, best_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
@@ -49,15 +50,27 @@ def joined(problem: Problem, options: Options) -> Outcome:
     blocks = problem.blocks
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start
-    rectangles = join(blocks)
+    deadline, best = options.deadline(), start
+    for turn, most_parts in enumerate(MOST_PARTS):
+        left = (deadline - time.monotonic()) / (len(MOST_PARTS) - turn)
+        if left <= 0 or best.stopped != "finished":
+            break
+        best = _searched(problem, replace(options, time_limit_s=left), best, most_parts)
+    return best
+
+
+def _searched(problem: Problem, options: Options, best: Outcome, most_parts: int) -> Outcome:
+    """The best plan so far, or one of the joined blocks where that is smaller."""
+    blocks = problem.blocks
+    rectangles = join(blocks, most_parts)
     if len(rectangles) > FEWER * len(blocks):
-        return start
+        return best
     inner = Problem(tuple(map(_buffer, rectangles)), problem.alignment_bytes)
     found = exact.plan(inner, replace(options, capacity_bytes=options.wanted_bytes(problem)))
     assert found.plan is not None
-    assert start.plan is not None
-    if found.plan.peak_bytes >= start.plan.peak_bytes:
-        return start
+    assert best.plan is not None
+    if found.plan.peak_bytes >= best.plan.peak_bytes:
+        return best
     offsets = [0] * len(blocks)
     for rectangle, place in zip(rectangles, found.plan.buffers, strict=True):
         for i, offset in rectangle.parts:

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
-MOST_PARTS = 10
-"""Sizes of more blocks than these, on both sides of a step, add up alike by chance."""
+MOST_PARTS = (10, 7, 5)
+"""Of how many blocks, on both sides of a step, sums of sizes are compared. Of many blocks, sums are
+equal by chance, and few leave much apart: each number is worth a try."""
 
 MOST_ALIKE = 12
 """Of so many blocks of one lifetime, the sums are too many to try."""
@@ -35,13 +36,13 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 
-def join(blocks: Sequence[Block]) -> list[Joined]:
+def join(blocks: Sequence[Block], most_parts: int = MOST_PARTS[0]) -> list[Joined]:
     """All blocks in as few rectangles as this finds. Blocks must be free to lie anywhere."""
     pool = {Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size}
     changed = True
     while changed:
         changed = _chain(pool)
-        for n_parts in range(3, MOST_PARTS + 1):
+        for n_parts in range(3, most_parts + 1):
             if changed:
                 break
             changed = _match(pool, n_parts)
