@@ -15,6 +15,7 @@ they are not just that name. Regions follow as blocks. Names that are not plain 
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -322,16 +323,27 @@ class _Parser:
         if self.keyword("hex"):
             raw = self.hex()
             self.expect(")")
+            if len(raw) % dtype.nbytes:
+                raise self.fail(f"whole elements of {dtype}")
             return np.frombuffer(raw, dtype.numpy)
         items = self.list_until(")", self.value)
         array = np.empty(len(items), dtype.numpy)
+        is_whole = array.dtype.kind in "iu"
         for i, item in enumerate(items):
-            array[i] = item
+            try:
+                array[i] = operator.index(item) if is_whole else item
+            except (TypeError, ValueError, OverflowError):
+                message = f"needed elements of {dtype}, got {item!r}"
+                raise CompileError("E-TEXT-SYNTAX", message, where=self.where()) from None
         return array
 
     def hex(self) -> bytes:
         self.expect("(")
-        raw = bytes.fromhex(self.string())
+        text = self.string()
+        try:
+            raw = bytes.fromhex(text)
+        except ValueError:
+            raise self.fail("bytes as pairs of hexadecimal digits") from None
         self.expect(")")
         return raw
 
