@@ -25,7 +25,20 @@ NEAR_BYTES = 1 << 20
 
 
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
-    """Put producers into their consumers wherever that is one expression per point."""
+    """Put producers into their consumers wherever that is one expression per point.
+
+    A sum that several stages read has one reader once those stand in each other: hard-swish of a
+    convolution reads it as a factor and as what the other factor is made of. So all are gone
+    through again until none moves.
+    """
+    before = len(stages) + 1
+    while len(stages) < before:
+        before, stages = len(stages), _substituted_once(stages, outputs)
+    return stages
+
+
+def _substituted_once(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
+    """The stages with each producer put into its consumers, in order, where it can be now."""
     stages = list(stages)
     position = 0
     while position < len(stages):

@@ -51,6 +51,9 @@ def number_range(s: Scalar, largest: Largest = lambda _: math.inf) -> Range:
             pick = max if fn == "max" else min
             is_number = left.is_number and right.is_number
             return Range(pick(left.low, right.low), pick(left.high, right.high), is_number)
+        case Apply("div", (a, Number(by))) if by:
+            inverse = 1 / by
+            return _combined("mul", number_range(a, largest), Range(inverse, inverse))
         case Apply("add" | "sub" | "mul" as fn, (a, b)):
             return _combined(fn, number_range(a, largest), number_range(b, largest))
         case _:

@@ -52,6 +52,11 @@ CASES = {
         "to_u8(max(min(to_i32(round(within(mul(to_f32(SUMS[0]), SCALES[0]), f32(536870912.0)))),"
         " i32(255)), i32(0)))",
     ),
+    "divided by a number": (
+        _code(apply("div", _scaled(SMALL), Number(0.5, DType.f32)), 7),
+        "to_u8(max(min(add(to_i32(round(div(mul(to_f32(SUMS[0]), f32(0.004)), f32(0.5)))),"
+        " i32(7)), i32(255)), i32(0)))",
+    ),
     "read where it is made": (
         _read(_code(_scaled(SMALL), 7), 7),
         "max(min(round(mul(to_f32(SUMS[0]), f32(0.004))), f32(248.0)), f32(-7.0))",
@@ -68,6 +73,8 @@ def test_numbers_that_stay_in_range_take_fewer_steps(case):
 KEPT = {
     "scales that are not known": _code(_scaled(Read("UNKNOWN", (0,), DType.f32)), 7),
     "scales too large": _code(_scaled(Number(0.6, DType.f32)), 7),
+    "divided by next to nothing": _code(apply("div", _scaled(SMALL), Number(1e-30, DType.f32)), 7),
+    "divided by 0": _code(apply("div", _scaled(SMALL), Number(0.0, DType.f32)), 7),
     "what a run gives": _code(Read("UNKNOWN", (0,), DType.f32), 7),
     "what may be 0 times infinity": _read(
         _code(apply("mul", Read("UNKNOWN", (0,), DType.f32), SMALL), 7), 7

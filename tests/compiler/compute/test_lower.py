@@ -54,6 +54,20 @@ graph g(x: f32[3,4]) {
 }"""
 
 
+READ_BY_BOTH_FACTORS = f"""
+graph g(x: f32[1,3,5,4]) {{
+  const w: f32[6,3,3,3] = splat(0.5)
+  const half: f32[] = literal(0.5)
+  const low: f32[] = literal(-0.25)
+  const high: f32[] = literal(1.5)
+  a: f32[1,6,5,4] = conv(x, w, {CONV})
+  c: f32[1,6,5,4] = add(a, half)
+  d: f32[1,6,5,4] = clip(c, low, high)
+  y: f32[1,6,5,4] = mul(a, d)
+  return y
+}}"""
+
+
 def fused(text: str) -> tuple[Graph, Node, Lowered]:
     g = parse_graph(text)
     verify(g)
@@ -72,7 +86,9 @@ def reference(g: Graph, inputs: dict[str, np.ndarray]) -> np.ndarray:
     return values[g.results[0].value]
 
 
-@pytest.mark.parametrize("text", [RESIDUAL, DIAMOND, PRODUCER, TWO_READS_OF_A_SUM])
+@pytest.mark.parametrize(
+    "text", [RESIDUAL, DIAMOND, PRODUCER, TWO_READS_OF_A_SUM, READ_BY_BOTH_FACTORS]
+)
 def test_a_fused_group_computes_what_its_nodes_do(text: str) -> None:
     g, _, lowered = fused(text)
     rng = np.random.default_rng(3)
@@ -103,6 +119,12 @@ def test_a_sum_read_twice_is_not_computed_twice() -> None:
     _, _, lowered = fused(TWO_READS_OF_A_SUM)
     n_sums = sum(s.reduce is not None for s in lowered.computation.stages)
     assert n_sums == 1
+
+
+def test_a_sum_that_both_factors_of_a_product_are_made_of_ends_in_the_product() -> None:
+    _, _, lowered = fused(READ_BY_BOTH_FACTORS)
+    (stage,) = lowered.computation.stages
+    assert stage.reduce_axes == ("i", "ky", "kx")
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,62 @@ def test_a_network_of_codes_lies_in_blocks_with_its_zero_point_around_it() -> No
     assert (np.abs(made - wanted) > 1e-4).mean() < 0.01
 
 
+ACTIVATED = """
+    graph g(x: u8[1,32,9,8], v: i8[32,{of_group},3,3]) {{
+      const s: f32[] = literal(0.0513)
+      const z: u8[] = literal(131)
+      const t: f32[] = literal(0.0217)
+      const third: f32[] = literal(0.3)
+      const half: f32[] = literal(0.5)
+      const none: f32[] = literal(0.0)
+      const one: f32[] = literal(1.0)
+      const hs: f32[] = literal(0.0039)
+      const hz: u8[] = literal(0)
+      a: f32[1,32,9,8] = dequantize(x, s, z, to=f32)
+      b: f32[32,{of_group},3,3] = dequantize(v, t, to=f32)
+      m: f32[1,32,9,8] = conv(a, b, strides=[1,1], pads=[1,1,1,1], dilations=[1,1], groups={groups})
+      q: u8[1,32,9,8] = quantize(m, s, z, to=u8, precision=f32)
+      c: f32[1,32,9,8] = dequantize(q, s, z, to=f32)
+      {gate}
+      h: u8[1,32,9,8] = quantize(g, hs, hz, to=u8, precision=f32)
+      i: f32[1,32,9,8] = dequantize(h, hs, hz, to=f32)
+      o: f32[1,32,9,8] = mul({left}, i)
+      u: u8[1,32,9,8] = quantize(o, s, z, to=u8, precision=f32)
+      y: f32[1,32,9,8] = dequantize(u, s, z, to=f32)
+      return y
+    }}"""
+
+GATES = {
+    "hard-swish": (
+        "d: f32[1,32,9,8] = mul(c, third) e: f32[1,32,9,8] = add(d, half)"
+        " g: f32[1,32,9,8] = clip(e, none, one)",
+        "c",
+    ),
+    "swish": ("g: f32[1,32,9,8] = sigmoid(c)", "c"),
+    "swish of a residual": ("r: f32[1,32,9,8] = add(c, a) g: f32[1,32,9,8] = sigmoid(r)", "r"),
+}
+"""What a convolution's numbers are multiplied by, made of them, and what it multiplies."""
+
+
+@pytest.mark.parametrize("gate", GATES)
+@pytest.mark.parametrize("groups", [1, 32])
+def test_a_convolution_read_by_both_factors_stays_in_blocks_and_steps(
+    gate: str, groups: int
+) -> None:
+    made, left = GATES[gate]
+    text = ACTIVATED.format(gate=made, left=left, groups=groups, of_group=32 // groups)
+    before = with_constant(text, "v")
+    program = compiler.compile(before, trace=False)
+    loops = str(program.emit("loops"))
+    assert "temporary" not in loops, "it is activated as its sums are stored"
+    assert ("dot " in loops) is (groups == 1)
+    inputs = feeds(before)
+    y, wanted = program.run(inputs)["y"], reference(before, inputs)["y"]
+    assert np.unique(wanted).size > 50
+    assert np.abs(y - wanted).max() <= 0.0514, "a code may become its neighbour"
+    assert (np.abs(y - wanted) > 1e-4).mean() < 0.01
+
+
 def test_depthwise_convolutions_of_codes_keep_their_numbers() -> None:
     text = """
     graph g(x: u8[1,24,9,8], v: i8[24,1,3,3]) {
