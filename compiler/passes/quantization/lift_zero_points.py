@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 
 from compiler.ir.editor import Editor
@@ -18,6 +20,7 @@ from compiler.trace import Log
 RULE = "lift_zero_points"
 
 MIDDLE = 128
+"""How far codes of u8 lie above those of i8."""
 
 
 @graph_pass(
@@ -122,6 +125,15 @@ def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
     return stored, (moved - origin).astype(np.int32)
 
 
+def _parts(w: Array) -> list[Array]:
+    """Bytes as i8 that add up to weights: two of them for each, or three where one is 255."""
+    parts = list[Array]()
+    while w.any():
+        parts.append(w.clip(LOW, HIGH).astype(np.int8))
+        w = w - parts[-1]
+    return parts
+
+
 def _convolution(ed: Editor, node: Node) -> Call | str:
     found = _weights(ed, node)
     if isinstance(found, str):
@@ -151,9 +163,7 @@ def _convolution(ed: Editor, node: Node) -> Call | str:
         under = o.window_sums(x, kernel=w.shape[2:], **steps)
         sums = o.add(sums, o.mul(under, off.reshape(behind) if off.size > 1 else off.reshape(())))
     elif off.any():
-        part = (w - origin).clip(LOW, HIGH)
-        halves = (part.astype(np.int8), (w - origin - part).astype(np.int8))
-        sums = o.add(*(o.conv_codes(x, half, **window) for half in halves))
+        sums = reduce(o.add, (o.conv_codes(x, part, **window) for part in _parts(w - origin)))
     if isinstance(zero, str):
         return o.sub(sums, o.mul(_number(ed, zero), taps))
     return o.add(sums, -zero * taps) if zero.any() else sums

@@ -110,6 +110,23 @@ def test_sums_are_exact(
     assert all(k.native for k in program.kernels)
 
 
+@pytest.mark.parametrize(("groups", "shape"), [(2, (32, 16, 3, 3)), (32, (32, 1, 3, 3))])
+@pytest.mark.parametrize("zero", [0, [0, 255] * 16])
+def test_weights_as_far_from_their_zero_points_as_bytes_can_be(
+    groups: int, shape: tuple[int, ...], zero: int | list[int]
+) -> None:
+    """255 and -255 take more than two i8 to add up to, which random weights seldom show."""
+    w = weights(shape, np.uint8)
+    w[:, :, 1] = np.where(np.arange(32) % 2, 0, 255)[:, None, None]
+    graph = compiler.load(model_of((1, 32, 6, 5), w, zero, group=groups, **SAME))
+    lifted, _ = run_pipeline(graph, "lift_zero_points")
+    assert "conv_codes" in ops(lifted)
+    x = {"x": image(1, 32, 6, 5)}
+    expected = reference(graph, x)["sums"]
+    np.testing.assert_array_equal(reference(lifted, x)["sums"], expected)
+    np.testing.assert_array_equal(compiler.compile(graph, trace=False).run(x)["sums"], expected)
+
+
 def test_open_sizes_have_the_same_borders() -> None:
     w = weights((24, 16, 3, 3), np.uint8)
     graph = compiler.load(model_of((1, 16, "h", 9), w, 90, **SAME))
