@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from compiler.place.of_graph import tasks_of
 from compiler.place.place import SCHEDULERS, place
 from compiler.place.platform import Platform
 from compiler.place.platform_text import MOST_DEVICES, load_platform, shipped
+from compiler.place.problem import seconds_on
 from compiler.place.schedule import Schedule
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
@@ -113,9 +115,11 @@ def named_platform(devices: str, machine: Machine) -> Platform:
     kind, colon, count = devices.partition(":")
     if kind != "host" or not colon:
         return load_platform(devices)
-    if not count.isdecimal() or not 1 <= int(count) <= MOST_DEVICES:
+    if not re.fullmatch(r"[0-9]{1,4}", count) or not 1 <= int(count) <= MOST_DEVICES:
         raise CompileError(
-            "E-OPTION-VALUE", f"needed host:N with N from 1 to {MOST_DEVICES}, got {devices!r:.40}"
+            "E-OPTION-VALUE",
+            f"needed host:N with N from 1 to {MOST_DEVICES}, got {devices!r:.40}",
+            hint="write host:2 for two cores of this machine",
         )
     speed = Roofline(
         machine.flops_per_second, machine.dram_bytes_per_second, machine.launch_seconds
@@ -147,12 +151,10 @@ def _facts(tasks: TaskGraph, platform: Platform, made: Schedule) -> dict[str, An
     }
 
 
-def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float:
-    """What the fastest single device takes that can run everything at home, one after the other."""
-    from compiler.place.problem import seconds_on
-
+def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
+    """What the fastest device at home takes for all tasks in turn; None where none has them all."""
     able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
-    return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=float("nan"))
+    return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)
 
 
 def _show(
@@ -177,10 +179,10 @@ def _show(
         times = [(s.task, s.device, seconds_text(s.start), seconds_text(s.end)) for s in slots]
         console.print(table(["task", "device", ">start", ">end"], times))
     alone = one_device_seconds(tasks, platform)
+    beside = "" if alone is None else f"; one device takes {seconds_text(alone)}"
     console.print(
         f"{len(slots)} tasks by {scheduler} in {seconds_text(made.makespan_seconds)}, at most "
-        f"{100 * made.gap:.1f} % more than any schedule takes; one device takes "
-        f"{seconds_text(alone)}"
+        f"{100 * made.gap:.1f} % more than the shortest schedule{beside}"
     )
     for note in made.notes:
         console.print(note)

@@ -188,14 +188,21 @@ class _Checker:
                 yield Fault(memory.name, f"holds {peak} bytes, it has room for {memory.nbytes}")
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
-        here = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
-        ends = [s.end for s in here if self._memory(s) == memory]
-        ends += [m.end for m in self.moves[datum] if m.source == memory]
+        """When a datum takes room in a memory, which it does not where it only passes through."""
+        slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
+        here = [s for s in slots if self._memory(s) == memory]
+        ends = [s.end for s in here]
         maker = self.graph.maker.get(datum)
-        starts = [m.start for m in self.moves[datum] if m.to == memory]
-        if maker is not None:
-            made = self.slot[self.graph.tasks[maker].name]
-            if self._memory(made) == memory:
+        made = None if maker is None else self.slot[self.graph.tasks[maker].name]
+        origin = self.platform.home if made is None else self._memory(made)
+        if origin == memory:
+            ends += [m.end for m in self.moves[datum] if m.source == memory]
+        first = min((s.start for s in here), default=float("inf"))
+        moves = [m for m in self.moves[datum] if m.to == memory]
+        # Of several that come in time for the first reader, those before passed through.
+        starts = sorted(m.start for m in moves if m.end <= first + self.slack)[-1:]
+        if made is not None:
+            if origin == memory:
                 starts.append(made.start)
                 ends.append(made.end)
         elif ends and not starts:

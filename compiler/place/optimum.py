@@ -93,7 +93,8 @@ class _Model:
         self.model.minimize(self.last)
 
     def _ticks(self, seconds: float) -> int:
-        return math.floor(seconds / self.tick)
+        # A tick more than there are is never, however far beyond it lies.
+        return math.floor(min(seconds / self.tick, TICKS + 1))
 
     def _tasks(self) -> None:
         p, model = self.p, self.model

@@ -114,9 +114,11 @@ class Platform:
     def _routes_from(self, source: str) -> Iterator[tuple[str, tuple[Hop, ...]]]:
         """Dijkstra's shortest paths."""
         found: set[str] = set()
-        pending: list[tuple[float, int, str, tuple[Hop, ...]]] = [(0.0, 0, source, ())]
+        # The number of the way decides between equal ones: links have no order of their own.
+        pending: list[tuple[float, int, int, str, tuple[Hop, ...]]] = [(0.0, 0, 0, source, ())]
+        n_ways = 0
         while pending:
-            seconds, _, at, route = heapq.heappop(pending)
+            seconds, _, _, at, route = heapq.heappop(pending)
             if at in found:
                 continue
             found.add(at)
@@ -126,7 +128,8 @@ class Platform:
                     longer = seconds + link.seconds(ROUTED_BYTES)
                     for to in link.joins:
                         way = (*route, Hop(link, at, to))
-                        heapq.heappush(pending, (longer, len(way), to, way))
+                        n_ways += 1
+                        heapq.heappush(pending, (longer, len(way), n_ways, to, way))
 
     def seconds_between(self, nbytes: float, source: str, to: str) -> float:
         """What bringing bytes from one memory to another takes on links that are free."""

@@ -18,9 +18,10 @@ seconds_per_kernel = 1e-6
 from __future__ import annotations
 
 import json
-import math
+import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ from compiler.place.platform import Device, Link, Memory, Platform
 FOLDER = Path(__file__).parent / "platforms"
 MOST_CHARACTERS = 1_000_000
 MOST_DEVICES = 64
+LEAST, MOST = 1e-15, 1e30
+"""Speeds and times are within these, so that no sum or ratio of them leaves the range of floats."""
+
+_LINE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
 def shipped() -> tuple[str, ...]:
@@ -48,7 +53,7 @@ def load_platform(name: str | Path) -> Platform:
     except (OSError, ValueError) as e:
         raise CompileError(
             "E-PLATFORM-FILE",
-            f"{name} is no platform that ships, and no file that can be read: {e}",
+            f"{str(name)!r:.80} is no platform that ships, and no file that can be read: {e}",
             hint=f"name one of {', '.join(shipped())}, or a TOML file",
         ) from e
     return parse_platform(text, path.name)
@@ -64,8 +69,10 @@ def parse_platform(text: str, source: str = "") -> Platform:
         raise CompileError("E-PLATFORM-TEXT", "the text is longer than a platform is", where=where)
     try:
         table = _Table(tomllib.loads(text), "the platform", where)
-    except (tomllib.TOMLDecodeError, RecursionError) as e:
-        raise CompileError("E-PLATFORM-TEXT", f"this is no TOML: {e}", where=where) from e
+    except (ValueError, RecursionError) as e:  # ValueError: also a number with too many digits
+        raise CompileError(
+            "E-PLATFORM-TEXT", f"this is no TOML: {e}", where=_where(str(e), source)
+        ) from e
     made = Platform(
         table.text("name"),
         table.text("words", ""),
@@ -77,6 +84,12 @@ def parse_platform(text: str, source: str = "") -> Platform:
     table.finish()
     _check(made, where)
     return made
+
+
+def _where(message: str, source: str) -> Where:
+    """The place that a message of the TOML reader names at its end."""
+    at = _LINE.search(message)
+    return Where(source, int(at[1]), int(at[2])) if at else Where(source)
 
 
 def _memory(t: _Table) -> Memory:
@@ -118,7 +131,9 @@ def _check(p: Platform, where: Where) -> None:
         if not holds:
             raise CompileError("E-PLATFORM-TEXT", message, where=where, hint=hint)
 
-    need(1 <= len(p.devices) <= MOST_DEVICES, f"needed 1 to {MOST_DEVICES} devices")
+    need(1 <= len(p.devices) <= MOST_DEVICES,
+         f"needed 1 to {MOST_DEVICES} devices, got {len(p.devices)}",
+         "list each one as a [[device]]")  # fmt: skip
     for kind, named in (("memory", p.memories), ("device", p.devices), ("link", p.links)):
         names = [x.name for x in named]
         twice = sorted({n for n in names if names.count(n) > 1})
@@ -126,11 +141,14 @@ def _check(p: Platform, where: Where) -> None:
     memories = p.memory_of
     need(p.home in memories, f"the home {p.home!r} is no memory", "list it as a [[memory]]")
     for d in p.devices:
-        need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is no memory")
+        need(d.memory in memories, f"device {d.name} is at {d.memory!r}, which is no memory",
+             "list it as a [[memory]]")  # fmt: skip
     for link in p.links:
-        need(len(set(link.joins)) >= 2, f"link {link.name} must join two memories or more")
+        need(len(set(link.joins)) >= 2, f"link {link.name} must join two memories or more",
+             "name different ones, as in joins = [\"ram\", \"vram\"]")  # fmt: skip
         unknown = [m for m in link.joins if m not in memories]
-        need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is no memory")
+        need(not unknown, f"link {link.name} joins {', '.join(unknown)}, which is no memory",
+             "list it as a [[memory]]")  # fmt: skip
     for d in p.devices:
         ways = ((p.home, d.memory), (d.memory, p.home))
         need(all(w in p.routes for w in ways), f"no links lead from {p.home} to {d.name}",
@@ -147,6 +165,8 @@ class _Table:
     data: dict[str, Any]
     what: str
     where: Where
+    known: list[str] = field(default_factory=list)
+    """The keys that were asked for."""
 
     def text(self, key: str, default: str | None = None) -> str:
         return self._take(key, default, "a text", lambda v: isinstance(v, str) and v.strip() == v)
@@ -166,23 +186,26 @@ class _Table:
     def flag(self, key: str, default: bool) -> bool:
         return self._take(key, default, "true or false", lambda v: isinstance(v, bool))
 
-    def number(self, key: str, default: float | None = None, least: float | None = None) -> float:
+    def number(self, key: str, default: float | None = None, least: float = LEAST) -> float:
         def fits(v: Any) -> bool:
-            is_number = isinstance(v, int | float) and not isinstance(v, bool)
-            return is_number and math.isfinite(v) and (v > 0 if least is None else v >= least)
+            return isinstance(v, int | float) and not isinstance(v, bool) and least <= v <= MOST
 
-        words = "a number above 0" if least is None else f"a number, {least:g} or more"
-        return float(self._take(key, default, words, fits))
+        return float(self._take(key, default, f"a number from {least:g} to {MOST:g}", fits))
 
     def tables(self, key: str) -> list[_Table]:
+        self.known.append(key)
         found = self.data.pop(key, [])
         if not isinstance(found, list) or not all(isinstance(t, dict) for t in found):
-            self._fail(f"[[{key}]] must be tables")
+            self._fail(f"[[{key}]] must be tables", f"write [[{key}]] before each one")
         return [_Table(dict(t), f"{key} {t.get('name', '')!r}", self.where) for t in found]
 
     def finish(self, made: Any = None) -> Any:
         if self.data:
-            self._fail(f"{self.what} has {', '.join(map(repr, self.data))}, which nothing reads")
+            unknown = ", ".join(f"{k!r:.40}" for k in self.data)
+            self._fail(
+                f"{self.what} has {unknown}, which nothing reads",
+                f"it may have {', '.join(self.known)}; what stands after a table belongs to it",
+            )
         return made
 
     def _take(
@@ -193,17 +216,25 @@ class _Table:
         fits: Callable[[Any], bool],
         required: bool = True,
     ) -> Any:
+        self.known.append(key)
         if key not in self.data:
             if required and default is None:
                 self._fail(f"{self.what} needs {key}, {words}")
             return default
         value = self.data.pop(key)
         if not fits(value):
-            self._fail(f"{self.what}: needed {words} as {key}, got {value!r:.40}")
+            self._fail(f"{self.what}: needed {words} as {key}, got {_shown(value)}")
         return value
 
-    def _fail(self, message: str) -> None:
-        raise CompileError("E-PLATFORM-TEXT", message, where=self.where)
+    def _fail(self, message: str, hint: str = "") -> None:
+        raise CompileError("E-PLATFORM-TEXT", message, where=self.where, hint=hint)
+
+
+def _shown(value: Any) -> str:
+    try:
+        return f"{value!r:.40}"
+    except ValueError:  # more digits than Python prints
+        return "a number with thousands of digits"
 
 
 def print_platform(p: Platform) -> str:
@@ -238,5 +269,6 @@ def _speeds(r: Roofline) -> dict[str, float]:
 def _pairs(row: Mapping[str, Any]) -> Iterator[str]:
     for key, value in row.items():
         if value is not None:
-            # Strings, numbers, lists and truth values of JSON are TOML as well.
-            yield f"{key} = {json.dumps(value, ensure_ascii=False)}"
+            # Strings, numbers, lists and truth values of JSON are TOML as well, but for DEL.
+            text = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+            yield f"{key} = {text}"

@@ -62,6 +62,7 @@ def test_cores_of_this_machine_are_a_platform() -> None:
         (("--devices", "nowhere"), "E-PLATFORM-FILE"),
         (("--devices", "host:0"), "E-OPTION-VALUE"),
         (("--devices", "host:x"), "E-OPTION-VALUE"),
+        (("--devices", f"host:{'9' * 5000}"), "E-OPTION-VALUE"),
         (("--devices", "gpu", "--scheduler", "magic"), "E-OPTION-VALUE"),
         (("--devices", "gpu", "--pipeline", "magic"), "E-PIPELINE-PASS"),
     ],
@@ -69,4 +70,6 @@ def test_cores_of_this_machine_are_a_platform() -> None:
 def test_what_is_not_there_is_said(arguments: tuple[str, ...], code: str) -> None:
     done = run(*arguments, "--json")
     assert done.exit_code == 1
-    assert json.loads(done.output)["error"]["code"] == code
+    error = json.loads(done.output)["error"]
+    assert error["code"] == code
+    assert error["hint"]

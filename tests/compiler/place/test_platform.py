@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from compiler.errors import CompileError
 from compiler.ir.operator import OPERATORS, Cost
+from compiler.place.check import check_schedule
+from compiler.place.place import SCHEDULERS, place
 from compiler.place.platform import Platform
 from compiler.place.platform_text import load_platform, parse_platform, shipped
+from tests.task_graphs import random_tasks
 
 TEXT = """
 name = "three"
@@ -66,6 +71,7 @@ def test_what_ships_reads_back_as_it_prints(name: str) -> None:
 
 def test_a_platform_reads_back_as_it_prints() -> None:
     platform = parse_platform(TEXT)
+    platform = replace(platform, words='all of "this" \\ \t \x7f \N{SNOWMAN}')
     again = parse_platform(str(platform))
     assert again == platform
     assert again.memory_of["b"].nbytes == 5000
@@ -79,6 +85,19 @@ def test_ways_go_over_several_links() -> None:
     assert platform.routes["a", "a"] == ()
     assert platform.seconds_between(1e6, "c", "a") == pytest.approx(1 + 1 + 0.5)
     assert platform.seconds_between(1e6, "a", "a") == 0
+
+
+def test_of_ways_that_are_equally_fast_one_is_taken() -> None:
+    """Links beside each other, and a ring: nothing but the order of the links decides."""
+    beside = parse_platform(TEXT + link("ab again", '"a", "b"', "latency_seconds = 1\n", "1e6"))
+    assert [h.link.name for h in beside.routes["a", "c"]] == ["ab", "bc"]
+    ring = parse_platform(TEXT + link("ca", '"c", "a"', "", "2e6"))
+    assert [h.link.name for h in ring.routes["a", "b"]] == ["ca", "bc"]
+    assert len(ring.routes) == 9
+
+
+def link(name: str, joins: str, latency: str, speed: str) -> str:
+    return f'[[link]]\nname = "{name}"\njoins = [{joins}]\n{latency}bytes_per_second = {speed}\n'
 
 
 def test_a_device_takes_what_its_roofline_says() -> None:
@@ -99,11 +118,18 @@ def changed(before: str, after: str) -> str:
     ("text", "words"),
     [
         ("name = ", "no TOML"),
+        (f"name = 1{'0' * 5000}", "no TOML"),
+        (changed("per_second = 100", f"per_second = 1{'0' * 400}"), "1e-15 to 1e+30"),
+        (changed("per_second = 100", f"per_second = 0x1{'0' * 5000}"), "thousands of digits"),
+        (changed("per_second = 100", "per_second = inf"), "1e-15 to 1e+30"),
+        (changed("per_second = 100", "per_second = 1e-320"), "1e-15 to 1e+30"),
+        (changed("latency_seconds = 1", "latency_seconds = -1"), "from 0 to"),
+        (changed("latency_seconds = 1", "latency_seconds = 1e308"), "from 0 to"),
         (changed('home = "a"', 'home = "z"'), "'z' is no memory"),
         (changed('home = "a"\n', ""), "needs home"),
-        (changed("flops_per_second = 100", "flops_per_second = -1"), "above 0"),
-        (changed("flops_per_second = 100", 'flops_per_second = "1"'), "above 0"),
-        (changed("flops_per_second = 100", "flops_per_second = nan"), "above 0"),
+        (changed("flops_per_second = 100", "flops_per_second = -1"), "1e-15 to"),
+        (changed("flops_per_second = 100", 'flops_per_second = "1"'), "1e-15 to"),
+        (changed("flops_per_second = 100", "flops_per_second = nan"), "1e-15 to"),
         (changed("flops_per_second = 100\n", ""), "needs flops_per_second"),
         (changed("nbytes = 5000", "nbytes = 0"), "whole number"),
         (changed("nbytes = 5000", "nbytes = 5000\nsize = 3"), "'size', which nothing reads"),
@@ -124,6 +150,32 @@ def test_what_makes_no_sense_is_said(text: str, words: str) -> None:
     assert caught.value.code == "E-PLATFORM-TEXT"
     assert words in caught.value.message
     assert caught.value.where.source == "mine.toml"
+    assert caught.value.hint
+
+
+def test_what_is_no_toml_has_its_line() -> None:
+    with pytest.raises(CompileError) as caught:
+        parse_platform('name = "x"\nhome = = 3', "mine.toml")
+    assert (caught.value.where.line, caught.value.where.column) == (2, 8)
+
+
+def test_what_is_known_is_named_beside_what_is_not() -> None:
+    with pytest.raises(CompileError) as caught:
+        parse_platform(TEXT + "colour = 3\n")
+    assert "joins, latency_seconds, bytes_per_second, channels" in caught.value.hint
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+def test_the_slowest_and_quickest_that_can_be_said_are_placed(scheduler: str) -> None:
+    text = changed("flops_per_second = 100", "flops_per_second = 1e-15")
+    text = text.replace("bytes_per_second = 10.0", "bytes_per_second = 1e-15")
+    text = text.replace("seconds_per_kernel = 2", "seconds_per_kernel = 1e30")
+    text = text.replace("per_second = 1e4", "per_second = 1e30")
+    text = text.replace("latency_seconds = 1", "latency_seconds = 1e30")
+    tasks, platform = random_tasks("layered", 12, 3), parse_platform(text)
+    made = place(tasks, platform, scheduler=scheduler, time_limit_s=0.5)
+    assert not check_schedule(tasks, platform, made)
+    assert 0 < made.makespan_seconds < 1e32
 
 
 def test_a_platform_comes_from_a_file(tmp_path) -> None:  # type: ignore[no-untyped-def]
