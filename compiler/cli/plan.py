@@ -61,6 +61,7 @@ def command(
                 f"the best plan is that of {found.planner}, stopped after {seconds:.1f} s: "
                 f"{found.stopped}",
             ],
+            hint="" if found.stopped != "infeasible" else "give a larger capacity",
         )
     if output is not None:
         write_output(output, write_csv(plan))
@@ -85,8 +86,11 @@ def command(
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise CompileError("E-PLAN-INPUT", f"{path}: {e}", hint="check the path") from e
+    except OSError as e:
+        raise CompileError("E-PLAN-INPUT", f"{path}: {e.strerror}", hint="check the path") from e
+    except UnicodeDecodeError as e:
+        words = f"{path}: no text in UTF-8: byte {e.start} is 0x{e.object[e.start]:02x}"
+        raise CompileError("E-PLAN-INPUT", words, hint="save the table as CSV in UTF-8") from e
 
 
 def _show(console: Console, found: Outcome, planner: str, seconds: float) -> None:

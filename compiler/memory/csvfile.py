@@ -46,7 +46,7 @@ def read_csv(text: str, source: str = "") -> list[Buffer]:
         raise CompileError("E-PLAN-INPUT", f"not a CSV file: {e}", where=where) from e
     if not header:
         _header([], Where(source, 1, 1))
-    check_problem(buffers)
+    check_problem(buffers, where=lambda name: Where(source, lines[name], 1))
     return buffers
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import heapq
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
 from compiler.dataclass import dataclass
-from compiler.errors import CompileError
+from compiler.errors import CompileError, Where
 from compiler.memory.buffer import Block, Buffer, Plan, blocks_of, live_bytes
 
 
@@ -76,21 +78,38 @@ def _aligned_bytes(blocks: Sequence[Block]) -> int:
 
 
 LARGEST = 2**60
-"""No step, and no sum of all sizes and pins, may be larger: offsets fit machine words."""
+"""No step, and no sum of all sizes, pins and alignments, is larger: offsets fit machine words."""
 
 
-def check_problem(buffers: Sequence[Buffer], alignment_bytes: int = 1) -> None:
-    """Errors: E-PLAN-INPUT for buffers that make no sense, alone or together."""
+def check_problem(
+    buffers: Sequence[Buffer],
+    alignment_bytes: int = 1,
+    where: Callable[[str], Where | None] = lambda name: None,
+) -> None:
+    """Errors: E-PLAN-INPUT for buffers that make no sense, alone or together.
+
+    `where` says at which place of a file a buffer stands, by name.
+    """
     seen: set[str] = set()
     for row, b in enumerate(buffers, 1):
         problem = buffer_fault(b) or ("the name is used twice" if b.name in seen else "")
         if problem:
-            raise CompileError("E-PLAN-INPUT", f"buffer {b.name!r}, number {row}: {problem}")
+            words = f"buffer {b.name!r}, number {row}: {problem}"
+            raise CompileError("E-PLAN-INPUT", words, where=where(b.name))
         seen.add(b.name)
-    total = sum(b.size + max(b.pinned, 0) + b.alignment_bytes for b in buffers)
-    if total > LARGEST:
-        raise CompileError("E-PLAN-INPUT", f"all sizes and pins together are {total} bytes")
-    _check_pins(buffers, alignment_bytes)
+    total = 0
+    for b in buffers:
+        total += b.size + max(b.pinned, 0) + b.alignment_bytes
+        if total > LARGEST:
+            words = (
+                f"buffer {b.name!r}: up to it, sizes, pins and alignments add up to {total} bytes, "
+                f"and {LARGEST} are the most"
+            )
+            raise CompileError("E-PLAN-INPUT", words, where=where(b.name))
+    fault = next(_pin_faults(buffers, alignment_bytes), None)
+    if fault is not None:
+        name, problem = fault
+        raise CompileError("E-PLAN-INPUT", f"buffer {name!r}: {problem}", where=where(name))
 
 
 def buffer_fault(b: Buffer) -> str:
@@ -105,6 +124,8 @@ def buffer_fault(b: Buffer) -> str:
         return f"needed steps of at most {LARGEST}, got {b.end}"
     if not is_power_of_two(b.alignment_bytes):
         return f"needed an alignment that is a power of two, got {b.alignment_bytes}"
+    if b.pinned < -1:
+        return f"needed a pin from byte 0 on, or -1 for none, got {b.pinned}"
     return ""
 
 
@@ -113,8 +134,11 @@ def is_power_of_two(number: int) -> bool:
     return number > 0 and not number & (number - 1)
 
 
-def _check_pins(buffers: Sequence[Buffer], alignment_bytes: int) -> None:
-    """Pins must agree within a group, be aligned, and not put two blocks at one place."""
+def _pin_faults(buffers: Sequence[Buffer], alignment_bytes: int) -> Iterator[tuple[str, str]]:
+    """Pins must agree within a group, be aligned, and not put two blocks at one place.
+
+    The name of a buffer, and what is wrong with its pin.
+    """
     if all(b.pinned < 0 for b in buffers):
         return
     pinned: list[tuple[str, Block]] = []
@@ -125,25 +149,28 @@ def _check_pins(buffers: Sequence[Buffer], alignment_bytes: int) -> None:
             continue
         if len(pins) > 1:
             places = " and ".join(map(str, sorted(pins)))
-            raise _pin_error(name, f"what shares its place is pinned to {places}")
+            yield name, f"what shares its place is pinned to {places}"
         if block.pinned % block.alignment_bytes:
-            raise _pin_error(
-                name, f"pinned to {block.pinned}, no multiple of {block.alignment_bytes}"
-            )
+            yield name, f"pinned to {block.pinned}, no multiple of {block.alignment_bytes}"
         if block.size:
             pinned.append((name, block))
-    _check_apart(pinned)
+    yield from _pinned_together(pinned)
 
 
-def _check_apart(pinned: list[tuple[str, Block]]) -> None:
-    alive: list[tuple[str, Block]] = []
+def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str]]:
+    """Sweep over the steps with what is alive ordered by offset: only neighbours can overlap.
+
+    Nothing in the order overlaps, since what comes after the first fault is not asked for.
+    """
+    alive: list[tuple[int, int, str]] = []
+    ends: list[tuple[int, tuple[int, int, str]]] = []
     for name, b in sorted(pinned, key=lambda p: p[1].start):
-        alive = [p for p in alive if p[1].end > b.start]
-        for other, a in alive:
-            if a.pinned < b.pinned + b.size and b.pinned < a.pinned + a.size:
-                raise _pin_error(name, f"pinned to bytes of {other!r}, which lives at its time")
-        alive.append((name, b))
-
-
-def _pin_error(name: str, problem: str) -> CompileError:
-    return CompileError("E-PLAN-INPUT", f"buffer {name!r}: {problem}")
+        while ends and ends[0][0] <= b.start:
+            del alive[bisect_left(alive, heapq.heappop(ends)[1])]
+        mine = (b.pinned, b.pinned + b.size, name)
+        at = bisect_left(alive, mine)
+        for offset, limit, other in alive[max(at - 1, 0) : at + 1]:
+            if offset < mine[1] and b.pinned < limit:
+                yield name, f"pinned to bytes of {other!r}, which lives at its time"
+        alive.insert(at, mine)
+        heapq.heappush(ends, (b.end, mine))

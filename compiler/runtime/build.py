@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from compiler.codegen.branches import side_by_side
 from compiler.codegen.jit import Library, Objects
@@ -35,7 +36,6 @@ from compiler.runtime.works.by_hand import ByHand
 from compiler.runtime.works.constants import ConstantPool
 from compiler.runtime.works.kernels import inner_infos, kernel_infos
 from compiler.runtime.works.launch_order import in_order, ordered_launches
-from compiler.runtime.works.memory_limit import Limited, within_limit
 from compiler.runtime.works.native import Functions, Launchable, calls, functions
 from compiler.runtime.works.partition import grouped
 from compiler.runtime.works.planned import planned_sections
@@ -49,6 +49,9 @@ from compiler.runtime.works.select import (
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 from compiler.trace import Event
+
+if TYPE_CHECKING:
+    from compiler.runtime.works.memory_limit import Limited
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Opens a step of the compilation under a name; it is timed until the block ends."""
@@ -145,6 +148,8 @@ def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Se
     """The graph within the memory limit; what is scheduled already is not scheduled again."""
     limit_bytes = options.memory_limit_bytes
     assert limit_bytes is not None
+    # Few programs have a limit, so that this and all of `memory/remat` are imported for them only.
+    from compiler.runtime.works.memory_limit import within_limit
 
     def select(again: Graph) -> list[Work]:
         return grouped(list(Selector(again, options, selector).works()))

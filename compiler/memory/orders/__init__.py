@@ -1,8 +1,8 @@
 """Orders of tasks by the memory that they need at once; docs/operator-order.md says how."""
 
 from compiler.memory.orders.best import Ordered, order_tasks
+from compiler.memory.orders.cp_sat import cp_sat
 from compiler.memory.orders.declare import METHODS, OrderMethod
-from compiler.memory.orders.joint import Joint, joint
 from compiler.memory.orders.tasks import Tasks
 
-__all__ = ["METHODS", "Joint", "OrderMethod", "Ordered", "Tasks", "joint", "order_tasks"]
+__all__ = ["METHODS", "OrderMethod", "Ordered", "Tasks", "cp_sat", "order_tasks"]

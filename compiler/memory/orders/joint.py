@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.dataclass import dataclass
 from compiler.memory.orders.best import best
-from compiler.memory.orders.declare import order_method
-from compiler.memory.orders.greedy import TWO_CHAINS
 from compiler.memory.orders.tasks import Tasks
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
-
-MOST_TASKS = 40
-"""For more tasks the search would hardly get below what it starts from."""
 
 LIMIT_S = 20.0
 """How long one worker searches; a deterministic measure, close to seconds."""
@@ -44,19 +39,6 @@ class Joint:
     def is_optimal(self) -> bool:
         """Whether nothing can need less."""
         return self.arena_bytes == self.bound_bytes
-
-
-@order_method("cp_sat", example=(TWO_CHAINS, 1024 + 64))
-def cp_sat(tasks: Tasks) -> list[int]:
-    """Order and places in the arena chosen at once by a constraint solver, for up to 40 tasks.
-
-    It looks for the smallest arena, not for the fewest live bytes; larger graphs get the order of
-    `best`. Source: OLLA (Steiner et al. 2022, arXiv:2210.12924), here with rectangles that do not
-    overlap in the place of its integer program.
-    """
-    if len(tasks) > MOST_TASKS:
-        return best(tasks)
-    return list(joint(tasks).order)
 
 
 def joint(tasks: Tasks, limit_s: float = LIMIT_S) -> Joint:

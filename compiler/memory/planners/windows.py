@@ -5,19 +5,18 @@ lists the blocks placed so far that are alive in it, by offset, so that a short-
 its neighbours in time alone. On a level, windows are twice as wide as their distance: a block as
 short as that distance lies whole in one of them.
 
-The functions are plain Python over arrays: the same lines run interpreted where numba is missing.
+The loops are plain Python over arrays: the same lines run interpreted where numba is missing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from importlib.util import find_spec
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.memory.buffer import Block
+from compiler.memory.planners.native import kept
 from compiler.memory.planners.place import Fit
 
 MOST_LISTED = 12
@@ -47,7 +46,7 @@ class Windows:
         lists = np.zeros((4, self.first[-1]), np.int64)
         asked = np.zeros(len(self.first) - 1, np.int64)
         n_listed = np.zeros(len(self.first) - 1, np.int64)
-        compiled(_place)(
+        _place(
             *(turns, self.size, self.start, self.end, self.mask, self.pinned),
             *(self.widths, self.bases, self.first, *lists, asked, n_listed, offsets, fit == "best"),
         )
@@ -86,6 +85,7 @@ def _room(start: Any, end: Any, widths: Any, n_steps: int) -> tuple[Any, Any]:
     return np.array(bases, np.int64), first
 
 
+@kept
 def _place(
     turns: Any,
     size: Any,
@@ -164,16 +164,3 @@ def _place(
                 start_at[low] = b_start
                 end_at[low] = b_end
                 n_listed[window] += 1
-
-
-@cache
-def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as machine code; as it is where numba is missing."""
-    if find_spec("numba") is None:
-        return function
-    import numba
-
-    try:
-        return numba.njit(cache=True)(function)
-    except RuntimeError:  # no folder where machine code could be kept
-        return numba.njit(function)

@@ -36,6 +36,11 @@ def test_columns_may_stand_in_any_order_with_blank_lines_and_a_byte_order_mark()
         ("id,lower,upper,size\na,0,3,4\n\nb,5,5,4\n", 4, "ends after it starts"),
         ("id,lower,upper,size\na,0,3,-4\n", 2, "at least 0 bytes"),
         ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 3, "used in line 2 already"),
+        ("id,lower,upper,size\na,0,3,4\nb,0,3,1152921504606846976\n", 3, "'b': up to it"),
+        ("id,lower,upper,size,pinned\na,0,3,4,\nb,0,3,4,-7\n", 3, "pin from byte 0 on.*-7"),
+        ("id,lower,upper,size,pinned\na,0,3,8,0\n\nb,2,4,8,4\n", 4, "pinned to bytes of 'a'"),
+        ("id,lower,upper,size,pinned,shares\nx,0,1,1,,\na,0,3,8,0,g\nb,1,4,8,8,g\n", 3, "0 and 8"),
+        ("id,lower,upper,size,alignment,pinned\na,0,3,8,64,5\n", 2, "no multiple of 64"),
     ],
 )
 def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: str) -> None:

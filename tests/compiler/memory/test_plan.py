@@ -1,3 +1,8 @@
+import itertools
+import random
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -5,6 +10,7 @@ from hypothesis import strategies as st
 from compiler.errors import CompileError
 from compiler.memory import Buffer, Plan, check_plan, parse_plan, plan_memory
 from compiler.memory.planners.all import PLANNERS
+from compiler.memory.problem import check_problem
 
 
 @st.composite
@@ -83,6 +89,53 @@ def test_problems_that_make_no_sense_are_named(buffers: list[Buffer], words: str
     with pytest.raises(CompileError, match=words) as caught:
         plan_memory(buffers)
     assert caught.value.code == "E-PLAN-INPUT"
+
+
+def test_pins_that_meet_are_found_as_by_comparing_all_pairs() -> None:
+    chance = random.Random(5)
+    n_wrong = 0
+    for _ in range(300):
+        buffers = [
+            Buffer(f"b{i}", chance.randrange(9), start, start + chance.randint(1, 4), pinned=pinned)
+            for i in range(chance.randint(2, 7))
+            for start, pinned in [(chance.randrange(12), chance.randrange(40))]
+        ]
+        wrong = any(
+            a.start < b.end
+            and b.start < a.end
+            and a.pinned < b.pinned + b.size
+            and b.pinned < a.pinned + a.size
+            and a.size
+            and b.size
+            for a, b in itertools.combinations(buffers, 2)
+        )
+        n_wrong += wrong
+        if wrong:
+            with pytest.raises(CompileError, match="pinned to bytes of"):
+                check_problem(buffers)
+        else:
+            check_problem(buffers)
+    assert 50 < n_wrong < 250
+
+
+USED = """
+import sys
+import compiler
+graph = "graph g(x: f32[2,3]) {\\n  y: f32[2,3] = relu(x)\\n  return y\\n}"
+compiler.compile(compiler.parse(graph))
+print(*(m for m in sys.modules if m.startswith("compiler.memory.")))
+"""
+
+
+def test_what_compiles_a_program_imports_neither_the_registry_nor_searches() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", USED], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr
+    imported = set(found.stdout.split())
+    assert "compiler.memory.planners.quick" in imported
+    for late in ("planners.all", "planners.exact", "planners.windows", "orders.joint", "remat"):
+        assert f"compiler.memory.{late}" not in imported
 
 
 def test_unknown_planner_and_alignment_are_option_errors() -> None:

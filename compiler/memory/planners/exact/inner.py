@@ -9,8 +9,8 @@ the decision that cut it off is taken back, whatever was decided in parts beside
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from compiler.memory.planners.exact.native import compiled, kept, sources_digest
 from compiler.memory.planners.exact.rules import (
     NOWHERE,
     are_twins,
@@ -60,6 +60,7 @@ from compiler.memory.planners.exact.state import (
     WHERE,
     Board,
 )
+from compiler.memory.planners.native import compiled, kept, sources_digest
 
 UNKNOWN, FOUND, NONE, FULL = range(4)
 """What `run` says: all nodes are used up, a packing is in `State.offset`, there is none, or the
@@ -363,5 +364,5 @@ def _search_as_of(sources: str) -> Callable[[Board, int], tuple[int, int]]:
     return kept(run)
 
 
-run = _search_as_of(sources_digest())
+run = _search_as_of(sources_digest(Path(__file__).parent))
 """Search on, for at most so many nodes: what it found, and how many nodes it looked at."""

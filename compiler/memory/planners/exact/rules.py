@@ -8,7 +8,6 @@ searched. Source: Moffitt, MiniMalloc, ASPLOS 2023, for sections, floors and gap
 
 from __future__ import annotations
 
-from compiler.memory.planners.exact.native import compiled
 from compiler.memory.planners.exact.state import (
     BASE,
     END,
@@ -28,6 +27,7 @@ from compiler.memory.planners.exact.state import (
     WAS_FLOOR,
     Board,
 )
+from compiler.memory.planners.native import compiled
 
 NOWHERE = 1 << 61
 """Above every offset."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from compiler.memory.orders import Joint, Tasks, joint, order_tasks
+from compiler.memory.orders import Tasks, order_tasks
+from compiler.memory.orders.joint import Joint, joint
 from tests.compiler.memory.orders.problems import all_orders, random_problem, smallest_arena
 
 

@@ -1,10 +1,11 @@
 import random
-from importlib.util import find_spec
+import subprocess
+import sys
 
 import pytest
 
 from compiler.memory.buffer import Block
-from compiler.memory.planners import windows
+from compiler.memory.planners import native, windows
 from compiler.memory.planners.orders import by_area, by_lifetime, by_size, by_start
 from compiler.memory.planners.place import by, place, place_in_a_list
 
@@ -40,15 +41,32 @@ def test_windows_and_one_list_give_the_same_places(key, fit) -> None:
         assert windows.Windows(blocks).place(order, fit) == expected
 
 
-def test_without_numba_the_same_lines_are_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+INTERPRETED = """
+import sys
+sys.modules[{package!r}] = None
+from tests.compiler.memory.planners.test_windows import placed_in_windows
+from compiler.memory.planners.native import jit
+assert jit is None
+print(placed_in_windows())
+"""
+
+
+def placed_in_windows() -> list[int]:
     blocks = some_blocks(150, 3)
-    order = by(by_lifetime, blocks)
-    expected = windows.Windows(blocks).place(order, "best")
-    monkeypatch.setattr(windows, "find_spec", lambda name: None)
-    windows.compiled.cache_clear()
-    assert windows.Windows(blocks).place(order, "best") == expected
-    windows.compiled.cache_clear()
-    assert find_spec("numba") is not None
+    return windows.Windows(blocks).place(by(by_lifetime, blocks), "best")
+
+
+@pytest.mark.parametrize("package", ["numba", "llvmlite"])
+def test_without_numba_or_what_it_needs_the_same_lines_are_interpreted(package: str) -> None:
+    assert native.jit is not None
+    found = subprocess.run(
+        [sys.executable, "-c", INTERPRETED.format(package=package)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.strip() == str(placed_in_windows())
 
 
 def test_many_blocks_go_into_windows(monkeypatch: pytest.MonkeyPatch) -> None:

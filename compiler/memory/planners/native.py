@@ -1,6 +1,6 @@
 """Functions over arrays as machine code where numba is installed, as they are where it is not.
 
-Importing numba takes a good part of a second: this module is imported by what runs the search only.
+Importing numba takes a good part of a second: only what is imported late imports this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def _jit() -> Any:
     """numba's compiler; None where it, or what it needs, is missing."""
     try:
         from numba import njit
-    except ImportError:
+    except (ImportError, OSError):  # OSError: a library of llvmlite that does not load
         return None
     return njit
 
@@ -36,7 +36,8 @@ def kept(function: F) -> F:
     """The function as machine code that is kept on disk with all that it calls.
 
     Where it is kept: beside the source, else in the user's folder for caches, else nowhere. Of all
-    sources, numba watches that of the function alone: it should close over `sources_digest()`.
+    sources, numba watches the file of the function alone: a function that calls those of other
+    files should close over `sources_digest`.
     """
     if jit is None:
         return function
@@ -46,9 +47,9 @@ def kept(function: F) -> F:
         return jit(function)
 
 
-def sources_digest() -> str:
-    """A name for what the files of this folder say now."""
+def sources_digest(folder: Path) -> str:
+    """A name for what the files of a folder, and this one, say now."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in (*sorted(folder.glob("*.py")), Path(__file__)):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
