@@ -48,7 +48,8 @@ class Windows:
         n_listed = np.zeros(len(self.first) - 1, np.int64)
         _place(
             *(turns, self.size, self.start, self.end, self.mask, self.pinned),
-            *(self.widths, self.bases, self.first, *lists, asked, n_listed, offsets, fit == "best"),
+            *(self.widths, self.bases, self.first, lists[0], lists[1], lists[2], lists[3]),
+            *(asked, n_listed, offsets, fit == "best"),
         )
         return offsets.tolist()
 
