@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 from os import PathLike
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
@@ -93,7 +96,8 @@ def compile(
     peak of memory that is found in little time, or `given`.
     `memory_limit_bytes` is how large the arena may be: kernels run again where it would be larger.
     `spread="branches"` gives each kernel to one thread and branches of the graph to different ones,
-    by a plan; `seconds` has for it what kernels take on one thread, by a value that they make.
+    by a plan (docs/threads.md); `loops`, the default, shares the loops of each kernel. `seconds`
+    has for the plan what kernels take on one thread, by a value that they make.
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
     E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
     """
@@ -111,7 +115,7 @@ def compile(
             memory_limit_bytes=_checked_limit(memory_limit_bytes),
             in_parts=precision_mode(precision).in_parts,
             spread=_checked_spread(spread),
-            seconds=dict(seconds or {}),
+            seconds=_checked_seconds(seconds),
         ),
         trace,
         verify,
@@ -202,6 +206,21 @@ def _checked_spread(spread: object) -> Spread:
     if spread == "branches":
         return "branches"
     raise CompileError("E-OPTION-VALUE", f"spread is loops or branches, got {spread!r:.40}")
+
+
+def _checked_seconds(seconds: object) -> dict[str, float]:
+    def is_time(value: object) -> bool:
+        return isinstance(value, int | float | np.floating) and 0 <= value < math.inf
+
+    if seconds is None:
+        return {}
+    if not isinstance(seconds, Mapping) or not all(
+        isinstance(k, str) and is_time(v) for k, v in seconds.items()
+    ):
+        raise CompileError(
+            "E-OPTION-VALUE", f"seconds are times by the names of values, got {seconds!r:.60}"
+        )
+    return dict(cast("Mapping[str, float]", seconds))
 
 
 def _checked_tier(tier: object) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
@@ -12,7 +13,10 @@ from compiler.place.tasks import TaskGraph
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 960, 110, 16, 30, 34, 22
 TASK, MOVE, CRITICAL, INK = "#0b6bcb", "#1a7f4b", "#b5480a", "#6b7280"
-N_TICKS = 6
+MOST_TICKS = 8
+LONGEST_NAME = 15
+"""Letters of a row's name that have room at its left."""
+
 LETTER = 7.0
 """Pixels of a letter: names stand in bars that have room for them."""
 
@@ -20,18 +24,20 @@ LETTER = 7.0
 def gantt_svg(graph: TaskGraph, platform: Platform, schedule: Schedule) -> str:
     """The schedule as an SVG that reads well on light and dark pages.
 
-    What is on the critical path has another colour and a thick edge; each bar has its words as a
-    title.
+    What is on the critical path has another colour, as the line below says; each bar has its words
+    as a title.
     """
     rows = _rows(platform, schedule)
     whole = schedule.makespan_seconds or 1.0
     scale = (WIDTH - LEFT - RIGHT) / whole
-    height = TOP + ROW * len(rows) + 30
+    bottom = TOP + ROW * len(rows)
+    height = bottom + 52
     critical = {id(x) for x in critical_path(graph, schedule)}
-    parts = [*_axis(schedule.makespan_seconds, scale, TOP + ROW * len(rows))]
+    parts = [*_axis(schedule.makespan_seconds, scale, bottom), *_key(schedule, bottom + 40)]
     for number, (name, activities) in enumerate(rows):
         top = TOP + ROW * number
-        parts.append(_text(LEFT - 8, top + BAR / 2 + 4, name, "end", INK))
+        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}\u2026"
+        parts.append(_text(LEFT - 8, top + BAR / 2 + 4, short, "end", INK))
         for x in activities:
             parts += _bar(x, top, scale, id(x) in critical)
     inside = "\n  ".join(parts)
@@ -62,14 +68,36 @@ def _rows(platform: Platform, schedule: Schedule) -> list[tuple[str, list[Activi
 
 
 def _axis(whole: float, scale: float, bottom: float) -> Iterator[str]:
-    for i in range(N_TICKS + 1):
-        seconds = whole * i / N_TICKS
+    """A line at every round time."""
+    step = _step(whole)
+    for i in range(int(whole / step) + 1):
+        seconds = i * step
         x = LEFT + seconds * scale
         yield (
             f'<line x1="{x:.1f}" y1="{TOP - 6}" x2="{x:.1f}" y2="{bottom:.1f}" stroke="{INK}" '
             f'stroke-opacity="0.3"/>'
         )
-        yield _text(x, bottom + 16, seconds_text(seconds), "end" if i == N_TICKS else "middle", INK)
+        anchor = "end" if x + 3 * LETTER > WIDTH - RIGHT else "middle"
+        yield _text(x, bottom + 16, seconds_text(seconds), anchor, INK)
+
+
+def _step(whole: float) -> float:
+    """The least of 1, 2 and 5 times a power of ten by which there are few enough ticks."""
+    if whole <= 0.0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(whole / MOST_TICKS))
+    return next(m * power for m in (1, 2, 5, 10, 20) if m * power * MOST_TICKS >= whole)
+
+
+def _key(schedule: Schedule, y: float) -> Iterator[str]:
+    """What the colours say, and how long it takes in all."""
+    x = LEFT
+    for colour, words in ((TASK, "task"), (MOVE, "transfer"), (CRITICAL, "critical path")):
+        yield f'<circle cx="{x + 5}" cy="{y - 4}" r="5" fill="{colour}" fill-opacity="0.6"/>'
+        yield _text(x + 15, y, words, "start", INK)
+        x += 40 + round(LETTER * len(words))
+    all_of_it = f"{seconds_text(schedule.makespan_seconds)} in all"
+    yield _text(WIDTH - RIGHT, y, all_of_it, "end", INK)
 
 
 def _bar(x: Activity, top: float, scale: float, is_critical: bool) -> Iterator[str]:
@@ -79,10 +107,10 @@ def _bar(x: Activity, top: float, scale: float, is_critical: bool) -> Iterator[s
         words += f", {x.source} to {x.to}"
     colour = CRITICAL if is_critical else TASK if isinstance(x, Slot) else MOVE
     left, width = LEFT + x.start * scale, max((x.end - x.start) * scale, 0.5)
-    edge = f'stroke="{colour}" stroke-width="{2 if is_critical else 0.5}"'
+    edge = f'stroke="{colour}" stroke-width="{1 if is_critical else 0.5}"'
     yield (
         f'<rect x="{left:.2f}" y="{top:.1f}" width="{width:.2f}" height="{BAR}" fill="{colour}" '
-        f'fill-opacity="{0.55 if is_critical else 0.35}" {edge}>'
+        f'fill-opacity="{0.45 if is_critical else 0.3}" {edge}>'
         f"<title>{escape(words)}{', critical' if is_critical else ''}</title></rect>"
     )
     if len(name) * LETTER + 6 <= width:

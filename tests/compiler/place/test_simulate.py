@@ -339,6 +339,8 @@ def test_the_pictures_show_every_task_and_transfer() -> None:
     assert svg.count("<rect") == len(made.slots) + len(made.moves)
     assert svg.count(", critical</title>") == len(critical_path(tasks, made))
     assert ">npu</text>" in svg
+    assert [f">{n} s</text>" in svg for n in (5, 10, 15, 20, 25, 29)] == [True] * 5 + [False]
+    assert ">29 s in all</text>" in svg
     rows = gantt_text(tasks, machine, made, columns=29).splitlines()
     # A column is a second: what moves and what computes take turns on the critical path.
     assert rows[0] == "cpu " + "." * 29

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,3 +110,11 @@ def test_branches_are_spread_only_where_that_is_asked_for() -> None:
     assert "by_plan" not in str(compiler.compile(graph, spread="branches").emit("llvm"))
     with pytest.raises(CompileError, match="spread is loops or branches"):
         compiler.compile(graph, spread="everything")
+
+
+@pytest.mark.parametrize("seconds", [3, {"r": -1.0}, {"r": float("nan")}, {"r": "1"}, {1: 1.0}])
+def test_seconds_are_times_by_the_names_of_values(seconds: Any) -> None:
+    with pytest.raises(CompileError) as caught:
+        compiler.compile(wired(4, 1), threads=2, spread="branches", seconds=seconds)
+    assert caught.value.code == "E-OPTION-VALUE"
+    assert caught.value.hint
