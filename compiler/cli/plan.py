@@ -49,7 +49,6 @@ def command(
         found = chosen.plan(asked, Options(time_limit_s, capacity))
     seconds = perf_counter() - start
     plan = found.plan
-    assert plan is not None
     faults = check_plan(plan, problem=asked)
     assert not faults, f"the plan is wrong: {faults[0]}"
     if capacity is not None and plan.peak_bytes > capacity:
@@ -95,7 +94,6 @@ def _read(path: Path) -> str:
 
 def _show(console: Console, found: Outcome, planner: str, seconds: float) -> None:
     plan = found.plan
-    assert plan is not None
     rows = [(b.name, b.start, b.end, b.size, b.offset) for b in plan.buffers]
     if len(rows) <= 40:
         console.print(table(["buffer", ">start", ">end", ">bytes", ">offset"], rows))

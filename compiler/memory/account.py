@@ -46,12 +46,6 @@ def fullest_step(buffers: Sequence[Buffer]) -> int:
     return live.index(max(live)) if live else 0
 
 
-def alive_at(buffers: Sequence[Buffer], step: int) -> list[int]:
-    """The numbers of the buffers that take bytes in a step, largest first."""
-    found = [n for n, b in enumerate(buffers) if b.start <= step < b.end and b.size]
-    return sorted(found, key=lambda n: (-buffers[n].size, n))
-
-
 def handovers(buffers: Sequence[Buffer]) -> list[Handover]:
     """Who takes over whose place: for each byte of a buffer, what lay there last before it.
 

@@ -110,11 +110,8 @@ def _best_order(
 
 def _better(a: Outcome, b: Outcome) -> Outcome:
     """The smaller plan with the larger bound; a reason to stop where one of them has it."""
-    assert a.plan is not None
-    assert b.plan is not None
     least = b if b.plan.peak_bytes < a.plan.peak_bytes else a
     bound = max(a.lower_bound_bytes, b.lower_bound_bytes)
-    assert least.plan is not None
     if least.plan.peak_bytes == bound:
         return replace(least, lower_bound_bytes=bound, stopped="optimal")
     known = {a.stopped, b.stopped} & {"within capacity", "infeasible"}

@@ -43,7 +43,6 @@ def cp_sat(problem: Problem, options: Options) -> Outcome:
     up to some hundred buffers; slower than a search made for the purpose on tight problems.
     """
     start = best_of(problem, options, QUICK)
-    assert start.plan is not None
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
         return start
     blocks = [b for b in problem.blocks if b.size]
@@ -60,7 +59,6 @@ def _solved(
 ) -> Outcome:
     from ortools.sat.python import cp_model
 
-    assert start.plan is not None
     most = start.plan.peak_bytes
     model = cp_model.CpModel()
     peak = model.new_int_var(problem.lower_bound_bytes, most, "peak")

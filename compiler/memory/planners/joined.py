@@ -67,8 +67,6 @@ def _searched(problem: Problem, options: Options, best: Outcome, most_parts: int
         return best
     inner = Problem(tuple(map(_buffer, rectangles)), problem.alignment_bytes)
     found = exact.plan(inner, replace(options, capacity_bytes=options.wanted_bytes(problem)))
-    assert found.plan is not None
-    assert best.plan is not None
     if found.plan.peak_bytes >= best.plan.peak_bytes:
         return best
     offsets = [0] * len(blocks)

@@ -352,8 +352,7 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
     wanted = options.wanted_bytes(problem)
     for key, fit in tries:
         found = placed(problem, place(problem.blocks, by(key, problem.blocks), fit), options)
-        assert found.plan is not None
-        if best is None or best.plan is None or found.plan.peak_bytes < best.plan.peak_bytes:
+        if best is None or found.plan.peak_bytes < best.plan.peak_bytes:
             best = found
         if found.plan.peak_bytes <= wanted:
             break

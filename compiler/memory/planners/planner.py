@@ -49,12 +49,12 @@ class Options:
 class Outcome:
     """What a planner found: the plan, what is proven, and why it stopped.
 
-    `plan` is None only where a search for a plan within a capacity has none to show (`infeasible`
-    or `time`). `lower_bound_bytes` is proven: no plan is smaller. `planner` is the one that made
-    the plan, where several were asked.
+    There always is a plan; where none within the capacity was found, it is the best one known.
+    `lower_bound_bytes` is proven: no plan is smaller. `planner` is the one that made the plan,
+    where several were asked.
     """
 
-    plan: Plan | None
+    plan: Plan
     lower_bound_bytes: int
     stopped: Stopped
     planner: str = ""
@@ -62,7 +62,6 @@ class Outcome:
     @property
     def gap(self) -> float:
         """How much larger the plan is than the proven bound; 0.01 is one percent."""
-        assert self.plan is not None
         bound = self.lower_bound_bytes
         return self.plan.peak_bytes / bound - 1 if bound else 0.0
 

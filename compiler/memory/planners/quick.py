@@ -47,7 +47,6 @@ def quick(problem: Problem, options: Options) -> Outcome:
     attempts = min(MOST_ATTEMPTS, MOST_PAIRS // max(1, len(blocks) ** 2))
     if found.stopped != "finished" or found.gap <= GAP or not attempts:
         return found
-    assert found.plan is not None
     wanted = options.wanted_bytes(problem)
     tries = climb(blocks, lambda order: place(blocks, order, "first"), options.seed)
     best: list[int] = []
@@ -56,5 +55,4 @@ def quick(problem: Problem, options: Options) -> Outcome:
         if peak <= wanted:
             break
     climbed = placed(problem, best, options)
-    assert climbed.plan is not None
     return climbed if climbed.plan.peak_bytes < found.plan.peak_bytes else found

@@ -8,7 +8,6 @@ import numpy as np
 from compiler.memory import Buffer, plan_memory
 from compiler.memory.account import (
     Handover,
-    alive_at,
     fullest_step,
     handovers,
     live_by_step,
@@ -28,7 +27,6 @@ def test_a_small_plan():
     assert live_by_step(SMALL) == [3, 7, 6, 6, 6]
     assert used_by_step(SMALL) == [3, 7, 10, 10, 10]
     assert fullest_step(SMALL) == 1
-    assert alive_at(SMALL, 2) == [1, 3]
     assert handovers(SMALL) == [Handover(0, 2, 3), Handover(1, 2, 1)]
 
 
@@ -40,7 +38,6 @@ def test_nothing_is_planned():
 def test_empty_buffers_take_no_place_over():
     buffers = [Buffer("a", 8, 0, 1, 0), Buffer("none", 0, 1, 2, 0), Buffer("b", 8, 2, 3, 0)]
     assert handovers(buffers) == [Handover(0, 2, 8)]
-    assert alive_at(buffers, 1) == []
 
 
 def test_random_plans_against_a_picture_of_their_bytes():

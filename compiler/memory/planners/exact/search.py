@@ -25,7 +25,6 @@ FIRST_NODES = 20_000
 
 def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
     """A better plan than `start`, or a better bound, within the time of the options."""
-    assert start.plan is not None
     apart = groups_apart([i for i, b in enumerate(problem.blocks) if b.size], problem.blocks)
     if max(map(len, apart)) > MOST_BLOCKS:
         return start
@@ -50,7 +49,6 @@ class Improvement:
     def __init__(
         self, problem: Problem, options: Options, start: Outcome, apart: Sequence[Sequence[int]]
     ) -> None:
-        assert start.plan is not None
         self.problem, self.options = problem, options
         self.deadline = options.deadline()
         self.best = start.plan
@@ -107,7 +105,6 @@ class Improvement:
             for i, offset in zip(group, verdict.offsets, strict=True):
                 offsets[i] = offset
         found = placed(self.problem, offsets)
-        assert found.plan is not None
         if found.plan.peak_bytes < self.best.peak_bytes:
             self.best = found.plan
         return Verdict(offsets, False, used)
