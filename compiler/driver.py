@@ -210,7 +210,7 @@ def _checked_spread(spread: object) -> Spread:
 
 def _checked_seconds(seconds: object) -> dict[str, float]:
     def is_time(value: object) -> bool:
-        return isinstance(value, int | float | np.floating) and 0 <= value < math.inf
+        return isinstance(value, int | float | np.floating) and bool(0 <= value < math.inf)
 
     if seconds is None:
         return {}

@@ -14,6 +14,7 @@ A task a line: what it makes, its name, what it reads; then what is known of it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import NoReturn
@@ -76,6 +77,7 @@ COUNTS = {"flops": "flops", "read": "bytes_read", "written": "bytes_written"}
 _TOKEN = re.compile(
     r'\s*(?:(?P<name>"(?:[^"\\\n]|\\.)*"|[A-Za-z0-9_][A-Za-z0-9_./\-+]*)|(?P<sign><-|[{}():,=]))'
 )
+_COUNT = re.compile(r"\d{1,40}")
 _NUMBER = re.compile(r"\d+(?:\.\d*)?(?:e[-+]?\d+)?")
 
 
@@ -177,7 +179,7 @@ class _Reader:
         seconds: dict[str, float] = {}
         while self.taken(","):
             first = self.name()
-            if self.tokens and self.tokens[0] in COUNTS and first.isdecimal():
+            if self.tokens and self.tokens[0] in COUNTS and _COUNT.fullmatch(first):
                 counts[self.tokens.pop(0)] = int(first)
             else:
                 seconds[first] = self.number()
@@ -190,7 +192,7 @@ class _Reader:
             self.fail(f"{name!r} is there already")
         self.word(":")
         n = self.name()
-        if not n.isdecimal():
+        if not _COUNT.fullmatch(n):
             self.fail(f"needed a number of bytes, got {n!r:.40}")
         self.word("bytes")
         self.data[name] = Datum(name, int(n), is_weight)
@@ -211,11 +213,14 @@ class _Reader:
         token = self.tokens.pop(0) if self.tokens else ""
         if not token or token in {"{", "}", "(", ")", ":", ",", "=", "<-"}:
             self.fail(f"needed a name, got {token or 'the end of the line'!r}")
-        return json.loads(token) if token.startswith('"') else token
+        try:
+            return json.loads(token) if token.startswith('"') else token
+        except ValueError:
+            self.fail(f"{token:.40} is no text as JSON writes it")
 
     def number(self) -> float:
         token = self.name()
-        if not _NUMBER.fullmatch(token):
+        if not _NUMBER.fullmatch(token) or float(token) == math.inf:
             self.fail(f"needed a number of seconds, got {token!r:.40}")
         return float(token)
 
