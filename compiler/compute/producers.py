@@ -17,6 +17,9 @@ from compiler.ir.affine import Expr
 DUPLICATE_LIMIT = 48
 """A producer read several times is substituted while copies times size stay within this."""
 
+REPEAT_LIMIT = 256
+"""The same for one that is only read at the point that its one consumer computes."""
+
 DEAR = frozenset({"exp", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"})
 """Functions of dozens of instructions: storing a value and reading it again costs less."""
 
@@ -141,10 +144,24 @@ def _worth_copying(producer: Stage, consumers: list[Stage]) -> bool:
     if producer.reduce is not None:
         # However often its value is read at the end, the reduction itself runs once.
         return len(consumers) == 1
+    size = sum(1 for _ in walk(producer.value))
+    if len(consumers) == 1 and _is_read_at_one_place(producer, consumers[0]):
+        return n_reads * size <= REPEAT_LIMIT
     if n_reads > 1 and _is_better_stored(producer, consumers):
         return False
-    size = sum(1 for _ in walk(producer.value))
     return n_reads == 1 or n_reads * size <= DUPLICATE_LIMIT
+
+
+def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
+    """Whether a consumer reads it several times where it computes the same point, and only there.
+
+    Machine code computes what is written twice there once.
+    """
+    found = [r.index for r in consumer.reads if r.tensor == producer.target]
+    if consumer.reduce is not None or len(found) < 2 or len(set(found)) > 1:
+        return False
+    along = {axis_of(e) for e in found[0]}
+    return all(a in along or consumer.extents[a] == 1 for a in consumer.axes)
 
 
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:

@@ -259,6 +259,12 @@ GATES = {
         "c",
     ),
     "swish": ("g: f32[1,32,9,8] = sigmoid(c)", "c"),
+    "swish, squared": (
+        "d: f32[1,32,9,8] = sigmoid(c) e: f32[1,32,9,8] = mul(c, d)"
+        " p: u8[1,32,9,8] = quantize(e, s, z, to=u8, precision=f32)"
+        " r: f32[1,32,9,8] = dequantize(p, s, z, to=f32) g: f32[1,32,9,8] = mul(r, r)",
+        "r",
+    ),
     "swish of a residual": ("r: f32[1,32,9,8] = add(c, a) g: f32[1,32,9,8] = sigmoid(r)", "r"),
 }
 """What a convolution's numbers are multiplied by, made of them, and what it multiplies."""
