@@ -125,6 +125,7 @@ def main() -> None:
             Series("running", [(p.n_layers, p.run_seconds) for p in points]),
         ]
         picture = given.output.parent / "images" / "growth.svg"
+        picture.parent.mkdir(parents=True, exist_ok=True)
         picture.write_text(log_log_svg(curves, "layers", "seconds", 1.0))
         given.output.write_text(text)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -37,11 +37,20 @@ def write_nodes(scope: Scope, graph: Graph, targets: Mapping[str, str]) -> None:
 
     Errors: E-EXPORT-*, each naming its node.
     """
+    read = {*graph.users, *graph.result_values}
     for node in graph.nodes:
         try:
-            _write(scope, node, targets)
+            _write(scope, _without_unread(node, read), targets)
         except CompileError as e:
             raise e.at(Where(node=node.name)) from e.__cause__
+
+
+def _without_unread(node: Node, read: Container[str]) -> Node:
+    """The node without results that nothing reads: what only they are made of is not written."""
+    if node.op not in OPERATORS or len(node.outputs) == 1:
+        return node
+    kept = (o if i == 0 or o in read else "" for i, o in enumerate(node.outputs))
+    return replace(node, outputs=tuple(kept))
 
 
 def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:

@@ -66,6 +66,8 @@ class Packing:
             array = _in_parts(array)[[*self.parts]]
         if self.taken:
             array = array[tuple(slice(a, a + n * step, step) for a, step, n in self.taken)]
+        if not packed.size:
+            return
         places = packed.reshape(self.shape).transpose(np.argsort(self.order))
         if not self.transform and array.shape == self.padded:
             places[...] = array.reshape(self.split)
