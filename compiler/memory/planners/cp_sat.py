@@ -83,7 +83,10 @@ def _solved(
         return Outcome(start.plan, start.lower_bound_bytes, "time")
     places = iter([solver.value(offset) for offset in offsets])
     found = placed(
-        problem, [next(places) if b.size else 0 for b in problem.blocks], options, "time"
+        problem,
+        [next(places) if b.size else max(b.pinned, 0) for b in problem.blocks],
+        options,
+        "time",
     )
     bound = max(found.lower_bound_bytes, -int(-solver.best_objective_bound // 1))
     stopped = "optimal" if status == cp_model.OPTIMAL else found.stopped

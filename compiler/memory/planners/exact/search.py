@@ -95,7 +95,7 @@ class Improvement:
 
     def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
         """Pack every group into the capacity; the better plan is kept."""
-        offsets = [0] * len(self.problem.blocks)
+        offsets = [max(b.pinned, 0) for b in self.problem.blocks]
         used = 0
         for group, pack in self.groups:
             verdict = pack.into(capacity_bytes, self.deadline, n_nodes)

@@ -78,6 +78,21 @@ def test_every_plan_passes_the_checker_and_is_not_below_the_bound(
         assert found.plan.peak_bytes == found.lower_bound_bytes
 
 
+@each_planner
+def test_an_empty_buffer_keeps_the_place_it_is_pinned_to(planner: Planner) -> None:
+    # Aligned, the two others reach one byte above what is alive: searches have something to do.
+    problem = Problem(
+        (
+            Buffer("a", 3, 1, 3, alignment_bytes=4),
+            Buffer("b", 5, 0, 2, alignment_bytes=4),
+            Buffer("empty", 0, 0, 9, pinned=512),
+        ),
+        1,
+    )
+    found = planner.plan(problem, Options(time_limit_s=0.5))
+    assert check_plan(found.plan, problem=problem) == []
+
+
 def test_a_planner_whose_package_is_missing_names_it() -> None:
     lacking = replace(PLANNERS["naive"], needs="no_such_package")
     with pytest.raises(CompileError, match="no_such_package") as caught:
