@@ -8,6 +8,7 @@ HOST ?= 127.0.0.1
 PORT ?= 8000
 CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
+WORKERS ?= 2
 SEED ?= 1
 STEP ?= 1
 FUNCTIONS ?= exp,expm1,log,log1p,tanh,sigmoid,erf,gelu
@@ -49,7 +50,7 @@ check: .venv/.dev bundle ## lint, formatting, types, and the tests of the page's
 
 .PHONY: test
 test: browser check ## set everything up and run all tests: contracts first, the browser last
-	$(BIN)/python -m pytest -m "not slow" $(TESTS)
+	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile $(TESTS)
 
 .PHONY: browser-test
 browser-test: browser bundle ## only the tests in a real browser
