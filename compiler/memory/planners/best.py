@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 from compiler.memory.planners.cp_sat import cp_sat
 from compiler.memory.planners.exact import exact
+from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.hill_climb import hill_climb
 from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
@@ -50,23 +51,7 @@ NEXT_TAKES = 8
 @planner(
     searches=True,
     source="a portfolio: XLA's choice of the smallest heap, with searches besides",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 4 bytes, live 0..2
-      b: 2 bytes, live 1..5
-      c: 3 bytes, live 2..4
-      d: 3 bytes, live 4..6
-      e: 1 bytes, live 0..6
-    }
-    =>
-    plan 7 bytes, alignment 1 {
-      a: 4 bytes at 0, live 0..2
-      b: 2 bytes at 4, live 1..5
-      c: 3 bytes at 0, live 2..4
-      d: 3 bytes at 0, live 4..6
-      e: 1 bytes at 6, live 0..6
-    }
-    """,
+    example=FIVE_BUFFERS,
 )
 def best(problem: Problem, options: Options) -> Outcome:
     """All orders, then searches, until a plan is proven optimal or within capacity, or time is up.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compiler.memory.buffer import Block
+from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.orders import QUICK, best_of
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
@@ -18,23 +19,7 @@ FEWEST_SECONDS = 0.01
     searches=True,
     needs="ortools",
     source="OR-tools CP-SAT, NoOverlap2D; as in OLLA, arXiv:2210.12924, for a fixed order",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 4 bytes, live 0..2
-      b: 2 bytes, live 1..5
-      c: 3 bytes, live 2..4
-      d: 3 bytes, live 4..6
-      e: 1 bytes, live 0..6
-    }
-    =>
-    plan 7 bytes, alignment 1 {
-      a: 4 bytes at 0, live 0..2
-      b: 2 bytes at 4, live 1..5
-      c: 3 bytes at 0, live 2..4
-      d: 3 bytes at 0, live 4..6
-      e: 1 bytes at 6, live 0..6
-    }
-    """,
+    example=FIVE_BUFFERS,
 )
 def cp_sat(problem: Problem, options: Options) -> Outcome:
     """A constraint solver on the whole problem, started from the best of the greedy orders.

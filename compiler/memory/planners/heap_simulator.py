@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.memory.planners.examples import FOUR_BUFFERS
 from compiler.memory.planners.orders import best_of, by_lifetime, by_size, by_start
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
@@ -9,21 +10,7 @@ from compiler.memory.problem import Problem
 
 @planner(
     source="XLA, heap_simulator.cc: GlobalDecreasingSizeBestFitHeap and ChooseBestHeapAlgorithm",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 3..5
-      b: 4 bytes, live 0..4
-      c: 4 bytes, live 4..6
-      d: 1 bytes, live 0..6
-    }
-    =>
-    plan 10 bytes, alignment 1 {
-      a: 5 bytes at 0, live 3..5
-      b: 4 bytes at 5, live 0..4
-      c: 4 bytes at 5, live 4..6
-      d: 1 bytes at 9, live 0..6
-    }
-    """,
+    example=FOUR_BUFFERS,
 )
 def heap_simulator(problem: Problem, options: Options) -> Outcome:
     """Decreasing size, then decreasing lifetime, then as it comes; best fit; the smallest heap.

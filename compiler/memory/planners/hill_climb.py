@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from compiler.memory.buffer import Block
+from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.orders import QUICK
 from compiler.memory.planners.place import by, place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
@@ -21,23 +22,7 @@ ACCEPTED_PERCENT = 50
 @planner(
     searches=True,
     source="Apache TVM, unified static memory planner (USMP), hill climb",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 4 bytes, live 0..2
-      b: 2 bytes, live 1..5
-      c: 3 bytes, live 2..4
-      d: 3 bytes, live 4..6
-      e: 1 bytes, live 0..6
-    }
-    =>
-    plan 7 bytes, alignment 1 {
-      a: 4 bytes at 0, live 0..2
-      b: 2 bytes at 4, live 1..5
-      c: 3 bytes at 0, live 2..4
-      d: 3 bytes at 0, live 4..6
-      e: 1 bytes at 6, live 0..6
-    }
-    """,
+    example=FIVE_BUFFERS,
 )
 def hill_climb(problem: Problem, options: Options) -> Outcome:
     """Small changes to the best order so far: what touches the peak trades turns with neighbours.

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from compiler.memory.buffer import Block
+from compiler.memory.planners.examples import FOUR_BUFFERS
 from compiler.memory.planners.place import Fit, Key, by, place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
@@ -362,21 +363,7 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
 
 @planner(
     source="the orders of greedy_by_size and of XLA's heap simulator, and area besides",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 3..5
-      b: 4 bytes, live 0..4
-      c: 4 bytes, live 4..6
-      d: 1 bytes, live 0..6
-    }
-    =>
-    plan 10 bytes, alignment 1 {
-      a: 5 bytes at 0, live 3..5
-      b: 4 bytes at 5, live 0..4
-      c: 4 bytes at 5, live 4..6
-      d: 1 bytes at 9, live 0..6
-    }
-    """,
+    example=FOUR_BUFFERS,
 )
 def greedy(problem: Problem, options: Options) -> Outcome:
     """The best of four orders: by size, by size times lifetime, by lifetime, by start.

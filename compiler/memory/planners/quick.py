@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from compiler.memory.planners.examples import FOUR_BUFFERS
 from compiler.memory.planners.hill_climb import climb
 from compiler.memory.planners.orders import QUICK, best_of
 from compiler.memory.planners.place import place
@@ -20,21 +21,7 @@ MOST_PAIRS = 5_000_000
 
 @planner(
     source="greedy by size and the other orders of heap_simulator, then hill_climb",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 3..5
-      b: 4 bytes, live 0..4
-      c: 4 bytes, live 4..6
-      d: 1 bytes, live 0..6
-    }
-    =>
-    plan 10 bytes, alignment 1 {
-      a: 5 bytes at 0, live 3..5
-      b: 4 bytes at 5, live 0..4
-      c: 4 bytes at 5, live 4..6
-      d: 1 bytes at 9, live 0..6
-    }
-    """,
+    example=FOUR_BUFFERS,
 )
 def quick(problem: Problem, options: Options) -> Outcome:
     """The best of four orders, and where that leaves a gap above 1 %, a few attempts to climb.

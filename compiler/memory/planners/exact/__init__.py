@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.orders import QUICK, best_of
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
@@ -14,23 +15,7 @@ FEWEST_SECONDS = 0.002
     searches=True,
     source="Moffitt, MiniMalloc: A Lightweight Memory Allocator for Hardware-Accelerated Machine "
     "Learning, ASPLOS 2023, for sections, settled plans and taking turns",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 4 bytes, live 0..2
-      b: 2 bytes, live 1..5
-      c: 3 bytes, live 2..4
-      d: 3 bytes, live 4..6
-      e: 1 bytes, live 0..6
-    }
-    =>
-    plan 7 bytes, alignment 1 {
-      a: 4 bytes at 0, live 0..2
-      b: 2 bytes at 4, live 1..5
-      c: 3 bytes at 0, live 2..4
-      d: 3 bytes at 0, live 4..6
-      e: 1 bytes at 6, live 0..6
-    }
-    """,
+    example=FIVE_BUFFERS,
 )
 def exact(problem: Problem, options: Options) -> Outcome:
     """Every plan that could be good is looked at, or ruled out with its kind, at native speed.

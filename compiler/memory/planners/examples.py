@@ -1,0 +1,39 @@
+"""Examples that several planners share: a problem and the plan that each of them makes of it."""
+
+from __future__ import annotations
+
+FIVE_BUFFERS = """
+    plan 0 bytes, alignment 1 {
+      a: 4 bytes, live 0..2
+      b: 2 bytes, live 1..5
+      c: 3 bytes, live 2..4
+      d: 3 bytes, live 4..6
+      e: 1 bytes, live 0..6
+    }
+    =>
+    plan 7 bytes, alignment 1 {
+      a: 4 bytes at 0, live 0..2
+      b: 2 bytes at 4, live 1..5
+      c: 3 bytes at 0, live 2..4
+      d: 3 bytes at 0, live 4..6
+      e: 1 bytes at 6, live 0..6
+    }
+"""
+"""A problem that planners which search bring to its bound, with the plan."""
+
+FOUR_BUFFERS = """
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 3..5
+      b: 4 bytes, live 0..4
+      c: 4 bytes, live 4..6
+      d: 1 bytes, live 0..6
+    }
+    =>
+    plan 10 bytes, alignment 1 {
+      a: 5 bytes at 0, live 3..5
+      b: 4 bytes at 5, live 0..4
+      c: 4 bytes at 5, live 4..6
+      d: 1 bytes at 9, live 0..6
+    }
+"""
+"""A problem that planners which try or merge orders bring to its bound, with the plan."""
