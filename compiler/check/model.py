@@ -21,6 +21,7 @@ from compiler.errors import CompileError
 from compiler.frontend import load
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.ir.types import TensorType
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
@@ -74,7 +75,8 @@ class Verdict:
     """All findings on one model. `yardstick` says what they were compared with, `note` why.
 
     `narrow` names the nodes that the f64 form of the model left as they were. `rewrites` are those
-    that were judged, of `n_rewrites`. `broken` is a bug of ours that ended the passes.
+    that were judged, of `n_rewrites`. `broken` is a bug of ours that ended the passes. `in_codes`
+    are models that hold numbers of eight bits or fewer.
     """
 
     yardstick: str
@@ -88,16 +90,18 @@ class Verdict:
     n_rewrites: int = 0
     nodes: tuple[NodeErrors, ...] = ()
     broken: str = ""
+    in_codes: bool = False
 
     @property
     def allowed(self) -> float:
         """What stages may be off by: the tolerance, or twice what rounding does to the model.
 
         A quantized model rounds in steps. Where its own meaning in f32 is a step away from that in
-        f64, another right way to compute it may be so too.
+        f64, another right way to compute it may be so too. Several steps, in a model of many
+        layers, still allow no more than `LARGEST_STEPS`.
         """
-        itself = [e.relative for f in self.findings[:1] for e in f.wide]
-        steps = [2 * e for e in itself if 2 * e <= LARGEST_STEPS]
+        itself = [2 * e.relative for f in self.findings[:1] for e in f.wide]
+        steps = [min(e, LARGEST_STEPS) for e in itself if self.in_codes or e <= LARGEST_STEPS]
         return max([self.tolerance, *steps])
 
     @property
@@ -284,7 +288,13 @@ def check_model(
         len(rewrites.found),
         check.nodes(rewrites.events),
         broken,
+        _in_codes(source),
     )
+
+
+def _in_codes(graph: Graph) -> bool:
+    tensors = (t for t in graph.types.values() if isinstance(t, TensorType))
+    return any(t.dtype.is_integer and t.dtype.bits <= 8 for t in tensors)
 
 
 def _runs(check: _Check, program: Program, peers: Mapping[str, Run]) -> list[Finding]:

@@ -9,14 +9,11 @@ from typing import Any
 
 from compiler.check.feeds import OUT_OF_RANGE, make_feeds, turns
 from compiler.check.judge import Verdict, adds_up, judge, judge_all, keeps_bits
-from compiler.check.margins import N_RUNS, Expected, evaluated, expectations, wide_results
+from compiler.check.margins import Expected, evaluated, expectations, wide_results
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.trace import Event
-
-SLOW_SECONDS = 1.0
-"""A model that runs longer is not run with noise: what it may differ by is the tolerance alone."""
 
 
 @dataclass(slots=True)
@@ -34,8 +31,7 @@ class Round:
     def expected(self, name: str) -> Expected:
         """What a result may be."""
         if not self.cache:
-            n_runs = N_RUNS if self.seconds < SLOW_SECONDS else 0
-            self.cache = expectations(self.graph, self.feeds, self.own, self.seed, n_runs)
+            self.cache = expectations(self.graph, self.feeds, self.own, self.seed)
         return self.cache[name]
 
     def objection(self, graph: Graph, budget: float) -> tuple[str, Verdict]:

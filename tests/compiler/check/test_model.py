@@ -207,8 +207,21 @@ def test_steps_that_rounding_moves_the_model_by_are_allowed(
     assert verdict.ok is fine
 
 
-def test_what_is_far_off_in_itself_allows_no_more() -> None:
-    found = Difference("y", 0.3, 1.0, 0.3)
-    away = Error("y", 0.3, 0.3, 1.0)
+@pytest.mark.parametrize(
+    ("itself", "error", "in_codes", "fine"),
+    [
+        (0.3, 0.3, False, False),
+        (0.3, 0.3, True, False),
+        (0.012, 0.003, False, False),
+        (0.012, 0.003, True, True),
+    ],
+)
+def test_what_is_far_off_in_itself_allows_no_more_but_for_steps_of_codes(
+    itself: float, error: float, in_codes: bool, fine: bool
+) -> None:
+    found = Difference("y", error, 1.0, error)
+    away = Error("y", itself, itself, 1.0)
     first = Finding("imported", (), 0.0, wide=(away,))
-    assert not Verdict("reference", "", (first, Finding("p", (found,), 0.0)), 1e-4, None).ok
+    second = Finding("program", (found,), 0.0)
+    verdict = Verdict("reference", "", (first, second), 1e-4, None, in_codes=in_codes)
+    assert verdict.ok is fine
