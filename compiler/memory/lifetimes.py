@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 
 from compiler.dataclass import dataclass
@@ -43,72 +43,86 @@ def root_of(value: str, views: Mapping[str, str]) -> str:
     return value
 
 
+NOT_SIDE_BY_SIDE: Mapping[int, int] = {}
+
+
 def join_lifetimes(
     steps: Sequence[Step],
     sizes: Mapping[str, int],
     views: Mapping[str, str],
     *,
     in_place: bool = True,
-    together: Sequence[tuple[int, int]] = (),
+    until: Mapping[int, int] = NOT_SIDE_BY_SIDE,
 ) -> Lifetimes:
     """One buffer per set of values that share memory: views, and values computed in place.
 
     `sizes` has the bytes of every value that lives in the arena; `views` maps a view to what it is
     a view of. Values without a size (the caller's arrays, constants) get no buffer. A value is
-    computed in place of an operand of the same size that nothing reads later. Steps `first` to
-    `end` of `together` run at the same time: what they touch lives during all of them.
+    computed in place of an operand of the same size that nothing reads later. `until` has, by step
+    that runs side by side with others, the last one that may begin before it has ended.
     """
-    first, last = _spans(steps, sizes, views)
-    spans = {number: (a, b) for a, b in together for number in range(a, b)}
-    first = {v: spans.get(n, (n, n))[0] for v, n in first.items()}
-    last = {v: spans[n][1] - 1 if n in spans else n for v, n in last.items()}
+    users = _users(steps, sizes, views)
+
+    def lasts(number: int) -> int:
+        return until.get(number, number)
+
+    def ended(value: str, number: int) -> bool:
+        """Whether nobody else needs a value when a step begins that reads it, and so waits for the
+        one that makes it."""
+        others = users[value] - {number, min(users[value])}
+        return number in users[value] and all(lasts(u) < number for u in others)
+
     homes: dict[str, str] = {}
     overwritten: dict[str, str] = {}
     for number, step in enumerate(steps):
         for value in step.writes:
             if value not in sizes or value in homes:
                 continue
-            free = in_place and number not in spans
-            victim = _victim(value, number, step, sizes, views, homes, last) if free else None
+            victim = _victim(value, number, step, sizes, views, homes, ended) if in_place else None
             if victim is None:
                 homes[value] = value
                 continue
-            buffer = homes[value] = homes[victim]
+            homes[value] = homes[victim]
             overwritten[value] = victim
-            last[buffer] = max(last[buffer], last[value])
     homes.update({v: homes[r] for v in views if (r := root_of(v, views)) in homes})
+    # A place is free for what is made when all that used it has surely ended.
+    ends = {v: max(map(lasts, used)) + 1 for v, used in users.items()}
     held: dict[str, list[str]] = {}
     for value, buffer in homes.items():
         held.setdefault(buffer, []).append(value)
     buffers = [
-        Buffer(name, sizes[name], first[name], last[name] + 1, values=tuple(values))
+        Buffer(
+            name,
+            sizes[name],
+            min(users[name]),
+            max(ends.get(v, 0) for v in values),
+            values=tuple(values),
+        )
         for name, values in held.items()
     ]
     buffers += [
-        Buffer(name, size, *spans.get(number, (number, number + 1)), values=(name,))
+        Buffer(name, size, number, lasts(number) + 1, values=(name,))
         for number, step in enumerate(steps)
         for name, size in step.scratch.items()
     ]
     return Lifetimes(tuple(buffers), homes, overwritten)
 
 
-def _spans(
+def _users(
     steps: Sequence[Step], sizes: Mapping[str, int], views: Mapping[str, str]
-) -> tuple[dict[str, int], dict[str, int]]:
-    """The step that writes each value, and the last one that touches it (its views included)."""
-    first: dict[str, int] = {}
-    last: dict[str, int] = {}
+) -> dict[str, set[int]]:
+    """The steps that touch each value (its views included): the one that writes it is the first."""
+    users: dict[str, set[int]] = {}
     for number, step in enumerate(steps):
         for value in step.reads:
             root = root_of(value, views)
             if root in sizes:
-                assert root in first, f"step {number} reads {value!r} before it is written"
-                last[root] = number
+                assert root in users, f"step {number} reads {value!r} before it is written"
+                users[root].add(number)
         for value in step.writes:
             if value in sizes:
-                first.setdefault(value, number)
-                last[value] = number
-    return first, last
+                users.setdefault(value, set()).add(number)
+    return users
 
 
 def _victim(
@@ -118,7 +132,7 @@ def _victim(
     sizes: Mapping[str, int],
     views: Mapping[str, str],
     homes: Mapping[str, str],
-    last: Mapping[str, int],
+    ended: Callable[[str, int], bool],
 ) -> str | None:
     """The operand whose memory a value may take over, if there is one."""
     taken = {homes[w] for w in step.writes if w in homes}
@@ -126,8 +140,6 @@ def _victim(
         root = root_of(operand, views)
         if root not in homes or sizes[root] != sizes[value]:
             continue
-        buffer = homes[root]
-        # `last` of the buffer covers everything computed in it so far.
-        if buffer not in taken and last[buffer] == number:
+        if homes[root] not in taken and ended(root, number):
             return root
     return None

@@ -86,7 +86,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         ordered = ordered_launches(works, needs, beside, options.order)
         works, arrangement, beside = list(ordered.works), ordered.arrangement, ordered.beside
         launched = [w for w in works if not isinstance(w, ViewWork)]
-        listed, graph = graph, in_order(graph, works) if ordered.found.is_changed else graph
+        listed, graph = graph, in_order(graph, works) if ordered.is_changed else graph
         event = Event("order", listed, graph, perf_counter() - start, words=ordered.words)
         pool = ConstantPool()
         called = calls(launched, graph, arrangement, made, pool)

@@ -17,7 +17,7 @@ from compiler.ir.types import TensorType
 from compiler.memory.buffer import Plan
 from compiler.memory.check import check_plan, check_steps
 from compiler.memory.in_place import overwritable
-from compiler.memory.lifetimes import Step, join_lifetimes, root_of
+from compiler.memory.lifetimes import NOT_SIDE_BY_SIDE, Step, join_lifetimes, root_of
 from compiler.memory.plan import plan_memory
 from compiler.runtime.frame import in_memory
 from compiler.runtime.works.regions import RegionPlan, plan_region
@@ -126,14 +126,15 @@ def arrange(
     return placed(needed(graph, works, overwritten))
 
 
-def placed(needs: Needs, together: Sequence[tuple[int, int]] = ()) -> Arrangement:
+def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrangement:
     """Give every value a place. The plan is checked by a checker that did not make it.
 
-    `together` says which launches run at the same time, from the first to the one before the end.
+    `until` has, by launch that runs side by side with others, the last one that may begin before
+    it has ended.
     """
     sizes, views = needs.sizes, needs.views
     steps = [*needs.steps, Step(reads=needs.late)]
-    lifetimes = join_lifetimes(steps, sizes, views, together=together)
+    lifetimes = join_lifetimes(steps, sizes, views, until=until)
     plan = plan_memory(lifetimes.buffers)
     places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
     places.update(needs.outside)

@@ -9,7 +9,8 @@ chains, each of them in order, by one thread; their values all live until the la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
+from itertools import pairwise
 
 from compiler.dataclass import dataclass
 from compiler.ir import affine
@@ -30,7 +31,11 @@ GAIN = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Launches `first` to `end` in chains; half cycles in turn, and side by side."""
+    """Launches `first` to `end` in chains; half cycles in turn, and side by side.
+
+    `after` has by launch those of the section that wait for it, where chains wait for each other;
+    `order` the launches as they are to be listed, where that is not the order they have.
+    """
 
     first: int
     end: int
@@ -38,7 +43,40 @@ class Section:
     in_turn: float
     at_once: float
     after: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """By launch those of the section that wait for it, where chains wait for each other."""
+    order: tuple[int, ...] = ()
+
+    @property
+    def until(self) -> dict[int, int]:
+        """By launch the last one that may begin before it has ended.
+
+        A launch waits for the one before it in its chain, and for those that it is `after`.
+        """
+        after = {i: set(self.after.get(i, ())) for i in range(self.first, self.end)}
+        for chain in self.chains:
+            for a, b in pairwise(chain):
+                after[a].add(b)
+        later: dict[int, int] = {}  # as the bits of numbers
+        found: dict[int, int] = {}
+        for i in reversed(range(self.first, self.end)):
+            later[i] = 0
+            for v in after[i]:
+                assert v > i, f"launch {v} is listed before {i}, for which it waits"
+                later[i] |= later[v] | 1 << (v - self.first)
+            others = ~later[i] & (1 << (self.end - self.first)) - 1
+            found[i] = self.first + others.bit_length() - 1
+        return found
+
+    def numbered(self, place: Mapping[int, int]) -> Section:
+        """The section with its launches, which stay together, under other numbers."""
+        first = min(place[i] for i in range(self.first, self.end))
+        return replace(
+            self,
+            first=first,
+            end=first + self.end - self.first,
+            chains=tuple(tuple(place[i] for i in chain) for chain in self.chains),
+            after={place[i]: tuple(place[v] for v in f) for i, f in self.after.items()},
+            order=(),
+        )
 
     def words(self, names: Sequence[str]) -> str:
         """What runs side by side, for the notes of a program."""

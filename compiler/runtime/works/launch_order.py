@@ -24,13 +24,15 @@ from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 class LaunchOrder:
     """Works in the order they run, where their values lie, and which of them run side by side.
 
-    `found` tells of the order of what may move: single launches, and sections as one.
+    `found` tells of the order of what may move: single launches, and sections as one. `is_changed`
+    says whether launches are listed in another order than they were given.
     """
 
     works: tuple[Work, ...]
     arrangement: Arrangement
     beside: tuple[Section, ...]
     found: Ordered
+    is_changed: bool
 
     @property
     def words(self) -> str:
@@ -38,7 +40,9 @@ class LaunchOrder:
         found = self.found
         if not found.is_changed:
             lowest = ", and no order needs less" if found.is_lowest else ""
-            return f"launches stay in order: {found.given_bytes} bytes live at the peak{lowest}"
+            stay = "those that run side by side are listed as planned, the others stay in order"
+            stay = stay if self.is_changed else "launches stay in order"
+            return f"{stay}: {found.given_bytes} bytes live at the peak{lowest}"
         share = f"{found.peak_bytes} bytes live at the peak instead of {found.given_bytes}"
         return f"{METHODS[found.method].title}: {share}"
 
@@ -46,25 +50,48 @@ class LaunchOrder:
 def ordered_launches(
     works: Sequence[Work], needs: Needs, beside: Sequence[Section], method: str
 ) -> LaunchOrder:
-    """The works in an order by one of METHODS; as they are where the arena would not be smaller."""
+    """The works in an order by one of METHODS; as they are where the arena would not be smaller.
+
+    What runs by a plan is listed in the order of the plan.
+    """
     launches: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
     units = _units(len(launches), beside)
+    order = [number for unit in units for number in unit]
+    is_planned = order != sorted(order)
+    if is_planned:
+        works, needs, beside = _listed(works, launches, needs, beside, order)
+        launches = [w for w in works if not isinstance(w, ViewWork)]
+        units = _units(len(launches), beside)
     found = order_tasks(launch_tasks(launches, units, needs), method)
-    as_given = LaunchOrder(
-        tuple(works), placed(needs, [(s.first, s.end) for s in beside]), tuple(beside), found
-    )
+    arrangement = placed(needs, _until(beside))
+    as_given = LaunchOrder(tuple(works), arrangement, tuple(beside), found, is_planned)
     if not found.is_changed:
         return as_given
     order = [number for unit in found.order for number in units[unit]]
-    place = {number: new for new, number in enumerate(order)}
-    moved = tuple(_moved(s, place[s.first] - s.first) for s in beside)
-    moved = tuple(sorted(moved, key=lambda s: s.first))
-    arrangement = placed(needs.in_order(order), [(s.first, s.end) for s in moved])
+    works, needs, beside = _listed(works, launches, needs, beside, order)
+    arrangement = placed(needs, _until(beside))
     is_chosen = method not in ("best", "dp")
     if not is_chosen and arrangement.plan.peak_bytes >= as_given.arrangement.plan.peak_bytes:
         return replace(as_given, found=_kept(found))
+    return LaunchOrder(tuple(works), arrangement, tuple(beside), found, True)
+
+
+def _listed(
+    works: Sequence[Work],
+    launches: Sequence[Launchable],
+    needs: Needs,
+    beside: Sequence[Section],
+    order: Sequence[int],
+) -> tuple[tuple[Work, ...], Needs, list[Section]]:
+    """Works, needs and sections for the launches in another order."""
+    place = {number: new for new, number in enumerate(order)}
+    moved = sorted((s.numbered(place) for s in beside), key=lambda s: s.first)
     listed = _with_views([launches[number] for number in order], works)
-    return LaunchOrder(listed, arrangement, moved, found)
+    return listed, needs.in_order(order), moved
+
+
+def _until(beside: Sequence[Section]) -> dict[int, int]:
+    return {i: last for s in beside for i, last in s.until.items()}
 
 
 def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
@@ -82,13 +109,13 @@ def _kept(found: Ordered) -> Ordered:
 
 def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:
     """Launches by number; those of a section are one unit."""
-    sections = {s.first: s.end for s in beside}
+    sections = {s.first: s for s in beside}
     units: list[tuple[int, ...]] = []
     number = 0
     while number < n_launches:
-        end = sections.get(number, number + 1)
-        units.append(tuple(range(number, end)))
-        number = end
+        s = sections.get(number)
+        units.append((s.order or tuple(range(s.first, s.end))) if s else (number,))
+        number += len(units[-1])
     return units
 
 
@@ -132,13 +159,6 @@ def _together(steps: Sequence[Step]) -> Step:
         tuple(w for s in steps for w in s.writes),
         {name: n for s in steps for name, n in s.scratch.items()},
     )
-
-
-def _moved(section: Section, by: int) -> Section:
-    chains = tuple(tuple(number + by for number in chain) for chain in section.chains)
-    after = {i + by: tuple(v + by for v in followers) for i, followers in section.after.items()}
-    moved = replace(section, first=section.first + by, end=section.end + by, chains=chains)
-    return replace(moved, after=after)
 
 
 def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:

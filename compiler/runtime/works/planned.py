@@ -1,13 +1,13 @@
 """Which launches run on which core, by a plan: HEFT over regions that begin where branches part.
 
 A region ends before a launch that everything before leads to and everything after comes from: all
-threads would wait for that one anyhow. Values of a region live until its end, so regions are no
-longer than they have to be.
+threads would wait for that one anyhow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from compiler.ir.graph import Graph
 from compiler.loops.grain import MEETING_STEPS
@@ -22,7 +22,7 @@ from compiler.runtime.works.native import Launchable
 from compiler.runtime.works.select import FallbackWork
 from compiler.targets.options import CodeOptions
 
-LONGEST = 64
+LONGEST = 256
 """So many launches at most are planned together."""
 
 GAIN = 0.95
@@ -114,5 +114,14 @@ def _section(
     at_once = run.makespan_seconds * HALF_CYCLES_PER_SECOND + MEETING_STEPS
     if len(lanes) < 2 or at_once >= GAIN * in_turn:
         return None
+    # Each task waits for the one before it in its lane as well, whoever does that one: so it is
+    # known early that what a value was needed for has ended, and another may have its memory.
+    for lane in lanes:
+        for a, b in pairwise(lane):
+            waits[b] = tuple({*waits[b], a})
     after = {u: tuple(i for i in inside if u in waits[i]) for u in inside}
-    return Section(first, end, lanes, in_turn, at_once, after)
+    begins = [
+        (s.start, s.end, p.start, p.end) for s, p in zip(run.slots, placement.slots, strict=True)
+    ]
+    order = tuple(sorted(inside, key=lambda i: begins[i - first]))
+    return Section(first, end, lanes, in_turn, at_once, after, order)

@@ -96,12 +96,21 @@ def test_steps_that_run_at_once_touch_different_memory() -> None:
         Step(reads=("a",), writes=("d",)),
         Step(reads=("c", "d"), writes=("e",), may_overwrite={"e": ("c",)}),
     ]
-    found = join_lifetimes(steps, dict.fromkeys("abcde", 16), {}, together=[(1, 4)])
+    # c waits for b, and d for nobody: it may begin at any time before e.
+    found = join_lifetimes(steps, dict.fromkeys("abcde", 16), {}, until={1: 3, 2: 3, 3: 3})
     assert [(b.name, b.start, b.end) for b in found.buffers] == [
         ("a", 0, 4),
-        ("b", 1, 4),
-        ("c", 1, 5),
-        ("d", 1, 5),
+        ("b", 1, 5),
+        ("d", 3, 5),
         ("1.t", 1, 4),
     ]
-    assert found.overwritten == {"e": "c"}
+    assert found.overwritten == {"c": "b", "e": "c"}
+    # Where d waits for b, what b has read and used is free again.
+    found = join_lifetimes(steps, dict.fromkeys("abcde", 16), {}, until={1: 1, 2: 3, 3: 3})
+    assert [(b.name, b.start, b.end) for b in found.buffers] == [
+        ("a", 0, 4),
+        ("b", 1, 5),
+        ("d", 3, 5),
+        ("1.t", 1, 2),
+    ]
+    assert found.overwritten == {"c": "b", "e": "c"}

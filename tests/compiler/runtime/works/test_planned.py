@@ -12,8 +12,10 @@ import pytest
 import compiler
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.memory.check import check_steps
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
+from compiler.runtime.works.branches import Section
 from tests.platforms import needs_own_threads
 
 pytestmark = needs_own_threads
@@ -54,6 +56,44 @@ def test_results_are_those_of_one_thread(threads: int, seed: int) -> None:
     assert sorted(i for c in section.chains for i in c) == list(range(section.first, section.end))
     assert "by_plan.0.take" in str(program.emit("llvm"))
     same_always(program, graph)
+
+
+def orders(section: Section, chance: random.Random) -> list[int]:
+    """The launches of a section in some order in which threads may begin them."""
+    waits = {i: 0 for i in range(section.first, section.end)}
+    for followers in section.after.values():
+        for v in followers:
+            waits[v] += 1
+    found: list[int] = []
+    while waits:
+        free = [i for i, n in waits.items() if n == 0]
+        # The one that waited longest, or was listed last, or any: all threads but one may sleep.
+        i = chance.choice([free[0], free[-1], chance.choice(free)])
+        found.append(i)
+        del waits[i]
+        for v in section.after.get(i, ()):
+            waits[v] -= 1
+    return found
+
+
+def test_no_order_of_the_threads_puts_a_value_over_one_that_is_needed() -> None:
+    chance = random.Random(5)
+    for seed in range(6):
+        graph = wired(40, seed)
+        program = compiler.compile(graph, threads=2, spread="branches", order="given")
+        assert program.fixed is not None
+        assert program.fixed.executable is not None
+        placed = program.fixed.executable.arrangement
+        kept = sum(b.size for b in placed.plan.buffers)
+        assert placed.plan.peak_bytes < 0.7 * kept, "values do share memory"
+        plan = placed.plan
+        places = {v: (b.offset, b.size) for b in plan.buffers for v in (b.name, *b.values)}
+        for _ in range(40):
+            numbers = list(range(len(placed.steps)))
+            for s in program.fixed.sections:
+                numbers[s.first : s.end] = orders(s, chance)
+            steps = [placed.steps[i] for i in numbers]
+            assert not check_steps(steps, places, placed.views)
 
 
 def test_several_callers_may_run_it_at_once() -> None:
