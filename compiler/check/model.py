@@ -53,7 +53,8 @@ class Finding:
     reference, `program` for the compiled one, a peer's name, or `program and` a peer's name for
     these two compared with each other. What is not `judged` is told and does not fail the check: a
     peer is not ours, and one that is itself far from the yardstick proves nothing. `wide` are the
-    errors against the model in f64. `objection` says what inputs of another kind brought to light.
+    errors against the model in f64. `objection` says what inputs of another kind brought to light,
+    or why a peer gives no results.
     """
 
     stage: str
@@ -237,7 +238,8 @@ def check_model(
 ) -> Verdict:
     """Compare every pass's graph, every rewrite, the program and the peers with the yardstick.
 
-    A graph has no ONNX form that onnx.reference could run: our reference stands in.
+    A graph has no ONNX form that onnx.reference could run: our reference stands in. A peer that
+    refuses the model raises a CompileError, which is told and fails nothing.
     Errors: what reading and compiling the model raise.
     """
     mode = precision_mode(precision)
@@ -302,7 +304,11 @@ def _runs(check: _Check, program: Program, peers: Mapping[str, Run]) -> list[Fin
     found = [check.finding("program", lambda: program.run(check.inputs))]
     tolerance = check.wanted.tolerance
     for name, run in peers.items():
-        theirs = check.finding(name, lambda r=run: r(check.inputs))
+        try:
+            theirs = check.finding(name, lambda r=run: r(check.inputs))
+        except CompileError as e:
+            found.append(Finding(name, (), 0.0, judged=False, objection=e.message))
+            continue
         both = replace(check, expected=run(check.inputs), wide={}).finding(
             f"program and {name}", lambda: program.run(check.inputs)
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from rich.console import Console
 
 from compiler.check.errors import Error
-from compiler.check.model import Finding, Verdict, Wanted, check_model
+from compiler.check.model import Finding, Run, Verdict, Wanted, check_model
 from compiler.check.nodes import NodeErrors
 from compiler.check.rewrites import Judged
 from compiler.cli.options import (
@@ -25,8 +26,9 @@ from compiler.cli.options import (
     tolerance_option,
 )
 from compiler.cli.output import progress, report, reporting, seconds_text, table
-from compiler.cli.peers import installed, load_peer
+from compiler.cli.peers import first_run, installed, load_peer
 from compiler.cli.summary import making_json, making_lines
+from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
 
 
@@ -73,7 +75,7 @@ def command(
             precision=precision,
             threads=threads,
             shapes=named_shapes(shapes),
-            peers={name: load_peer(name, source).run for name in _peers(peers)},
+            peers=_peers(peers, source),
             wanted=Wanted(seed, allowed, every_rewrite, by_node),
             schedules=schedules,
             tell=tell,
@@ -83,10 +85,25 @@ def command(
         ctx.exit(1)
 
 
-def _peers(text: str | None) -> list[str]:
-    if text is None:
-        return [p for p in ("onnxruntime",) if installed(p)]
-    return [p.strip() for p in text.split(",") if p.strip()]
+def _peers(text: str | None, model: bytes | Path) -> dict[str, Run]:
+    """Runs of the peers that were asked for, or else of those that are there and take the model."""
+    if text is not None:
+        asked = [p.strip() for p in text.split(",") if p.strip()]
+        return {name: partial(first_run, load_peer(name, model)) for name in asked}
+    return {p: _willing(p, model) for p in ("onnxruntime",) if installed(p)}
+
+
+def _willing(name: str, model: bytes | Path) -> Run:
+    """The runs of a peer that nobody asked for: a model that it refuses is told when it runs."""
+    try:
+        return partial(first_run, load_peer(name, model))
+    except CompileError as refusal:
+        error = refusal
+
+    def refuse(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise error
+
+    return refuse
 
 
 def _making(verdict: Verdict) -> Mapping[str, Any]:
@@ -192,7 +209,7 @@ def _notes(verdict: Verdict) -> Iterator[str]:
         yield f"narrow in the f64 form: {len(verdict.narrow)} nodes ({some})"
     for f in verdict.findings:
         if f.objection and f.changed:
-            yield f"WRONG after {f.stage}: {f.objection}"
+            yield f"WRONG after {f.stage}: {f.objection}" if f.judged else f.objection
     for n in verdict.nodes:
         if (first := n.first_wrong) is not None:
             yield f"first wrong value after {n.stage}: {_error_text(first)}"
@@ -226,6 +243,9 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
             yield (f.stage, "", "changed nothing", "", "", "", "")
             continue
         bad = max(f.differences, key=lambda d: d.relative_error, default=None)
+        if f.objection and not f.judged:
+            yield (f.stage, "", "refuses the model", "", "", "", "")
+            continue
         wrong = f.error > verdict.allowed or bool(f.objection)
         mark = "ok" if not wrong else "TOO LARGE" if f.judged else "far off"
         place = "" if bad is None else f"{bad.name} {bad.note}".strip()

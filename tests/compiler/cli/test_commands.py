@@ -13,6 +13,8 @@ from click.testing import CliRunner, Result
 from onnx import TensorProto, helper, numpy_helper
 
 from compiler.check import model as model_check
+from compiler.cli import check as check_command
+from compiler.cli import peers
 from compiler.cli.group import COMMANDS, commands
 from compiler.cli.options import Bytes
 from compiler.machine import keep, measure
@@ -234,6 +236,27 @@ def test_check_takes_our_reference_where_onnx_cannot_run_the_model(
     verdict = told("check", model, "--peers", "")
     assert (verdict["ok"], verdict["yardstick"]) == (True, "reference")
     assert verdict["note"] == "onnx.reference cannot"
+
+
+@pytest.mark.parametrize("when", ["load", "run"])
+def test_a_peer_that_refuses_a_model_is_told_and_fails_nothing(
+    model: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    def refuse(*_: Any) -> Any:
+        raise RuntimeError("no such kernel")
+
+    loader = refuse if when == "load" else lambda *_: peers.Peer("onnxruntime", "1", refuse)
+    monkeypatch.setitem(peers._LOADERS, "onnxruntime", loader)
+    monkeypatch.setattr(check_command, "installed", lambda _: True)
+    monkeypatch.setattr(peers, "installed", lambda _: True)
+    verdict = told("check", model, "--shape", "x=3,3")
+    assert verdict["ok"] is True
+    assert verdict["stages"][-1]["stage"] == "onnxruntime"
+    text = invoke("check", model, "--shape", "x=3,3").output
+    assert "refuses the model: no such kernel" in " ".join(text.split())
+    assert "passed" in text
+    asked = told("check", model, "--peers", "onnxruntime", code=1 if when == "load" else 0)
+    assert when == "run" or asked["error"]["code"] == "E-OPTION-VALUE"
 
 
 def test_check_looks_at_every_rewrite_and_value(model: Path) -> None:
