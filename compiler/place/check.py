@@ -7,6 +7,7 @@ does anything do two things at once; does every memory hold what lies in it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -16,7 +17,7 @@ from compiler.place.placement import Slot
 from compiler.place.platform import Platform
 from compiler.place.problem import seconds_on
 from compiler.place.schedule import Move, Schedule
-from compiler.place.tasks import TaskGraph
+from compiler.place.tasks import Task, TaskGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Fault:
 
 
 SAME = 1e-9
-"""Times are equal when they differ by no more than this share of the whole schedule."""
+"""Times are equal when they differ by no more than this share of the whole schedule, or of all its
+work where that is less: a schedule that says it ends late does not get more lenience by that."""
 
 
 def check_schedule(
@@ -56,6 +58,8 @@ def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator
     for name in runs.keys() - {t.name for t in graph.tasks}:
         yield Fault(name, "is no task of the graph")
     links = {x.name: x for x in platform.links}
+    if schedule.platform != platform.name:
+        yield Fault(schedule.platform, f"is not the platform {platform.name!r}")
     for s in schedule.slots:
         if s.device not in platform.device_of:
             yield Fault(s.task, f"runs on {s.device!r}, which is no device")
@@ -65,6 +69,11 @@ def _named(graph: TaskGraph, platform: Platform, schedule: Schedule) -> Iterator
         joins = links[m.link].joins if m.link in links else ()
         if m.source == m.to or m.source not in joins or m.to not in joins:
             yield Fault(m.datum, f"{m.link!r} does not lead from {m.source!r} to {m.to!r}")
+    times = [(s.task, s.start, s.end) for s in schedule.slots]
+    times += [(m.datum, m.start, m.end) for m in schedule.moves]
+    for name, start, end in times:
+        if not 0.0 <= start <= end < math.inf:
+            yield Fault(name, f"goes on from {start} s to {end} s")
 
 
 class _Checker:
@@ -73,17 +82,18 @@ class _Checker:
     ) -> None:
         self.graph, self.platform, self.schedule = graph, platform, schedule
         self.contention = contention
-        self.slack = SAME * max(schedule.makespan_seconds, 0.0)
         self.links = {x.name: x for x in platform.links}
         self.slot = {s.task: s for s in schedule.slots}
+        work = sum(self._needed(t) for t in graph.tasks) + sum(map(self._carried, schedule.moves))
+        self.slack = SAME * min(schedule.makespan_seconds, work)
         self.moves: dict[str, list[Move]] = defaultdict(list)
-        for m in schedule.moves:
+        for m in sorted(schedule.moves, key=lambda m: (m.start, m.end)):
             self.moves[m.datum].append(m)
         self.arrivals: dict[tuple[str, str], float] = {}
-        """By datum and memory when a transfer first brought it."""
-        for m in schedule.moves:
-            at = self.arrivals.get((m.datum, m.to), m.end)
-            self.arrivals[m.datum, m.to] = min(at, m.end)
+        """By datum and memory when a transfer first brought it, of those that could begin."""
+        for datum in self.moves:
+            while any([self._arrives(m) for m in self.moves[datum]]):
+                pass
 
     def faults(self) -> Iterator[Fault]:
         yield from self._durations()
@@ -91,10 +101,26 @@ class _Checker:
         yield from self._operands()
         yield from self._transfers()
         yield from self._results()
+        yield from self._claims()
         yield from self._room()
 
     def _memory(self, s: Slot) -> str:
         return self.platform.device_of[s.device].memory
+
+    def _needed(self, t: Task) -> float:
+        return seconds_on(t, self.platform.device_of[self.slot[t.name].device])
+
+    def _carried(self, m: Move) -> float:
+        return self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
+
+    def _arrives(self, m: Move) -> bool:
+        """Whether a transfer brings its datum earlier than was known."""
+        if not m.start >= self._there(m.datum, m.source) - self.slack:
+            return False
+        earlier = m.end < self.arrivals.get((m.datum, m.to), math.inf)
+        if earlier:
+            self.arrivals[m.datum, m.to] = m.end
+        return earlier
 
     def _durations(self) -> Iterator[Fault]:
         for t in self.graph.tasks:
@@ -103,14 +129,12 @@ class _Checker:
             missing = [o for o in t.operators if not device.has((o,))]
             if missing:
                 yield Fault(t.name, f"{s.device} has no {', '.join(missing)}")
-            needed = seconds_on(t, device)
-            if not s.start >= 0.0:
-                yield Fault(t.name, f"starts at {s.start}")
+            needed = self._needed(t)
             if not abs(s.end - s.start - needed) <= self.slack + SAME * needed:
                 yield Fault(t.name, f"takes {s.end - s.start} s, {s.device} needs {needed} s")
         for m in self.schedule.moves:
-            needed = self.links[m.link].seconds(self.graph.datum[m.datum].nbytes)
-            if not (m.start >= 0.0 and m.end - m.start >= needed - self.slack):
+            needed = self._carried(m)
+            if not abs(m.end - m.start - needed) <= self.slack + SAME * needed:
                 yield Fault(m.datum, f"{m.link} needs {needed} s, not {m.end - m.start} s")
 
     def _exclusive(self) -> Iterator[Fault]:
@@ -138,7 +162,7 @@ class _Checker:
 
     def _there(self, datum: str, memory: str, device: str = "") -> float:
         """When a datum is in a memory (for a device of it); infinite for never."""
-        found = [self.arrivals.get((datum, memory), float("inf"))]
+        found = [self.arrivals.get((datum, memory), math.inf)]
         maker = self.graph.maker.get(datum)
         if maker is None:
             keeps = self.platform.memory_of[memory].keeps_weights
@@ -168,14 +192,18 @@ class _Checker:
 
     def _results(self) -> Iterator[Fault]:
         for d in self.graph.data:
-            if d.is_result and self._there(d.name, self.platform.home) == float("inf"):
+            if d.is_result and self._there(d.name, self.platform.home) == math.inf:
                 yield Fault(d.name, f"never comes home to {self.platform.home}")
 
+    def _claims(self) -> Iterator[Fault]:
+        """What the schedule says of itself."""
+        last, bound = self.schedule.makespan_seconds, self.schedule.bound_seconds
+        if not 0.0 <= bound <= last + self.slack:
+            yield Fault("all", f"ends at {last} s, before {bound} s, which is said to be the least")
+
     def _room(self) -> Iterator[Fault]:
-        """Sweep over time: what is in each memory with a limit, from its coming to its last use."""
+        """Sweep over time: what is in each memory, from its coming to its last use."""
         for memory in self.platform.memories:
-            if memory.nbytes is None:
-                continue
             changes: list[tuple[float, int]] = []
             for datum in self.graph.data:
                 for start, end in self._stay(datum.name, memory.name):
@@ -184,30 +212,39 @@ class _Checker:
             for _, nbytes in sorted(changes):
                 held += nbytes
                 peak = max(peak, held)
-            if peak > memory.nbytes:
-                yield Fault(memory.name, f"holds {peak} bytes, it has room for {memory.nbytes}")
+            room = math.inf if memory.nbytes is None else memory.nbytes
+            if peak > room:
+                yield Fault(memory.name, f"holds {peak} bytes, it has room for {room}")
+            said = self.schedule.peak_bytes.get(memory.name)
+            if said is not None and not peak <= said <= room:
+                yield Fault(memory.name, f"holds {peak} bytes at most, {said} are said")
 
     def _stay(self, datum: str, memory: str) -> Iterator[tuple[float, float]]:
         """When a datum takes room in a memory, which it does not where it only passes through."""
         slots = [self.slot[self.graph.tasks[t].name] for t in self.graph.readers[datum]]
         here = [s for s in slots if self._memory(s) == memory]
         ends = [s.end for s in here]
+        d, home = self.graph.datum[datum], self.platform.home
+        if d.is_result and memory == home:
+            ends.append(self.schedule.makespan_seconds)
         maker = self.graph.maker.get(datum)
         made = None if maker is None else self.slot[self.graph.tasks[maker].name]
-        origin = self.platform.home if made is None else self._memory(made)
+        origin = home if made is None else self._memory(made)
+        keeps = d.is_weight and self.platform.memory_of[memory].keeps_weights
         if origin == memory:
             ends += [m.end for m in self.moves[datum] if m.source == memory]
-        first = min((s.start for s in here), default=float("inf"))
-        moves = [m for m in self.moves[datum] if m.to == memory]
-        # Of several that come in time for the first reader, those before passed through.
-        starts = sorted(m.start for m in moves if m.end <= first + self.slack)[-1:]
-        if made is not None:
-            if origin == memory:
-                starts.append(made.start)
-                ends.append(made.end)
-        elif ends and not starts:
-            starts.append(0.0)
-            if self.platform.memory_of[memory].keeps_weights:
+        if made is not None and origin == memory:
+            starts = [made.start]
+            ends.append(made.end)
+        elif made is None and (origin == memory or keeps):
+            # It was there from the beginning, whatever is brought once more.
+            starts = [0.0]
+            if keeps and ends:
                 ends.append(self.schedule.makespan_seconds)
+        else:
+            # Of several that come in time for the first reader, those before passed through.
+            first = min((s.start for s in here), default=math.inf)
+            moves = [m for m in self.moves[datum] if m.to == memory]
+            starts = sorted(m.start for m in moves if m.end <= first + self.slack)[-1:]
         if starts and ends and max(ends) > min(starts):
             yield min(starts), max(ends)

@@ -9,6 +9,7 @@ placement {
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import field
@@ -84,21 +85,27 @@ def parse_placement(text: str, order: tuple[str, ...] = ()) -> Placement:
         rest = found[2] if found else ""
         while found and rest:
             slot = _SLOT.match(rest)
-            if slot is None:
+            made = _slot(found[1], slot) if slot else None
+            if slot is None or made is None:
                 break
-            task = _plain(slot[1])
-            if task in slots:
-                raise CompileError("E-TASKS-TEXT", f"{task!r} is there twice", where=where)
-            try:
-                slots[task] = Slot(task, _plain(found[1]), float(slot[2]), float(slot[3]))
-            except ValueError:
-                break
+            if made.task in slots:
+                raise CompileError("E-TASKS-TEXT", f"{made.task!r} is there twice", where=where)
+            slots[made.task] = made
             rest = rest[slot.end() :]
         if not found or rest:
             raise CompileError("E-TASKS-TEXT", f"cannot read {rest or line!r:.60}", where=where)
     if order and set(order) != set(slots):
         raise CompileError("E-TASKS-TEXT", "these are not the tasks that are to be placed")
     return Placement(tuple(slots[t] for t in (order or slots)))
+
+
+def _slot(device: str, match: re.Match[str]) -> Slot | None:
+    """What a line says of one task; None where a name or a time cannot be read."""
+    try:
+        start, end = float(match[2]), float(match[3])
+        return Slot(_plain(match[1]), _plain(device), start, end) if end < math.inf else None
+    except ValueError:
+        return None
 
 
 def _plain(name: str) -> str:

@@ -176,6 +176,8 @@ class _Run:
         home = self.p.platform.home
         for d in self.graph.data:
             if d.name not in self.graph.maker and self.stores[home].uses[d.name]:
+                keeps = d.is_weight and self.p.platform.memory_of[home].keeps_weights
+                self.stores[home].uses[d.name] += keeps  # it stays for the next run
                 self.stores[home].hold(d.name, d.nbytes)
                 self.seen[d.name, home] = 0.0
         for datum, memory in self.kept:

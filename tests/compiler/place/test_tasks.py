@@ -121,7 +121,11 @@ def test_a_placement_reads_back_as_it_prints() -> None:
     assert parse_placement(str(made), ("a", "b c")) == made
     assert made.orders == {"cpu": ("a",), "my gpu": ("b c",)}
     assert made.end_seconds == 3.0
-    for text in ("placement {", "placement {\n  cpu: a 0\n}", "placement {\n  cpu a 0..1\n}"):
+    wrong = (
+        "cpu: a 0", "cpu a 0..1", "cpu: a 0..1e999", "cpu: a 0..1.2.3",
+        r'cpu: "\q" 0..1', r'"\q": a 0..1', r'cpu: "\u12" 0..1', 'cpu: "\t" 0..1',
+    )  # fmt: skip
+    for text in ("", "placement {", *(f"placement {{\n  {line}\n}}" for line in wrong)):
         with pytest.raises(CompileError, match="E-TASKS-TEXT"):
             parse_placement(text)
     with pytest.raises(CompileError, match="twice"):
