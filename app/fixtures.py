@@ -62,7 +62,9 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
         for part in kernel["parts"]:
             payload = get(f"jobs/{job}/kernels/{number}/{part}")
             yield f"kernel-{number}-{part}", steady(payload, job)
+        yield f"kernel-{number}-links", steady(get(f"jobs/{job}/kernels/{number}/links"), job)
     yield "union", steady(get(f"jobs/{job}/union"), job)
+    yield "neighbours", steady(get(f"jobs/{job}/neighbours"), job)
     yield "provenance", steady(get(f"jobs/{job}/provenance"), job)
     yield "error", client.get("/api/v1/jobs/nothing").get_json()
 

@@ -126,7 +126,9 @@ class Ledger:
             return Answer(names, "together", because, tuple(self._joined(first, second)))
         declined = tuple(self._declined(first, second))
         if declined:
-            because = f"{first} and {second} are apart: {declined[-1].step.because}"
+            fusing = [c for c in declined if c.step.rule.startswith("fuse")]
+            told = (fusing or declined)[-1]
+            because = f"{first} and {second} are apart: {told.step.because}"
             return Answer(names, "apart", because, declined)
         because = f"{first} and {second} are not neighbours: neither reads what the other makes"
         if self._are_neighbours(first, second):

@@ -226,13 +226,30 @@ def union(job_id: str) -> Response:
     return kept.answer(payload)
 
 
+@ROUTES.route("GET", f"{_JOB}/neighbours", shapes.Neighbours, fails=_ABSENT)
+def neighbours(job_id: str) -> Response:
+    """For each edge of the model: one kernel or two, and why."""
+    return Kept(job_id).packed("neighbours")
+
+
+@ROUTES.route("GET", f"{_JOB}/kernels/<int:kernel>/links", shapes.KernelLinks, fails=_ABSENT)
+def kernel_links(job_id: str, kernel: int) -> Response:
+    """Of each line of a kernel's LLVM text the line of Loop IR, of its assembly that of LLVM."""
+    return _of_kernel(job_id, kernel, "links")
+
+
 @ROUTES.route("GET", f"{_JOB}/kernels/<int:kernel>/<part>", shapes.KernelText, fails=_ABSENT)
 def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     """One level of one kernel: computation, schedule, loops, llvm or asm."""
-    kept = Kept(job_id)
     if part not in KERNEL_PARTS:
         parts = ", ".join(KERNEL_PARTS)
         raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {part!r:.40}")
+    return _of_kernel(job_id, kernel, part)
+
+
+def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
+    """A part that kernels which share a function have once."""
+    kept = Kept(job_id)
     kernels = kept.read("result")["kernels"]
     if kernel >= len(kernels):
         if not kept.final:

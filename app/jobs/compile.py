@@ -24,6 +24,8 @@ from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say
 from app.wire import kernels, programs
+from app.wire.links import kernel_links
+from app.wire.neighbours import neighbours
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
@@ -39,6 +41,7 @@ WORDS = {
     "measure": "timing the kernels",
     "listing": "writing down the assembly",
     "accuracy": "counting right answers",
+    "links": "linking the levels",
 }
 # What the driver calls its steps, where it is not "code".
 _PHASES = {"import": "read", "specialise": "passes", "passes": "passes"}
@@ -164,6 +167,17 @@ class _Job:
             self.phase("accuracy")
             self.summary["accuracy"] = accuracy(program, model.graph, model.labelled)
             self.ready("accuracy")
+        self.phase("links")
+        self.relate(program)
+        self.ready("links")
+
+    def relate(self, program: Program) -> None:
+        """Write down which lines come of which, and for each edge why it is one kernel or two."""
+        for name, payload in kernel_links(program, self.options["threads"]):
+            self.parts.write(name, payload)
+        first = self.recorder.graphs[0]
+        answers = neighbours(first, program.trace, self.recorder.event_stages)
+        self.parts.write("neighbours", answers)
 
 
 def compile_model(

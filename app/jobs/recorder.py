@@ -28,6 +28,8 @@ class Recorder:
         self.graphs: dict[int, Graph] = {}
         self.prefix = "→"
         self.last: Graph | None = None
+        self.event_stages: list[int] = []
+        """The stage of each event of the trace."""
         self.is_open = True
 
     def imported(self, graph: Graph, seconds: float) -> None:
@@ -54,6 +56,7 @@ class Recorder:
         row = self._stage(
             event.name, event.words, event.after, event.seconds, event.verify_seconds, event.steps
         )
+        self.event_stages.append(row["stage"])
         self._say_pass(row)
 
     def close(self) -> None:
@@ -95,6 +98,7 @@ class Recorder:
             "n_nodes": len(graph.nodes),
             "n_constants": len(graph.constants),
             "constant_bytes": sum(map(graphs.constant_bytes, graph.constants.values())),
+            "value_bytes": graphs.value_bytes(graph),
             "n_applied": sum(s.outcome == "applied" for s in steps),
             "n_declined": sum(s.outcome == "declined" for s in steps),
         }

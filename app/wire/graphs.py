@@ -234,6 +234,12 @@ def constant_bytes(c: Constant) -> int:
     return t.nbytes if t.is_static else 0
 
 
+def value_bytes(graph: Graph) -> int:
+    """The bytes of all values that nodes make; open sizes count nothing."""
+    types = (t for n in graph.nodes for t in n.types if isinstance(t, TensorType))
+    return sum(t.nbytes for t in types if t.is_static)
+
+
 def steps_payload(stage: int, steps: Sequence[Step]) -> dict[str, Any]:
     """The steps of a pass; beyond `STEPS_KEPT` the declined ones are dropped first."""
     kept = list(steps)

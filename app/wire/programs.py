@@ -37,7 +37,7 @@ def texts(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
     yield _download("llvm", llvm)
     yield _download("loops", str(program.emit("loops")))
     functions = split_llvm(llvm)
-    for number, k in _first_kernels(program):
+    for number, k in first_kernels(program):
         found = {
             "computation": str(k.computation) if k.computation else "",
             "schedule": "\n".join(k.moves),
@@ -59,7 +59,7 @@ def assembly(program: Program) -> Iterator[tuple[str, dict[str, Any]]]:
     text = str(program.emit("asm"))
     yield _download("asm", text)
     functions = split_assembly(text)
-    for number, k in _first_kernels(program):
+    for number, k in first_kernels(program):
         if k.symbol in functions:
             yield f"kernel-{number}-asm", kernel_text(number, "asm", functions[k.symbol])
 
@@ -68,7 +68,7 @@ def _download(kind: str, text: str) -> tuple[str, dict[str, Any]]:
     return f"download-{kind}", {"version": VERSION, "text": text}
 
 
-def _first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
+def first_kernels(program: Program) -> Iterator[tuple[int, KernelInfo]]:
     """Native kernels, of those that share a function the first."""
     first = first_users(program.kernels)
     for number, k in enumerate(program.kernels):

@@ -7,12 +7,43 @@ its loops while the text is written, and no optimiser needs to find it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 
 from compiler.codegen.values import Value, constant, value_type
 from compiler.dataclass import dataclass
 from compiler.ir.types import DType
+
+
+class Line(str):
+    """A line of text that knows for which line of the Loop IR it was written; -1 for none."""
+
+    __slots__ = ("of",)
+    of: int
+
+
+class _Lines(list[str]):
+    """Lines that note, as they come, for what the emitter writes them."""
+
+    def __init__(self, out: Emitter) -> None:
+        self._out = out
+
+    def append(self, text: str, /) -> None:
+        super().append(self._noted(text))
+
+    def extend(self, texts: Iterable[str], /) -> None:
+        super().extend(map(self._noted, texts))
+
+    def __iadd__(self, texts: Iterable[str], /) -> _Lines:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.extend(texts)
+        return self
+
+    def _noted(self, text: str) -> Line:
+        if isinstance(text, Line):
+            return text
+        line = Line(text)
+        line.of = self._out.at
+        return line
 
 
 @dataclass(slots=True)
@@ -54,11 +85,18 @@ class Block:
 
 
 class Emitter:
-    """Text of one function. Values of `level` d belong to scope d; the function is scope 0."""
+    """Text of one function. Values of `level` d belong to scope d; the function is scope 0.
 
-    def __init__(self, n_vector_registers: int) -> None:
+    An emitter that notes lines makes each one a `Line`; `at` is the line of the Loop IR that the
+    next ones are written for.
+    """
+
+    def __init__(self, n_vector_registers: int, notes_lines: bool = False) -> None:
         self.n_vector_registers = n_vector_registers
-        self.scopes: list[Scope] = [Scope("entry", n_vector_registers)]
+        self.notes_lines = notes_lines
+        self.at = -1
+        self.scopes: list[Scope] = []
+        self._begin("entry", n_vector_registers)
         self.declarations: dict[str, None] = {}
         self.used: set[str] = set()
         """Carried values that other code reads; a loop keeps no others."""
@@ -68,6 +106,12 @@ class Emitter:
     def level(self) -> int:
         """Depth of the current scope."""
         return len(self.scopes) - 1
+
+    def _begin(self, block: str, vector_budget: int) -> None:
+        scope = Scope(block, vector_budget)
+        if self.notes_lines:
+            scope.lines = _Lines(self)
+        self.scopes.append(scope)
 
     def fresh(self, prefix: str = "v") -> str:
         """A new SSA name."""
@@ -163,7 +207,7 @@ class Emitter:
         counter = Value(self.fresh("i"), DType.i64, 0, inside)
         phis = [(v, Value(self.fresh("r"), v.dtype, v.lanes, inside)) for v in carried]
         budget = self.n_vector_registers - 4 - len(phis)
-        self.scopes.append(Scope(label, budget))
+        self._begin(label, budget)
         return OpenLoop(label, f"done{label[4:]}", counter, start, stop, may_be_empty, phis)
 
     def close_loop(self, loop: OpenLoop, latch: Sequence[Value]) -> list[Value]:
@@ -233,7 +277,7 @@ class Emitter:
         return self._open(Block(f"while{self._count}", f"done{self._count}"))
 
     def _open(self, block: Block) -> Block:
-        self.scopes.append(Scope(block.label, self.scopes[-1].vector_budget))
+        self._begin(block.label, self.scopes[-1].vector_budget)
         return block
 
     def continue_if(self, block: Block, condition: Value) -> None:

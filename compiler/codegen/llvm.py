@@ -19,7 +19,7 @@ from compiler.codegen.access.squares import Square, square_of, transposed
 from compiler.codegen.access.stores import fence, prefetch, store
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.arithmetic.math import WRITTEN_OUT
-from compiler.codegen.emitter import Block, Emitter
+from compiler.codegen.emitter import Block, Emitter, Line
 from compiler.codegen.expressions import Cache, Expressions
 from compiler.codegen.lockstep import in_lockstep, may_mix
 from compiler.codegen.products.dots import Dots, Products, products
@@ -29,6 +29,7 @@ from compiler.codegen.threads.forks import Region, part_head
 from compiler.codegen.threads.shares import Shares
 from compiler.codegen.threads.team import Team
 from compiler.codegen.values import Value, power_of_two
+from compiler.codegen.vectors.places import Places, places_of
 from compiler.codegen.vectors.prepare import Prepared, prepare
 from compiler.codegen.vectors.registers import Registers, cut_registers, with_whole_vectors
 from compiler.compute.scalar import Read
@@ -75,7 +76,27 @@ def function_text(
     check_kernel(kernel)
     prepared = prepare(kernel, target)
     team = Team(symbol, threads, forking, tuple(params(kernel))) if threads > 1 else None
-    writer = _Writer(prepared, target, team)
+    return _function(kernel, symbol, _Writer(prepared, target, team))[0]
+
+
+def function_lines(
+    kernel: Kernel, symbol: str, target: Target, threads: int = 1, forking: Forking = "gomp"
+) -> tuple[FunctionText, tuple[int, ...]]:
+    """A kernel's function, and for each of its lines the line of the kernel's text it is for.
+
+    -1 stands for none; shares of threads, which are functions of their own, have none.
+    """
+    check_kernel(kernel)
+    prepared = prepare(kernel, target)
+    team = Team(symbol, threads, forking, tuple(params(kernel))) if threads > 1 else None
+    places = places_of(kernel, prepared.kernel, target)
+    text, lines = _function(kernel, symbol, _Writer(prepared, target, team, places))
+    return text, tuple(line.of if isinstance(line, Line) else -1 for line in lines)
+
+
+def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionText, list[str]]:
+    """What a writer makes of a kernel; the lines are those of the function itself."""
+    team, prepared = writer.team, writer.prepared
     writer.leave_when_empty(kernel)
     writer.statements(prepared.kernel.body, {})
     texts = team.texts if team is not None else []
@@ -84,7 +105,7 @@ def function_text(
     head = f'define void @"{symbol}"({", ".join(named)}) nounwind {{'
     lines = [head, "entry:", *writer.lines(), "  br label %leave", "leave:"]
     lines += [*writer.ending(), "  ret void", "}"]
-    return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations))
+    return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations)), lines
 
 
 def _times(e: Expr, var: str) -> int | None:
@@ -98,12 +119,19 @@ def _times(e: Expr, var: str) -> int | None:
 class _Writer:
     """Writes one kernel, or the share that a thread has of one of its regions."""
 
-    def __init__(self, prepared: Prepared, target: Target, team: Team | None) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        target: Target,
+        team: Team | None,
+        places: Places | None = None,
+    ) -> None:
         self.prepared = prepared
+        self.places = places
         self.team = team
         self.buffers = prepared.kernel.buffers
         self.target = target
-        self.out = Emitter(target.n_vector_registers)
+        self.out = Emitter(target.n_vector_registers, notes_lines=places is not None)
         self.env = Env()
         for n in prepared.kernel.sizes:
             self.env.values[n] = Value(size_parameter(n), DType.i64)
@@ -173,7 +201,10 @@ class _Writer:
                 self.tiles.during(run, lambda part=part: self._one_by_one(part, cache))
 
     def _one_by_one(self, body: Sequence[Statement], cache: Cache) -> None:
+        around = self.out.at
         for s in body:
+            if self.places is not None:
+                self.out.at = self.places.get((around, id(s)), around)
             known = cache.get(id(s))
             if known is None:
                 known = cache[id(s)] = {}
@@ -190,6 +221,7 @@ class _Writer:
                     self._while(s, known)
                 case Prefetch():
                     self._prefetch(s, known)
+        self.out.at = around
 
     def _loop(self, loop: Loop, cache: Cache) -> None:
         start, stop = self._bound(loop.start), self._bound(loop.stop)

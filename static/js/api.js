@@ -193,6 +193,10 @@ export function createParts(id) {
       once(open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union"),
     /** @type {(kernel: number, part: string) => Promise<import("./wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
+    /** @type {(kernel: number) => Promise<import("./wire.js").KernelLinks>} */
+    links: (kernel) => once(`kernels/${kernel}/links`),
+    /** @returns {Promise<import("./wire.js").Neighbours>} */
+    neighbours: () => once("neighbours"),
     /** @returns {Promise<import("./wire.js").Provenance>} */
     provenance: () => once("provenance"),
     /** @type {(what: string) => string} */

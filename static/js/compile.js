@@ -15,6 +15,8 @@ const FRESH_LOOK = {
   selection: /** @type {string[]} */ ([]),
   at: "",
   kernel: -1,
+  line: "",
+  step: "",
   base: -1,
   open: /** @type {string[]} */ ([]),
   camera: null,
@@ -29,6 +31,7 @@ const SHARES = {
   listing: 0.85,
   check: 0.9,
   accuracy: 0.95,
+  links: 0.98,
 };
 
 /**

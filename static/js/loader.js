@@ -1,6 +1,24 @@
 // Keeps `graph` and `before` in step with the chosen stage; late answers are dropped.
 import { asProblem } from "./compile.js";
+import { areLinked } from "./links.js";
 import { graphBefore } from "./stages.js";
+
+/**
+ * Fetches, once they are there, the answers to which nodes are one kernel.
+ * @param {import("./page.js").PageState} state
+ * @returns {() => void}
+ */
+export function keepNeighbours(state) {
+  return state.watch(["parts", "result", "ready"], async ({ parts, result, ready, neighbours }) => {
+    if (!parts || neighbours || !areLinked({ result, ready })) return;
+    try {
+      const found = await parts.neighbours();
+      if (state.get().parts === parts) state.set({ neighbours: found });
+    } catch {
+      // A job that was stopped before has none; nothing else waits for them.
+    }
+  });
+}
 
 /**
  * @param {import("./page.js").PageState} state

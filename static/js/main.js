@@ -4,7 +4,7 @@ import { asProblem, createCompiler } from "./compile.js";
 import { listen, part, partOf } from "./dom.js";
 import { formatSeconds } from "./format.js";
 import { bindKeys } from "./keys.js";
-import { keepGraphs } from "./loader.js";
+import { keepGraphs, keepNeighbours } from "./loader.js";
 import { EMPTY, NO_RESULT } from "./page.js";
 import { openHelp } from "./panes/help.js";
 import { showProblem } from "./panes/problem.js";
@@ -111,6 +111,7 @@ state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) =
 });
 
 keepGraphs(state);
+keepNeighbours(state);
 bindKeys(
   () => state.get().screen,
   new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }),

@@ -24,6 +24,9 @@ import { START } from "./url.js";
  * @property {import("./wire.js").StageGraph | null} graph of the stage
  * @property {import("./wire.js").StageGraph | null} before of the stage before it
  * @property {import("./wire.js").Provenance | null} provenance
+ * @property {import("./wire.js").Neighbours | null} neighbours
+ * @property {string[]} preview ONNX nodes of what the pointer is on in another pane
+ * @property {string[]} boxed values of the opened step, before and after it
  *
  * @typedef {import("./url.js").Place & Data} Page
  * @typedef {import("./state.js").State<Page>} PageState
@@ -50,6 +53,9 @@ export const EMPTY = {
   graph: null,
   before: null,
   provenance: null,
+  neighbours: null,
+  preview: [],
+  boxed: [],
 };
 
 /** What is forgotten when another job comes. */
@@ -60,4 +66,7 @@ export const NO_RESULT = {
   graph: null,
   before: null,
   provenance: null,
+  neighbours: null,
+  preview: /** @type {string[]} */ ([]),
+  boxed: /** @type {string[]} */ ([]),
 };

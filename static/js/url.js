@@ -26,7 +26,10 @@ export const MAX_THREADS = 64;
  * @property {string} at key of the node in focus, "" for none
  * @property {string} pane
  * @property {number} kernel the kernel whose code is shown, -1 for that of the selection
- * @property {number} base stage that the text is compared with; -1 for the one before
+ * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
+ * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
+ * @property {string} other job that this one is compared with, "" for none
+ * @property {number} base stage that drawing and text are compared with; -1 for the one before
  * @property {string[]} open groups of a large graph that are drawn opened
  * @property {Camera | null} camera null: as the drawing is first shown
  */
@@ -46,6 +49,9 @@ export const START = {
   at: "",
   pane: "steps",
   kernel: -1,
+  line: "",
+  step: "",
+  other: "",
   base: -1,
   open: [],
   camera: null,
@@ -67,6 +73,9 @@ export function toFragment(place) {
     "pipeline",
     "precision",
     "job",
+    "other",
+    "line",
+    "step",
     "view",
     "at",
     "pane",
@@ -110,6 +119,9 @@ export function fromFragment(fragment) {
     at: text("at", START.at),
     pane: text("pane", START.pane),
     kernel: wholeNumber(query.get("kernel"), START.kernel),
+    line: pairFrom(query.get("line")),
+    step: pairFrom(query.get("step")),
+    other: text("other", START.other),
     base: wholeNumber(query.get("base"), START.base),
     open: [...new Set(query.getAll("open"))],
     camera: cameraFrom(query.get("camera")),
@@ -145,6 +157,21 @@ function oneOf(value, allowed, otherwise) {
  */
 function wholeNumber(text, otherwise) {
   return text !== null && /^-?\d{1,6}$/.test(text) ? Number(text) : otherwise;
+}
+
+/** @param {string | null} text */
+function pairFrom(text) {
+  return text !== null && /^\d{1,6}:\d{1,6}$/.test(text) ? text : "";
+}
+
+/**
+ * The second number of "3:12" when the first is the one asked for, else -1.
+ * @param {string} pair
+ * @param {number} first
+ */
+export function secondOf(pair, first) {
+  const [a, b] = pair.split(":");
+  return pair !== "" && Number(a) === first ? Number(b) : -1;
 }
 
 /** @param {string | null} text */

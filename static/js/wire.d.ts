@@ -123,6 +123,7 @@ export interface Stage {
   n_nodes: number;
   n_constants: number;
   constant_bytes: number;
+  value_bytes: number;
   n_applied: number;
   n_declined: number;
 }
@@ -341,6 +342,32 @@ export interface KernelText {
   n_lines: number;
   cut: number;
   steps: ScheduleStep[];
+}
+
+/** Line of the level above for each line, from 0; -1: none; empty: not known. */
+export interface KernelLinks {
+  kernel: number;
+  llvm: number[];
+  asm: number[];
+}
+
+export interface Chapter {
+  stage: number;
+  pass_name: string;
+  rule: string;
+  outcome: "applied" | "declined";
+  at: string;
+  because: string;
+}
+export interface Neighbour {
+  maker: string;
+  reader: string;
+  verdict: "together" | "apart" | "not neighbours" | "gone";
+  because: string;
+  chapters: Chapter[];
+}
+export interface Neighbours {
+  edges: Neighbour[];
 }
 
 export interface Union {

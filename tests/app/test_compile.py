@@ -80,7 +80,7 @@ def test_the_summary_tells_everything(digits):
     assert digits["model"]["n_nodes"] == digits["stages"][0]["n_nodes"]
     assert sum(o["count"] for o in digits["model"]["operators"]) == digits["model"]["n_nodes"]
     phases = [t["phase"] for t in digits["timings"]]
-    assert phases == ["read", "passes", "code", "measure", "listing", "check", "accuracy"]
+    assert phases == ["read", "passes", "code", "measure", "listing", "check", "accuracy", "links"]
     assert digits["stages"][-1]["n_nodes"] < digits["stages"][0]["n_nodes"]
     assert digits["reproduce"].startswith("compilarium compile digits_cnn --pipeline ")
     assert digits["run"]["median_s"] >= digits["run"]["min_s"] > 0
@@ -230,6 +230,43 @@ def test_provenance_leads_from_each_node_to_its_kernels(digits, shared):
         for origin in kernel["origins"]:
             assert kernel["kernel"] in rows[origin]["kernels"]
             assert not kernel["native"] or kernel["function"] in rows[origin]["functions"]
+
+
+def test_lines_of_the_assembly_lead_back_to_the_loops(digits, shared):
+    kernel = next(k for k in digits["kernels"] if "conv" in k["name"])
+    number = kernel["kernel"]
+    texts = {
+        p: part(shared, digits, f"kernels/{number}/{p}")["text"].split("\n")
+        for p in ("loops", "llvm", "asm")
+    }
+    links = part(shared, digits, f"kernels/{number}/links")
+    assert len(links["llvm"]) == len(texts["llvm"])
+    assert len(links["asm"]) == len(texts["asm"])
+    products = [i for i, line in enumerate(texts["llvm"]) if "llvm.fma" in line]
+    assert products
+    assert all("mul(" in texts["loops"][links["llvm"][i]] for i in products)
+    in_assembly = [i for i, line in enumerate(texts["asm"]) if "fmadd" in line or "fmla" in line]
+    assert in_assembly
+    assert all(links["asm"][i] in products for i in in_assembly)
+
+
+def test_every_edge_of_the_model_has_an_answer(digits, shared):
+    edges = part(shared, digits, "neighbours")["edges"]
+    first = part(shared, digits, "stages/0/graph")
+    kinds = {n["id"]: n for n in first["nodes"] if n["kind"] == "node"}
+    between = {
+        (kinds[a]["origins"][0], kinds[b]["origins"][0])
+        for a, b, *_ in first["edges"]
+        if a in kinds and b in kinds
+    }
+    assert {(e["maker"], e["reader"]) for e in edges} == between
+    assert {"together", "apart"} <= {e["verdict"] for e in edges}
+    names = [s["name"] for s in digits["stages"]]
+    for edge in edges:
+        for chapter in edge["chapters"]:
+            assert names[chapter["stage"]] == chapter["pass_name"]
+    apart = next(e for e in edges if e["verdict"] == "apart")
+    assert any(c["because"] in apart["because"] for c in apart["chapters"])
 
 
 def test_all_parts_have_the_described_shape(digits, shared):

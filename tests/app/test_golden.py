@@ -33,6 +33,8 @@ SCHEMAS = {
     "kernel-loops": "KernelText",
     "kernel-llvm": "KernelText",
     "kernel-asm": "KernelText",
+    "kernel-links": "KernelLinks",
+    "neighbours": "Neighbours",
 }
 
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { START, VERSION, fromFragment, toFragment, upgrade } from "../../static/js/url.js";
+import { START, VERSION, fromFragment, secondOf, toFragment, upgrade } from "../../static/js/url.js";
 
 /** @type {import("../../static/js/url.js").Place} */
 const FULL = {
@@ -17,6 +17,9 @@ const FULL = {
   at: "h,2",
   pane: "asm",
   kernel: 3,
+  line: "3:12",
+  step: "7:4",
+  other: "20261121-aa",
   base: 0,
   open: ["g3", "g7"],
   camera: { x: 12.5, y: -3, zoom: 0.25 },
@@ -41,6 +44,13 @@ test("what cannot be read falls back to its default and harms nothing else", () 
     "v=1&view=sideways&stage=two&camera=1,2&kernel=9e9&shape=nothing&screen=walk&at=h",
   );
   assert.deepEqual(place, { ...START, screen: "walk", at: "h" });
+});
+
+test("a line holds for its kernel alone", () => {
+  assert.equal(secondOf("3:12", 3), 12);
+  assert.equal(secondOf("3:12", 4), -1);
+  assert.equal(secondOf("", 0), -1);
+  for (const bad of ["3", "3:", "a:1", "3:-1"]) assert.equal(fromFragment(`line=${bad}`).line, "");
 });
 
 test("a camera needs three numbers and a zoom above nothing", () => {

@@ -111,6 +111,7 @@ class Stage(TypedDict):
     n_nodes: int
     n_constants: int
     constant_bytes: int
+    value_bytes: int
     n_applied: int
     n_declined: int
 

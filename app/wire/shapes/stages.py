@@ -175,6 +175,46 @@ class KernelText(TypedDict):
     steps: list[ScheduleStep]
 
 
+class KernelLinks(TypedDict):
+    """Where lines of a kernel came from, counted from 0; -1 for none, empty where it is not known.
+
+    For each line of the LLVM text its line of Loop IR; for each of the assembly its line of LLVM.
+    """
+
+    version: Version
+    kernel: int
+    llvm: list[int]
+    asm: list[int]
+
+
+class Chapter(TypedDict):
+    """A step of the ledger that bears on two nodes, and the stage whose pass took it."""
+
+    stage: int
+    pass_name: str
+    rule: str
+    outcome: Literal["applied", "declined"]
+    at: str
+    because: str
+
+
+class Neighbour(TypedDict):
+    """Two nodes of the model of which one reads the other: one kernel or two, and why."""
+
+    maker: str
+    reader: str
+    verdict: Literal["together", "apart", "not neighbours", "gone"]
+    because: str
+    chapters: list[Chapter]
+
+
+class Neighbours(TypedDict):
+    """The answers for all edges of the model."""
+
+    version: Version
+    edges: list[Neighbour]
+
+
 class Origin(TypedDict):
     """An ONNX node, and what was made of it; `nodes` and `constants` have the ids by stage."""
 

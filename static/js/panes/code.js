@@ -2,11 +2,13 @@
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
-import { highlight } from "../highlight.js";
+import { LINKED, areLinked, linesFor, loopLine } from "../links.js";
 import { nested } from "../running.js";
 import { longest, selectKernel, shownKernel } from "../selection.js";
 import { together } from "../state.js";
+import { secondOf } from "../url.js";
 import { word } from "../words.js";
+import { highlighted, mountCodeLines } from "./code_lines.js";
 import { showProblem } from "./problem.js";
 
 /** @typedef {import("../wire.js").KernelPart} KernelPart */
@@ -19,13 +21,6 @@ const CHUNK = 2500;
  */
 export function codePane(name) {
   return (root, state) => mountCode(root, state, name);
-}
-
-/** @param {KernelPart} name @param {string} line */
-function highlighted(name, line) {
-  return highlight(name, line).map(([kind, piece]) =>
-    kind ? el("span", { class: `token-${kind}` }, piece) : piece,
-  );
 }
 
 /**
@@ -44,28 +39,61 @@ function mountCode(root, state, name) {
   let text = "";
   /** @type {import("../wire.js").ScheduleStep[]} */
   let steps = [];
+  /** @type {import("../wire.js").KernelLinks | null} */
+  let links = null;
+  /** @type {import("../wire.js").Kernel | null} */
+  let kernel = null;
+  /** A text whose lines are linked with those of the other levels. */
+  const linked = LINKED.find((each) => each === name);
+  const lines =
+    linked &&
+    mountCodeLines(body, linked, word(`pane.${name}`), {
+      pick: (line) => {
+        if (!kernel) return;
+        const loop = loopLine(links, linked, line);
+        const pinned = loop < 0 ? "" : `${kernel.kernel}:${loop}`;
+        const { line: was } = state.get();
+        state.set({ ...selectKernel(kernel), line: pinned === was ? "" : pinned });
+      },
+      point: (line) => {
+        mark(line < 0 ? -1 : loopLine(links, linked, line), false);
+        state.set({ preview: line >= 0 && kernel ? kernel.origins : [] });
+      },
+    });
+  let n = 0;
+
+  function mark(/** @type {number} */ pointed, /** @type {boolean} */ scroll) {
+    if (!lines || !linked || !kernel) return;
+    const pinned = secondOf(state.get().line, kernel.kernel);
+    lines.mark(linesFor(links, linked, pinned, n), linesFor(links, linked, pointed, n), scroll);
+  }
 
   async function load() {
     const number = ++request;
     const { parts, result, ready } = state.get();
     if (!parts || !result) return;
     // Without a selection, the kernel that takes longest says most.
-    const kernel = shownKernel(result, state.get()) ?? longest(result.kernels);
-    choice.value = String(kernel?.kernel ?? "");
+    const shown = shownKernel(result, state.get()) ?? longest(result.kernels);
+    kernel = shown;
+    choice.value = String(shown?.kernel ?? "");
     copy.hidden = true;
     part(root, "counts").textContent = "";
-    if (!kernel) return say(word("kernel.none"));
-    if (!kernel.parts.includes(name))
+    if (!shown) return say(word("kernel.none"));
+    if (!shown.parts.includes(name))
       return say(
-        kernel.native ? word("code.absent") : word("code.fallback", { words: kernel.words }),
-        result.kernels.filter((each) => each.inside === kernel.kernel),
+        shown.native ? word("code.absent") : word("code.fallback", { words: shown.words }),
+        result.kernels.filter((each) => each.inside === shown.kernel),
       );
     // Assembly is listed last.
     if (name === "asm" && result.state === "running" && !ready.includes("listing"))
       return say(word("code.soon"));
     try {
-      const found = await parts.kernel(kernel.kernel, name);
+      const [found, linking] = await Promise.all([
+        parts.kernel(shown.kernel, name),
+        linked && areLinked(state.get()) ? parts.links(shown.kernel).catch(() => null) : null,
+      ]);
       if (number !== request) return;
+      links = linking;
       text = found.text;
       steps = found.steps;
       note.hidden = found.cut === 0;
@@ -129,15 +157,19 @@ function mountCode(root, state, name) {
   }
 
   function show(/** @type {number} */ limit) {
-    const lines = text.replace(/\n$/, "").split("\n");
-    body.replaceChildren(
-      el(
-        "div",
-        { class: "code-lines", "data-language": name },
-        ...lines.slice(0, limit).map((line, i) => row(line, i)),
-      ),
-    );
-    if (lines.length > limit) {
+    const all = text.replace(/\n$/, "").split("\n");
+    if (lines) {
+      n = lines.show(all.slice(0, limit).join("\n"));
+      mark(-1, true);
+    } else
+      body.replaceChildren(
+        el(
+          "div",
+          { class: "code-lines", "data-language": name },
+          ...all.slice(0, limit).map((line, i) => row(line, i)),
+        ),
+      );
+    if (all.length > limit) {
       const onclick = () => show(Infinity);
       body.append(
         el(
@@ -146,7 +178,7 @@ function mountCode(root, state, name) {
           el(
             "button",
             { class: "button", type: "button", onclick },
-            word("text.more", { n: lines.length - limit }),
+            word("text.more", { n: all.length - limit }),
           ),
         ),
       );
@@ -155,6 +187,8 @@ function mountCode(root, state, name) {
 
   return together(
     () => (request += 1),
+    () => state.set({ preview: [] }),
+    ...(lines ? [lines.stop] : []),
     listen(choice, {
       change: () => {
         const kernel = state
@@ -182,5 +216,6 @@ function mountCode(root, state, name) {
       ),
     ),
     state.watch(["parts", "result", "ready", "kernel", "selection", "at"], () => void load()),
+    state.watch(["line"], () => mark(-1, true)),
   );
 }

@@ -1,6 +1,7 @@
 // The graph of the stage, before and after its pass, drawn in the places that the union of all
 // stages was given once.
 import { clone, closest, listen, part } from "../dom.js";
+import { pointedAt } from "../graph/boxes.js";
 import { zoomAt } from "../graph/camera.js";
 import {
   centeredLook,
@@ -56,6 +57,7 @@ export function mountGraph(root, state, workerUrl) {
       hover: "",
     },
     because: new Map(),
+    pointed: { preview: new Set(), boxed: new Set() },
   };
   const { emphasis } = drawing;
 
@@ -93,6 +95,7 @@ export function mountGraph(root, state, workerUrl) {
     stage.dataset.stage = scene ? String(at) : "";
     markFallbacks();
     emphasize();
+    point();
     if (scene) follow(scene);
     search.refresh();
     part(root, "canvas").setAttribute("aria-label", scene ? describe(scene) : word("graph.none"));
@@ -111,6 +114,15 @@ export function mountGraph(root, state, workerUrl) {
     }
     stage.dataset.fallbacks = String(emphasis.fallbacks.size);
     if (scene) showLegend(part(root, "legend"), scene, emphasis.fallbacks);
+    canvas.repaint();
+  }
+
+  /** Marks what other panes point at; what a step took and made is brought into view. */
+  function point() {
+    drawing.pointed = pointedAt(drawing.scene, state.get());
+    const { boxed, preview } = drawing.pointed;
+    stage.dataset.boxed = String(boxed.size);
+    stage.dataset.preview = String(preview.size);
     canvas.repaint();
   }
 
@@ -223,6 +235,7 @@ export function mountGraph(root, state, workerUrl) {
     }),
     state.watch(["graph", "before", "view"], rebuild),
     state.watch(["result"], markFallbacks),
+    state.watch(["preview", "boxed"], point),
     state.watch(["selection", "at"], () => {
       emphasize();
       revealSelected();

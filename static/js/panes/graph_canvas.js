@@ -2,6 +2,7 @@
 import { listen, part, partOf } from "../dom.js";
 import { toDrawing, toScreen } from "../graph/camera.js";
 import { createPainter } from "../graph/canvas.js";
+import { drawPointed } from "../graph/boxes.js";
 import { drawScene } from "../graph/draw.js";
 import { drawMap, fromMap } from "../graph/minimap.js";
 import { mountPointer } from "../graph/pointer.js";
@@ -18,6 +19,7 @@ import { fillTip } from "./tip.js";
  * @typedef {object} Drawing what is painted; changed by the graph, then `repaint`
  * @property {Scene | null} scene
  * @property {import("../graph/draw.js").Emphasis} emphasis
+ * @property {import("../graph/boxes.js").Pointed} pointed from other panes
  * @property {Map<string, string>} because why the reference runs a node, by key
  *
  * @typedef {object} Canvas
@@ -47,6 +49,7 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
     if (!scene) return context.clearRect(0, 0, size.width, size.height);
     const started = performance.now();
     const drawn = drawScene(context, scene, camera(), size, colors(), emphasis);
+    drawPointed(context, scene, camera(), size, colors(), drawing.pointed);
     // For tests and for the curious: what is on the canvas, without reading pixels.
     stage.dataset.drawn = String(drawn);
     stage.dataset.zoom = camera().zoom.toFixed(3);

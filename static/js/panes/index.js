@@ -3,6 +3,7 @@ import { codePane } from "./code.js";
 import { mountKernels } from "./kernels.js";
 import { mountMemory } from "./memory.js";
 import { mountNode } from "./node.js";
+import { mountStack } from "./stack.js";
 import { mountSteps } from "./steps.js";
 import { mountText } from "./text.js";
 import { mountTiming } from "./timing.js";
@@ -19,6 +20,7 @@ export const PANES = [
   { id: "steps", group: "pass", mount: mountSteps },
   { id: "text", group: "pass", mount: mountText },
   { id: "node", group: "pass", mount: mountNode },
+  { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },
   { id: "timing", group: "program", mount: mountTiming },

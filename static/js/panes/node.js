@@ -9,12 +9,16 @@ import { ownGraphs } from "../stages.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { madeOf } from "./made_of.js";
+import { verdictsSection } from "./verdicts.js";
 
 /**
  * @typedef {import("../page.js").Page} Page
  * @typedef {import("../wire.js").GraphNode} GraphNode
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
+
+/** As the pane of steps asks for them, so that one answer serves both. */
+const STEPS_ASKED = 5000;
 
 /**
  * @param {HTMLElement} root
@@ -33,6 +37,7 @@ export function mountNode(root, state) {
     body.replaceChildren(
       ...(focus ? [sectionOf(focus.node, focus.graph, page)] : [el("p", {}, word("node.absent"))]),
       ...(nodes.length > 1 ? [others(nodes.filter((each) => each !== focus))] : []),
+      ...(focus ? verdictsSection(focus.node, focus.graph, page.neighbours) : []),
       ...journey(page),
       ...madeOf(page),
     );
@@ -44,7 +49,8 @@ export function mountNode(root, state) {
         const { graph, before, result } = state.get();
         const data = closest(event, "button")?.dataset;
         if (!data) return;
-        if (data.stage !== undefined)
+        if (data.ledgerAt !== undefined) void goToStep(state, data);
+        else if (data.stage !== undefined)
           state.set({ stage: Number(data.stage), ...(data.node ? { at: data.node } : {}) });
         else if (data.node !== undefined) {
           const node = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find(
@@ -56,14 +62,28 @@ export function mountNode(root, state) {
           if (kernel) state.set({ ...selectKernel(kernel), pane: data.pane ?? "kernels" });
         } else if (data.pane !== undefined) state.set({ pane: data.pane });
         else if (data.origin !== undefined)
-          state.set({ selection: [data.origin], at: "", kernel: -1 });
+          state.set({ selection: [data.origin], at: "", kernel: -1, line: "" });
       },
     }),
     state.watch(
-      ["graph", "before", "selection", "at", "provenance", "result", "operators", "stage"],
+      ["graph", "before", "selection", "at", "provenance", "result", "operators", "stage", "neighbours"],
       show,
     ),
   );
+}
+
+/**
+ * Opens the step that a verdict speaks of.
+ * @param {import("../page.js").PageState} state
+ * @param {DOMStringMap} data
+ */
+async function goToStep(state, { stage, rule, ledgerAt, outcome }) {
+  const { parts } = state.get();
+  const found = await parts?.steps(Number(stage), 0, STEPS_ASKED);
+  const index = (found?.steps ?? []).findIndex(
+    (each) => each.rule === rule && each.at === ledgerAt && each.outcome === outcome,
+  );
+  state.set({ stage: Number(stage), pane: "steps", step: index < 0 ? "" : `${stage}:${index}` });
 }
 
 /**

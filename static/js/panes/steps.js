@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectValues, selectedIds } from "../selection.js";
 import { together } from "../state.js";
+import { secondOf } from "../url.js";
 import { word } from "../words.js";
 import { showProblem } from "./problem.js";
 import { asProblem } from "../compile.js";
@@ -29,8 +30,8 @@ export function mountSteps(root, state) {
   let request = 0;
   let outcome = "all";
   let limit = CHUNK;
-  /** index of the step whose rule is explained, -1 for none */
-  let opened = -1;
+  /** The step that is explained and boxed, -1 for none. */
+  const openedStep = () => secondOf(state.get().step, state.get().stage);
   /** @type {Step[]} */
   let steps = [];
   let total = 0;
@@ -77,6 +78,7 @@ export function mountSteps(root, state) {
   function item(/** @type {Step} */ step) {
     const index = steps.indexOf(step);
     const button = row(step, index, isSelected(step));
+    const opened = openedStep();
     button.setAttribute("aria-expanded", String(index === opened));
     const rule = state.get().pipelines?.rules.find((each) => each.name === step.rule);
     return el("li", {}, button, index === opened ? explain(step, rule) : null);
@@ -126,15 +128,37 @@ export function mountSteps(root, state) {
     try {
       const found = await parts.steps(stage, 0, ASK);
       if (number !== request) return;
-      [steps, total, limit, opened] = [found.steps, found.n_steps, CHUNK, -1];
+      [steps, total, limit] = [found.steps, found.n_steps, CHUNK];
       count();
       findValues();
+      limit = Math.max(limit, openedStep() + 1);
       show();
+      box();
+      list.querySelector("[aria-expanded=true]")?.scrollIntoView({ block: "nearest" });
     } catch (problem) {
       const box = el("div", { class: "problem" });
       showProblem(box, asProblem(problem));
       if (number === request) list.replaceChildren(el("li", {}, box));
     }
+  }
+
+  /** Boxes in the drawing what the opened step took and made. */
+  function box() {
+    const step = steps[openedStep()];
+    state.set({ boxed: step ? [step.at, ...step.took, ...step.made] : [] });
+  }
+
+  /** Opens a step, closes the one that was open. */
+  function reopen() {
+    for (const each of list.querySelectorAll("[aria-expanded=true]"))
+      each.parentElement?.replaceWith(item(steps[Number(/** @type {HTMLElement} */ (each).dataset.step)]));
+    const button = list.querySelector(`[data-step="${openedStep()}"]`);
+    if (button) {
+      const made = item(steps[openedStep()]);
+      button.parentElement?.replaceWith(made);
+      made.scrollIntoView({ block: "nearest" });
+    }
+    box();
   }
 
   async function showMore() {
@@ -171,18 +195,17 @@ export function mountSteps(root, state) {
         const at = Number(closest(event, "[data-step]")?.dataset.step ?? -1);
         const step = steps[at];
         if (!step) return;
-        const last = opened;
-        opened = opened === at ? -1 : at;
-        for (const each of [last, at]) {
-          const button = list.querySelector(`[data-step="${each}"]`);
-          button?.parentElement?.replaceWith(item(steps[each]));
-        }
+        const { graph, before, stage } = state.get();
+        state.set({
+          step: openedStep() === at ? "" : `${stage}:${at}`,
+          ...selectValues([graph, before], [...step.made, step.at, ...step.took]),
+        });
         /** @type {HTMLElement | null} */ (list.querySelector(`[data-step="${at}"]`))?.focus();
-        const { graph, before } = state.get();
-        state.set(selectValues([graph, before], [...step.made, step.at, ...step.took]));
       },
     }),
+    () => state.set({ boxed: [] }),
     state.watch(["parts", "stage"], () => void load()),
+    state.watch(["step"], reopen),
     state.watch(["selection", "at", "graph", "before"], mark),
   );
 }

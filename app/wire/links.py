@@ -1,0 +1,63 @@
+"""Which line of a kernel's text came of which line of the level above: Loop IR, LLVM, assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.wire import VERSION
+from app.wire.graphs import LINES_KEPT
+from app.wire.programs import first_kernels, split_assembly, split_llvm
+from compiler.codegen import jit
+from compiler.codegen.debug import with_locations, without_locations
+from compiler.codegen.llvm import function_lines
+from compiler.runtime.program import Program
+from compiler.runtime.works.kernels import KernelInfo
+from compiler.targets.options import CodeOptions
+
+
+def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list[int]:
+    """For each line of a kernel's LLVM text the line of its Loop IR, -1 for none.
+
+    Empty where the text is not the one that the kernel gives anew.
+    """
+    if k.loops is None:
+        return []
+    forking = CodeOptions(program.target).forking
+    _, lines = function_lines(k.loops, k.symbol, program.target, threads, forking)
+    return list(lines) if len(lines) == len(text.split("\n")) else []
+
+
+def kernel_links(program: Program, threads: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names and payloads of the links of every kernel; of those that share a function the first."""
+    if not program.kernels:
+        return
+    llvm = str(program.emit("llvm"))
+    texts = split_llvm(llvm)
+    asm = asm_links(program, split_assembly(str(program.emit("asm"))), llvm)
+    for number, k in first_kernels(program):
+        text = texts.get(k.symbol)
+        yield (
+            f"kernel-{number}-links",
+            {
+                "version": VERSION,
+                "kernel": number,
+                "llvm": llvm_links(k, text, program, threads)[:LINES_KEPT] if text else [],
+                "asm": asm.get(k.symbol, [])[:LINES_KEPT],
+            },
+        )
+
+
+def asm_links(program: Program, plain: Mapping[str, str], llvm: str) -> dict[str, list[int]]:
+    """By function, for each line of its assembly the line of its LLVM text, -1 for none.
+
+    Empty where locations changed what LLVM makes: then nothing is said rather than something wrong.
+    """
+    functions = {k.symbol for k in program.kernels if k.symbol}
+    located = jit.assembly(with_locations(llvm, functions), program.target)
+    found: dict[str, list[int]] = {}
+    for name, text in split_assembly(located).items():
+        kept, of = without_locations(text.split("\n"))
+        wanted = plain.get(name, "").split("\n")
+        found[name] = of[: len(wanted)] if kept[: len(wanted)] == wanted else []
+    return found

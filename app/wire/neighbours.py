@@ -1,0 +1,68 @@
+"""For each edge of the model whether one kernel computes both ends, and why or why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.wire import VERSION
+from compiler.ir.graph import Graph
+from compiler.ledger import Chapter, Ledger
+from compiler.trace import Trace
+
+EDGES_KEPT = 20_000
+CHAPTERS_KEPT = 12
+"""The last ones of an edge: earlier passes say less of why it stayed."""
+
+
+def neighbours(graph: Graph, trace: Trace | None, stages: Sequence[int]) -> dict[str, Any]:
+    """An answer for each pair of nodes of the imported graph of which one reads the other.
+
+    `stages` are the numbers that the page gives to the events of the trace.
+    """
+    edges = _edges(graph)[:EDGES_KEPT] if trace is not None else []
+    rows: list[dict[str, Any]] = []
+    if edges:
+        assert trace is not None
+        ledger = Ledger(trace)
+        known = set(ledger.names())
+        for a, b in edges:
+            if a not in known or b not in known:
+                continue
+            answer = ledger.why(a, b)
+            chapters = answer.chapters[-CHAPTERS_KEPT:]
+            rows.append(
+                {
+                    "maker": a,
+                    "reader": b,
+                    "verdict": answer.verdict,
+                    "because": answer.because,
+                    "chapters": [_chapter(c, stages) for c in chapters],
+                }
+            )
+    return {"version": VERSION, "edges": rows}
+
+
+def _edges(graph: Graph) -> list[tuple[str, str]]:
+    makers: Mapping[str, str] = {
+        v: n.origins[0] for n in graph.nodes if n.origins for v in n.outputs
+    }
+    found = (
+        (makers[value], n.origins[0])
+        for n in graph.nodes
+        if n.origins
+        for value in n.reads
+        if value in makers
+    )
+    return list(dict.fromkeys(found))
+
+
+def _chapter(c: Chapter, stages: Sequence[int]) -> dict[str, Any]:
+    return {
+        "stage": stages[c.event] if c.event < len(stages) else -1,
+        "pass_name": c.pass_name,
+        "rule": c.step.rule,
+        "outcome": c.step.outcome,
+        "at": c.step.at,
+        "because": c.step.because,
+    }

@@ -1,0 +1,47 @@
+"""Which line of a kernel's text a statement stands in, once the kernel has been prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from compiler.codegen.vectors.prepare import prepare
+from compiler.compute.statements import statement_lines
+from compiler.loops.nodes import Kernel, Loop, Statement, When, While
+from compiler.targets.target import Target
+
+Places = Mapping[tuple[int, int], int]
+"""By the line of the statement around it (-1 for none) and a statement's identity, its line.
+
+One statement may stand in several places; the line around it tells which is meant.
+"""
+
+
+def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
+    """The line, counted from 0, in a kernel's text of each statement that was prepared from it."""
+    found: dict[tuple[int, int], int] = {}
+
+    def note(body: Sequence[Statement], made: Sequence[Statement], line: int, around: int) -> None:
+        at = 0
+        for s in body:
+            n = _n_pieces(s, kernel, target)
+            for piece in made[at : at + n]:
+                found[around, id(piece)] = line
+                inner = piece
+                if isinstance(s, Loop) and isinstance(piece, Loop) and piece.var != s.var:
+                    (inner,) = piece.body  # a loop over vectors around the vector loop
+                    found[line, id(inner)] = line
+                if isinstance(s, Loop | When | While) and isinstance(inner, Loop | When | While):
+                    note(s.body, inner.body, line + 1, line)
+            at += n
+            line += sum(1 for _ in statement_lines(s))
+
+    note(kernel.body, prepared.body, 1 + len(kernel.registers), -1)
+    return found
+
+
+def _n_pieces(s: Statement, kernel: Kernel, target: Target) -> int:
+    """How many statements preparing makes of one: vector loops may be cut."""
+    if not isinstance(s, Loop) or s.kind != "vector":
+        return 1
+    return len(prepare(replace(kernel, body=(s,)), target).kernel.body)

@@ -1,0 +1,59 @@
+// What other panes point at in the drawing: nodes previewed, and the match of the opened rewrite.
+import { toScreen } from "./camera.js";
+
+/**
+ * @typedef {object} Pointed
+ * @property {Set<string>} preview keys of nodes that the pointer means in another pane
+ * @property {Set<string>} boxed keys of the nodes that the opened step took and made
+ */
+
+const MARGIN_PX = 9;
+
+/**
+ * The keys of what other panes point at.
+ * @param {import("./scene.js").Scene | null} scene
+ * @param {import("../page.js").Page} page
+ * @returns {Pointed}
+ */
+export function pointedAt(scene, { graph, before, preview, boxed }) {
+  const origins = new Set(preview);
+  const values = new Set(boxed);
+  /** @type {Pointed} */
+  const found = { preview: new Set(), boxed: new Set() };
+  if (!scene || (origins.size === 0 && values.size === 0)) return found;
+  for (const node of [...(graph?.nodes ?? []), ...(before?.nodes ?? [])]) {
+    const key = scene.keyOf.get(node.id);
+    if (key === undefined || !scene.byKey.get(key)?.shown) continue;
+    if (node.origins.some((origin) => origins.has(origin))) found.preview.add(key);
+    if (values.has(node.id) || node.outputs.some((value) => values.has(value))) found.boxed.add(key);
+  }
+  return found;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context in CSS pixels
+ * @param {import("./scene.js").Scene} scene
+ * @param {import("./camera.js").Camera} camera
+ * @param {import("./camera.js").Size} size
+ * @param {import("../theme.js").Colors} colors
+ * @param {Pointed} pointed
+ */
+export function drawPointed(context, scene, camera, size, colors, { preview, boxed }) {
+  context.save();
+  context.strokeStyle = colors.accent;
+  for (const [keys, width, dash, margin] of /** @type {const} */ ([
+    [preview, 2, [2, 4], MARGIN_PX - 3],
+    [boxed, 2, [9, 5], MARGIN_PX],
+  ])) {
+    context.lineWidth = width;
+    context.setLineDash([...dash]);
+    for (const key of keys) {
+      const node = scene.byKey.get(key);
+      if (!node) continue;
+      const { x, y } = toScreen(camera, size, { x: node.x - node.w / 2, y: node.y - node.h / 2 });
+      const [w, h] = [node.w * camera.zoom, node.h * camera.zoom];
+      context.strokeRect(x - margin, y - margin, w + 2 * margin, h + 2 * margin);
+    }
+  }
+  context.restore();
+}

@@ -1,0 +1,44 @@
+// How the lines of a kernel's texts hang together: Loop IR, LLVM, assembly.
+
+/** @typedef {import("./wire.js").KernelLinks} KernelLinks */
+
+/** The texts whose lines are linked, from the top down. */
+export const LINKED = /** @type {const} */ (["loops", "llvm", "asm"]);
+/** @typedef {typeof LINKED[number]} Linked */
+
+/**
+ * Whether the links, which a job makes last, can be asked for.
+ * @param {Pick<import("./page.js").Page, "result" | "ready">} page
+ */
+export function areLinked({ result, ready }) {
+  return ready.includes("links") || (result?.state === "succeeded" && result.complete);
+}
+
+/**
+ * The line of Loop IR for which a line of a text was written.
+ * @param {KernelLinks | null} links
+ * @param {Linked} part
+ * @param {number} line from 0
+ * @returns {number} -1 for none
+ */
+export function loopLine(links, part, line) {
+  if (part === "loops") return line;
+  if (!links) return -1;
+  if (part === "llvm") return links.llvm[line] ?? -1;
+  return links.llvm[links.asm[line] ?? -1] ?? -1;
+}
+
+/**
+ * Lines of a text that were written for a line of Loop IR.
+ * @param {KernelLinks | null} links
+ * @param {Linked} part
+ * @param {number} loop from 0, -1 for none
+ * @param {number} n lines of the text
+ * @returns {Set<number>}
+ */
+export function linesFor(links, part, loop, n) {
+  const found = new Set();
+  if (loop < 0) return found;
+  for (let i = 0; i < n; i++) if (loopLine(links, part, i) === loop) found.add(i);
+  return found;
+}

@@ -1,0 +1,260 @@
+// The whole stack of the selection in one place: model, graph, kernel, memory, time, and below them
+// loops, LLVM and assembly with their lines linked.
+import { asProblem } from "../compile.js";
+import { clone, closest, el, listen, part } from "../dom.js";
+import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
+import { LINKED, areLinked, linesFor, loopLine } from "../links.js";
+import { longest, selectKernel, selectNode, selectedBuffers, selectedIds, shownKernel } from "../selection.js";
+import { together } from "../state.js";
+import { secondOf } from "../url.js";
+import { word } from "../words.js";
+import { mountCodeLines } from "./code_lines.js";
+import { showProblem } from "./problem.js";
+
+/**
+ * @typedef {import("../page.js").Page} Page
+ * @typedef {import("../wire.js").Kernel} Kernel
+ * @typedef {import("../links.js").Linked} Linked
+ */
+
+/** Lines of each text; the panes of the levels have the rest. */
+const MOST = 1500;
+/** Names of one level before the others are counted. */
+const NAMED = 6;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountStack(root, state) {
+  root.replaceChildren(clone("pane-stack"));
+  const chain = part(root, "chain");
+  const says = part(root, "says");
+  /** @type {import("../wire.js").KernelLinks | null} */
+  let links = null;
+  /** @type {Kernel | null} */
+  let kernel = null;
+  let pointed = -1;
+  let request = 0;
+
+  const lines = Object.fromEntries(
+    LINKED.map((name) => [
+      name,
+      {
+        n: 0,
+        box: part(root, name),
+        list: mountCodeLines(part(root, name), name, word(`pane.${name}`), {
+          pick: (line) => pin(loopLine(links, name, line)),
+          point: (line) => preview(line < 0 ? -1 : loopLine(links, name, line), name),
+        }),
+      },
+    ]),
+  );
+
+  function pin(/** @type {number} */ loop) {
+    if (!kernel) return;
+    const line = loop < 0 ? "" : `${kernel.kernel}:${loop}`;
+    state.set({ ...selectKernel(kernel), line: line === state.get().line ? "" : line });
+  }
+
+  function preview(/** @type {number} */ loop, /** @type {Linked} */ from) {
+    if (loop === pointed) return;
+    pointed = loop;
+    state.set({ preview: loop >= 0 && kernel ? kernel.origins : [] });
+    mark(from);
+  }
+
+  function mark(/** @type {Linked | ""} */ from) {
+    const pinned = kernel ? secondOf(state.get().line, kernel.kernel) : -1;
+    const counts = LINKED.map((name) => {
+      const { list, n } = lines[name];
+      const pins = linesFor(links, name, pinned, n);
+      const points = linesFor(links, name, pointed, n);
+      list.mark(pins, points, name !== from);
+      return (pointed >= 0 ? points : pins).size;
+    });
+    const shown = pointed >= 0 ? pointed : pinned;
+    says.textContent =
+      shown < 0
+        ? word(links?.asm.length ? "stack.point" : "stack.no-links")
+        : word("stack.says", { line: shown + 1, llvm: counts[1], asm: counts[2] });
+  }
+
+  async function load() {
+    const number = ++request;
+    const page = state.get();
+    const { parts, result } = page;
+    kernel = result && (shownKernel(result, page) ?? longest(result.kernels));
+    chain.replaceChildren(...(kernel ? chainOf(page, kernel) : []));
+    part(root, "texts").hidden = !kernel?.native || !kernel.parts.includes("llvm");
+    if (!parts || !kernel || part(root, "texts").hidden) {
+      says.textContent = kernel ? kernel.words : word("kernel.none");
+      return;
+    }
+    const wanted = kernel;
+    /** @param {Promise<any>} answer */
+    const orNothing = (answer) => answer.catch(() => null);
+    try {
+      const [found, ...texts] = await Promise.all([
+        areLinked(page) ? orNothing(parts.links(wanted.kernel)) : null,
+        ...LINKED.map((name) =>
+          wanted.parts.includes(name) ? orNothing(parts.kernel(wanted.kernel, name)) : null,
+        ),
+      ]);
+      if (number !== request) return;
+      links = found;
+      LINKED.forEach((name, i) => {
+        const text = texts[i]?.text.split("\n").slice(0, MOST).join("\n") ?? word("code.soon");
+        lines[name].n = lines[name].list.show(text);
+        part(root, `${name}-count`).textContent = texts[i]
+          ? word("code.lines", { n: texts[i].n_lines, count: formatCount(texts[i].n_lines) })
+          : "";
+      });
+      mark("");
+    } catch (problem) {
+      if (number === request) showProblem(says, asProblem(problem));
+    }
+  }
+
+  return together(
+    () => (request += 1),
+    () => state.set({ preview: [] }),
+    ...LINKED.map((name) => lines[name].list.stop),
+    listen(root, {
+      click: (event) => {
+        const data = closest(event, "button")?.dataset;
+        if (data) follow(state, data);
+      },
+    }),
+    listen(chain, {
+      pointerover: (event) => {
+        const origins = closest(event, "[data-origins]")?.dataset.origins;
+        state.set({ preview: origins ? JSON.parse(origins) : [] });
+      },
+      pointerleave: () => state.set({ preview: [] }),
+    }),
+    state.watch(["parts", "result", "ready", "kernel", "selection", "at", "graph", "provenance"], () => void load()),
+    state.watch(["line"], () => mark("")),
+  );
+}
+
+/**
+ * Does what a button of the chain says.
+ * @param {import("../page.js").PageState} state
+ * @param {DOMStringMap} data
+ */
+function follow(state, { origin, node, kernel, stage, pane }) {
+  const { graph, before, result } = state.get();
+  const found = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((each) => each.id === node);
+  const chosen = result?.kernels.find((each) => String(each.kernel) === kernel);
+  state.set({
+    ...(origin !== undefined ? { selection: [origin], at: "", kernel: -1, line: "" } : {}),
+    ...(found ? selectNode(found) : {}),
+    ...(chosen ? selectKernel(chosen) : {}),
+    ...(stage !== undefined ? { stage: Number(stage) } : {}),
+    ...(pane !== undefined ? { pane } : {}),
+  });
+}
+
+/**
+ * The levels above the code, each with what the selection is there.
+ * @param {Page} page
+ * @param {Kernel} kernel
+ * @returns {HTMLElement[]}
+ */
+function chainOf(page, kernel) {
+  const { result, provenance, graph, stage } = page;
+  const origins = page.selection.length ? page.selection : kernel.origins;
+  const followed = (provenance?.onnx ?? []).filter((each) => origins.includes(each.name));
+  const operators = new Map(followed.map((each) => [each.name, each.op]));
+  const ids = [...selectedIds(graph?.nodes ?? [], { selection: origins, at: page.at })];
+  const kernels = (result?.kernels ?? []).filter(
+    (each) => each.kernel === kernel.kernel || each.origins.some((one) => origins.includes(one)),
+  );
+  const buffers = selectedBuffers(provenance, origins);
+  const total = (result?.kernels ?? []).reduce((sum, each) => sum + (each.median_s ?? 0), 0);
+  const seconds = kernels.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
+  const timed = kernels.some((each) => each.median_s !== null);
+  return [
+    level(
+      "model",
+      origins.map((name) =>
+        chip(name, operators.get(name) ?? "", { origin: name }, [name]),
+      ),
+    ),
+    level(
+      "graph",
+      ids.map((id) => {
+        const node = graph?.nodes.find((each) => each.id === id);
+        return chip(id, node?.op ?? "", { node: id }, node?.origins ?? []);
+      }),
+      word("stack.at-stage", { stage, name: result?.stages[stage]?.name ?? "" }),
+    ),
+    level(
+      "kernel",
+      kernels.map((each) =>
+        chip(each.name, each.native ? "" : word("kernel.fallback"), { kernel: String(each.kernel) }, each.origins, each.kernel === kernel.kernel),
+      ),
+    ),
+    level(
+      "memory",
+      (result?.memory?.buffers ?? [])
+        .filter((each) => buffers.has(each.buffer))
+        .map((each) =>
+          chip(
+            each.name,
+            word("stack.buffer", { size: formatBytes(each.size), offset: formatBytes(each.offset) }),
+            { pane: "memory" },
+            origins,
+          ),
+        ),
+    ),
+    level(
+      "time",
+      timed
+        ? [chip(formatSeconds(seconds), word("stack.share", { share: formatPercent(total ? seconds / total : 0) }), { pane: "timing" }, origins)]
+        : [],
+      timed ? "" : word("stack.not-measured"),
+    ),
+  ];
+}
+
+/**
+ * @param {string} name
+ * @param {HTMLElement[]} chips
+ * @param {string} [note]
+ */
+function level(name, chips, note = "") {
+  return el(
+    "li",
+    { class: "stack-level", "data-level": name },
+    el("span", { class: "stack-name" }, word(`stack.${name}`)),
+    el(
+      "span",
+      { class: "stack-chips" },
+      ...chips.slice(0, NAMED),
+      chips.length > NAMED ? el("span", { class: "muted" }, word("n-more", { n: chips.length - NAMED })) : null,
+      chips.length === 0 && !note ? el("span", { class: "muted" }, word("stack.nothing")) : null,
+      note ? el("span", { class: "muted" }, note) : null,
+    ),
+  );
+}
+
+/**
+ * @param {string} text
+ * @param {string} detail
+ * @param {Record<string, string>} data what a click does
+ * @param {string[]} origins what the pointer previews
+ * @param {boolean} [here]
+ */
+function chip(text, detail, data, origins, here = false) {
+  const button = el(
+    "button",
+    { class: "stack-chip", type: "button", "aria-current": here ? "true" : null },
+    el("span", { class: "mono" }, text),
+    detail ? el("span", { class: "muted" }, detail) : null,
+  );
+  Object.assign(button.dataset, data, { origins: JSON.stringify(origins) });
+  return button;
+}

@@ -1,0 +1,72 @@
+// One kernel or two, and why: a section about the edges of the node in focus.
+import { el } from "../dom.js";
+import { verdictsOn } from "../neighbours.js";
+import { word } from "../words.js";
+
+/**
+ * @param {import("../wire.js").GraphNode} node
+ * @param {import("../wire.js").StageGraph} graph
+ * @param {import("../wire.js").Neighbours | null} neighbours
+ * @returns {HTMLElement[]}
+ */
+export function verdictsSection(node, graph, neighbours) {
+  const found = verdictsOn(node, graph, neighbours);
+  if (found.length === 0) return [];
+  return [
+    el(
+      "section",
+      { class: "section", "data-section": "verdicts" },
+      el("h3", {}, word("verdict.title")),
+      el("p", { class: "muted" }, word("verdict.words")),
+      el("ul", { class: "verdicts" }, ...found.flatMap(({ other, side, answers }) => answers.map((answer) => item(answer, other, side)))),
+    ),
+  ];
+}
+
+/**
+ * @param {import("../wire.js").Neighbour} answer
+ * @param {import("../wire.js").GraphNode} other
+ * @param {"reads" | "read by"} side
+ */
+function item({ maker, reader, verdict, because, chapters }, other, side) {
+  return el(
+    "li",
+    { class: "verdict", "data-verdict": verdict },
+    el(
+      "div",
+      { class: "verdict-head" },
+      el("span", { class: "muted" }, word(side === "reads" ? "node.inputs" : "node.readers")),
+      el("button", { class: "link-button mono", type: "button", "data-node": other.id }, other.id),
+      el("span", { class: "badge", "data-kind": verdict }, word(`verdict.${verdict.replace(" ", "-")}`)),
+    ),
+    el("p", {}, because.startsWith(`${maker} and ${reader} are apart: `) ? because.slice(`${maker} and ${reader} are apart: `.length) : because),
+    chapters.length === 1 && because.endsWith(chapters[0].because)
+      ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0]))
+      : chapters.length
+      ? el(
+          "details",
+          {},
+          el("summary", {}, word("verdict.steps", { n: chapters.length })),
+          el("ol", {}, ...chapters.map(chapter)),
+        )
+      : null,
+  );
+}
+
+/** @param {import("../wire.js").Chapter} told */
+function chapter(told) {
+  const { outcome, because } = told;
+  const says = el("span", { class: "muted" }, `${word(`steps.${outcome}`)} ${because}`);
+  return el("li", {}, chapterButton(told), " ", says);
+}
+
+/** @param {import("../wire.js").Chapter} chapter */
+function chapterButton({ stage, pass_name: pass, rule, outcome, at }) {
+  const button = el(
+    "button",
+    { class: "link-button", type: "button", title: word("verdict.go") },
+    rule === pass ? `${stage} ${pass}` : `${stage} ${pass}: ${rule}`,
+  );
+  Object.assign(button.dataset, { stage: String(stage), rule, ledgerAt: at, outcome });
+  return button;
+}

@@ -1,0 +1,101 @@
+"""One selection through the whole stack, and why two nodes are one kernel or two."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.playground import Playground
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    """The small convolutional network, at its last stage, with its second convolution selected."""
+    made = Playground(page).open().pick("digits_cnn").compile()
+    made.press("End")
+    made.part("search").fill("conv2")
+    made.part("search").press("Enter")
+    return made
+
+
+def test_the_stack_shows_the_selection_at_every_level(playground: Playground) -> None:
+    pane = playground.show_pane("stack")
+    for level, said in {
+        "model": "conv2",
+        "graph": "relu2.out",
+        "kernel": "conv_relu",
+        "memory": "relu2.out",
+        "time": re.compile(r"\d.* of all kernels"),
+    }.items():
+        expect(pane.locator(f"[data-level={level}]")).to_contain_text(said)
+
+
+def test_a_line_of_assembly_lights_up_its_loops_and_its_llvm(playground: Playground) -> None:
+    pane = playground.show_pane("stack")
+    line = pane.locator("[data-part=asm] .code-line", has_text="fmadd").first
+    line.hover()
+    lit = pane.locator("[data-part=loops] [data-preview]")
+    expect(lit).to_have_count(1)
+    expect(lit).to_contain_text("mul(")
+    expect(
+        pane.locator("[data-part=llvm] [data-preview]", has_text="llvm.fma").first
+    ).to_be_attached()
+    expect(playground.part("stage")).not_to_have_attribute("data-preview", "0")
+    playground.part("says").hover()
+    expect(lit).to_have_count(0)
+
+
+def test_a_pinned_line_follows_through_the_panes_and_the_link(playground: Playground) -> None:
+    pane = playground.show_pane("stack")
+    pane.locator("[data-part=llvm] .code-line", has_text="llvm.fma").first.click()
+    expect(playground.page).to_have_url(re.compile(r"[#&]line=\d+:\d+"))
+    for name in ("loops", "llvm", "asm"):
+        selected = playground.show_pane(name).locator(".code-line[data-selected]")
+        expect(selected.first).to_be_visible()
+    expect(selected.filter(has_text="fmadd").first).to_be_attached()
+    playground.page.reload()
+    playground.wait_for_walk()
+    expect(selected.first).to_be_visible()
+    playground.press("Escape")
+    expect(selected).to_have_count(0)
+
+
+def test_lines_are_walked_and_pinned_with_the_keyboard(playground: Playground) -> None:
+    pane = playground.show_pane("stack")
+    loops = pane.locator("[data-part=loops] [role=listbox]")
+    loops.focus()
+    wanted = loops.locator(".code-line", has_text="mul(").first.locator(".code-number").inner_text()
+    for _ in range(int(wanted)):
+        playground.page.keyboard.press("ArrowDown")
+    expect(loops.locator("[data-cursor] .code-number")).to_have_text(wanted)
+    playground.page.keyboard.press("Enter")
+    expect(loops.locator("[aria-selected=true] .code-number")).to_have_text(wanted)
+    expect(pane.locator("[data-part=llvm] [aria-selected=true]").first).to_be_attached()
+
+
+def test_every_edge_of_a_node_says_why_it_is_one_kernel_or_two(playground: Playground) -> None:
+    verdicts = playground.show_pane("node").locator("[data-section=verdicts]")
+    first = verdicts.locator("[data-verdict=apart]").first
+    expect(first).to_contain_text("two kernels")
+    expect(first).to_contain_text("these kinds do not share a loop")
+    first.get_by_role("button", name=re.compile("fuse")).click()
+    step = playground.pane.locator(".step[aria-expanded=true]")
+    expect(step).to_contain_text("these kinds do not share a loop")
+    expect(playground.part("stage")).to_have_attribute("data-boxed", "2")
+    expect(playground.page).to_have_url(re.compile(r"[#&]step=\d+:\d+"))
+    playground.page.reload()
+    playground.wait_for_walk()
+    expect(step).to_contain_text("these kinds do not share a loop")
+    step.click()
+    expect(playground.part("stage")).to_have_attribute("data-boxed", "0")
+
+
+def test_at_the_import_neighbours_that_became_one_kernel_say_so(playground: Playground) -> None:
+    playground.press("Home")
+    verdicts = playground.show_pane("node").locator("[data-section=verdicts]")
+    together = verdicts.locator("[data-verdict=together]")
+    expect(together).to_contain_text("one kernel")
+    together.locator("button[data-node]").click()
+    expect(playground.pane.locator("h2")).to_have_text("batch_norm")
