@@ -98,6 +98,13 @@ PARTS = (
         "benchmarks.compiling --json {output}/compiling.json",
         threads=2,
     ),
+    Part(
+        "page",
+        "The page",
+        "In headless Chromium that draws in software; server and browser share processors.",
+        "benchmarks.page --json {output}/page.json",
+        threads=2,
+    ),
 )
 
 

@@ -21,6 +21,9 @@ from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
 
+_REFILL_AFTER_S = 1.0
+"""The first second of a job is its own: a spare child that starts would slow it."""
+
 
 class JobQueue:
     """Takes jobs, runs `n_workers` of them at a time, and tells how they stand.
@@ -36,7 +39,7 @@ class JobQueue:
         self.waiting: deque[str] = deque()
         self.cancels: dict[str, threading.Event] = {}
         self.threads: list[threading.Thread] = []
-        self.spare: Child | None = None
+        self.spares: deque[Child] = deque()
         self.child_numbers = itertools.count()
         self.is_stopping = False
         self.streams = threading.Semaphore(settings.n_streams)
@@ -105,9 +108,8 @@ class JobQueue:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(timeout=10.0)
-        if self.spare is not None:
-            self.spare.stop()
-            self.spare = None
+        while self.spares:
+            self.spares.popleft().stop()
 
     # What happens behind.
 
@@ -197,25 +199,31 @@ class JobQueue:
             self.changed.notify_all()
 
     def _take_child(self) -> Child:
-        """A child that waits for its job: the spare one if there is one; makes another spare."""
-        with self.changed:
-            child, self.spare = self.spare, None
-        if child is not None and not child.is_idle:
-            child.stop()
-            child = None
-        if child is None:
-            child = self._new_child()
+        """A child that waits for its job: a spare one if there is one; has it replaced."""
         if self.settings.keep_spare_child:
-            threading.Thread(target=self.warm_up, name="spare-child", daemon=True).start()
-        return child
+            refill = threading.Timer(_REFILL_AFTER_S, self.warm_up)
+            refill.name, refill.daemon = "spare-child", True
+            refill.start()
+        while True:
+            with self.changed:
+                child = self.spares.popleft() if self.spares else None
+            if child is None:
+                return self._new_child()
+            if child.is_idle:
+                return child
+            child.stop()
 
     def warm_up(self) -> None:
-        """Have a child waiting with everything imported, so that the next job starts at once."""
-        child = self._new_child()
-        with self.changed:
-            if self.spare is None and not self.is_stopping:
-                self.spare, child = child, None
-        if child is not None:
+        """Have children waiting with everything imported, so that the next jobs start at once.
+
+        As many as jobs run at a time: looking into an upload must not take the one for compiling.
+        """
+        while len(self.spares) < self.settings.n_workers and not self.is_stopping:
+            child = self._new_child()
+            with self.changed:
+                if len(self.spares) < self.settings.n_workers and not self.is_stopping:
+                    self.spares.append(child)
+                    continue
             child.stop()
 
     def _new_child(self) -> Child:

@@ -165,14 +165,15 @@ export function createParts(id) {
   const kept = new Map();
   /**
    * @param {string} path
+   * @param {string} [key] under which the answer is kept, when the path alone does not say it
    * @returns {Promise<any>}
    */
-  function once(path) {
-    const have = kept.get(path);
+  function once(path, key = path) {
+    const have = kept.get(key);
     if (have) return have;
     const asked = ask(`/jobs/${encodeURIComponent(id)}/${path}`);
-    kept.set(path, asked);
-    asked.catch(() => kept.delete(path));
+    kept.set(key, asked);
+    asked.catch(() => kept.delete(key));
     return asked;
   }
   return {
@@ -188,9 +189,14 @@ export function createParts(id) {
     /** @type {(stage: number, against: number, context: number) => Promise<import("./wire.js").StageDiff>} */
     diff: (stage, against, context) =>
       once(`stages/${stage}/diff?against=${against}&context=${context}`),
-    /** @type {(open: string[]) => Promise<import("./wire.js").Union>} */
-    union: (open) =>
-      once(open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union"),
+    /**
+     * Of all stages that are there; a running job gets more of them.
+     * @type {(open: string[], stages: number) => Promise<import("./wire.js").Union>}
+     */
+    union(open, stages) {
+      const path = open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union";
+      return once(path, `${path} ${stages}`);
+    },
     /** @type {(kernel: number, part: string) => Promise<import("./wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
     /** @type {(kernel: number) => Promise<import("./wire.js").KernelLinks>} */

@@ -139,9 +139,12 @@ export function createCompiler(state) {
         words: hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words,
         share: Math.max(share, progress.share),
       });
-    } else if (name === "imported")
+      // The passes have ended: their stages can be walked while code is made.
+      if (data.phase === "code" && state.get().result) void show(id);
+    } else if (name === "imported") {
       move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
-    else if (name === "pass") {
+      void show(id);
+    } else if (name === "pass") {
       const passes = [...progress.passes, data];
       const total = Math.max(passes.length, countPasses(state.get().pipeline));
       move({
@@ -155,6 +158,7 @@ export function createCompiler(state) {
     } else if (name === "finished") void show(id);
     else if (name === "failed" && state.get().result) void show(id);
     else if (name === "failed") fail(data.error, data.n_stages);
+    else if (name === "cancelled" && state.get().result) void show(id);
     else if (name === "cancelled") state.set({ progress: IDLE, job: "" });
     else if (name === "lost") void settle(id);
   }
@@ -209,7 +213,7 @@ export function createCompiler(state) {
         ...(walking ? {} : FRESH_LOOK),
         ...backToModel(result, state.get()),
       });
-      if (parts === known && state.get().provenance) return;
+      if (state.get().provenance || (result.state === "running" && !result.kernels.length)) return;
       const provenance = await parts.provenance();
       if (number === request) state.set({ provenance });
     } catch (problem) {
@@ -222,6 +226,11 @@ export function createCompiler(state) {
     start,
     show,
     leave,
+    /** Ends what runs, and stays with what there is of it. */
+    halt() {
+      const { job } = state.get();
+      if (job) void api.cancel(job).catch(() => {});
+    },
     /** Gives up what runs. */
     cancel() {
       leave();

@@ -1,7 +1,7 @@
 // Keeps `graph` and `before` in step with the chosen stage; late answers are dropped.
 import { asProblem } from "./compile.js";
 import { areLinked } from "./links.js";
-import { graphBefore } from "./stages.js";
+import { graphBefore, nextStage } from "./stages.js";
 
 /**
  * Fetches, once they are there, the answers to which nodes are one kernel.
@@ -38,8 +38,9 @@ export function keepGraphs(state) {
       if (number !== request) return;
       state.set({ graph, before });
       // What the keys lead to next is fetched ahead.
-      for (const near of [stage + 1, stage - 1]) {
-        if (result.stages[near]) parts.graph(result.stages[near].graph_stage).catch(() => {});
+      for (const direction of /** @type {const} */ ([1, -1])) {
+        const near = nextStage(result.stages, stage, direction, false);
+        parts.graph(result.stages[near].graph_stage).catch(() => {});
       }
     } catch (problem) {
       if (number === request) state.set({ problem: asProblem(problem) });

@@ -3,6 +3,7 @@ import { api } from "./api.js";
 import { asProblem, createCompiler } from "./compile.js";
 import { listen, part, partOf } from "./dom.js";
 import { formatSeconds } from "./format.js";
+import { createLayouter } from "./graph/layout.js";
 import { bindKeys } from "./keys.js";
 import { keepGraphs, keepNeighbours } from "./loader.js";
 import { EMPTY, NO_RESULT } from "./page.js";
@@ -23,7 +24,9 @@ const state = createState({ ...EMPTY, ...fromFragment(location.hash) });
 const compiler = createCompiler(state);
 const main = part(document, "main");
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
-const workerUrl = new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href;
+const layouter = createLayouter(
+  new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href,
+);
 
 /** @type {Record<string, () => boolean | void>} */
 const general = {
@@ -47,11 +50,16 @@ state.watch(["screen", "result"], (page) => {
   if (next === "start") stopScreen = mountStart(main, state, compiler);
   else if (next === "wait") stopScreen = mountWait(main, state);
   else {
-    const walk = mountWalk(main, state, workerUrl);
+    const walk = mountWalk(main, state, layouter);
     stopScreen = walk.stop;
     actions = { ...general, ...walk.actions };
   }
   document.body.dataset.screen = next;
+});
+
+// A job that starts will have a graph to draw soon.
+state.watch(["progress"], ({ progress, parts }) => {
+  if (progress.state !== "" && !parts) layouter.warm();
 });
 
 state.watch(["screen", "result", "samples", "upload", "model", "progress"], (page) => {
@@ -59,6 +67,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   const place = part(document, "place");
   part(document, "change").hidden = !walking;
   part(document, "share").hidden = !walking;
+  part(document, "halt").hidden = !walking || !page.result || page.progress.state !== "running";
   const name = page.result?.model.name ?? nameOf(page);
   document.title = walking && name ? `${name} – Compilarium` : "Compilarium";
   place.replaceChildren();
@@ -79,6 +88,7 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
 /** @param {import("./wire.js").Result} result */
 function headline({ kernels, run, stages, complete, state }) {
   if (!complete && state !== "running") return word("header.incomplete");
+  if (kernels.length === 0) return "";
   const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
   const last = stages[stages.length - 1];
   return [
@@ -170,6 +180,7 @@ listen(part(document, "change"), {
     state.set({ screen: "start", problem: null });
   },
 });
+listen(part(document, "halt"), { click: compiler.halt });
 listen(part(document, "theme"), { click: toggleTheme });
 listen(part(document, "help"), { click: () => openHelp(help) });
 const share = partOf(document, "share", HTMLButtonElement);

@@ -1,5 +1,6 @@
 // Paints a scene on a canvas: only what is in view, with as much detail as the zoom can carry.
 import { toScreen } from "./camera.js";
+import { fillFar, strokeFar } from "./draw_far.js";
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -16,11 +17,17 @@ import { toScreen } from "./camera.js";
  * @property {Set<string>} fallbacks what the reference runs
  * @property {string} focus key of the node in focus, "" for none
  * @property {string} hover
+ * @property {Map<string, Paint> | null} paints what colours the nodes by key; null: their family
+ *
+ * @typedef {{stroke: string, fill: string, strong?: string}} Paint `strong`: where a node is all colour
  */
 
 /** Below these heights in pixels a node loses its second line, then its text. */
 const TWO_LINES_PX = 27;
 const TEXT_PX = 11;
+/** Below this height in pixels a node is a box of its colour. */
+const FAR_PX = 6;
+const NODE_HEIGHT = 40;
 const FADED = 0.28;
 /** Between the strokes of the hatching that marks fallbacks, in drawing units. */
 const HATCH = 7;
@@ -39,25 +46,133 @@ export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed
  */
 export function drawScene(context, scene, camera, size, colors, emphasis) {
   context.clearRect(0, 0, size.width, size.height);
-  const view = viewBox(camera, size);
+  const { nodes, edges } = inView(scene, camera, size);
+  if (isFar(camera)) {
+    for (const _ of farSteps(context, { nodes, edges }, camera, size, colors, emphasis));
+    drawStanding(context, { nodes, edges }, camera, size, colors, emphasis);
+    return nodes.length;
+  }
   context.save();
+  toDrawingUnits(context, camera, size);
+  for (const edge of edges) drawEdge(context, edge, camera.zoom, colors, emphasis);
+  for (const node of nodes)
+    drawNode(context, node, camera.zoom, colors, emphasis, isFaded(node, emphasis));
+  context.restore();
+  return nodes.length;
+}
+
+/** @typedef {{nodes: SceneNode[], edges: SceneEdge[]}} Visible */
+
+/**
+ * Whether nodes are too small for anything but their colour.
+ * @param {Camera} camera
+ */
+export function isFar(camera) {
+  return NODE_HEIGHT * camera.zoom < FAR_PX;
+}
+
+/**
+ * What of a scene is shown and in view.
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Size} size
+ * @returns {Visible}
+ */
+export function inView(scene, camera, size) {
+  const view = viewBox(camera, size);
+  return {
+    nodes: scene.nodes.filter((node) => node.shown && sees(view, node)),
+    edges: scene.edges.filter((edge) => edge.shown && overlaps(edge.box, view)),
+  };
+}
+
+/**
+ * From far away, step by step, everything in few strokes; nothing stands out yet.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Visible} visible
+ * @param {Camera} camera
+ * @param {Size} size
+ * @param {Colors} colors
+ * @param {Emphasis} emphasis
+ * @returns {Generator<void>}
+ */
+export function* farSteps(context, { nodes, edges }, camera, size, colors, emphasis) {
+  const { zoom } = camera;
+  context.save();
+  toDrawingUnits(context, camera, size);
+  const pen = { color: colors.lineStrong, alpha: 0.6, width: 0.6, dash: [] };
+  const quiet = edges.filter(({ status }) => status === "same" || status === "changed");
+  yield* strokeFar(context, quiet, zoom, pen);
+  for (const status of /** @type {const} */ (["added", "removed"])) {
+    const those = edges.filter((edge) => edge.status === status);
+    const dash = status === "removed" ? [5, 4] : [];
+    yield* strokeFar(context, those, zoom, { color: colors.status[status], alpha: 1, width: 1, dash });
+  }
+  const colorOf = (/** @type {SceneNode} */ node) => {
+    const paint = paintOf(node, colors, emphasis);
+    return paint.strong ?? paint.stroke;
+  };
+  const alphaOf = (/** @type {SceneNode} */ node) => (isFaded(node, emphasis) ? FADED : 1);
+  yield* fillFar(context, nodes, zoom, colors, colorOf, alphaOf);
+  context.restore();
+}
+
+/**
+ * What stands out from far away, in full over the rest.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Visible} visible
+ * @param {Camera} camera
+ * @param {Size} size
+ * @param {Colors} colors
+ * @param {Emphasis} emphasis
+ */
+export function drawStanding(context, { nodes, edges }, camera, size, colors, emphasis) {
+  const { selected, near, hover, focus } = emphasis;
+  if (selected.size === 0 && hover === "" && focus === "") return;
+  context.save();
+  toDrawingUnits(context, camera, size);
+  for (const edge of edges)
+    if ([edge.from, edge.to].some((key) => selected.has(key) || key === hover))
+      drawEdge(context, edge, camera.zoom, colors, emphasis);
+  for (const node of nodes) {
+    const { key } = node;
+    if (selected.has(key) || near.has(key) || key === hover || key === focus)
+      drawNode(context, node, camera.zoom, colors, emphasis, false);
+  }
+  context.restore();
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Camera} camera
+ * @param {Size} size
+ */
+function toDrawingUnits(context, camera, size) {
   const origin = toScreen(camera, size, { x: 0, y: 0 });
   context.translate(origin.x, origin.y);
   context.scale(camera.zoom, camera.zoom);
-  const dimOthers = emphasis.found.size > 0;
-  for (const edge of scene.edges) {
-    if (edge.shown && overlaps(edge.box, view))
-      drawEdge(context, edge, camera.zoom, colors, emphasis);
-  }
-  let drawn = 0;
-  for (const node of scene.nodes) {
-    if (!node.shown || !overlaps(boxOf(node), view)) continue;
-    drawn += 1;
-    const faded = dimOthers && !emphasis.found.has(node.key) && !emphasis.selected.has(node.key);
-    drawNode(context, node, camera.zoom, colors, emphasis, faded);
-  }
-  context.restore();
-  return drawn;
+}
+
+/**
+ * Whether a search found others.
+ * @param {SceneNode} node
+ * @param {Emphasis} emphasis
+ */
+function isFaded({ key }, { found, selected }) {
+  return found.size > 0 && !found.has(key) && !selected.has(key);
+}
+
+/**
+ * @param {SceneNode} node
+ * @param {Colors} colors
+ * @param {Emphasis} emphasis
+ * @returns {Paint}
+ */
+function paintOf(node, colors, emphasis) {
+  const overlaid = emphasis.paints?.get(node.key);
+  if (overlaid) return overlaid;
+  if (emphasis.paints) return { stroke: colors.lineStrong, fill: colors.surface };
+  return emphasis.fallbacks.has(node.key) ? colors.fallback : colors.family[node.family];
 }
 
 /**
@@ -79,9 +194,12 @@ function overlaps(a, b) {
   return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
 }
 
-/** @param {SceneNode} node */
-function boxOf(node) {
-  return [node.x - node.w / 2, node.y - node.h / 2, node.x + node.w / 2, node.y + node.h / 2];
+/**
+ * @param {readonly number[]} view
+ * @param {SceneNode} node
+ */
+function sees(view, { x, y, w, h }) {
+  return x - w / 2 <= view[2] && x + w / 2 >= view[0] && y - h / 2 <= view[3] && y + h / 2 >= view[1];
 }
 
 /**
@@ -161,7 +279,7 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
   const left = x - w / 2;
   const top = y - h / 2;
   const isFallback = emphasis.fallbacks.has(node.key);
-  const paint = isFallback ? colors.fallback : colors.family[node.family];
+  const paint = paintOf(node, colors, emphasis);
   const selected = emphasis.selected.has(node.key);
   context.globalAlpha = faded ? FADED : 1;
 

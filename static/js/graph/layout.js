@@ -9,8 +9,12 @@
 export class LayoutCancelled extends Error {}
 
 /**
+ * @typedef {{warm: () => void, layout: (dot: string) => Request, stop: () => void}} Layouter
+ */
+
+/**
  * @param {string} workerUrl
- * @returns {{layout: (dot: string) => Request, stop: () => void}}
+ * @returns {Layouter}
  */
 export function createLayouter(workerUrl) {
   /** @type {Worker | null} */
@@ -18,6 +22,8 @@ export function createLayouter(workerUrl) {
   let count = 0;
   /** @type {((problem: Error) => void) | null} */
   let giveUp = null;
+
+  const started = () => (worker ??= new Worker(workerUrl, { type: "module" }));
 
   function stop() {
     // A layout under way can only be ended with its worker.
@@ -29,10 +35,12 @@ export function createLayouter(workerUrl) {
 
   return {
     stop,
+    /** Has the engine loaded, for a layout that will be asked for soon. */
+    warm: () => started().postMessage({ id: 0 }),
     layout(dot) {
       if (giveUp) stop();
       const id = ++count;
-      const current = (worker ??= new Worker(workerUrl, { type: "module" }));
+      const current = started();
       const promise = new Promise((/** @type {(placed: Placed) => void} */ resolve, reject) => {
         giveUp = reject;
         current.onmessage = ({ data }) => {

@@ -89,6 +89,25 @@ export function seesAny(scene, camera, size, keys) {
 }
 
 /**
+ * What is looked at: the first of these nodes that is drawn, else the node next to the middle.
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Iterable<string>} keys
+ * @returns {{id: string, x: number, y: number} | null} by id: keys are of one drawing only
+ */
+export function anchorOf(scene, camera, keys) {
+  for (const key of keys) {
+    const node = scene.byKey.get(key);
+    if (node?.shown) return { id: node.ids[0], x: node.x, y: node.y };
+  }
+  const far = (/** @type {SceneNode} */ node) => Math.hypot(node.x - camera.x, node.y - camera.y);
+  const shown = scene.nodes.filter((node) => node.shown);
+  if (shown.length === 0) return null;
+  const node = shown.reduce((a, b) => (far(b) < far(a) ? b : a));
+  return { id: node.ids[0], x: node.x, y: node.y };
+}
+
+/**
  * The least move that brings nodes into view.
  * @param {Scene} scene
  * @param {Camera} camera

@@ -32,17 +32,48 @@ function placement(scene, size) {
 }
 
 /**
+ * A map that keeps a picture of its nodes: while one moves, only the frame of the view is new.
+ */
+export function createMap() {
+  const picture = new OffscreenCanvas(1, 1);
+  /** @type {unknown[]} */
+  let shows = [];
+  return {
+    /**
+     * @param {CanvasRenderingContext2D} context
+     * @param {Scene} scene
+     * @param {Size} size
+     * @param {Camera} camera
+     * @param {Size} viewSize
+     * @param {import("../theme.js").Colors} colors
+     * @param {Set<string>} selected
+     */
+    draw(context, scene, size, camera, viewSize, colors, selected) {
+      const ratio = context.getTransform().a;
+      const wanted = [scene, colors, [...selected].join(" "), size.width, size.height, ratio];
+      if (wanted.some((each, i) => each !== shows[i])) {
+        shows = wanted;
+        [picture.width, picture.height] = [size.width * ratio, size.height * ratio];
+        const own = /** @type {any} */ (picture.getContext("2d"));
+        own.scale(ratio, ratio);
+        drawNodes(own, scene, size, colors, selected);
+      }
+      context.clearRect(0, 0, size.width, size.height);
+      context.drawImage(picture, 0, 0, size.width, size.height);
+      drawView(context, scene, size, camera, viewSize, colors);
+    },
+  };
+}
+
+/**
  * @param {CanvasRenderingContext2D} context
  * @param {Scene} scene
  * @param {Size} size
- * @param {Camera} camera
- * @param {Size} viewSize
  * @param {import("../theme.js").Colors} colors
  * @param {Set<string>} selected
  */
-export function drawMap(context, scene, size, camera, viewSize, colors, selected) {
+function drawNodes(context, scene, size, colors, selected) {
   const { sx, sy, dx, dy } = placement(scene, size);
-  context.clearRect(0, 0, size.width, size.height);
   for (const pass of [false, true]) {
     for (const node of scene.nodes) {
       const strong = node.status !== "same" || selected.has(node.key);
@@ -59,6 +90,18 @@ export function drawMap(context, scene, size, camera, viewSize, colors, selected
     }
   }
   context.globalAlpha = 1;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Scene} scene
+ * @param {Size} size
+ * @param {Camera} camera
+ * @param {Size} viewSize
+ * @param {import("../theme.js").Colors} colors
+ */
+function drawView(context, scene, size, camera, viewSize, colors) {
+  const { sx, sy, dx, dy } = placement(scene, size);
   const w = (viewSize.width / camera.zoom) * sx;
   const h = (viewSize.height / camera.zoom) * sy;
   context.strokeStyle = colors.ink;

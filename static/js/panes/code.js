@@ -78,7 +78,7 @@ function mountCode(root, state, name) {
     choice.value = String(shown?.kernel ?? "");
     copy.hidden = true;
     part(root, "counts").textContent = "";
-    if (!shown) return say(word("kernel.none"));
+    if (!shown) return say(word(result.state === "running" ? "code.soon" : "kernel.none"));
     if (!shown.parts.includes(name))
       return say(
         shown.native ? word("code.absent") : word("code.fallback", { words: shown.words }),

@@ -4,6 +4,7 @@ import { clone, closest, listen, part } from "../dom.js";
 import { pointedAt } from "../graph/boxes.js";
 import { zoomAt } from "../graph/camera.js";
 import {
+  anchorOf,
   centeredLook,
   firstLook,
   lookAtNodes,
@@ -34,10 +35,10 @@ const ZOOM_STEP = 1.35;
 /**
  * @param {HTMLElement} root
  * @param {PageState} state
- * @param {string} workerUrl
+ * @param {import("../graph/layout.js").Layouter} layouter
  * @returns {{stop: () => void, actions: Record<string, () => boolean | void>}}
  */
-export function mountGraph(root, state, workerUrl) {
+export function mountGraph(root, state, layouter) {
   root.replaceChildren(clone("graph"));
   const stage = part(root, "stage");
   const twin = part(root, "table-twin");
@@ -55,6 +56,7 @@ export function mountGraph(root, state, workerUrl) {
       fallbacks: new Set(),
       focus: "",
       hover: "",
+      paints: null,
     },
     because: new Map(),
     pointed: { preview: new Set(), boxed: new Set() },
@@ -85,6 +87,18 @@ export function mountGraph(root, state, workerUrl) {
     },
     focus: () => emphasis.focus,
   });
+  /** Nodes have other places now; the one that is looked at keeps its place on the screen. */
+  function placed(/** @type {import("../graph/scene.js").Places | null} */ found) {
+    const { scene } = drawing;
+    const held = scene && found && (emphasis.selected.size > 0 || state.get().camera);
+    const looked = held ? anchorOf(scene, camera(), [emphasis.focus, ...emphasis.selected]) : null;
+    const was = looked && camera();
+    places = found;
+    auto = null;
+    rebuild();
+    const now = looked && drawing.scene?.byKey.get(drawing.scene.keyOf.get(looked.id) ?? "");
+    if (was && now) look({ ...was, x: was.x + now.x - looked.x, y: was.y + now.y - looked.y });
+  }
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
   function rebuild() {
@@ -225,13 +239,9 @@ export function mountGraph(root, state, workerUrl) {
     ...Object.entries(buttons).map(([name, click]) => listen(part(root, name), { click })),
     mountViews(part(root, "views"), state),
     mountGraphTable(twin, state),
-    mountUnion(root, state, workerUrl, {
+    mountUnion(root, state, layouter, {
       showTable,
-      placed: (found) => {
-        places = found;
-        auto = null;
-        rebuild();
-      },
+      placed,
     }),
     state.watch(["graph", "before", "view"], rebuild),
     state.watch(["result"], markFallbacks),

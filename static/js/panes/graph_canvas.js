@@ -3,10 +3,11 @@ import { listen, part, partOf } from "../dom.js";
 import { toDrawing, toScreen } from "../graph/camera.js";
 import { createPainter } from "../graph/canvas.js";
 import { drawPointed } from "../graph/boxes.js";
-import { drawScene } from "../graph/draw.js";
-import { drawMap, fromMap } from "../graph/minimap.js";
+import { drawScene, drawStanding, inView, isFar } from "../graph/draw.js";
+import { createMap, fromMap } from "../graph/minimap.js";
 import { mountPointer } from "../graph/pointer.js";
 import { nodeAt } from "../graph/scene.js";
+import { PAINTED_AT_ONCE, createStill, farPaint } from "../graph/still.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { fillTip } from "./tip.js";
@@ -43,22 +44,60 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
   const stage = part(root, "stage");
   const tip = part(root, "tip");
   const { emphasis } = drawing;
+  const still = createStill();
+  const minimap = createMap();
+  /** @type {unknown[]} */
+  let picturedParts = [];
+  let picturedCount = 0;
 
   const painter = createPainter(canvas, (context, size) => {
     const { scene } = drawing;
     if (!scene) return context.clearRect(0, 0, size.width, size.height);
     const started = performance.now();
-    const drawn = drawScene(context, scene, camera(), size, colors(), emphasis);
+    const drawn = paint(context, scene, size);
     drawPointed(context, scene, camera(), size, colors(), drawing.pointed);
     // For tests and for the curious: what is on the canvas, without reading pixels.
     stage.dataset.drawn = String(drawn);
     stage.dataset.zoom = camera().zoom.toFixed(3);
+    const focus = scene.byKey.get(emphasis.focus);
+    const at = focus && toScreen(camera(), size, focus);
+    stage.dataset.focusAt = at ? `${at.x.toFixed(1)},${at.y.toFixed(1)}` : "";
     stage.dataset.paintMs = (performance.now() - started).toFixed(1);
     mapPainter.repaint();
   });
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scene} scene
+   * @param {import("../graph/camera.js").Size} size
+   * @returns {number} nodes in view
+   */
+  function paint(context, scene, size) {
+    const from = camera();
+    const visible = isFar(from) ? inView(scene, from, size) : null;
+    if (!visible || visible.nodes.length + visible.edges.length <= PAINTED_AT_ONCE)
+      return drawScene(context, scene, from, size, colors(), emphasis);
+    context.clearRect(0, 0, size.width, size.height);
+    const of = pictured(scene);
+    const paintAll = farPaint(scene, colors(), emphasis);
+    if (!still.show(context, window.devicePixelRatio || 1, from, size, of, paintAll))
+      painter.repaint();
+    drawStanding(context, visible, from, size, colors(), emphasis);
+    return visible.nodes.length;
+  }
+
+  /** What a picture shows: another text means that it has to be made anew. */
+  function pictured(/** @type {Scene} */ scene) {
+    const parts = [scene, colors(), emphasis.found, emphasis.fallbacks, emphasis.paints];
+    if (parts.some((part, i) => part !== picturedParts[i])) {
+      picturedParts = parts;
+      picturedCount += 1;
+    }
+    return String(picturedCount);
+  }
   const mapPainter = createPainter(map, (context, size) => {
     if (drawing.scene)
-      drawMap(context, drawing.scene, size, camera(), painter.size(), colors(), emphasis.selected);
+      minimap.draw(context, drawing.scene, size, camera(), painter.size(), colors(), emphasis.selected);
   });
 
   /** @param {{x: number, y: number}} screen */

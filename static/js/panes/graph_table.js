@@ -14,10 +14,12 @@ import { word } from "../words.js";
 export function mountGraphTable(root, state) {
   /** @type {Map<string, import("../wire.js").GraphNode>} */
   let nodes = new Map();
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  let later;
+  let isOld = true;
 
+  /** Out of sight it is not made: a thousand rows take longer than the drawing. */
   function show() {
+    isOld = root.hidden !== false;
+    if (root.hidden) return root.replaceChildren();
     const { graph, before, view, result, stage } = state.get();
     if (!graph) return root.replaceChildren();
     const changed = result?.stages[stage]?.changed ?? false;
@@ -95,13 +97,19 @@ export function mountGraphTable(root, state) {
         if (node) state.set(selectNode(node));
       },
     }),
-    state.watch(["graph", "before", "view", "result"], () => {
-      // Out of sight it can wait until the drawing is painted.
-      clearTimeout(later);
-      if (root.hidden) later = setTimeout(show, 60);
-      else show();
-    }),
-    () => clearTimeout(later),
+    state.watch(["graph", "before", "view", "result"], show),
+    observeHidden(root, () => isOld && !root.hidden && show()),
     state.watch(["selection", "at"], mark),
   );
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {() => void} changed called when the element was hidden or shown
+ * @returns {() => void}
+ */
+function observeHidden(root, changed) {
+  const observer = new MutationObserver(changed);
+  observer.observe(root, { attributes: true, attributeFilter: ["hidden"] });
+  return () => observer.disconnect();
 }

@@ -2,7 +2,7 @@
 import { asProblem } from "../compile.js";
 import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
-import { LayoutCancelled, createLayouter } from "../graph/layout.js";
+import { LayoutCancelled } from "../graph/layout.js";
 import { placeUnion } from "../graph/scene.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -14,26 +14,38 @@ const NOTICE_AFTER_MS = 2500;
 /**
  * @param {HTMLElement} root of the graph
  * @param {import("../page.js").PageState} state
- * @param {string} workerUrl
+ * @param {import("../graph/layout.js").Layouter} layouter
  * @param {{placed: (places: Places | null) => void, showTable: (on: boolean) => void}} hooks
  * @returns {() => void}
  */
-export function mountUnion(root, state, workerUrl, { placed, showTable }) {
+export function mountUnion(root, state, layouter, { placed, showTable }) {
   const stage = part(root, "stage");
   const notice = part(root, "notice");
-  const layouter = createLayouter(workerUrl);
   let request = 0;
+  /** What was asked for last: the groups that are open, and how many stages there were. */
+  let asked = "";
+  /** @type {import("../api.js").Parts | null} the job that is drawn */
+  let drawn = null;
+  let isBusy = false;
 
   async function load() {
+    const { parts, open, result } = state.get();
+    const stages = result?.stages.length ?? 0;
+    const wanted = JSON.stringify([open, stages]);
+    if (parts === drawn && wanted === asked) return;
+    // A first graph soon is worth more than all stages at once: they come when it is drawn.
+    if (isBusy && parts === drawn && asked.startsWith(JSON.stringify([open]).slice(0, -1))) return;
     const number = ++request;
-    const { parts, open } = state.get();
     delete stage.dataset.layout;
-    placed(null);
-    if (!parts) return;
+    // While groups are opened, or a running job gets more stages, the drawing stays.
+    if (parts !== drawn) placed(null);
+    [drawn, asked] = [parts, wanted];
+    if (!parts || stages === 0) return;
+    isBusy = true;
     say([]);
     const late = setTimeout(() => number === request && offerCancel(), NOTICE_AFTER_MS);
     try {
-      const union = await parts.union(open);
+      const union = await parts.union(open, stages);
       if (number !== request) return;
       const { layout, seconds } = await layouter.layout(union.dot).promise;
       if (number !== request) return;
@@ -50,6 +62,10 @@ export function mountUnion(root, state, workerUrl, { placed, showTable }) {
       if (number === request) giveUp(problem);
     } finally {
       clearTimeout(late);
+      if (number === request) {
+        isBusy = false;
+        void load();
+      }
     }
   }
 
@@ -57,6 +73,7 @@ export function mountUnion(root, state, workerUrl, { placed, showTable }) {
   function giveUp(problem) {
     const onclick = () => {
       showTable(false);
+      asked = "";
       void load();
     };
     const again = el("button", { class: "button", type: "button", onclick }, word("graph.again"));
@@ -90,7 +107,7 @@ export function mountUnion(root, state, workerUrl, { placed, showTable }) {
   }
 
   return together(
-    state.watch(["parts", "open"], () => void load()),
+    state.watch(["parts", "open", "result"], () => void load()),
     () => (request += 1),
     () => layouter.stop(),
   );

@@ -27,7 +27,7 @@ const SIDES = /** @type {const} */ ({
 export function mountKernels(root, state) {
   const { result } = state.get();
   if (!result || result.kernels.length === 0) {
-    root.replaceChildren(el("p", { class: "pane-empty" }, word("kernel.none")));
+    root.replaceChildren(el("p", { class: "pane-empty" }, word(result?.state === "running" ? "code.soon" : "kernel.none")));
     return () => {};
   }
   root.replaceChildren(clone("pane-kernels"));

@@ -35,7 +35,7 @@ export function mountMemory(root, state) {
   const { result, parts } = state.get();
   const memory = result?.memory;
   if (!result || !memory) {
-    root.replaceChildren(el("p", { class: "pane-empty" }, word("memory.none")));
+    root.replaceChildren(el("p", { class: "pane-empty" }, word(result?.state === "running" ? "code.soon" : "memory.none")));
     return () => {};
   }
   root.replaceChildren(clone("pane-memory"));

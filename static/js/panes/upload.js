@@ -34,6 +34,9 @@ export function mountUpload(root, state) {
   const [nameAtFirst, saysAtFirst] = [name.textContent, says.textContent];
   let sending = new AbortController();
   let looking = () => {};
+  /** The job that looks into the file; "" when there is none. */
+  let inspection = "";
+  let gaveWay = false;
 
   async function take(/** @type {File | undefined} */ file) {
     if (!file) return;
@@ -75,8 +78,11 @@ export function mountUpload(root, state) {
     looking();
     try {
       const job = await api.submit({ kind: "inspect", model: { upload: id } });
+      inspection = job.id;
+      if (isCompiling()) return giveWay();
       looking = follow(job.id, async (event, data) => {
         if (state.get().model !== `upload:${id}`) return;
+        if (event === "failed" || event === "finished") inspection = "";
         if (event === "failed")
           state.set({
             problem: named(data.error, id, state.get().upload?.name),
@@ -88,6 +94,16 @@ export function mountUpload(root, state) {
     } catch (problem) {
       state.set({ problem: asProblem(problem) });
     }
+  }
+
+  const isCompiling = () => ["sending", "queued", "running"].includes(state.get().progress.state);
+
+  /** What is compiled needs no looking into: both would read the model at the same time. */
+  function giveWay() {
+    looking();
+    gaveWay ||= inspection !== "";
+    if (inspection) void api.cancel(inspection).catch(() => {});
+    inspection = "";
   }
 
   const over = (/** @type {DragEvent} */ event) => {
@@ -127,6 +143,13 @@ export function mountUpload(root, state) {
               },
             }),
         );
+      }
+    }),
+    state.watch(["progress"], ({ model, inspected, upload: known }) => {
+      if (isCompiling()) giveWay();
+      else if (gaveWay && known && model === `upload:${known.id}` && !inspected) {
+        gaveWay = false;
+        void inspect(known.id);
       }
     }),
     state.watch(["upload", "inspected", "model"], ({ upload: known, inspected, model }) => {

@@ -15,13 +15,13 @@ import { mountTabs } from "./tabs.js";
 /**
  * @param {HTMLElement} root
  * @param {PageState} state
- * @param {string} workerUrl
+ * @param {import("../graph/layout.js").Layouter} layouter
  * @returns {{stop: () => void, actions: Record<string, () => boolean | void>}}
  */
-export function mountWalk(root, state, workerUrl) {
+export function mountWalk(root, state, layouter) {
   root.replaceChildren(clone("walk"));
   const split = part(root, "split");
-  const graph = mountGraph(part(root, "graph"), state, workerUrl);
+  const graph = mountGraph(part(root, "graph"), state, layouter);
   const tabs = mountTabs(part(root, "tabs"), part(root, "pane"), state);
 
   const go = (/** @type {1 | -1} */ direction, /** @type {boolean} */ all) => {

@@ -1,0 +1,391 @@
+"""How quick the page is, in a real Chromium that draws in software: a table of figures and limits.
+
+    python -m benchmarks.page [--only first-graph steps pan weight] [--rounds 3] [--json FILE]
+
+`first-graph`: a dropped ResNet-50 (light weights: 80 kB) until its graph is painted, Compile
+pressed as soon as it can be. `steps`: from a key to the paint of the next or last pass that
+changed something, in graphs of about 1,000 and 5,000 nodes, and how far the selected node moves.
+`pan`: frames while 10,000 nodes and 20,000 edges, in places that are given, are dragged and zoomed.
+`weight`: what the first load and the walk over 300 nodes weigh on the wire. `busy` is the longest
+task of the page's main thread in that part.
+Nothing is faked in the first two but the hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Browser, Page, Route
+
+from benchmarks.made import Maker, encoder
+from tests.browser import chromium
+from tests.browser.playground import Playground
+from tests.browser.serving import REPOSITORY, served
+from tests.models import light_model
+
+WATCH = """
+window.measured = {tasks: [], frames: []};
+new PerformanceObserver((list) => {
+  for (const task of list.getEntries()) measured.tasks.push([task.startTime, task.duration]);
+}).observe({type: "longtask", buffered: true});
+window.nextPaint = () => new Promise((done) => requestAnimationFrame(() => {
+  const {port1, port2} = new MessageChannel();  // its message comes after the frame is painted
+  port1.onmessage = () => done(performance.now());
+  port2.postMessage(null);
+}));
+window.painted = async (holds) => {
+  while (!holds()) await nextPaint();
+  return nextPaint();
+};
+window.recordFrames = () => {
+  let last = performance.now();
+  measured.frames = [];
+  const each = (now) => {
+    measured.frames.push(now - last);
+    last = now;
+    measured.recording = requestAnimationFrame(each);
+  };
+  measured.recording = requestAnimationFrame(each);
+};
+"""
+"""Put into every page before its own scripts: the long tasks, and when something was painted."""
+
+STEP = """
+async ([key, stage]) => {
+  const there = document.querySelector("[data-part=stage]");
+  document.activeElement?.blur();
+  const start = performance.now();
+  const event = new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true});
+  document.body.dispatchEvent(event);
+  const end = await painted(() => there.dataset.stage !== stage);
+  return [end - start, there.dataset.stage];
+}
+"""
+
+DROPPED = """
+async () => {
+  const compile = document.querySelector("[data-part=compile]");
+  await painted(() => compile.disabled === false);
+  compile.click();
+  const end = await painted(() => {
+    const stage = document.querySelector("[data-part=stage]");
+    return stage?.dataset.layout === "ready" && Number(stage.dataset.drawn) > 0;
+  });
+  return end - measured.dropped;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A row of the table: a value that must not be above its limit."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    how: str = ""
+
+    def row(self) -> str:
+        """A line of the table."""
+        good = "yes" if self.value <= self.limit else "**no**"
+        return (
+            f"| {self.name} | {self.value:,.1f} {self.unit} | {self.limit:,.0f} {self.unit} "
+            f"| {good} | {self.how} |"
+        )
+
+
+class Bench:
+    """A served playground and a browser, and pages that are watched."""
+
+    def __init__(self, browser: Browser, address: str, folder: Path, rounds: int) -> None:
+        self.browser, self.address, self.folder, self.rounds = browser, address, folder, rounds
+
+    def page(self) -> Page:
+        """A fresh page, with nothing of another in its cache."""
+        context = self.browser.new_context(
+            base_url=self.address, viewport={"width": 1440, "height": 900}
+        )
+        context.set_default_timeout(150_000)
+        page = context.new_page()
+        page.add_init_script(WATCH)
+        return page
+
+    def first_graph(self) -> Iterator[Figure]:
+        """From the drop of a file to its graph."""
+        seconds, longest = [], []
+        for number in range(self.rounds):
+            # Other bytes each time, so that nothing is known of the file.
+            data = light_model("resnet50").read_bytes() + _unknown_field(number)
+            path = self.folder / f"resnet50-{number}.onnx"
+            path.write_bytes(data)
+            page = self.page()
+            playground = Playground(page).open()
+            page.evaluate(
+                "document.querySelector('[data-part=drop]').addEventListener('drop',"
+                " () => { measured.dropped = performance.now(); measured.tasks = []; }, true)"
+            )
+            playground.drop(path)
+            seconds.append(page.evaluate(DROPPED) / 1000)
+            longest.append(_longest_task(page))
+            playground.wait_for_walk()  # or the next round would wait for this job
+            page.context.close()
+        rounds = "s, ".join(f"{s:.2f} " for s in seconds)
+        yield Figure("upload to first graph, ResNet-50", max(seconds), 1.5, "s", f"{rounds}s")
+        yield Figure("busy until the first graph", max(longest), 50, "ms")
+
+    def steps(self) -> Iterator[Figure]:
+        """From key to paint, pass by pass; and whether what is selected stays where it is."""
+        for n_nodes, limit in ((1000, 100), (5000, 250)):
+            path = self.folder / f"nodes{n_nodes}.onnx"
+            path.write_bytes(blocks(n_nodes // 8))
+            page = self.page()
+            playground = Playground(page).open()
+            playground.drop(path)
+            page.wait_for_function("!document.querySelector('[data-part=compile]').disabled")
+            playground.compile()
+            playground.press("Home")
+            playground.expect_stage(0)
+            stage = playground.part("stage")
+            layout_ms = stage.get_attribute("data-layout-ms")
+            search = playground.part("search")
+            search.fill("Add_15")
+            search.press("Enter")
+            page.evaluate("measured.tasks = []")
+            times, moves = [], []
+            at = stage.get_attribute("data-stage") or ""
+            n_changes = sum(did for stage, did in playground.stages() if stage > 0)
+            where = _place_of_selected(page)
+            for key in ("j" * n_changes + "k" * n_changes) * self.rounds:
+                taken, at = page.evaluate(STEP, [key, at])
+                times.append(taken)
+                page.wait_for_load_state("networkidle")
+                now = _place_of_selected(page)
+                if where and now:
+                    moves.append(float(np.hypot(now[0] - where[0], now[1] - where[1])))
+                where = now or where
+            how = f"{len(times)} steps, median {np.median(times):.0f}; laid out in {layout_ms} ms"
+            name = f"next pass painted, {n_nodes:,} nodes, p95"
+            yield Figure(name, float(np.percentile(times, 95)), limit, "ms", how)
+            yield Figure(f"busy while walking {n_nodes:,} nodes", _longest_task(page), limit, "ms")
+            yield Figure(
+                "selected node moves", max(moves, default=-1), 0, "px", f"{len(moves)} looks"
+            )
+            page.context.close()
+
+    def pan(self) -> Iterator[Figure]:
+        """Frames while a drawing of 10,000 nodes and 20,000 edges is moved."""
+        page = self.page()
+        made = wide_drawing(100, 100)
+        page.route("**/union*", _answers(made["union"]))
+        page.route("**/stages/*/graph", _answers(made["graph"]))
+        page.route("**/worker*.js*", lambda route: _fake_layout(route, made["layout"]))
+        playground = Playground(page).open()
+        playground.pick("digits_mlp").compile()
+        stage = playground.part("stage")
+        box = playground.part("canvas").bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        for name, zooms in (("whole", 0), ("near", 12)):
+            playground.press("f")
+            page.mouse.move(x, y)
+            for _ in range(zooms):
+                page.mouse.wheel(0, -150)
+            page.evaluate("nextPaint()")
+            page.evaluate("measured.tasks = []; recordFrames()")
+            page.mouse.down()
+            page.mouse.move(x + 150, y + 90, steps=60)
+            page.mouse.move(x - 150, y - 90, steps=60)
+            page.mouse.up()
+            for turn in range(60):
+                page.mouse.wheel(0, -25 if turn % 30 < 15 else 25)
+            frames = page.evaluate("cancelAnimationFrame(measured.recording), measured.frames")
+            drawn = stage.get_attribute("data-drawn")
+            paint = stage.get_attribute("data-paint-ms")
+            how = f"{drawn} nodes in view, {len(frames)} frames, last painted in {paint} ms"
+            p95 = float(np.percentile(frames, 95))
+            yield Figure(f"pan and zoom, 10,000 nodes, {name}, p95 frame", p95, 33, "ms", how)
+        page.context.close()
+
+    def weight(self) -> Iterator[Figure]:
+        """What is sent, compressed."""
+        dist = REPOSITORY / "static" / "dist"
+        first = sum(
+            len(gzip.compress((dist / name).read_bytes())) for name in ("main.js", "main.css")
+        )
+        yield Figure("first load, JS and CSS", first / 1000, 250, "kB gzip")
+        path = self.folder / "nodes300.onnx"
+        path.write_bytes(encoder(9, length=8, width=16, heads=2))
+        page = self.page()
+        sent: list[int] = []
+        page.on(
+            "requestfinished",
+            lambda r: sent.append(r.sizes()["responseBodySize"] if _is_trace(r.url) else 0),
+        )
+        playground = Playground(page).open()
+        playground.drop(path)
+        page.wait_for_function("!document.querySelector('[data-part=compile]').disabled")
+        playground.compile()
+        stages = playground.stages()
+        for _ in playground.walk_all():
+            page.wait_for_load_state("networkidle")
+        how = f"{len(stages) - 1} passes, {sum(map(bool, sent))} answers"
+        yield Figure("trace of 300 nodes", sum(sent) / 1e6, 1, "MB gzip", how)
+        page.context.close()
+
+
+def _is_trace(url: str) -> bool:
+    return "/stages/" in url or url.partition("?")[0].endswith(("/union", "/result"))
+
+
+def _longest_task(page: Page) -> float:
+    tasks = page.evaluate("measured.tasks")
+    return max((duration for _, duration in tasks), default=0.0)
+
+
+def _place_of_selected(page: Page) -> list[float] | None:
+    place = page.locator("[data-part=stage]").get_attribute("data-focus-at")
+    return [float(each) for each in place.split(",")] if place else None
+
+
+def _unknown_field(number: int) -> bytes:
+    """A field that readers of protobuf skip: number 500, a varint."""
+    return bytes([0xA0, 0x1F, number])
+
+
+def _answers(payload: Any) -> Any:
+    body = json.dumps(payload)
+    return lambda route: route.fulfill(body=body, content_type="application/json")
+
+
+def _fake_layout(route: Route, layout: Any) -> None:
+    """Places that are known, in place of the layout engine."""
+    script = f"const layout = {json.dumps(layout)};" + (
+        "self.onmessage = ({data}) => self.postMessage({id: data.id, layout, seconds: 0});"
+    )
+    route.fulfill(body=script, content_type="text/javascript")
+
+
+def blocks(n_blocks: int) -> bytes:
+    """A residual network of tiny blocks of eight nodes, two in a row alike."""
+    m = Maker()
+    x = "x"
+    for _ in range(n_blocks):
+        h = m.add("Conv", x, m.weight(4, 4, 1, 1))
+        h = m.add("Relu", h)
+        h = m.add("Mul", h, m.constant(np.float32(1)))
+        h = m.add("Conv", h, m.weight(4, 4, 1, 1))
+        h = m.add("Identity", h)
+        bell = m.add("Sigmoid", h)
+        h = m.add("Mul", h, bell)
+        x = m.add("Add", x, h)
+    return m.model(f"blocks{n_blocks}", (1, 4, 8, 8), (1, 4, 8, 8), x)
+
+
+def wide_drawing(n_columns: int, n_rows: int) -> dict[str, Any]:
+    """A grid of nodes, each read by two of the row below: payloads and the places of the nodes."""
+    w, h, dx, dy = 120, 40, 150, 90
+    names = [f"v{i}" for i in range(n_columns * n_rows)]
+    links = [
+        (i, (i // n_columns + 1) * n_columns + (i + step) % n_columns)
+        for i in range(n_columns * (n_rows - 1))
+        for step in (0, 1)
+    ]
+    kinds = ("contraction", "elementwise", "reduction", "movement", "view")
+    entry = {"kind": "node", "op": "add", "types": ["f32[1,64,56,56]"], "inputs": [], "attrs": {}}
+    nodes = [
+        {
+            **entry,
+            "id": n,
+            "name": n,
+            "family": kinds[i % 5],
+            "outputs": [n],
+            "origins": [n],
+            "mark": "",
+            "regions": {},
+        }
+        for i, n in enumerate(names)
+    ]
+    graph = {
+        "stage": 0,
+        "graph_stage": 0,
+        "name": "wide",
+        "nodes": nodes,
+        "edges": [[names[a], names[b], 0, names[a]] for a, b in links],
+        "constants": [],
+        "removed": [],
+        "removed_constants": [],
+    }
+    union = {
+        "dot": "",
+        "n_nodes": len(names),
+        "n_drawn": len(names),
+        "collapsed": False,
+        "nodes": [
+            {"key": f"n{i}", "id": n, "stages": [[0, 99]], "width": w, "height": h}
+            for i, n in enumerate(names)
+        ],
+        "groups": [],
+    }
+    at = [(i % n_columns * dx + w, i // n_columns * dy + h) for i in range(len(names))]
+    edges = []
+    for a, b in links:
+        (xa, ya), (xb, yb) = at[a], at[b]
+        path = [xa, ya + h / 2, xa, ya + 40, xb, yb - 40, xb, yb - h / 2]
+        edges.append({"from": f"n{a}", "to": f"n{b}", "path": path, "tip": None})
+    layout = {
+        "width": n_columns * dx + w,
+        "height": n_rows * dy + h,
+        "nodes": [{"key": f"n{i}", "x": x, "y": y, "w": w, "h": h} for i, (x, y) in enumerate(at)],
+        "edges": edges,
+    }
+    return {"graph": graph, "union": union, "layout": layout}
+
+
+PARTS = {
+    "weight": Bench.weight,
+    "first-graph": Bench.first_graph,
+    "pan": Bench.pan,
+    "steps": Bench.steps,
+}
+COLUMNS = ("what", "measured", "at most", "held", "how")
+
+
+def measure(only: Sequence[str], rounds: int) -> Iterator[Figure]:
+    """The figures of these parts, as they come."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        served(Path(folder)) as address,
+        chromium.launched() as browser,
+    ):
+        bench = Bench(browser, address, Path(folder), rounds)
+        for name in only:
+            yield from PARTS[name](bench)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--only", nargs="*", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|", flush=True)
+    found = []
+    for figure in measure(options.only, options.rounds):
+        print(figure.row(), flush=True)
+        found.append(asdict(figure))
+    if options.json is not None:
+        options.json.write_text(json.dumps(found, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
