@@ -53,7 +53,7 @@ LONGEST_TABLE = 60
 @model_argument()
 @click.option("--devices", required=True, metavar="NAME|FILE",
               help=f"{', '.join(shipped())}; host:N, cores of this one; or a file.")  # fmt: skip
-@click.option("--scheduler", default="heft", show_default=True, metavar="NAME",
+@click.option("--scheduler", default="iterated", show_default=True, metavar="NAME",
               help=f"One of {', '.join(SCHEDULERS)}.")  # fmt: skip
 @click.option("--ahead", type=click.IntRange(min=0), default=None,
               help="So far ahead operands come: 0 on demand, 1 double-buffered.")  # fmt: skip

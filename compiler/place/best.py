@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compiler.errors import CompileError
-from compiler.place.heft import FORK, cpop, heft, lookahead, peft, ranked
+from compiler.place.ahead import iterated, lookahead, peft
+from compiler.place.heft import FORK, cpop, heft, ranked
 from compiler.place.min_cut import min_cut
 from compiler.place.optimum import cp_sat, finished
 from compiler.place.placement import Placement
@@ -17,7 +18,7 @@ from compiler.place.ready import READY
 from compiler.place.scheduler import scheduler
 from compiler.place.timeline import by_order
 
-QUICK = (heft, lookahead, peft, cpop, *READY, min_cut)
+QUICK = (heft, iterated, lookahead, peft, cpop, *READY, min_cut)
 """What is tried for every graph."""
 
 SMALL = 60

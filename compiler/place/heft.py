@@ -1,10 +1,10 @@
-"""List schedulers by rank: HEFT, HEFT that looks ahead, PEFT and CPOP."""
+"""List schedulers by rank: HEFT, and CPOP that comes from the same paper."""
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from compiler.place.placement import Placement
 from compiler.place.problem import Problem
@@ -37,12 +37,51 @@ def heft(problem: Problem, limit_s: float) -> Placement:
     """Earliest finish, the longest way to go first (HEFT).
 
     A task's rank is the longest way from it to the end, with times that are means over all devices.
-    In the order of their ranks tasks go where they end first; a gap between others will do.
+    In the order of their ranks tasks go where they end first; a gap between others will do. Then
+    the same is done a few times with ranks by the devices that tasks have got; the shortest plan
+    counts, so it is never longer than the first.
     """
+
+    return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))
+
+
+def by_rank(problem: Problem, ranks: Sequence[float]) -> Timeline:
+    """Tasks in the order of their ranks, each where it ends first."""
     line = Timeline(problem)
-    for t in ranked(problem, problem.upward_ranks):
+    for t in ranked(problem, ranks):
         line.put(t, min(problem.able[t], key=lambda d: line.finish(t, d)))
-    return line.placement()
+    return line
+
+
+ROUNDS = 4
+"""So many plans are made after the first; later ones hardly ever were shorter."""
+
+
+Again = Callable[[Timeline, Sequence[float]], Timeline]
+"""Makes a plan from the one before, and ranks by its devices."""
+
+
+def repeated(first: Timeline, again: Again) -> Placement:
+    """The shortest of a plan and some that are made from it, one after the other."""
+    line = shortest = first
+    for _ in range(ROUNDS):
+        before = line
+        line = again(before, ranks_of(before))
+        if line.finished() < shortest.finished():
+            shortest = line
+        if (line.device, line.start) == (before.device, before.start):
+            break
+    return shortest.placement()
+
+
+def ranks_of(line: Timeline) -> list[float]:
+    """By task the longest path from it to the end, with times on the devices of a plan."""
+    p, device = line.problem, line.device
+    ranks = [0.0] * p.n
+    for t in reversed(range(p.n)):
+        rest = (p.delay(b, device[t], device[v]) + ranks[v] for v, b in p.after[t])
+        ranks[t] = p.seconds[t][device[t]] + max([p.tail[t][device[t]], *rest])
+    return ranks
 
 
 def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
@@ -59,103 +98,6 @@ def ranked(problem: Problem, ranks: Sequence[float]) -> list[int]:
             if not waits[v]:
                 heapq.heappush(queue, (-ranks[v], v))
     return order
-
-
-MOST_CHILDREN = 16
-"""Looking ahead, no more readers of a task are tried: those with the longest way to go."""
-
-
-@scheduler(
-    source="Bittencourt, Sakellariou and Madeira 2010, PDP",
-    example=FORK
-    + """=> two-cores
-    placement {
-      core0: a 0.0..2.0, c 2.0..5.0, d 6.000002..8.000002
-      core1: b 2.000001..6.000001
-    }
-    """,
-)
-def lookahead(problem: Problem, limit_s: float) -> Placement:
-    """HEFT that looks one step ahead.
-
-    Each device is tried for a task together with the tasks that read what it makes, each of these
-    where it ends first; what counts is when the last of them ends.
-    """
-    line = Timeline(problem)
-    ranks = problem.upward_ranks
-    order = ranked(problem, ranks)
-    for t in order:
-        children = sorted((v for v, _ in problem.after[t]), key=lambda v: -ranks[v])
-        line.put(t, _best_ahead(line, t, children[:MOST_CHILDREN]))
-    return line.placement()
-
-
-def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
-    able = line.problem.able[t]
-    if len(able) == 1:
-        return able[0]
-    found: list[tuple[float, float, int]] = []
-    for d in able:
-        own = line.finish(t, d)
-        line.put(t, d)
-        tried: list[int] = []
-        last = own
-        for v in children:
-            if any(line.device[u] < 0 for u, _ in line.problem.before[v]):
-                # What else it waits for has no place yet: it is taken to be there.
-                last = max(last, min(_alone(line, t, v, e) for e in line.problem.able[v]))
-                continue
-            e = min(line.problem.able[v], key=lambda e: line.finish(v, e))
-            last = max(last, line.finish(v, e))
-            line.put(v, e)
-            tried.append(v)
-        for v in reversed(tried):
-            line.take(v)
-        line.take(t)
-        found.append((last, own, d))
-    return min(found)[2]
-
-
-def _alone(line: Timeline, t: int, v: int, e: int) -> float:
-    """When a reader would end if it waited for those alone that have a place."""
-    p = line.problem
-    placed = [
-        line.end[u] + p.delay(b, line.device[u], e) for u, b in p.before[v] if line.device[u] >= 0
-    ]
-    return max([p.head[v][e], *placed]) + p.seconds[v][e] + p.tail[v][e]
-
-
-@scheduler(
-    source="Arabnejad and Barbosa 2014, IEEE TPDS 25(3)",
-    example=FORK
-    + """=> two-cores
-    placement {
-      core0: a 0.0..2.0, c 2.0..5.0, d 6.000002..8.000002
-      core1: b 2.000001..6.000001
-    }
-    """,
-)
-def peft(problem: Problem, limit_s: float) -> Placement:
-    """Earliest finish, counting what is still to come (PEFT).
-
-    A table has for each task and device the shortest way to the end if every later task had the
-    best device for itself. Tasks go in the order of their mean in it, to the device where
-    their end and the way to go are least together.
-    """
-    p = problem
-    table = [list(row) for row in p.tail]
-    for t in reversed(range(p.n)):
-        for d in p.able[t]:
-            ways = [
-                min(table[v][e] + p.seconds[v][e] + p.delay(b, d, e) for e in p.able[v])
-                for v, b in p.after[t]
-            ]
-            table[t][d] = max([table[t][d], *ways])
-    line = Timeline(p)
-    for t in ranked(p, [p.mean(table[t], t) for t in range(p.n)]):
-        ends = {d: line.earliest(t, d) + p.seconds[t][d] + table[t][d] for d in p.able[t]}
-        line.put(t, min(ends, key=ends.__getitem__))
-    return line.placement()
 
 
 @scheduler(

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from compiler.errors import CompileError
-from compiler.place.heft import FORK, heft, lookahead, peft
+from compiler.place.ahead import iterated, lookahead, peft
+from compiler.place.heft import FORK, heft
 from compiler.place.placement import Placement
 from compiler.place.problem import Problem
 from compiler.place.scheduler import scheduler
@@ -43,9 +44,9 @@ def cp_sat(problem: Problem, limit_s: float) -> Placement:
         raise CompileError(
             "E-OPTION-VALUE",
             f"cp_sat takes {MOST_TASKS} tasks at most, there are {problem.n}",
-            hint="use heft or best",
+            hint="use iterated or best",
         )
-    starts = [s.decide(problem, limit_s) for s in (heft, lookahead, peft)]
+    starts = [s.decide(problem, limit_s) for s in (heft, lookahead, peft, iterated)]
     first = min(starts, key=lambda p: finished(problem, p))
     longest = finished(problem, first)
     if not longest:
@@ -68,7 +69,7 @@ def cp_model() -> Any:
         raise CompileError(
             "E-OPTION-VALUE",
             f"this scheduler needs OR-Tools, which cannot be imported: {e}",
-            hint="install the package ortools, or use heft or best",
+            hint="install the package ortools, or use iterated or best",
         ) from e
     return module
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from compiler.errors import CompileError
+from compiler.place.ahead import iterated, lookahead, peft
 from compiler.place.best import best, portfolio
-from compiler.place.heft import cpop, heft, lookahead, peft
+from compiler.place.heft import cpop, heft
 from compiler.place.min_cut import min_cut
 from compiler.place.optimum import cp_sat
 from compiler.place.placement import Placement
@@ -21,7 +22,7 @@ from compiler.place.simulate import Conduct, Stuck, simulate
 from compiler.place.tasks import TaskGraph
 
 SCHEDULERS: Mapping[str, Scheduler] = {
-    s.name: s for s in (heft, lookahead, peft, cpop, *READY, min_cut, cp_sat, best)
+    s.name: s for s in (iterated, heft, lookahead, peft, cpop, *READY, min_cut, cp_sat, best)
 }
 """All schedulers by name, the usual one first."""
 
@@ -30,7 +31,7 @@ def place(
     graph: TaskGraph,
     platform: Platform,
     *,
-    scheduler: str = "heft",
+    scheduler: str = "iterated",
     conduct: Conduct | None = None,
     time_limit_s: float = 5.0,
 ) -> Schedule:

@@ -38,9 +38,18 @@ class Timeline:
             start = max(start, end)
         return start
 
+    def ends(self, t: int, d: int) -> float:
+        """When a task would end on a device at the earliest."""
+        return self.earliest(t, d) + self.problem.seconds[t][d]
+
     def finish(self, t: int, d: int) -> float:
         """When a task would end on a device at the earliest, its results being home."""
-        return self.earliest(t, d) + self.problem.seconds[t][d] + self.problem.tail[t][d]
+        return self.ends(t, d) + self.problem.tail[t][d]
+
+    def finished(self) -> float:
+        """When all results are home; every task has a place."""
+        tails = (row[d] for row, d in zip(self.problem.tail, self.device, strict=True))
+        return max((e + x for e, x in zip(self.end, tails, strict=True)), default=0.0)
 
     def put(self, t: int, d: int) -> None:
         """Let a task run on a device as early as it can."""

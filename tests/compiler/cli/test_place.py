@@ -36,7 +36,7 @@ def test_people_see_a_chart_and_tables(tmp_path: Path) -> None:
     chart = tmp_path / "chart.svg"
     done = run("--devices", "npu", "-o", str(chart))
     assert done.exit_code == 0, done.output
-    assert "tasks by heft in" in done.output
+    assert "tasks by iterated in" in done.output
     assert "#" in done.output.splitlines()[0] + done.output.splitlines()[1]
     assert chart.read_text().startswith("<svg")
 

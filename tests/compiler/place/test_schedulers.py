@@ -11,6 +11,7 @@ from compiler.errors import CompileError
 from compiler.ir.operator import Cost
 from compiler.place import optimum
 from compiler.place.check import check_schedule
+from compiler.place.heft import by_rank
 from compiler.place.optimum import finished
 from compiler.place.place import SCHEDULERS, place
 from compiler.place.platform_text import load_platform, shipped
@@ -76,15 +77,33 @@ def test_runs_are_right_and_no_later_than_planned(platform: str, scheduler: Sche
         assert run.makespan_seconds >= problem.bound_seconds * (1 - 1e-9)
 
 
-def test_heft_is_near_the_optimum() -> None:
+@pytest.mark.parametrize(
+    ("name", "platforms"),
+    [("heft", ("two-cores", "gpu", "npu")), ("iterated", ("gpu", "npu", "board"))],
+)
+def test_heft_is_near_the_optimum(name: str, platforms: tuple[str, ...]) -> None:
     ratios: list[float] = []
     for seed, family in enumerate(FAMILIES):
-        for platform in ("two-cores", "gpu", "npu"):
+        for platform in platforms:
             problem = Problem(random_tasks(family, 14, seed), load_platform(platform))
             least = finished(problem, SCHEDULERS["cp_sat"].decide(problem, 2.0))
-            ratios.append(finished(problem, SCHEDULERS["heft"].decide(problem, 0.0)) / least)
+            ratios.append(finished(problem, SCHEDULERS[name].decide(problem, 0.0)) / least)
     assert min(ratios) >= 1 - 1e-6
-    assert sum(ratios) / len(ratios) <= 1.1
+    assert sum(ratios) / len(ratios) <= 1.06
+
+
+@pytest.mark.parametrize("name", ["heft", "iterated"])
+def test_plans_that_follow_others_are_never_longer(name: str) -> None:
+    gained = 0
+    for platform in shipped():
+        for family in FAMILIES:
+            problem = Problem(random_tasks(family, 25, 6), load_platform(platform))
+            first = by_rank(problem, problem.upward_ranks)
+            seconds = finished(problem, SCHEDULERS[name].decide(problem, 0.0))
+            assert first.finished() == finished(problem, first.placement())
+            assert seconds <= first.finished()
+            gained += seconds < first.finished()
+    assert gained >= 5
 
 
 def test_min_cut_takes_the_least_work_of_all_partitions() -> None:
