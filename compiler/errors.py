@@ -317,7 +317,7 @@ CODES: dict[str, Code] = {
     # running
     "E-RUN-OPERATOR": Code(
         "The reference implementation of an operator refused its inputs.",
-        "check the model with onnx.reference and the same inputs",
+        "run onnx.reference on the same inputs; random ones may mean nothing to the model",
     ),
     "E-RUN-ENDLESS": Code(
         "A loop has no number of steps and a condition that never changes.",

@@ -27,7 +27,7 @@ from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.reference import reference
 from compiler.runtime.compare import TOLERANCE, Difference, compare, worst
-from compiler.runtime.inputs import random_inputs
+from compiler.runtime.inputs import inputs_of
 from compiler.runtime.program import Program
 from compiler.trace import Event
 
@@ -231,6 +231,7 @@ def check_model(
     precision: str = "f32",
     threads: int = 1,
     shapes: Mapping[str, Sequence[int]] | None = None,
+    given: Mapping[str, Any] | None = None,
     peers: Mapping[str, Run] | None = None,
     wanted: Wanted | None = None,
     schedules: str | None = None,
@@ -238,6 +239,7 @@ def check_model(
 ) -> Verdict:
     """Compare every pass's graph, every rewrite, the program and the peers with the yardstick.
 
+    Inputs that are not `given` are random ones of these `shapes`.
     A graph has no ONNX form that onnx.reference could run: our reference stands in. A peer that
     refuses the model raises a CompileError, which is told and fails nothing.
     Errors: what reading and compiling the model raise.
@@ -245,9 +247,9 @@ def check_model(
     mode = precision_mode(precision)
     wanted = wanted or Wanted(tolerance=mode.tolerance)
     graph = model if isinstance(model, Graph) else load(model)
-    inputs = random_inputs(graph, wanted.seed, shapes)
-    given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
-    source = specialize(graph, given) if given else graph
+    inputs = inputs_of(graph, wanted.seed, shapes, given)
+    sizes = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
+    source = specialize(graph, sizes) if sizes else graph
     rewrites = Rewrites()
     broken = ""
     tell("passes", None)
@@ -272,7 +274,7 @@ def check_model(
             pipeline=pipeline,
             precision=precision,
             threads=threads,
-            inputs=given,
+            inputs=sizes,
             progress=tell,
             schedules=schedules,
         )

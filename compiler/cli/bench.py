@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 
 import compiler
+from compiler.cli.inputs import input_option, read_inputs
 from compiler.cli.options import (
     bucket_option,
     model_argument,
@@ -29,7 +30,7 @@ from compiler.cli.timing import Ratio, Times, interleaved, pinned, ratio_of_mini
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.runtime.compare import compare, worst
-from compiler.runtime.inputs import random_inputs
+from compiler.runtime.inputs import inputs_of
 
 OURS = "compilarium"
 
@@ -94,19 +95,21 @@ def measure(
     threads: int = 1,
     precision: str = "f32",
     shapes: Mapping[str, Sequence[int]] | None = None,
+    files: Sequence[str] = (),
     buckets: Mapping[str, Sequence[int]] | None = None,
     seconds: float = 5.0,
     seed: int = 0,
     pin: bool = True,
     schedules: str | None = None,
 ) -> Result:
-    """Compile a model and time it in turns with its peers, on the same random inputs.
+    """Compile a model and time it in turns with its peers, on the same inputs.
 
+    Inputs come from `NAME=FILE.npy` texts; the others are random ones of these `shapes`.
     Code is made for just these inputs' shapes; with `buckets`, as for a program that serves others.
-    Errors: as `compile`, and E-OPTION-VALUE for peers that cannot be used.
+    Errors: as `compile` and `read_inputs`, and E-OPTION-VALUE for peers that cannot be used.
     """
     graph = compiler.load(model)
-    inputs = random_inputs(graph, seed, shapes)
+    inputs = inputs_of(graph, seed, shapes, read_inputs(graph, files))
     given = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
     with pinned(pin, threads) as processors:
         program = compiler.compile(
@@ -152,6 +155,7 @@ def measure(
 @threads_option()
 @pipeline_options()
 @shape_option()
+@input_option()
 @bucket_option()
 @random_weights_option()
 @schedule_option()
@@ -168,6 +172,7 @@ def command(
     pipeline: str,
     precision: str,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    files: tuple[str, ...],
     buckets: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
     schedules: str | None,
@@ -188,6 +193,7 @@ def command(
             threads=threads,
             precision=precision,
             shapes=named_shapes(shapes),
+            files=files,
             buckets=named_buckets(buckets),
             seconds=seconds,
             seed=seed,

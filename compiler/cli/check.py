@@ -10,10 +10,12 @@ from typing import Any
 import click
 from rich.console import Console
 
+import compiler
 from compiler.check.errors import Error
 from compiler.check.model import Finding, Run, Verdict, Wanted, check_model
 from compiler.check.nodes import NodeErrors
 from compiler.check.rewrites import Judged
+from compiler.cli.inputs import input_option, read_inputs
 from compiler.cli.options import (
     model_argument,
     model_bytes,
@@ -37,6 +39,7 @@ from compiler.passes.pipeline.precision import precision_mode
 @pipeline_options()
 @threads_option()
 @shape_option()
+@input_option()
 @random_weights_option()
 @schedule_option()
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
@@ -56,6 +59,7 @@ def command(
     precision: str,
     threads: int,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    files: tuple[str, ...],
     weights_seed: int | None,
     schedules: str | None,
     seed: int,
@@ -75,6 +79,7 @@ def command(
             precision=precision,
             threads=threads,
             shapes=named_shapes(shapes),
+            given=read_inputs(compiler.load(source), files) if files else None,
             peers=_peers(peers, source),
             wanted=Wanted(seed, allowed, every_rewrite, by_node),
             schedules=schedules,

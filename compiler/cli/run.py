@@ -12,6 +12,7 @@ import numpy as np
 from rich.console import Console
 
 import compiler
+from compiler.cli.inputs import input_option, read_inputs
 from compiler.cli.options import (
     bucket_option,
     load_model,
@@ -39,13 +40,12 @@ from compiler.cli.output import (
 from compiler.cli.profile import profile_json, show_profile
 from compiler.cli.summary import making_json, making_lines
 from compiler.errors import CompileError
-from compiler.ir.graph import Graph
-from compiler.runtime.inputs import random_inputs
+from compiler.runtime.inputs import inputs_of
 
 
 @click.command()
 @model_argument()
-@click.option("--input", "files", multiple=True, metavar="NAME=FILE.npy", help="An input's array.")
+@input_option()
 @click.option("--random", "seed", type=click.IntRange(min=0), default=None, metavar="SEED",
               help="Random numbers for inputs that are not given.")  # fmt: skip
 @shape_option()
@@ -81,7 +81,9 @@ def command(
     """Run MODEL once and show its outputs."""
     with progress(f"running {model.name}") as tell:
         graph = load_model(model, weights_seed)
-        inputs = read_inputs(graph, files, seed, named_shapes(shapes))
+        inputs = read_inputs(graph, files)
+        if seed is not None:
+            inputs = inputs_of(graph, seed, named_shapes(shapes), inputs)
         program = compiler.compile(
             graph,
             pipeline=pipeline,
@@ -116,41 +118,6 @@ def command(
             show_profile(c, profile)
 
     report(data, show)
-
-
-def read_inputs(
-    graph: Graph, files: tuple[str, ...], seed: int | None, shapes: dict[str, tuple[int, ...]]
-) -> dict[str, Any]:
-    """The inputs from `NAME=FILE` texts, the others random when there is a seed.
-
-    Errors: E-INPUT-NAME, E-INPUT-FILE.
-    """
-    found: dict[str, Any] = {}
-    names = {v.name for v in graph.inputs}
-    for text in files:
-        name, equals, path = text.partition("=")
-        while equals and name not in names and "=" in path:
-            # Names of inputs may hold "=" themselves.
-            more, _, path = path.partition("=")
-            name = f"{name}={more}"
-        if not equals:
-            raise CompileError("E-OPTION-VALUE", f"needed NAME=FILE.npy, got {text[:80]!r}")
-        if name not in names:
-            raise CompileError(
-                "E-INPUT-NAME", f"no input is named {name!r}; inputs: {', '.join(names) or 'none'}"
-            )
-        found[name] = _read_array(Path(path))
-    if seed is None:
-        return found
-    known = {k: a.shape for k, a in found.items()}
-    return {**random_inputs(graph, seed, {**known, **shapes}), **found}
-
-
-def _read_array(path: Path) -> Any:
-    try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as e:
-        raise CompileError("E-INPUT-FILE", f"{path}: {e}") from e
 
 
 def _write(outputs: dict[str, Any], directory: Path) -> dict[str, str]:

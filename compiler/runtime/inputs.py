@@ -70,6 +70,17 @@ def random_inputs(
     return {v.name: _random(v, v.type, chosen.get(v.name), chance) for v in graph.inputs}
 
 
+def inputs_of(
+    graph: Graph,
+    seed: int,
+    shapes: Mapping[str, Sequence[int]] | None,
+    given: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The inputs that are given, and random ones for the others: see `random_inputs`."""
+    known = {k: np.shape(a) for k, a in (given or {}).items()}
+    return {**random_inputs(graph, seed, {**known, **(shapes or {})}), **(given or {})}
+
+
 def _random(v: Value, t: Type, shape: tuple[int, ...] | None, chance: np.random.Generator) -> Any:
     if isinstance(t, SequenceType):
         return [_random(v, t.element, None, chance) for _ in range(2)]

@@ -259,6 +259,26 @@ def test_a_peer_that_refuses_a_model_is_told_and_fails_nothing(
     assert when == "run" or asked["error"]["code"] == "E-OPTION-VALUE"
 
 
+def test_check_and_bench_take_inputs_where_random_ones_mean_nothing(tmp_path: Path) -> None:
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("Gather", ["x", "at"], ["y"])],
+        "lookup",
+        [value("x", TensorProto.FLOAT, ["N", 3]), value("at", TensorProto.INT64, [2])],
+        [value("y", TensorProto.FLOAT, [2, 3])],
+    )
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    onnx.save(proto, tmp_path / "lookup.onnx")
+    np.save(tmp_path / "at.npy", np.array([700, 3]))
+    np.save(tmp_path / "x.npy", np.ones((701, 3), np.float32))
+    given = [f"{k}={tmp_path / k}.npy" for k in ("x", "at")]
+    index, both = ["--input", given[1]], ["--input", given[0], "--input", given[1]]
+    assert told("check", tmp_path / "lookup.onnx", "--peers", "", *index, code=1)["error"]
+    assert told("check", tmp_path / "lookup.onnx", "--peers", "", *both)["ok"] is True
+    timed = told("bench", tmp_path / "lookup.onnx", "--seconds", 0, *both)
+    assert timed["shapes"] == {"x": [701, 3], "at": [2]}
+
+
 def test_check_looks_at_every_rewrite_and_value(model: Path) -> None:
     facts = told("check", model, "--shape", "x=3,3", "--peers", "", "--every-rewrite", "--by-node")
     assert facts["rewrites"]["wrong"] == []
