@@ -92,6 +92,13 @@ PARTS = (
         "benchmarks.memory_bound",
     ),
     Part(
+        "arenas",
+        "Memory of running programs, one thread",
+        "Megabytes that the runs of a process take, counted by the kernel; "
+        "[memory-planning.md](memory-planning.md) says what the columns are.",
+        "benchmarks.arenas --json {output}/arenas.json {folders}",
+    ),
+    Part(
         "compiling",
         "Compiling",
         "Each figure from a process of its own; what `compile` imports counts.",

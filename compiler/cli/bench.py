@@ -21,6 +21,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    spread_option,
     threads_option,
 )
 from compiler.cli.output import count_text, progress, report, reporting, seconds_text, table
@@ -93,6 +94,7 @@ def measure(
     against: Sequence[str] = (),
     pipeline: str = "default",
     threads: int = 1,
+    spread: str = "loops",
     precision: str = "f32",
     shapes: Mapping[str, Sequence[int]] | None = None,
     files: Sequence[str] = (),
@@ -116,6 +118,7 @@ def measure(
             graph,
             pipeline=pipeline,
             threads=threads,
+            spread=spread,
             precision=precision,
             inputs=None if buckets else given,
             buckets=buckets,
@@ -153,6 +156,7 @@ def measure(
     help="Other runtimes: onnxruntime, openvino (at f32), openvino-default.",
 )
 @threads_option()
+@spread_option()
 @pipeline_options()
 @shape_option()
 @input_option()
@@ -169,6 +173,7 @@ def command(
     model: Path,
     against: str,
     threads: int,
+    spread: str,
     pipeline: str,
     precision: str,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
@@ -191,6 +196,7 @@ def command(
             against=peers,
             pipeline=pipeline,
             threads=threads,
+            spread=spread,
             precision=precision,
             shapes=named_shapes(shapes),
             files=files,

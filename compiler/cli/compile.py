@@ -20,6 +20,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    spread_option,
     threads_option,
     tier_option,
     tuned_option,
@@ -50,6 +51,7 @@ from compiler.runtime.program import Program
 @click.option("--emit", "kind", type=click.Choice(KINDS), help="Print the program at this level.")
 @click.option("--fused", is_flag=True, help="With --emit onnx: each kernel as one function.")
 @threads_option()
+@spread_option()
 @shape_option()
 @bucket_option()
 @tuned_option()
@@ -66,6 +68,7 @@ def command(
     precision: str,
     target: str,
     threads: int,
+    spread: str,
     kind: str | None,
     fused: bool,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
@@ -91,6 +94,7 @@ def command(
             pipeline=pipeline,
             target=target,
             threads=threads,
+            spread=spread,
             precision=precision,
             inputs=named_shapes(shapes),
             buckets=named_buckets(buckets),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -14,6 +14,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.precision import PRECISIONS
+from compiler.targets.options import Spread
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -238,6 +239,17 @@ def threads_option() -> Decorator:
         show_default=True,
         type=int,
         help="How many threads a run uses.",
+    )
+
+
+def spread_option() -> Decorator:
+    """`--spread`."""
+    return click.option(
+        "--spread",
+        default="loops",
+        show_default=True,
+        type=click.Choice(get_args(Spread)),
+        help="What threads share: the loops of each kernel, or branches of the graph, by a plan.",
     )
 
 

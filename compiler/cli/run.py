@@ -23,6 +23,7 @@ from compiler.cli.options import (
     random_weights_option,
     schedule_option,
     shape_option,
+    spread_option,
     threads_option,
     tier_option,
     tuned_option,
@@ -53,6 +54,7 @@ from compiler.runtime.inputs import inputs_of
 @pipeline_options()
 @tuned_option()
 @threads_option()
+@spread_option()
 @random_weights_option()
 @schedule_option()
 @tier_option()
@@ -72,6 +74,7 @@ def command(
     tuned: bool,
     database: Path | None,
     threads: int,
+    spread: str,
     weights_seed: int | None,
     schedules: str | None,
     tier: int,
@@ -89,6 +92,7 @@ def command(
             pipeline=pipeline,
             precision=precision,
             threads=threads,
+            spread=spread,
             buckets=named_buckets(buckets),
             schedules=schedules,
             tier=tier,

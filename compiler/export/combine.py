@@ -95,7 +95,8 @@ class Work:
     def inner(self, value: str, op: str) -> Node | None:
         """The node of this operator that gives a value read only once, and is no result."""
         node = self.graph.producers.get(value)
-        alone = len(self.graph.users.get(value, ())) == 1 and value not in self.graph.result_values
+        reads = [i for user in self.graph.users.get(value, ()) for i in user.reads if i == value]
+        alone = len(reads) == 1 and value not in self.graph.result_values
         fits = node is not None and node.op == op and alone and node.output not in self.taken
         return node if fits else None
 

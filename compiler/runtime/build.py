@@ -113,7 +113,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         llvm=code.text(target),
         weight_bytes=pool.nbytes,
         is_compiled=True,
-        beside=tuple(s.words([k.name for k in infos]) for s in beside),
+        beside=_beside(beside, [k.name for k in infos], options),
         sections=beside,
         order=event,
         limited=limited and limited.event,
@@ -142,6 +142,15 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         kernels=(*built.kernels, *inner),
         weight_bytes=pool.nbytes + sum(b.weight_bytes for b in made_inside),
     )
+
+
+def _beside(
+    found: Sequence[Section], names: Sequence[str], options: CodeOptions
+) -> tuple[str, ...]:
+    """What runs side by side, in words; also that nothing does, to those who have asked for it."""
+    if not found and options.spread == "branches":
+        return ("no branches run side by side: one thread does all, which is as fast",)
+    return tuple(s.words(names) for s in found)
 
 
 def _limited(graph: Graph, works: list[Work], options: CodeOptions, selector: Selector) -> Limited:

@@ -80,6 +80,14 @@ def test_a_product_that_is_read_twice_stays_by_itself() -> None:
     assert_same(given, made, {"x": X})
 
 
+def test_a_product_added_to_itself_stays_by_itself() -> None:
+    nodes = [node("Gemm", ["x", "w"], ["p"], transB=1), node("Add", ["p", "p"], ["y"])]
+    given = model(nodes, outputs=[value("y", (2, 5))], initialisers=[W])
+    made = there_and_back(given)
+    assert op_types(made) == ["Gemm", "Add"]
+    assert_same(given, made, {"x": X})
+
+
 def test_a_gemm_in_a_branch_reads_weights_from_around() -> None:
     def branch(name: str, op_type: str) -> onnx.GraphProto:
         nodes = [
