@@ -19,7 +19,16 @@ from app import create_app
 
 JOB = {"kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default"}
 JOB_ID = "20260101-00000000000000000000"
-_SECONDS = {"seconds", "verify_seconds", "median_s", "min_s", "predicted_s", "created"}
+_SECONDS = {
+    "seconds",
+    "verify_seconds",
+    "median_s",
+    "min_s",
+    "low_s",
+    "high_s",
+    "predicted_s",
+    "created",
+}
 _RATES = {"gflops", "gbytes_per_s"}
 _MACHINE = {
     "versions": {"compilarium": "0.1.0"},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import ceil, floor
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -35,6 +36,8 @@ def measure(
     run: dict[str, Any] = {
         "median_s": None,
         "min_s": None,
+        "low_s": None,
+        "high_s": None,
         "repeats": 0,
         "threads": options["threads"],
         "seed": options["seed"],
@@ -52,13 +55,25 @@ def measure(
         # Random inputs may not suit a model that, say, reads indices: the rest still stands.
         run["skipped"] = f"the model refused random inputs: {e.message}"
         return
-    run.update(median_s=median(times), min_s=min(times), repeats=len(times))
+    low, high = median_interval(times)
+    run.update(median_s=median(times), min_s=min(times), low_s=low, high_s=high, repeats=len(times))
     for row in summary["kernels"]:
         least, middle = profile.get(row["name"]), profile.medians.get(row["name"])
         row["min_s"], row["median_s"] = least, middle
         if middle:
             row["gflops"] = row["flops"] / middle / 1e9
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
+
+
+def median_interval(times: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the median that the order of the times gives, whatever their law.
+
+    Of few times it is from the least to the greatest.
+    """
+    ordered, n = sorted(times), len(times)
+    reach = 1.96 * n**0.5 / 2
+    low, high = floor(n / 2 - reach) - 1, ceil(n / 2 + reach)
+    return ordered[max(low, 0)], ordered[min(high, n - 1)]
 
 
 def _times(program: Any, inputs: Mapping[str, Array]) -> list[float]:

@@ -1,7 +1,8 @@
 // Keeps `graph` and `before` in step with the chosen stage; late answers are dropped.
 import { asProblem } from "./compile.js";
 import { areLinked } from "./links.js";
-import { graphBefore, nextStage } from "./stages.js";
+import { comparedWith, markedAgainst } from "./snapshots.js";
+import { nextStage } from "./stages.js";
 
 /**
  * Fetches, once they are there, the answers to which nodes are one kernel.
@@ -26,16 +27,18 @@ export function keepNeighbours(state) {
  */
 export function keepGraphs(state) {
   let request = 0;
-  return state.watch(["parts", "result", "stage"], async ({ parts, result, stage }) => {
+  return state.watch(["parts", "result", "stage", "base"], async ({ parts, result, stage, base }) => {
     const number = ++request;
     if (!parts || !result || !result.stages[stage]) return;
-    const earlier = graphBefore(result.stages, stage);
+    const other = comparedWith(result.stages, stage, base);
+    const earlier = result.stages[other]?.graph_stage ?? -1;
     try {
-      const [graph, before] = await Promise.all([
+      const [found, before] = await Promise.all([
         parts.graph(result.stages[stage].graph_stage),
         earlier < 0 ? null : parts.graph(earlier),
       ]);
       if (number !== request) return;
+      const graph = other === stage - 1 || !before ? found : markedAgainst(found, before);
       state.set({ graph, before });
       // What the keys lead to next is fetched ahead.
       for (const direction of /** @type {const} */ ([1, -1])) {

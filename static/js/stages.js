@@ -28,16 +28,6 @@ export function clampStage(stages, stage) {
 }
 
 /**
- * The stage whose graph a pass got.
- * @param {Stage[]} stages
- * @param {number} stage
- * @returns {number} -1 before the first
- */
-export function graphBefore(stages, stage) {
-  return stage > 0 ? stages[stage - 1].graph_stage : -1;
-}
-
-/**
  * Stages with a graph of their own, in order.
  * @param {Stage[]} stages
  * @returns {Stage[]}

@@ -226,6 +226,8 @@ export interface Result {
   run: {
     median_s: number | null;
     min_s: number | null;
+    low_s: number | null;
+    high_s: number | null;
     repeats: number;
     threads: number;
     seed: number;

@@ -15,7 +15,7 @@ import {
   selectedKernels,
   shownKernel,
 } from "../../static/js/selection.js";
-import { graphBefore, ownGraphs } from "../../static/js/stages.js";
+import { ownGraphs } from "../../static/js/stages.js";
 
 /** @param {string} name */
 const golden = (name) =>
@@ -44,7 +44,7 @@ function sceneOf(stage, view) {
   assert.ok(after);
   return buildScene(
     places,
-    graphs.get(graphBefore(result.stages, stage)) ?? null,
+    graphs.get(result.stages[stage - 1]?.graph_stage ?? -1) ?? null,
     after,
     view,
     row.changed,
@@ -72,7 +72,7 @@ test("the marks of a stage are what changed between its graphs", () => {
     const marks = scene.nodes.filter((node) => node.shown && node.status !== "same");
     if (!changed) assert.equal(marks.length, 0);
     const [before, after] = [
-      graphs.get(graphBefore(result.stages, stage)),
+      graphs.get(result.stages[stage - 1]?.graph_stage ?? -1),
       graphs.get(result.stages[stage].graph_stage),
     ];
     const [old, now] = [

@@ -217,6 +217,8 @@ class Run(TypedDict):
 
     median_s: float | None
     min_s: float | None
+    low_s: float | None
+    high_s: float | None
     repeats: int
     threads: int
     seed: int

@@ -15,6 +15,7 @@ import {
 import { buildScene, walk } from "../graph/scene.js";
 import { fallbackNodes } from "../running.js";
 import { NOTHING, selectNode, selectedIds } from "../selection.js";
+import { differs } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { mountCanvas } from "./graph_canvas.js";
@@ -102,8 +103,8 @@ export function mountGraph(root, state, layouter) {
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
   function rebuild() {
-    const { graph, before, view, result, stage: at } = state.get();
-    const changed = result?.stages[at]?.changed ?? false;
+    const { graph, before, view, result, stage: at, base } = state.get();
+    const changed = differs(result?.stages ?? [], at, base);
     const scene = places && graph ? buildScene(places, before, graph, view, changed) : null;
     drawing.scene = scene;
     stage.dataset.stage = scene ? String(at) : "";

@@ -1,8 +1,9 @@
 // The passes in order: what each did, how long it took. Choosing one selects the stage.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
-import { formatCount, formatDelta, formatSeconds } from "../format.js";
+import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectedIds } from "../selection.js";
+import { differs } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
@@ -20,15 +21,22 @@ export function mountPassList(root, state) {
   root.replaceChildren(clone("pass-list"));
   const list = part(root, "list");
   const changedOnly = partOf(root, "changed-only", HTMLInputElement);
+  const filter = partOf(root, "filter", HTMLInputElement);
+  const base = partOf(root, "base", HTMLSelectElement);
 
   function show() {
     const { result, stage } = state.get();
+    const wanted = filter.value.trim().toLowerCase();
     const stages = (result?.stages ?? []).filter(
-      (each) => !changedOnly.checked || each.changed || each.stage === stage || each.stage === 0,
+      (each) =>
+        (each.stage === stage || each.stage === 0 || !changedOnly.checked || each.changed) &&
+        (wanted === "" || each.name.toLowerCase().includes(wanted)),
     );
     list.replaceChildren(
       ...stages.map((each) => el("li", {}, row(each, result?.stages[each.stage - 1] ?? null))),
     );
+    if (stages.length === 0)
+      list.append(el("li", { class: "passes-none" }, word("passes.none-fit", { filter: wanted })));
     mark();
   }
 
@@ -51,6 +59,22 @@ export function mountPassList(root, state) {
       },
     }),
     listen(changedOnly, { change: show }),
+    listen(filter, { input: show }),
+    listen(base, { change: () => state.set({ base: Number(base.value) }) }),
+    state.watch(["result", "base"], ({ result, base: chosen }) => {
+      base.replaceChildren(
+        el("option", { value: "-1" }, word("text.stage-before")),
+        ...(result?.stages ?? []).map(({ stage, name }) =>
+          el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`),
+        ),
+      );
+      base.value = String(chosen);
+      root.toggleAttribute("data-against", chosen >= 0);
+    }),
+    state.watch(["base", "result"], ({ base: chosen }) => {
+      list.querySelector("[data-base]")?.removeAttribute("data-base");
+      list.querySelector(`[data-stage="${chosen}"]`)?.setAttribute("data-base", "");
+    }),
     state.watch(["result"], ({ result }) => {
       part(root, "summary").textContent = result ? summary(result) : "";
       show();
@@ -67,6 +91,11 @@ export function mountPassList(root, state) {
     }),
     state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
   );
+}
+
+/** @param {Stage} stage @returns {number} bytes of its values and constants */
+function bytesMade({ value_bytes, constant_bytes }) {
+  return value_bytes + constant_bytes;
 }
 
 /** @param {Result} result */
@@ -96,6 +125,15 @@ function row(stage, before) {
         word("passes.delta", { n: Math.abs(delta), delta: formatDelta(delta) }),
       ),
     );
+  }
+  const bytes = before ? bytesMade(stage) - bytesMade(before) : 0;
+  if (before && bytes !== 0) {
+    const title = word("passes.bytes-words", {
+      values: `${formatBytes(before.value_bytes)} → ${formatBytes(stage.value_bytes)}`,
+      constants: `${formatBytes(before.constant_bytes)} → ${formatBytes(stage.constant_bytes)}`,
+    });
+    const delta = `${bytes > 0 ? "+" : ""}${formatBytes(bytes)}`;
+    facts.push(el("span", { class: bytes < 0 ? "fewer" : "more", title }, delta));
   }
   if (stage.n_applied)
     facts.push(
@@ -137,7 +175,7 @@ function touches(list, page) {
   if (
     !graph ||
     !before ||
-    !result?.stages[stage]?.changed ||
+    !differs(result?.stages ?? [], stage, page.base) ||
     (page.selection.length === 0 && page.at === "")
   )
     return;

@@ -1,8 +1,9 @@
 // The walk: passes on the left, the graph in the middle, the panes beside it.
 import { clone, listen, part } from "../dom.js";
-import { NOTHING } from "../selection.js";
+import { NOTHING, selectValues } from "../selection.js";
 import { nextStage } from "../stages.js";
 import { together } from "../state.js";
+import { secondOf } from "../url.js";
 import { word } from "../words.js";
 import { mountGraph } from "./graph.js";
 import { mountPassList } from "./pass_list.js";
@@ -11,6 +12,9 @@ import { showProgress } from "./progress.js";
 import { mountTabs } from "./tabs.js";
 
 /** @typedef {import("../page.js").PageState} PageState */
+
+/** As the pane of steps asks for them, so that one answer serves both. */
+const STEPS_ASKED = 5000;
 
 /**
  * @param {HTMLElement} root
@@ -46,6 +50,9 @@ export function mountWalk(root, state, layouter) {
       "previous-pass": () => go(-1, false),
       "next-any-pass": () => go(1, true),
       "previous-any-pass": () => go(-1, true),
+      "filter-passes": () => part(root, "filter").focus(),
+      "next-step": () => void goStep(state, 1),
+      "previous-step": () => void goStep(state, -1),
       "first-pass": () => end(false),
       "last-pass": () => end(true),
       "view-before": () => state.set({ view: "before" }),
@@ -54,6 +61,28 @@ export function mountWalk(root, state, layouter) {
       clear: () => state.set(NOTHING),
     },
   };
+}
+
+/**
+ * Opens the next applied rewrite of the stage's pass, or the one before; the first when none is open.
+ * @param {PageState} state
+ * @param {1 | -1} direction
+ */
+async function goStep(state, direction) {
+  const { parts, stage, step, graph, before } = state.get();
+  const found = await parts?.steps(stage, 0, STEPS_ASKED).catch(() => null);
+  if (!found || state.get().stage !== stage) return;
+  const applied = found.steps.flatMap((each, i) => (each.outcome === "applied" ? [i] : []));
+  const open = secondOf(step, stage);
+  const next =
+    direction > 0 ? applied.find((i) => i > open) : applied.filter((i) => open < 0 || i < open).pop();
+  if (next === undefined) return;
+  const { made, at, took } = found.steps[next];
+  state.set({
+    pane: "steps",
+    step: `${stage}:${next}`,
+    ...selectValues([graph, before], [...made, at, ...took]),
+  });
 }
 
 /**

@@ -1,0 +1,148 @@
+// Two pipelines for one model: structure, memory, predicted and measured time side by side.
+import { api, createParts, follow } from "../api.js";
+import { comparisonTables } from "./comparison_tables.js";
+import { asProblem, requestFor } from "../compile.js";
+import { clone, el, listen, part, partOf } from "../dom.js";
+import { enabledPipeline, parsePipeline, printPipeline } from "../pipeline_text.js";
+import { createState, together } from "../state.js";
+import { hasWord, word } from "../words.js";
+import { mountPipeline } from "./pipeline.js";
+import { showProblem } from "./problem.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountCompare(root, state) {
+  root.replaceChildren(clone("pane-compare"));
+  const run = partOf(root, "run", HTMLButtonElement);
+  const cancel = part(root, "cancel");
+  const progress = part(root, "progress");
+  const shown = part(root, "result");
+  const problem = part(root, "problem");
+  let request = 0;
+  let unfollow = () => {};
+  let stopped = false;
+
+  // The editor works on B as it does on the start's pipeline.
+  const { result, pipelines, pipeline } = state.get();
+  const other = createState({ ...state.get(), pipeline: pipeline || result?.pipeline || "", pipelines });
+
+  function busy(/** @type {string} */ words) {
+    cancel.hidden = words === "";
+    run.disabled = words !== "";
+    progress.textContent = words;
+  }
+
+  function fail(/** @type {unknown} */ thrown) {
+    busy("");
+    showProblem(problem, asProblem(thrown));
+  }
+
+  async function start() {
+    const number = ++request;
+    unfollow();
+    showProblem(problem, null);
+    busy(word("progress.sending"));
+    try {
+      const job = await api.submit(requestFor({ ...state.get(), pipeline: other.get().pipeline }));
+      if (number !== request) return void api.cancel(job.id).catch(() => {});
+      state.set({ other: job.id });
+      watch(job.id, number);
+    } catch (thrown) {
+      if (number === request) fail(thrown);
+    }
+  }
+
+  function watch(/** @type {string} */ id, /** @type {number} */ number) {
+    unfollow = follow(id, (name, data) => {
+      if (number !== request) return;
+      if (name === "phase") busy(hasWord(`phase.${data.phase}`) ? word(`phase.${data.phase}`) : data.words);
+      else if (name === "pass") busy(word("progress.pass", { name: data.name }));
+      else if (name === "finished") void show(id, number);
+      else if (name === "failed") {
+        busy("");
+        showProblem(problem, data.error);
+      } else if (name === "cancelled" || name === "lost") busy("");
+    });
+  }
+
+  async function show(/** @type {string} */ id, /** @type {number} */ number) {
+    const { parts, result: a } = state.get();
+    if (!parts || !a) return;
+    try {
+      const second = createParts(id);
+      const b = await second.result();
+      const [graphA, graphB] = await Promise.all([
+        parts.graph(a.stages[a.stages.length - 1].graph_stage),
+        second.graph(b.stages[b.stages.length - 1].graph_stage),
+      ]);
+      if (number !== request) return;
+      busy("");
+      const tables = comparisonTables(a, b, graphA, graphB);
+      const open = el("button", { class: "button", type: "button", onclick: () => walkB(id) }, word("compare.walk"));
+      shown.replaceChildren(...tables, el("p", {}, open));
+    } catch (thrown) {
+      if (number === request) fail(thrown);
+    }
+  }
+
+  /** Swaps the two: B is walked, A is what it is compared with. */
+  function walkB(/** @type {string} */ id) {
+    const place = new URLSearchParams(location.hash.slice(1));
+    place.set("job", id);
+    place.set("other", state.get().job);
+    place.set("pipeline", other.get().pipeline);
+    for (const gone of ["stage", "select", "at", "kernel", "line", "step", "base", "open", "camera"]) place.delete(gone);
+    location.hash = place.toString();
+  }
+
+  /** What the link speaks of: a finished job is shown, a running one followed. */
+  async function restore() {
+    const id = state.get().other;
+    if (!id || id === state.get().job) return;
+    const number = ++request;
+    busy(word("progress.restoring"));
+    try {
+      const job = await api.job(id);
+      if (number !== request) return;
+      const asked = /** @type {{pipeline?: string}} */ (job.request).pipeline;
+      if (asked && asked !== "default") other.set({ pipeline: printPipeline(parsePipeline(asked)) });
+      if (job.state === "succeeded") await show(id, number);
+      else if (job.state === "failed") fail(job.error);
+      else if (job.state === "cancelled") busy("");
+      else watch(id, number);
+    } catch {
+      if (number === request) busy("");
+    }
+  }
+
+  const stop = together(
+    mountPipeline(root, other),
+    () => unfollow(),
+    listen(run, { click: () => void start() }),
+    listen(cancel, {
+      click: () => {
+        request += 1;
+        unfollow();
+        void api.cancel(state.get().other).catch(() => {});
+        state.set({ other: "" });
+        busy("");
+      },
+    }),
+    state.watch(["pipelines"], ({ pipelines: known }) => other.set({ pipelines: known })),
+    other.watch(["pipeline"], ({ pipeline: text }) => {
+      const same = enabledPipeline(parsePipeline(text)) === enabledPipeline(parsePipeline(state.get().pipeline));
+      part(root, "editor-says").textContent = word(same ? "compare.same" : "compare.passes", {
+        n: parsePipeline(text).filter((row) => row.on).length,
+      });
+    }),
+  );
+  if (!stopped) void restore();
+  return () => {
+    stopped = true;
+    request += 1;
+    stop();
+  };
+}

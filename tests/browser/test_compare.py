@@ -1,0 +1,97 @@
+"""Any two stages, and any two pipelines, side by side; passes and rewrites by key."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.playground import COMPILE_MS, Playground
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    return Playground(page).open().pick("digits_cnn").compile()
+
+
+def test_two_pipelines_are_run_and_shown_side_by_side(playground: Playground) -> None:
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=preset]").select_option("O0")
+    pane.locator("[data-part=run]").click()
+    measured = pane.locator("[data-section=compare-measured]")
+    expect(measured.locator(".compare-interval")).to_have_count(2, timeout=COMPILE_MS)
+    expect(measured).to_contain_text("95 %")
+    expect(measured.locator(".compare-measured")).to_have_attribute(
+        "data-faster", re.compile("a|b|same")
+    )
+    launches = pane.locator("[data-section=compare-figures] tr", has_text="launches")
+    a, b = launches.locator("td").nth(0), launches.locator("td").nth(1)
+    assert int(a.inner_text()) < int(b.inner_text())
+    fused = pane.locator("[data-section=compare-structure] tr", has_text="fusion")
+    expect(fused.locator("td").nth(1)).to_have_text("0")
+    expect(playground.page).to_have_url(re.compile(r"[#&]other="))
+    playground.page.reload()
+    playground.wait_for_walk()
+    expect(measured.locator(".compare-interval")).to_have_count(2)
+    n_nodes = int(a.inner_text())
+    pane.get_by_role("button", name="Walk through B").click()
+    playground.wait_for_walk()
+    expect(a).not_to_have_text(str(n_nodes))
+    expect(b).to_have_text(str(n_nodes))
+
+
+def test_a_pass_switched_off_in_the_second_pipeline_does_not_run(playground: Playground) -> None:
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=editor-says]").click()
+    fuse = pane.locator(".pipeline-row", has=playground.page.get_by_text("fuse", exact=True))
+    fuse.locator("[data-part=on]").uncheck(force=True)
+    expect(pane.locator("[data-part=editor-says]")).to_contain_text("B runs")
+    pane.locator("[data-part=run]").click()
+    fused = pane.locator("[data-section=compare-structure] tr", has_text="fusion")
+    expect(fused.locator("td").nth(1)).to_have_text("0", timeout=COMPILE_MS)
+    assert int(fused.locator("td").nth(0).inner_text()) > 0
+
+
+def test_any_two_stages_are_compared_in_drawing_and_text(playground: Playground) -> None:
+    playground.press("End")
+    against = playground.part("passes").locator("[data-part=base]")
+    against.select_option("0")
+    expect(playground.part("legend")).to_contain_text(re.compile(r"\d+ removed"))
+    expect(playground.show_pane("text").locator("[data-part=counts]")).not_to_have_text(
+        "+0 \u22120 lines"
+    )
+    expect(playground.page).to_have_url(re.compile(r"[#&]base=0"))
+    against.select_option("-1")
+    expect(playground.part("legend")).not_to_contain_text("removed")
+
+
+def test_passes_are_found_by_name(playground: Playground) -> None:
+    playground.press("p")
+    expect(playground.part("filter")).to_be_focused()
+    playground.page.keyboard.type("fuse")
+    names = playground.page.locator("[data-part=list] .pass-row .pass-name")
+    expect(names).to_have_text(["fuse", "fuse_movement"])
+    playground.part("filter").fill("nothing like it")
+    expect(playground.page.locator(".passes-none")).to_be_visible()
+
+
+def test_passes_say_how_many_bytes_they_save(playground: Playground) -> None:
+    fuse = playground.page.locator(".pass-row", has=playground.page.get_by_text("fuse", exact=True))
+    expect(fuse.locator(".fewer", has_text=re.compile("\u2212.* kB"))).to_have_attribute(
+        "title", re.compile("bytes of all values")
+    )
+
+
+def test_rewrites_are_walked_by_key(playground: Playground) -> None:
+    page = playground.page
+    page.locator(".pass-row", has=page.get_by_text("fold_affine", exact=True)).click()
+    playground.press(".")
+    opened = playground.pane.locator(".step[aria-expanded=true]")
+    first = opened.get_attribute("data-step")
+    expect(opened).to_have_attribute("data-outcome", "applied")
+    expect(playground.part("stage")).not_to_have_attribute("data-boxed", "0")
+    playground.press(".")
+    expect(opened).not_to_have_attribute("data-step", str(first))
+    playground.press(",")
+    expect(opened).to_have_attribute("data-step", str(first))
