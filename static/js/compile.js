@@ -213,7 +213,7 @@ export function createCompiler(state) {
         ...(walking ? {} : FRESH_LOOK),
         ...backToModel(result, state.get()),
       });
-      if (state.get().provenance || (result.state === "running" && !result.kernels.length)) return;
+      if (state.get().provenance || (!result.complete && !result.kernels.length)) return;
       const provenance = await parts.provenance();
       if (number === request) state.set({ provenance });
     } catch (problem) {

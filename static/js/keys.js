@@ -29,6 +29,7 @@ export const KEYS = [
   { id: "view-after", keys: ["a"], where: "walk", scope: "page" },
   { id: "next-pane", keys: ["]"], where: "walk", scope: "page" },
   { id: "previous-pane", keys: ["["], where: "walk", scope: "page" },
+  { id: "next-color", keys: ["o"], where: "walk", scope: "page" },
   { id: "search", keys: ["/", "Control+f"], where: "walk", scope: "page" },
   { id: "focus-graph", keys: ["g"], where: "walk", scope: "page" },
   { id: "fit", keys: ["f", "0"], where: "walk", scope: "page" },

@@ -48,8 +48,13 @@ export function startTheme() {
  * @property {{added: string, removed: string, changed: string, same: string}} status
  * @property {{stroke: string, fill: string}} fallback
  * @property {Record<string, {stroke: string, fill: string}>} family
+ * @property {import("./graph/draw.js").Paint[]} heat from much to little
+ * @property {import("./graph/draw.js").Paint[]} hue one for each kind
  * @property {string} sans
  */
+
+/** How much of the colour of heat is in a class, in percent. */
+export const HEAT = [72, 46, 28, 15, 6];
 
 /** @type {{theme: Theme, colors: Colors} | null} */
 let known = null;
@@ -75,7 +80,14 @@ export function colors() {
       fill: resolve(`color-mix(in oklab, var(--family-${name}) 16%, var(--surface))`),
     };
   }
+  const heat = HEAT.map((percent, i) => ({
+    fill: resolve(`color-mix(in oklab, var(--heat) ${percent}%, var(--surface))`),
+    stroke: resolve(`color-mix(in oklab, var(--heat) ${100 - 12 * i}%, var(--ink-muted))`),
+    strong: resolve(`color-mix(in oklab, var(--heat) ${100 - 17 * i}%, var(--surface))`),
+  }));
   const found = {
+    heat,
+    hue: FAMILIES.filter((name) => !["input", "result"].includes(name)).map((name) => family[name]),
     paper: resolve("var(--paper)"),
     ink: resolve("var(--ink)"),
     muted: resolve("var(--ink-muted)"),

@@ -2,6 +2,7 @@
 //
 // A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
 // old one. Unknown keys are ignored, and what cannot be read falls back to its default.
+import { OVERLAYS } from "./graph/overlays.js";
 
 export const VERSION = 1;
 
@@ -22,6 +23,7 @@ export const MAX_THREADS = 64;
  * @property {string} job
  * @property {number} stage 0 = as imported, n = after pass n
  * @property {View} view
+ * @property {import("./graph/overlays.js").OverlayName} color what the nodes are coloured by
  * @property {string[]} selection ONNX node names
  * @property {string} at key of the node in focus, "" for none
  * @property {string} pane
@@ -45,6 +47,7 @@ export const START = {
   job: "",
   stage: 0,
   view: "diff",
+  color: "family",
   selection: [],
   at: "",
   pane: "steps",
@@ -77,6 +80,7 @@ export function toFragment(place) {
     "line",
     "step",
     "view",
+    "color",
     "at",
     "pane",
   ])) {
@@ -116,6 +120,7 @@ export function fromFragment(fragment) {
     stage: wholeNumber(query.get("stage"), START.stage),
     view: oneOf(query.get("view"), ["before", "after", "diff"], START.view),
     selection: [...new Set(query.getAll("select"))],
+    color: oneOf(query.get("color"), OVERLAYS, START.color),
     at: text("at", START.at),
     pane: text("pane", START.pane),
     kernel: wholeNumber(query.get("kernel"), START.kernel),

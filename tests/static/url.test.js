@@ -13,6 +13,7 @@ const FULL = {
   job: "20261121-6f1c",
   stage: 7,
   view: "before",
+  color: "bytes",
   selection: ["conv 1/a", "relu,1", "→ü&#="],
   at: "h,2",
   pane: "asm",

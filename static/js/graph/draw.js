@@ -168,7 +168,7 @@ function isFaded({ key }, { found, selected }) {
  * @param {Emphasis} emphasis
  * @returns {Paint}
  */
-function paintOf(node, colors, emphasis) {
+export function paintOf(node, colors, emphasis) {
   const overlaid = emphasis.paints?.get(node.key);
   if (overlaid) return overlaid;
   if (emphasis.paints) return { stroke: colors.lineStrong, fill: colors.surface };

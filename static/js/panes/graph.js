@@ -1,6 +1,6 @@
 // The graph of the stage, before and after its pass, drawn in the places that the union of all
 // stages was given once.
-import { clone, closest, listen, part } from "../dom.js";
+import { clone, closest, listen, part, partOf } from "../dom.js";
 import { pointedAt } from "../graph/boxes.js";
 import { zoomAt } from "../graph/camera.js";
 import {
@@ -13,12 +13,15 @@ import {
   wholeLook,
 } from "../graph/looks.js";
 import { buildScene, walk } from "../graph/scene.js";
+import { OVERLAYS, overlayOf } from "../graph/overlays.js";
 import { fallbackNodes } from "../running.js";
 import { NOTHING, selectNode, selectedIds } from "../selection.js";
 import { differs } from "../snapshots.js";
 import { together } from "../state.js";
+import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { mountCanvas } from "./graph_canvas.js";
+import { mountExport } from "./graph_export.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
@@ -60,6 +63,7 @@ export function mountGraph(root, state, layouter) {
       paints: null,
     },
     because: new Map(),
+    says: () => "",
     pointed: { preview: new Set(), boxed: new Set() },
   };
   const { emphasis } = drawing;
@@ -128,7 +132,27 @@ export function mountGraph(root, state, layouter) {
       drawing.because.set(key, because);
     }
     stage.dataset.fallbacks = String(emphasis.fallbacks.size);
-    if (scene) showLegend(part(root, "legend"), scene, emphasis.fallbacks);
+    paintNodes();
+  }
+
+  /** Colours the nodes by what was chosen, and says what the colours mean. */
+  function paintNodes() {
+    const { graph, before, color, result } = state.get();
+    const { scene } = drawing;
+    const kinds = { less: "overlay.less", other: "overlay.other", plain: "overlay.plain" };
+    const words = { less: word(kinds.less), other: word(kinds.other), plain: word(kinds.plain) };
+    const nodes = new Map([...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
+    const shown = scene?.nodes.filter((node) => node.shown) ?? [];
+    const overlay = overlayOf(color, shown, nodes, result?.kernels ?? [], words);
+    const paints = overlay && colors()[overlay.scale];
+    emphasis.paints = overlay && paints && new Map([...overlay.classOf].map(([k, i]) => [k, paints[i]]));
+    drawing.says = (key) => {
+      const value = overlay?.says.get(key);
+      return value === undefined ? "" : word(`overlay.${color}`, { value });
+    };
+    stage.dataset.color = color;
+    partOf(root, "color", HTMLSelectElement).value = color;
+    if (scene) showLegend(part(root, "legend"), scene, emphasis.fallbacks, overlay);
     canvas.repaint();
   }
 
@@ -224,6 +248,17 @@ export function mountGraph(root, state, layouter) {
     look(centeredLook(drawing.scene, canvas.size(), keys));
   }
 
+  function setColor(/** @type {string} */ name) {
+    state.set({ color: OVERLAYS.find((each) => each === name) ?? "family" });
+  }
+
+  function nextColor() {
+    const next = OVERLAYS[(OVERLAYS.indexOf(state.get().color) + 1) % OVERLAYS.length];
+    setColor(next);
+    const choice = partOf(root, "color", HTMLSelectElement);
+    announce(choice.selectedOptions[0]?.textContent ?? "");
+  }
+
   function showTable(/** @type {boolean} */ on) {
     twin.hidden = !on;
     part(root, "table").setAttribute("aria-pressed", String(on));
@@ -239,6 +274,15 @@ export function mountGraph(root, state, layouter) {
   const stop = together(
     ...Object.entries(buttons).map(([name, click]) => listen(part(root, name), { click })),
     mountViews(part(root, "views"), state),
+    mountExport(root, drawing, () => {
+      const { result, stage: at } = state.get();
+      return `${result?.model.name || "graph"}-${at}-${result?.stages[at]?.name ?? ""}`;
+    }),
+    listen(part(root, "color"), {
+      change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
+    }),
+    listenToTheme(paintNodes),
+    state.watch(["color"], paintNodes),
     mountGraphTable(twin, state),
     mountUnion(root, state, layouter, {
       showTable,
@@ -261,6 +305,7 @@ export function mountGraph(root, state, layouter) {
     actions: {
       ...Object.fromEntries(Object.entries(buttons).map(([name, action]) => [name, still(action)])),
       "next-change": nextChange,
+      "next-color": nextColor,
       search: () => part(root, "search").focus(),
       "focus-graph": () => part(root, "canvas").focus(),
       "node-after": () => step("after"),
@@ -290,6 +335,15 @@ function mountViews(views, state) {
         each.setAttribute("aria-pressed", String(each.dataset.view === view));
     }),
   );
+}
+
+/**
+ * @param {() => void} changed
+ * @returns {() => void}
+ */
+function listenToTheme(changed) {
+  document.addEventListener("themechange", changed);
+  return () => document.removeEventListener("themechange", changed);
 }
 
 /** @param {string} text said to screen readers */

@@ -22,6 +22,7 @@ import { fillTip } from "./tip.js";
  * @property {import("../graph/draw.js").Emphasis} emphasis
  * @property {import("../graph/boxes.js").Pointed} pointed from other panes
  * @property {Map<string, string>} because why the reference runs a node, by key
+ * @property {(key: string) => string} says what the colouring says of a node
  *
  * @typedef {object} Canvas
  * @property {() => void} repaint
@@ -118,7 +119,7 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
     }
     tip.hidden = node === null;
     if (!node) return;
-    fillTip(tip, node, drawing.because.get(node.key) ?? "");
+    fillTip(tip, node, drawing.because.get(node.key) ?? "", drawing.says(node.key));
     const corner = toScreen(camera(), painter.size(), {
       x: node.x + node.w / 2,
       y: node.y - node.h / 2,

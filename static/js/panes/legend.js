@@ -2,14 +2,16 @@
 import { el } from "../dom.js";
 import { SIGNS } from "../graph/draw.js";
 import { FAMILIES } from "../graph/families.js";
+import { colors } from "../theme.js";
 import { word } from "../words.js";
 
 /**
  * @param {HTMLElement} list
  * @param {import("../graph/scene.js").Scene} scene
  * @param {Set<string>} fallbacks keys of what the reference runs
+ * @param {import("../graph/overlays.js").Overlay | null} overlay what colours the nodes
  */
-export function showLegend(list, scene, fallbacks) {
+export function showLegend(list, scene, fallbacks, overlay) {
   const shown = scene.nodes.filter((node) => node.shown);
   const hatched = shown.filter((node) => fallbacks.has(node.key));
   const families = FAMILIES.filter((family) =>
@@ -29,7 +31,8 @@ export function showLegend(list, scene, fallbacks) {
       return el("li", { "data-mark": mark }, sign, `${n} ${word(`mark.${mark}`)}`);
     }),
     ...(hatched.length ? [fallbackEntry(hatched.length)] : []),
-    ...families.map((family) => {
+    ...(overlay ? classEntries(overlay, shown) : []),
+    ...(overlay ? [] : families).map((family) => {
       const swatch = el("span", { class: "legend-family", "aria-hidden": "true" });
       swatch.style.setProperty("--family", `var(--family-${family})`);
       return el("li", {}, swatch, word(`family.${family}`));
@@ -41,4 +44,21 @@ export function showLegend(list, scene, fallbacks) {
 function fallbackEntry(n) {
   const swatch = el("span", { class: "fallback-swatch", "aria-hidden": "true" });
   return el("li", { "data-fallback": "" }, swatch, word("legend.fallback", { n }));
+}
+
+/**
+ * @param {import("../graph/overlays.js").Overlay} overlay
+ * @param {import("../graph/scene.js").SceneNode[]} shown
+ */
+function classEntries({ scale, classes, classOf }, shown) {
+  const entries = classes.map(({ label, n }, i) => {
+    const swatch = el("span", { class: "legend-class", "aria-hidden": "true" });
+    swatch.style.setProperty("--fill", colors()[scale][i].fill);
+    return n ? el("li", { "data-class": String(i) }, swatch, `${label} (${n})`) : null;
+  });
+  const n = shown.filter((node) => node.node?.kind === "node" && !classOf.has(node.key)).length;
+  const swatch = el("span", { class: "legend-class", "aria-hidden": "true" });
+  swatch.style.setProperty("--fill", "var(--surface)");
+  if (n) entries.push(el("li", {}, swatch, word("overlay.none", { n })));
+  return entries.filter((each) => each !== null);
 }

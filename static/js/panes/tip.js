@@ -6,8 +6,9 @@ import { word } from "../words.js";
  * @param {HTMLElement} tip
  * @param {import("../graph/scene.js").SceneNode} sceneNode
  * @param {string} because why the reference runs it; "" when it does not
+ * @param {string} value what the colouring says of it; "" for nothing
  */
-export function fillTip(tip, { label, sub, status, node, ids }, because) {
+export function fillTip(tip, { label, sub, status, node, ids }, because, value) {
   const lines = [];
   if (node) {
     lines.push(el("span", { class: "mono" }, `${node.id}: ${node.types[0] ?? sub}`));
@@ -17,6 +18,7 @@ export function fillTip(tip, { label, sub, status, node, ids }, because) {
         el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })),
       );
   } else lines.push(el("span", {}, word("tip.group", { n: ids.length })));
+  if (value) lines.push(el("br"), el("span", {}, value));
   if (because)
     lines.push(
       el("br"),

@@ -1,0 +1,121 @@
+// The drawing as a file: SVG and DOT as text. What is drawn on the canvas is drawn here once more,
+// all of it, in the colours of the theme.
+import { SIGNS } from "./draw.js";
+
+/**
+ * @typedef {import("./scene.js").Scene} Scene
+ * @typedef {import("./scene.js").SceneNode} SceneNode
+ * @typedef {import("../theme.js").Colors} Colors
+ * @typedef {import("./draw.js").Paint} Paint
+ */
+
+const MARGIN = 20;
+const CHARACTER_WIDTH = 6.6;
+const CENTERED = 'text-anchor="middle" dominant-baseline="central"';
+
+/**
+ * @param {Scene} scene
+ * @param {Colors} colors
+ * @param {(node: SceneNode) => Paint} paintOf
+ * @returns {string}
+ */
+export function toSvg(scene, colors, paintOf) {
+  const [width, height] = [scene.width + 2 * MARGIN, scene.height + 2 * MARGIN].map(Math.ceil);
+  const edges = scene.edges.filter((edge) => edge.shown && edge.path.length >= 8);
+  const nodes = scene.nodes.filter((node) => node.shown);
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`,
+    ` viewBox="${-MARGIN} ${-MARGIN} ${width} ${height}" font-family=${attribute(colors.sans)}>`,
+    `<rect x="${-MARGIN}" y="${-MARGIN}" width="100%" height="100%" fill="${colors.paper}"/>`,
+    `<marker id="tip" viewBox="0 0 7 6" refX="7" refY="3" markerWidth="7" markerHeight="6"`,
+    ` markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 7 3 0 6z" fill="context-stroke"/>`,
+    `</marker>`,
+    ...edges.map((edge) => svgEdge(edge, colors)),
+    ...nodes.map((node) => svgNode(node, colors, paintOf(node))),
+    `</svg>\n`,
+  ].join("\n");
+}
+
+/**
+ * @param {import("./scene.js").SceneEdge} edge
+ * @param {Colors} colors
+ */
+function svgEdge({ path, tip, status }, colors) {
+  const points = [...path, ...(tip ?? [])].map((each) => each.toFixed(1));
+  const curve = points.slice(2, path.length).join(" ");
+  const end = tip ? ` L${points.slice(path.length).join(" ")}` : "";
+  const isNews = status === "added" || status === "removed";
+  const color = isNews ? colors.status[status] : colors.lineStrong;
+  const dash = status === "removed" ? ' stroke-dasharray="5 4"' : "";
+  const d = `M${points[0]} ${points[1]} C${curve}${end}`;
+  return `<path d="${d}" fill="none" stroke="${color}"${dash} marker-end="url(#tip)"/>`;
+}
+
+/**
+ * @param {SceneNode} node
+ * @param {Colors} colors
+ * @param {Paint} paint
+ */
+function svgNode(node, colors, paint) {
+  const { x, y, w, h, round, label, sub, status } = node;
+  const isMarked = status !== "same";
+  const stroke = isMarked ? colors.status[status] : paint.stroke;
+  const fill = status === "removed" ? colors.paper : paint.fill;
+  const dash = status === "removed" ? ' stroke-dasharray="6 4"' : "";
+  const sign = isMarked ? `${SIGNS[status]} ` : "";
+  const [left, top, wide, high] = [x - w / 2, y - h / 2, w, h].map((each) => each.toFixed(1));
+  const two = sub !== "";
+  return [
+    `<g><title>${escape([node.id, ...(node.node?.types ?? [])].join(" "))}</title>`,
+    `<rect x="${left}" y="${top}" width="${wide}" height="${high}" rx="${round}" fill="${fill}"`,
+    ` stroke="${stroke}" stroke-width="${isMarked ? 2.4 : 1.2}"${dash}/>`,
+    `<text x="${x.toFixed(1)}" y="${(y - (two ? h * 0.17 : 0)).toFixed(1)}" font-size="13"`,
+    ` font-weight="600" fill="${colors.ink}" ${CENTERED}>${escape(shorten(sign + label, w))}</text>`,
+    two ? `<text x="${x.toFixed(1)}" y="${(y + h * 0.24).toFixed(1)}" font-size="10.5"` : "",
+    two ? ` fill="${colors.muted}" ${CENTERED}>${escape(shorten(sub, w))}</text>` : "",
+    `</g>`,
+  ].join("");
+}
+
+/** @param {string} text @param {number} width */
+function shorten(text, width) {
+  const most = Math.max(3, Math.floor((width - 12) / CHARACTER_WIDTH));
+  if (text.length <= most) return text;
+  const head = Math.ceil(most / 2);
+  return `${text.slice(0, head)}…${text.slice(text.length - (most - head) + 1)}`;
+}
+
+/** @param {string} text */
+function escape(text) {
+  return text.replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c] ?? c);
+}
+
+/** @param {string} text */
+function attribute(text) {
+  return `"${escape(text).replace(/"/g, "'")}"`;
+}
+
+/**
+ * The shown graph for Graphviz: names, operators and types; places are left to it.
+ * @param {Scene} scene
+ * @returns {string}
+ */
+export function toDot(scene) {
+  const nodes = scene.nodes.filter((node) => node.shown);
+  const edges = scene.edges.filter((edge) => edge.shown);
+  return [
+    "digraph {",
+    "  node [shape=box];",
+    ...nodes.map(({ key, label, sub, id }) => {
+      const lines = quoted(`${label}\n${sub}`);
+      return `  ${key} [label=${lines}, tooltip=${quoted(id)}];`;
+    }),
+    ...edges.map(({ from, to }) => `  ${from} -> ${to};`),
+    "}\n",
+  ].join("\n");
+}
+
+/** @param {string} text */
+function quoted(text) {
+  return `"${text.trim().replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n")}"`;
+}

@@ -1,0 +1,155 @@
+// What nodes can be coloured by instead of their family: what their kernels cost, or how their
+// values are kept. Pure; the colours of classes are the theme's.
+import { formatBytes, formatFlops, formatSeconds } from "../format.js";
+
+/**
+ * @typedef {import("../wire.js").GraphNode} GraphNode
+ * @typedef {import("../wire.js").Kernel} Kernel
+ * @typedef {import("./scene.js").SceneNode} SceneNode
+ *
+ * @typedef {object} Overlay
+ * @property {"heat" | "hue"} scale of the colours: from much to little, or one for each kind
+ * @property {{label: string, n: number}[]} classes in the order of the scale
+ * @property {Map<string, number>} classOf by key of a drawn node; without: nothing to say of it
+ * @property {Map<string, string>} says the value of a drawn node, in words
+ */
+
+export const OVERLAYS = /** @type {const} */ ([
+  "family",
+  "time",
+  "flops",
+  "bytes",
+  "dtype",
+  "layout",
+]);
+/** @typedef {typeof OVERLAYS[number]} OverlayName */
+
+/** Lower ends of the classes, as shares of the largest value. */
+const SHARES = [0.5, 0.2, 0.05, 0.01, 0];
+/** More kinds than this share the last colour. */
+export const MOST_KINDS = 7;
+
+/** @type {Record<string, {of: (kernel: Kernel) => number, format: (value: number) => string}>} */
+const COSTS = {
+  time: { of: (kernel) => kernel.median_s ?? kernel.predicted_s ?? 0, format: formatSeconds },
+  flops: { of: (kernel) => kernel.flops, format: formatFlops },
+  bytes: { of: (kernel) => kernel.bytes_read + kernel.bytes_written, format: formatBytes },
+};
+
+/**
+ * How the shown nodes are to be coloured.
+ * @param {OverlayName} name
+ * @param {SceneNode[]} shown
+ * @param {Map<string, GraphNode>} nodes by id, of both graphs
+ * @param {Kernel[]} kernels
+ * @param {{less: string, other: string, plain: string}} words
+ * @returns {Overlay | null} null: by family
+ */
+export function overlayOf(name, shown, nodes, kernels, words) {
+  if (name === "family") return null;
+  if (name === "dtype" || name === "layout") {
+    const kindOf = name === "dtype" ? elements : layoutIn(words.plain);
+    return byKind(shown, nodes, kindOf, words.other);
+  }
+  return byCost(shown, nodes, kernels, COSTS[name], words.less);
+}
+
+/**
+ * A node has the cost of the kernels that its ONNX nodes ended in, a closed group that of all its
+ * nodes, each kernel counted once.
+ * @param {SceneNode[]} shown
+ * @param {Map<string, GraphNode>} nodes
+ * @param {Kernel[]} kernels
+ * @param {typeof COSTS[string]} cost
+ * @param {string} less
+ * @returns {Overlay}
+ */
+function byCost(shown, nodes, kernels, cost, less) {
+  const find = kernelsOf(kernels);
+  /** @type {Map<string, number>} */
+  const values = new Map();
+  for (const { key, ids } of shown) {
+    const found = new Set(ids.flatMap((id) => find(nodes.get(id))));
+    if (found.size) values.set(key, [...found].reduce((sum, kernel) => sum + cost.of(kernel), 0));
+  }
+  const most = Math.max(0, ...values.values());
+  const classes = SHARES.map((share) => ({
+    label: share > 0 ? `≥ ${cost.format(share * most)}` : less,
+    n: 0,
+  }));
+  /** @type {Overlay} */
+  const overlay = { scale: "heat", classes, classOf: new Map(), says: new Map() };
+  for (const [key, value] of values) {
+    const found = most > 0 ? SHARES.findIndex((share) => value >= share * most) : SHARES.length - 1;
+    overlay.classOf.set(key, found);
+    overlay.says.set(key, cost.format(value));
+    classes[found].n += 1;
+  }
+  return overlay;
+}
+
+/**
+ * @param {Kernel[]} kernels
+ * @returns {(node: GraphNode | undefined) => Kernel[]}
+ */
+function kernelsOf(kernels) {
+  const own = new Map(kernels.map((kernel) => [kernel.node, kernel]));
+  /** @type {Map<string, Kernel[]>} */
+  const byOrigin = new Map();
+  for (const kernel of kernels)
+    for (const origin of kernel.origins)
+      byOrigin.set(origin, [...(byOrigin.get(origin) ?? []), kernel]);
+  return (node) => {
+    if (!node || node.kind !== "node") return [];
+    const exact = own.get(node.id);
+    return exact ? [exact] : node.origins.flatMap((origin) => byOrigin.get(origin) ?? []);
+  };
+}
+
+/**
+ * @param {SceneNode[]} shown
+ * @param {Map<string, GraphNode>} nodes
+ * @param {(type: string) => string} kindOf
+ * @param {string} other
+ * @returns {Overlay}
+ */
+function byKind(shown, nodes, kindOf, other) {
+  /** @type {Map<string, string>} */
+  const kinds = new Map();
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const { key, ids } of shown) {
+    const found = ids.map((id) => nodes.get(id)?.types[0]).filter((type) => type !== undefined);
+    if (found.length === 0) continue;
+    const kind = mostFrequent(found.map(kindOf));
+    kinds.set(key, kind);
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const order = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const named = order.length > MOST_KINDS ? order.slice(0, MOST_KINDS - 1) : order;
+  const classes = named.map(([label, n]) => ({ label, n }));
+  const rest = order.slice(named.length).reduce((sum, [, n]) => sum + n, 0);
+  if (rest > 0) classes.push({ label: other, n: rest });
+  const index = new Map(named.map(([kind], i) => [kind, i]));
+  const classOf = new Map(
+    [...kinds].map(([key, kind]) => [key, index.get(kind) ?? named.length]),
+  );
+  return { scale: "hue", classes, classOf, says: kinds };
+}
+
+/** @param {string[]} words */
+function mostFrequent(words) {
+  const counts = new Map();
+  for (const each of words) counts.set(each, (counts.get(each) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1])[0][0];
+}
+
+/** @param {string} type "f32[1,64]{c16}" */
+function elements(type) {
+  return /^\w+/.exec(type)?.[0] ?? type;
+}
+
+/** @param {string} plain @returns {(type: string) => string} */
+function layoutIn(plain) {
+  return (type) => /\{(.*)\}$/.exec(type)?.[1] ?? plain;
+}

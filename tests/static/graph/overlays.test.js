@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { toDot, toSvg } from "../../../static/js/graph/export.js";
+import { overlayOf } from "../../../static/js/graph/overlays.js";
+
+const WORDS = { less: "less", other: "others", plain: "plain" };
+
+/** @param {string} id @param {string} type @param {string[]} origins */
+const graphNode = (id, type, origins) => /** @type {any} */ ({ id, kind: "node", types: [type], origins });
+/** @param {string} key @param {...string} ids */
+const drawn = (key, ...ids) =>
+  /** @type {any} */ ({ key, ids, id: ids[0], shown: true, label: `<${key}>`, sub: 'say "a"', status: "added", x: 50, y: 40, w: 80, h: 40, round: 6 });
+/** @param {string} node @param {string[]} origins @param {number} seconds */
+const kernel = (node, origins, seconds) =>
+  /** @type {any} */ ({ node, origins, median_s: seconds, predicted_s: 9, flops: 10, bytes_read: 3, bytes_written: 4 });
+
+const NODES = new Map(
+  [
+    graphNode("a", "f32[1,64]{c16}", ["A"]),
+    graphNode("b", "f32[1,64]", ["B"]),
+    graphNode("c", "i64[2]", ["C"]),
+    graphNode("old", "f32[2]", ["A", "B"]),
+  ].map((node) => [node.id, node]),
+);
+const KERNELS = [kernel("a", ["A"], 0.1), kernel("b", ["B"], 0.003)];
+
+test("a node is as warm as its kernel, and the largest is the measure", () => {
+  const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c")];
+  const overlay = overlayOf("time", shown, NODES, KERNELS, WORDS);
+  assert.deepEqual([...(overlay?.classOf ?? [])], [["n0", 0], ["n1", 3]]);
+  assert.equal(overlay?.says.get("n1"), "3 ms");
+  assert.deepEqual(overlay?.classes.map(({ n }) => n), [1, 0, 0, 1, 0]);
+});
+
+test("what became several kernels, and a group, have the sum, each kernel once", () => {
+  const overlay = overlayOf("time", [drawn("n0", "old"), drawn("g0", "a", "b", "old")], NODES, KERNELS, WORDS);
+  assert.equal(overlay?.says.get("n0"), "103 ms");
+  assert.equal(overlay?.says.get("g0"), "103 ms");
+});
+
+test("without kernels nothing is warm", () => {
+  assert.equal(overlayOf("bytes", [drawn("n0", "a")], NODES, [], WORDS)?.classOf.size, 0);
+});
+
+test("layouts and elements are kinds, the most frequent first", () => {
+  const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c")];
+  const layout = overlayOf("layout", shown, NODES, KERNELS, WORDS);
+  assert.deepEqual(layout?.classes, [{ label: "plain", n: 2 }, { label: "c16", n: 1 }]);
+  const dtype = overlayOf("dtype", shown, NODES, KERNELS, WORDS);
+  assert.deepEqual(dtype?.classes.map(({ label }) => label), ["f32", "i64"]);
+  assert.equal(overlayOf("family", shown, NODES, KERNELS, WORDS), null);
+});
+
+const SCENE = /** @type {any} */ ({
+  width: 100,
+  height: 80,
+  nodes: [drawn("n0", 'a"\\'), { ...drawn("n1", "b"), shown: false }],
+  edges: [
+    { from: "n0", to: "n1", shown: true, status: "removed", tip: null, path: [1, 2, 3, 4, 5, 6, 7, 8] },
+  ],
+});
+const COLORS = /** @type {any} */ ({
+  paper: "white",
+  ink: "black",
+  muted: "gray",
+  lineStrong: "gray",
+  sans: '"A", b',
+  status: { added: "green", removed: "red" },
+});
+
+test("names of a model are text in an SVG, never markup", () => {
+  const svg = toSvg(SCENE, COLORS, () => ({ stroke: "blue", fill: "pink" }));
+  assert.match(svg, /&lt;n0&gt;/);
+  assert.doesNotMatch(svg, /<n0>/);
+  assert.match(svg, /stroke="red" stroke-dasharray/);
+  assert.equal(svg.match(/<rect/g)?.length, 2);
+});
+
+test("DOT quotes what it must", () => {
+  const dot = toDot(SCENE);
+  assert.match(dot, /n0 \[label="<n0>\\nsay \\"a\\"", tooltip="a\\"\\\\"\];/);
+  assert.match(dot, /n0 -> n1;/);
+});
