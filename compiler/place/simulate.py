@@ -10,7 +10,7 @@ import heapq
 import math
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import field
 
 from compiler.dataclass import dataclass
@@ -18,6 +18,7 @@ from compiler.place.placement import Placement, Slot
 from compiler.place.platform import Hop
 from compiler.place.problem import Problem
 from compiler.place.schedule import Move, Schedule
+from compiler.place.uses import uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,66 +126,27 @@ class _Run:
         """By link what could go over it next, in the order in which readers were to start."""
         self.unmade: dict[str, list[_Transfer]] = defaultdict(list)
         """By datum the transfers that wait until it is made."""
-        self._count_uses()
-        self._give()
+        self._begin()
 
     # What there is at first
 
-    def _needs(self) -> Mapping[tuple[str, str], list[int]]:
-        """By datum and memory the tasks there that read it."""
-        found: dict[tuple[str, str], list[int]] = defaultdict(list)
-        for t, task in enumerate(self.graph.tasks):
-            for r in dict.fromkeys(task.reads):
-                found[r, self._memory_of(t)].append(t)
-        return found
-
-    def _memory_of(self, t: int) -> str:
-        return self.devices[self.place[t][0]].memory
-
-    def _count_uses(self) -> None:
-        home = self.p.platform.home
-        made_at = {m: self._memory_of(t) for m, t in self.graph.maker.items()}
-        self.kept: set[tuple[str, str]] = set()
-        targets: dict[tuple[str, str], float] = {}
-        for (datum, memory), tasks in self._needs().items():
-            self.stores[memory].uses[datum] += len(tasks)
-            source = made_at.get(datum, home)
-            d = self.graph.datum[datum]
-            if source == memory:
-                continue
-            if d.is_weight and self.p.platform.memory_of[memory].keeps_weights:
-                self.kept.add((datum, memory))
-            else:
-                first = min(self.placement.slots[t].start for t in tasks)
-                targets[datum, memory] = first
-        for datum in self.graph.data:
-            source = made_at.get(datum.name, home)
-            if datum.is_result:
-                self.stores[home].uses[datum.name] += 1
-                if source != home:
-                    targets.setdefault((datum.name, home), self.placement.end_seconds)
-        for (datum, to), urgency in sorted(targets.items(), key=lambda x: (x[1], x[0])):
-            source = made_at.get(datum, home)
-            self.stores[source].uses[datum] += 1
-            made = _Transfer(datum, to, self.p.platform.routes[source, to], urgency)
-            if datum in made_at:
-                self.unmade[datum].append(made)
+    def _begin(self) -> None:
+        uses = uses_of(self.p, self.placement)
+        for (memory, datum), n in uses.counts.items():
+            self.stores[memory].uses[datum] = n
+        for memory, datum in uses.at_first:
+            self.stores[memory].hold(datum, self.graph.datum[datum].nbytes)
+            self.seen[datum, memory] = 0.0
+        for x in uses.transits:
+            route = self.p.platform.routes[x.source, x.to]
+            made = _Transfer(x.datum, x.to, route, x.urgency)
+            if x.datum in self.graph.maker:
+                self.unmade[x.datum].append(made)
             else:
                 self._queue(made)
 
-    def _give(self) -> None:
-        home = self.p.platform.home
-        for d in self.graph.data:
-            if d.name not in self.graph.maker and self.stores[home].uses[d.name]:
-                keeps = d.is_weight and self.p.platform.memory_of[home].keeps_weights
-                self.stores[home].uses[d.name] += keeps  # it stays for the next run
-                self.stores[home].hold(d.name, d.nbytes)
-                self.seen[d.name, home] = 0.0
-        for datum, memory in self.kept:
-            store = self.stores[memory]
-            store.uses[datum] += 1  # it stays for the next run
-            store.hold(datum, self.graph.datum[datum].nbytes)
-            self.seen[datum, memory] = 0.0
+    def _memory_of(self, t: int) -> str:
+        return self.devices[self.place[t][0]].memory
 
     # Time
 
