@@ -10,13 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from compiler.ir.graph import Graph
+from compiler.ir.types import TensorType
 from compiler.loops.grain import MEETING_STEPS
-from compiler.passes.engine.cost import Roofline
-from compiler.place.cores import cores
+from compiler.place.cores import cores_with_caches
 from compiler.place.heft import heft
 from compiler.place.problem import Problem
-from compiler.place.simulate import simulate
+from compiler.place.simulate import Conduct, simulate
 from compiler.place.tasks import Datum, Task, TaskGraph
+from compiler.runtime.frame import in_memory
 from compiler.runtime.works.branches import Section, costs, producers
 from compiler.runtime.works.native import Launchable
 from compiler.runtime.works.select import FallbackWork
@@ -32,7 +33,14 @@ HALF_CYCLES_PER_SECOND = 6e9
 """What `loops/grain.py` counts, at an ordinary clock."""
 
 HANDOVER_SECONDS = 0.3e-6
-"""Until a thread sees that another one's task is done, and has what it made."""
+"""Until a thread sees that another one's task is done."""
+
+HANDOVER_BYTES_PER_SECOND = 50e9
+"""What another thread made takes longer to read by this: 35 GB/s come from another core's cache
+where 110 come from one's own (docs/threads.md)."""
+
+ON_DEMAND = Conduct(ahead=0, contention=False)
+"""A thread reads what another one made when it needs it, and does nothing else meanwhile."""
 
 
 def planned_sections(
@@ -43,7 +51,8 @@ def planned_sections(
         return ()
     before = producers(works, views)
     seconds = [_seconds(w, graph, options) for w in works]
-    found = (_section(first, end, before, seconds, options.threads)
+    nbytes = [_made_bytes(w) for w in works]
+    found = (_section(first, end, before, seconds, nbytes, options.threads)
              for first, end in regions(works, before))  # fmt: skip
     return tuple(s for s in found if s is not None)
 
@@ -54,6 +63,12 @@ def _seconds(work: Launchable, graph: Graph, options: CodeOptions) -> float:
         if value in options.seconds:
             return options.seconds[value]
     return costs(work, graph, options)[0] / HALF_CYCLES_PER_SECOND
+
+
+def _made_bytes(work: Launchable) -> int:
+    """The bytes that a launch makes."""
+    types = (v.type for v in work.node.values())
+    return sum(t.nbytes for t in types if isinstance(t, TensorType) and in_memory(t))
 
 
 def regions(works: Sequence[Launchable], before: Sequence[set[int]]) -> list[tuple[int, int]]:
@@ -95,22 +110,28 @@ def _cut(first: int, end: int, before: Sequence[set[int]]) -> Iterator[tuple[int
 
 
 def _section(
-    first: int, end: int, before: Sequence[set[int]], seconds: Sequence[float], threads: int
+    first: int,
+    end: int,
+    before: Sequence[set[int]],
+    seconds: Sequence[float],
+    nbytes: Sequence[int],
+    threads: int,
 ) -> Section | None:
     """The plan of a region; None where it is not clearly faster than its launches in turn."""
     inside = range(first, end)
     waits = {i: tuple(u for u in sorted(before[i]) if u >= first) for i in inside}
-    platform = cores(threads, Roofline(), HANDOVER_SECONDS)
+    platform = cores_with_caches(threads, HANDOVER_SECONDS, HANDOVER_BYTES_PER_SECOND)
     tasks = tuple(
         Task(str(i), reads=tuple(map(str, waits[i])), makes=(str(i),),
              seconds={d.name: seconds[i] for d in platform.devices})
         for i in inside
     )  # fmt: skip
-    problem = Problem(TaskGraph("", tasks, tuple(Datum(t.name, 0) for t in tasks)), platform)
+    data = tuple(Datum(str(i), nbytes[i]) for i in inside)
+    problem = Problem(TaskGraph("", tasks, data), platform)
     placement = heft.decide(problem, 0.0)
     lanes = tuple(tuple(map(int, tasks)) for tasks in placement.orders.values())
     in_turn = sum(seconds[i] for i in inside) * HALF_CYCLES_PER_SECOND
-    run = simulate(problem, placement)
+    run = simulate(problem, placement, ON_DEMAND)
     at_once = run.makespan_seconds * HALF_CYCLES_PER_SECOND + MEETING_STEPS
     if len(lanes) < 2 or at_once >= GAIN * in_turn:
         return None
