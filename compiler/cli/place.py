@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table
 
 from compiler.cli.options import (
     load_model,
@@ -35,6 +38,7 @@ from compiler.passes.pipeline.run import run_pipeline
 from compiler.place.check import check_schedule
 from compiler.place.cores import cores
 from compiler.place.gantt import gantt_svg, gantt_text
+from compiler.place.hiding import Hidden, hiding
 from compiler.place.of_graph import tasks_of
 from compiler.place.place import SCHEDULERS, place
 from compiler.place.platform import Platform
@@ -101,13 +105,21 @@ def command(
         return
     if output is not None:
         write_output(output, gantt_svg(tasks, platform, made))
+    hidden = hiding(tasks, platform, made, contention=contention)
     data = {
         "ok": True,
         "model": str(model),
         "scheduler": scheduler,
+        "hiding": [asdict(h) for h in hidden],
         **_facts(tasks, platform, made),
     }
-    report(data, lambda c: _show(c, tasks, platform, made, scheduler))
+
+    def show(console: Console) -> None:
+        _show(console, tasks, platform, made, scheduler)
+        if made.moves:
+            console.print(_hiding_table(platform, hidden))
+
+    report(data, show)
 
 
 def named_platform(devices: str, machine: Machine) -> Platform:
@@ -155,6 +167,20 @@ def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
     """What the fastest device at home takes for all tasks in turn; None where none has them all."""
     able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
     return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)
+
+
+def _hiding_table(platform: Platform, hidden: Sequence[Hidden]) -> Table:
+    """How long a run takes as operands come earlier, and what it holds in memories with a limit."""
+    limited = [m.name for m in platform.memories if m.nbytes is not None]
+    rows = [
+        (
+            h.words,
+            "no room" if h.makespan_seconds is None else seconds_text(h.makespan_seconds),
+            *(bytes_text(h.peak_bytes[m]) if h.peak_bytes else "" for m in limited),
+        )
+        for h in hidden
+    ]
+    return table(["operands come", ">a run", *(f">peak in {m}" for m in limited)], rows)
 
 
 def _show(

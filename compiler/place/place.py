@@ -52,7 +52,7 @@ def place(
     while True:
         placement = _decided(problem, scheduler, conduct, time_limit_s)
         try:
-            made = _simulated(problem, placement, conduct)
+            made = within_room(problem, placement, conduct)
         except Stuck as e:
             order = placement.orders[e.device]
             at = order.index(e.task)
@@ -85,7 +85,7 @@ def _makespan(problem: Problem, placement: Placement, conduct: Conduct) -> float
 LESS_AHEAD = (8, 3, 1)
 
 
-def _simulated(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
+def within_room(problem: Problem, placement: Placement, conduct: Conduct) -> Schedule:
     """The run with operands brought as early as asked for, or as early as there is room for."""
     asked = conduct.ahead
     on_demand = simulate(problem, placement, replace(conduct, ahead=0))

@@ -30,6 +30,9 @@ def test_json_has_the_whole_schedule() -> None:
     assert made.ahead == 1
     assert made.makespan_seconds >= made.bound_seconds > 0
     assert all(t["origins"] for t in data["schedule"]["tasks"])
+    demand, double, early = data["hiding"]
+    assert double["makespan_seconds"] == made.makespan_seconds
+    assert demand["makespan_seconds"] >= double["makespan_seconds"] >= early["makespan_seconds"]
 
 
 def test_people_see_a_chart_and_tables(tmp_path: Path) -> None:
@@ -38,6 +41,7 @@ def test_people_see_a_chart_and_tables(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "tasks by iterated in" in done.output
     assert "#" in done.output.splitlines()[0] + done.output.splitlines()[1]
+    assert "double-buffered" in done.output
     assert chart.read_text().startswith("<svg")
 
 

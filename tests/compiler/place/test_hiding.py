@@ -1,0 +1,98 @@
+"""What bringing operands earlier saves, and the memory that it takes, counted by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.place.hiding import hiding
+from compiler.place.place import place
+from compiler.place.platform import Platform
+from compiler.place.platform_text import parse_platform
+from compiler.place.simulate import Conduct
+from compiler.place.tasks_text import parse_tasks
+
+MACHINE = """
+name = "toy"
+home = "ram"
+
+[[memory]]
+name = "ram"
+
+[[memory]]
+name = "sram"
+nbytes = {room}
+keeps_weights = false
+
+[[device]]
+name = "cpu"
+memory = "ram"
+flops_per_second = 1
+bytes_per_second = 1
+
+[[device]]
+name = "npu"
+memory = "sram"
+flops_per_second = 1
+bytes_per_second = 1
+
+[[link]]
+name = "bus"
+joins = ["ram", "sram"]
+latency_seconds = 0.0
+bytes_per_second = 100
+"""
+
+CHAIN = """
+tasks chain {
+  given x: 100 bytes
+  weight u: 200 bytes
+  weight v: 300 bytes
+  weight w: 400 bytes
+  h: 100 bytes = a(x, u), cpu 1000.0 s, npu 6.0 s
+  i: 100 bytes = b(h, v), cpu 1000.0 s, npu 1.0 s
+  j: 100 bytes = c(i, w), cpu 1000.0 s, npu 7.0 s
+  return j
+}
+"""
+
+
+def toy(room: int) -> Platform:
+    return parse_platform(MACHINE.format(room=room))
+
+
+def test_each_way_has_its_time_and_its_peak() -> None:
+    tasks, machine = parse_tasks(CHAIN), toy(10_000)
+    made = place(tasks, machine, conduct=Conduct())
+    demand, double, early = hiding(tasks, machine, made)
+    assert [h.words for h in (demand, double, early)] == [
+        "on demand", "double-buffered", "as early as there is room",
+    ]  # fmt: skip
+    # 1 s for the input, 2 + 3 + 4 for weights, 6 + 1 + 7 of computing, 1 for the result.
+    assert demand.makespan_seconds == 1 + 9 + 14 + 1
+    assert double.makespan_seconds == 1 + 2 + 6 + 4 + 7 + 1  # c's weights come while b runs for 1 s
+    # The bus has x until 1 s, u 3, v 6, w 10; a runs from 3 to 9, b to 10, c to 17; then j.
+    assert early.makespan_seconds == 18
+    # While c runs: i, w, j. Of two in flight: while b runs h, v, i, and w on its way.
+    assert demand.peak_bytes["sram"] == 100 + 400 + 100
+    assert double.peak_bytes["sram"] == 100 + 300 + 100 + 400
+    assert early.peak_bytes["sram"] == 100 + 200 + 100 + 300 + 400
+
+
+@pytest.mark.parametrize(("room", "fits"), [(900, True), (899, False)])
+def test_two_buffers_need_room_for_both(room: int, fits: bool) -> None:
+    tasks, machine = parse_tasks(CHAIN), toy(room)
+    made = place(tasks, machine, conduct=Conduct(0))
+    demand, double, early = hiding(tasks, machine, made)
+    assert demand.makespan_seconds == 25
+    assert (double.makespan_seconds == 21) == fits
+    assert early.makespan_seconds is not None
+    assert early.makespan_seconds <= 25
+    assert all(h.peak_bytes.get("sram", 0) <= room for h in (demand, double, early))
+
+
+def test_without_transfers_all_ways_are_one() -> None:
+    tasks = parse_tasks(CHAIN.replace("cpu 1000.0", "cpu 0.01"))
+    machine = toy(10_000)
+    made = place(tasks, machine, conduct=Conduct())
+    assert not made.moves
+    assert len({h.makespan_seconds for h in hiding(tasks, machine, made)}) == 1
