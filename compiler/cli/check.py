@@ -252,7 +252,9 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
             yield (f.stage, "", "refuses the model", "", "", "", "")
             continue
         wrong = f.error > verdict.allowed or bool(f.objection)
-        mark = "ok" if not wrong else "TOO LARGE" if f.judged else "far off"
+        mark = "ok" if f.error <= verdict.tolerance else "steps"
+        if wrong:
+            mark = "TOO LARGE" if f.judged else "far off"
         place = "" if bad is None else f"{bad.name} {bad.note}".strip()
         off = max((e.relative for e in f.wide), default=None)
         ulps = max((e.ulps for e in f.wide), default=None)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
+from compiler.check import model as model_check
 from compiler.check.errors import Error
 from compiler.check.model import Finding, Verdict, Wanted, check_model
 from compiler.check.nodes import by_node
@@ -13,6 +15,7 @@ from compiler.ir.graph import Graph
 from compiler.passes import RULES, run_pipeline
 from compiler.passes.engine.rewrite import apply_rules
 from compiler.passes.rules.calls import o
+from compiler.reference import reference
 from compiler.runtime.compare import Difference
 from compiler.runtime.inputs import random_inputs
 from compiler.trace import Event, Log
@@ -207,6 +210,32 @@ def test_steps_that_rounding_moves_the_model_by_are_allowed(
     assert verdict.ok is fine
 
 
+def test_a_yardstick_that_alone_says_something_else_gives_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    g = graph("""
+    graph g(x: f32[2,3]) {
+      y: f32[2,3] = relu(x)
+      return y
+    }
+    """)
+
+    def right(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        return reference(g, inputs)
+
+    def wrong(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {k: v + 0.5 for k, v in right(inputs).items()}
+
+    monkeypatch.setattr(model_check, "run_reference", lambda _, inputs: (wrong(inputs), ""))
+    monkeypatch.setattr(model_check, "load", lambda _: g)
+    assert not check_model(b"").ok
+    assert not check_model(b"", peers={"third": wrong}).ok
+    verdict = check_model(b"", peers={"third": right})
+    assert verdict.ok
+    assert verdict.yardstick == "reference"
+    assert verdict.note.endswith("from third and our reference, which agree")
+
+
 @pytest.mark.parametrize(
     ("itself", "error", "in_codes", "fine"),
     [
@@ -214,6 +243,8 @@ def test_steps_that_rounding_moves_the_model_by_are_allowed(
         (0.3, 0.3, True, False),
         (0.012, 0.003, False, False),
         (0.012, 0.003, True, True),
+        (1e-7, 0.003, True, True),
+        (1e-7, 0.009, True, False),
     ],
 )
 def test_what_is_far_off_in_itself_allows_no_more_but_for_steps_of_codes(
