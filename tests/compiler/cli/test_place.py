@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -41,8 +42,20 @@ def test_people_see_a_chart_and_tables(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "tasks by iterated in" in done.output
     assert "#" in done.output.splitlines()[0] + done.output.splitlines()[1]
-    assert "double-buffered" in done.output
+    assert "operands come" not in done.output, "nothing is brought: the processor does all"
     assert chart.read_text().startswith("<svg")
+
+
+def test_what_bringing_operands_earlier_saves_is_shown(tmp_path: Path) -> None:
+    slow = run("--devices", "npu", "--emit", "platform").output
+    path = tmp_path / "slow.toml"
+    path.write_text(
+        re.sub(r"(?m)^(flops|bytes)_per_second = .*", r"\1_per_second = 1e6", slow, count=2)
+    )
+    done = run("--devices", str(path))
+    assert done.exit_code == 0, done.output
+    for way in ("on demand", "double-buffered", "as early as there is room", "peak in sram"):
+        assert way in done.output
 
 
 def test_texts_are_printed_and_read_back(tmp_path: Path) -> None:
