@@ -23,6 +23,7 @@ from compiler.memory.planners.orders import (
     greedy_by_span,
     naive,
 )
+from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Planner
 from compiler.memory.planners.quick import quick
 
@@ -45,6 +46,7 @@ PLANNERS: Mapping[str, Planner] = {
         hill_climb,
         exact,
         joined,
+        planar,
         cp_sat,
         best,
     )

@@ -1,0 +1,109 @@
+"""Plans without a gap, found as drawings of a planar network."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.joining import Joined, join, joinable
+from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.place import MANY
+from compiler.memory.planners.planar.spare import spare_blocks
+from compiler.memory.planners.planar.sweep import Sweep
+from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.problem import Problem
+
+MOST_PARTS = (5, 10, 3, 0)
+"""How much is joined before a sweep, in turn: what was joined wrongly leaves no way."""
+
+FEWER = 0.95
+"""Joining was of no use when more than this part of the blocks is left."""
+
+MOST_SPARE = 0.1
+"""A problem with more stretches of spare memory than this part of its blocks is not tight."""
+
+WIDTHS = (2, 8, 32, 128, 512)
+"""How many ways are followed at once, round by round."""
+
+
+@planner(
+    searches=True,
+    source="Brooks, Smith, Stone and Tutte 1940 for dissections as networks; Booth and Lueker 1976 "
+    "for PQ-trees",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 2 bytes, live 0..5
+      b: 5 bytes, live 0..2
+      c: 4 bytes, live 2..7
+      d: 1 bytes, live 2..5
+      e: 3 bytes, live 5..7
+    }
+    =>
+    plan 7 bytes, alignment 1 {
+      a: 2 bytes at 5, live 0..5
+      b: 5 bytes at 0, live 0..2
+      c: 4 bytes at 0, live 2..7
+      d: 1 bytes at 4, live 2..5
+      e: 3 bytes at 4, live 5..7
+    }
+    """,
+)
+def planar(problem: Problem, options: Options) -> Outcome:
+    """Where memory is full at every step, what ends hands all its bytes to what begins.
+
+    Sets of equal sums at a step are the nodes of a network, buffers its edges, and a plan is a
+    drawing without crossings. A sweep over the steps keeps all orders that are left as a PQ-tree,
+    and follows a few ways where sums are equal by chance. For tight problems of any size.
+    """
+    start = best_of(problem, options, QUICK)
+    blocks = problem.blocks
+    if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
+        return start
+    deadline = options.deadline()
+    unit = max(b.alignment_bytes for b in blocks)
+    capacity = options.wanted_bytes(problem) // unit * unit
+    spare = spare_blocks(blocks, capacity)
+    if len(spare) > MOST_SPARE * len(blocks):
+        return start
+    for rectangles, sweep, width in _attempts([*blocks, *spare], capacity):
+        offsets = sweep.packed(width, deadline)
+        if offsets is not None:
+            return placed(problem, _inside(rectangles, offsets, len(blocks)), options)
+        if time.monotonic() >= deadline:
+            return replace(start, stopped="time")
+    return start
+
+
+def _attempts(
+    blocks: Sequence[Block], capacity_bytes: int
+) -> Iterator[tuple[list[Joined], Sweep, int]]:
+    """What is swept over, forward and backward, and how many ways are followed."""
+    made: list[tuple[list[Joined], Sweep]] = []
+    for most_parts in MOST_PARTS:
+        rectangles = join(blocks, most_parts) if most_parts else _apart(blocks)
+        if most_parts and len(rectangles) > FEWER * len(blocks):
+            continue
+        forward = [(j.start, j.end, j.size) for j in rectangles]
+        backward = [(-j.end, -j.start, j.size) for j in rectangles]
+        for spans in (forward, backward):
+            made.append((rectangles, Sweep(spans, capacity_bytes)))
+            yield *made[-1], WIDTHS[0]
+    for width in WIDTHS[1:]:
+        for rectangles, sweep in made:
+            yield rectangles, sweep, width
+
+
+def _apart(blocks: Sequence[Block]) -> list[Joined]:
+    return [Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size]
+
+
+def _inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) -> list[int]:
+    """From offsets of rectangles to those of the first blocks in them; 0 for empty ones."""
+    found = {
+        i: offset + inner
+        for rectangle, offset in zip(rectangles, offsets, strict=True)
+        for i, inner in rectangle.parts
+    }
+    return [found.get(i, 0) for i in range(n_blocks)]

@@ -1,0 +1,135 @@
+"""PQ-trees: all orders of leaves in which given sets of them stood together.
+
+The children of a P node may stand in any order, those of a Q node as they are or reversed. Trees
+are values: a reduction makes a new tree that shares what did not change. Source: Booth and Lueker,
+Testing for the consecutive ones property, 1976; templates for a set that is replaced at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+Tree: TypeAlias = tuple[int, str, tuple[Any, ...]]
+"""The set of its leaves as bits, LEAF, P or Q, and its children (of a leaf, its number)."""
+
+LEAF, P, Q = "leaf", "P", "Q"
+
+
+def leaf(number: int) -> Tree:
+    """One leaf."""
+    return (1 << number, LEAF, (number,))
+
+
+def any_order(children: Sequence[Tree]) -> Tree:
+    """A P node; of a single child, that child."""
+    if len(children) == 1:
+        return children[0]
+    return (_leaves(children), P, tuple(children))
+
+
+def this_order(children: Sequence[Tree]) -> Tree:
+    """A Q node; of less than three children, a P node, which says the same."""
+    if len(children) < 3:
+        return any_order(children)
+    return (_leaves(children), Q, tuple(children))
+
+
+def _leaves(children: Sequence[Tree]) -> int:
+    leaves = 0
+    for child in children:
+        leaves |= child[0]
+    return leaves
+
+
+def replaced(tree: Tree, some: int, by: Tree) -> Tree | None:
+    """The orders in which `some` leaves stand together, with another tree in their place.
+
+    None when there is no such order.
+    """
+    leaves, kind, children = tree
+    if leaves == some:
+        return by
+    touched = [i for i, child in enumerate(children) if child[0] & some]
+    first, last = touched[0], touched[-1]
+    if first == last:
+        inner = replaced(children[first], some, by)
+        if inner is None:
+            return None
+        changed = (*children[:first], inner, *children[first + 1 :])
+        return (leaves & ~some | by[0], kind, changed)
+    partial = [i for i in touched if children[i][0] & ~some]
+    if kind == Q:
+        if len(touched) != last - first + 1 or not {first, last}.issuperset(partial):
+            return None
+        before = _aside(children[first], some) if first in partial else []
+        behind = _aside(children[last], some) if last in partial else []
+        if before is None or behind is None:
+            return None
+        return this_order(
+            [*children[:first], *before, by, *reversed(behind), *children[last + 1 :]]
+        )
+    if len(partial) > 2:
+        return None
+    before = _aside(children[partial[0]], some) if partial else []
+    behind = _aside(children[partial[1]], some) if len(partial) > 1 else []
+    if before is None or behind is None:
+        return None
+    others = [child for child in children if not child[0] & some]
+    return any_order([*others, this_order([*before, by, *reversed(behind)])])
+
+
+def _aside(tree: Tree, some: int) -> list[Tree] | None:
+    """What is not of `some` when they all stand at the end; None when they cannot."""
+    _, kind, children = tree
+    others = [child for child in children if not child[0] & some]
+    partial = [child for child in children if child[0] & some and child[0] & ~some]
+    if len(partial) > 1:
+        return None
+    if kind == Q:
+        # As it is or reversed: first the others, then one that is divided, then those of `some`.
+        kinds = [0 if not c[0] & some else 1 if c[0] & ~some else 2 for c in children]
+        if kinds[0] > kinds[-1]:
+            kinds.reverse()
+            others.reverse()
+        if kinds != sorted(kinds):
+            return None
+    elif others:
+        others = [any_order(others)]
+    if partial:
+        inner = _aside(partial[0], some)
+        return None if inner is None else [*others, *inner]
+    return others
+
+
+def in_order(tree: Tree, rank: dict[int, int]) -> list[int]:
+    """An order of the tree that agrees with ranks of its leaves; equal ranks stand together."""
+    order: list[int] = []
+    _append(_ranked(tree, rank), order)
+    return order
+
+
+_Ranked: TypeAlias = tuple[int, int, Any]
+"""The least and the largest rank of the leaves, and the children in order, or a leaf's number."""
+
+
+def _ranked(tree: Tree, rank: dict[int, int]) -> _Ranked:
+    _, kind, children = tree
+    if kind == LEAF:
+        number = children[0]
+        return rank[number], rank[number], number
+    ranked = [_ranked(child, rank) for child in children]
+    if kind == P:
+        ranked.sort(key=lambda r: r[:2])
+    elif ranked[0][:2] > ranked[-1][:2]:
+        ranked.reverse()
+    return min(r[0] for r in ranked), max(r[1] for r in ranked), ranked
+
+
+def _append(ranked: _Ranked, order: list[int]) -> None:
+    inner = ranked[2]
+    if isinstance(inner, int):
+        order.append(inner)
+        return
+    for child in inner:
+        _append(child, order)

@@ -1,0 +1,274 @@
+"""What can take over whose bytes at one step: sets of blocks with equal sums on both sides."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+
+from compiler.dataclass import dataclass
+from compiler.memory.planners.planar.pq_tree import LEAF, Q, Tree, any_order, leaf, replaced
+
+MOST_SETS = 3000
+"""Sets that are listed on either side of a step, the smallest first."""
+
+MOST_PAIRS = 300
+"""Pairs of sets of equal sums that are looked at, the least likely by chance."""
+
+MOST_CHOICES = 500
+"""Choices until the ways to divide a step are given up."""
+
+Numbers: TypeAlias = tuple[int, ...]
+Seam: TypeAlias = tuple[Tree, Numbers, Numbers]
+"""The tree before, the leaves that end together, and those that take their place."""
+
+
+class Pair(NamedTuple):
+    """Sets of leaves on both sides of a step, as bits, with equal sums.
+
+    `chance` is the logarithm of how many such pairs would be there by chance.
+    """
+
+    some: int
+    other: int
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A way to divide a step into seams, and the tree behind it.
+
+    `chance` is the logarithm of how many such ways would be there by chance: the least is the most
+    likely one.
+    """
+
+    tree: Tree
+    seams: tuple[Seam, ...]
+    chance: float
+
+
+class Step:
+    """What ends and what begins at one moment, with the sums of sets of what begins.
+
+    `begun` are groups that are likely to lie together: those that end together. Sizes by leaf.
+    """
+
+    def __init__(
+        self, ended: Sequence[int], begun: Sequence[Sequence[int]], sizes: Sequence[int]
+    ) -> None:
+        self.sizes = sizes
+        self.ended, self.begun = bits(ended), bits([i for group in begun for i in group])
+        items = [sizes[i] for i in numbers(self.ended | self.begun)]
+        self.spread = math.log(sum(items) / len(items) / math.gcd(*items))
+        self.plain = len(ended) == 1 or self.begun.bit_count() == 1
+        self.behind: dict[int, dict[int, float]] = {}
+        if not self.plain:
+            _add_sums(self.behind, [(1 << i, sizes[i]) for group in begun for i in group])
+            _add_sums(self.behind, [(bits(g), sum(sizes[i] for i in g)) for g in begun])
+
+    def divisions(self, tree: Tree) -> Iterator[Division]:
+        """Ways to divide the step into seams, likely ones first.
+
+        What no set of few takes over, all of what is left does: sums of both sides must be equal.
+        """
+        whole = Pair(self.ended, self.begun, 0.0)
+        pairs = [] if self.plain else self._pairs(tree)
+        of: dict[int, list[Pair]] = {i: [] for i in numbers(self.ended | self.begun)}
+        for pair in pairs:
+            for i in numbers(pair.some | pair.other):
+                of[i].append(pair)
+        seen: set[frozenset[tuple[int, int]]] = set()
+        for pairs in _covers(of, whole):
+            key = frozenset((pair.some, pair.other) for pair in pairs)
+            if key in seen:
+                continue
+            seen.add(key)
+            division = _divided(tree, pairs)
+            if division is not None:
+                yield division
+
+    def _pairs(self, tree: Tree) -> list[Pair]:
+        """Sets of equal sums that can stand together in the tree, the least by chance first."""
+        before = Together(self.ended).sets(tree)
+        alike = Counter(some.bit_count() for some in before)
+        pairs = (
+            Pair(some, other, math.log(alike[some.bit_count()]) + ways - self.spread)
+            for some in before
+            for other, ways in self.behind.get(
+                sum(self.sizes[i] for i in numbers(some)), {}
+            ).items()
+            if some != self.ended and other != self.begun
+        )
+        return heapq.nsmallest(MOST_PAIRS, pairs, key=lambda p: p.chance)
+
+    def _size(self, some: int) -> int:
+        return sum(self.sizes[i] for i in numbers(some))
+
+
+def _covers(of: dict[int, list[Pair]], whole: Pair) -> Iterator[list[Pair]]:
+    """Pairs that have nothing in common, and one more of all that is left."""
+    choices = itertools.count()
+
+    def more(chosen: list[Pair], free: int, rest: int) -> Iterator[list[Pair]]:
+        """`free` is yet to decide, `rest` goes into the last pair."""
+        if next(choices) > MOST_CHOICES:
+            return
+        options: list[Pair] = []
+        scarce = 0
+        for i in numbers(free):
+            fits = [p for p in of[i] if not (p.some | p.other) & ~free]
+            if not fits:
+                free, rest = free & ~(1 << i), rest | 1 << i
+            elif not options or len(fits) < len(options):
+                options, scarce = fits, i
+        if not free:
+            last = Pair(rest & whole.some, rest & whole.other, 0.0)
+            yield [*chosen, last] if rest else chosen
+            return
+        for pair in options:
+            yield from more([*chosen, pair], free & ~pair.some & ~pair.other, rest)
+        yield from more(chosen, free & ~(1 << scarce), rest | 1 << scarce)
+
+    yield from more([], whole.some | whole.other, 0)
+
+
+def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
+    """The seams of pairs, where the tree lets all of them be."""
+    seams: list[Seam] = []
+    for pair in pairs:
+        if not pair.some or not pair.other:
+            return None
+        behind = numbers(pair.other)
+        made = replaced(tree, pair.some, any_order([leaf(i) for i in behind]))
+        if made is None:
+            return None
+        seams.append((tree, numbers(pair.some), behind))
+        tree = made
+    # One of the equal sums follows from the others: that of the largest seam says nothing.
+    largest = max(pairs, key=lambda p: (p.some | p.other).bit_count())
+    return Division(tree, tuple(seams), sum(p.chance for p in pairs if p is not largest))
+
+
+def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:
+    """Enter sets of items by the sum of their sizes, the smallest sets first, up to a number.
+
+    With the logarithm of how many sets are as large.
+    """
+    n_found = 0
+    for n in range(1, len(items) + 1):
+        ways = math.log(math.comb(len(items), n))
+        for some in itertools.islice(itertools.combinations(items, n), MOST_SETS):
+            key, total = sum(i for i, _ in some), sum(size for _, size in some)
+            alike = sums.setdefault(total, {})
+            alike[key] = min(ways, alike.get(key, ways))
+            n_found += 1
+        if n_found > MOST_SETS:
+            break
+
+
+class Together:
+    """Sets among some leaves that stand together in an order of a tree, as bits; up to a number."""
+
+    def __init__(self, some: int) -> None:
+        self.some = some
+
+    def sets(self, tree: Tree) -> dict[int, None]:
+        """Sets of leaves anywhere in the tree."""
+        leaves, kind, children = tree
+        if not leaves & self.some:
+            return {}
+        if kind == LEAF:
+            return {leaves: None}
+        found: dict[int, None] = {}
+        for child in children:
+            found.update(self.sets(child))
+        if len(found) < MOST_SETS:
+            mine = self._runs(children) if kind == Q else self._heaps(children)
+            found.update(dict.fromkeys(itertools.islice(mine, MOST_SETS)))
+        return found
+
+    def _runs(self, children: Sequence[Tree]) -> Iterator[int]:
+        """Neighbours: any that are whole, and ends of those on both sides."""
+        ends = [self.ends(child) for child in children]
+        for first in range(len(children) - 1):
+            whole = 0
+            for last in range(first + 1, len(children)):
+                for head, tail in itertools.product(ends[first], ends[last]):
+                    yield head | whole | tail
+                if children[last][0] & ~self.some:
+                    break
+                whole |= children[last][0]
+
+    def _heaps(self, children: Sequence[Tree]) -> Iterator[int]:
+        """Any children that are whole, between ends of two others."""
+        whole, parted = self._whole_and_parted(children)
+        ends = [self.ends(child) for child in parted]
+        heaps = _unions(whole)
+        yield from heaps
+        for heap, tails in itertools.product([0, *heaps], ends):
+            yield from (heap | tail for tail in tails)
+        for one, two in itertools.combinations(ends, 2):
+            for heap, head, tail in itertools.product([0, *heaps], one, two):
+                yield heap | head | tail
+
+    def ends(self, tree: Tree) -> list[int]:
+        """Sets that stand at an end of the tree."""
+        return list(itertools.islice(self._ends(tree), MOST_SETS))
+
+    def _ends(self, tree: Tree) -> Iterator[int]:
+        leaves, kind, children = tree
+        if not leaves & ~self.some:
+            yield leaves
+        elif leaves & self.some and kind == Q:
+            yield from self._tails(children)
+            yield from self._tails(children[::-1])
+        elif leaves & self.some:
+            whole, parted = self._whole_and_parted(children)
+            heaps = _unions(whole)
+            yield from heaps
+            for heap, child in itertools.product([0, *heaps], parted):
+                yield from (heap | end for end in self._ends(child))
+
+    def _tails(self, children: Sequence[Tree]) -> Iterator[int]:
+        whole = 0
+        for child in children:
+            yield from (whole | end for end in self._ends(child))
+            if child[0] & ~self.some:
+                return
+            whole |= child[0]
+
+    def _whole_and_parted(self, children: Sequence[Tree]) -> tuple[list[int], list[Tree]]:
+        """Children of which all leaves are among `some`, as bits; those of which a part is."""
+        whole = [child[0] for child in children if not child[0] & ~self.some]
+        parted = [c for c in children if c[0] & self.some and c[0] & ~self.some]
+        return whole, parted
+
+
+def _unions(items: Sequence[int]) -> list[int]:
+    """Sets of items, the smallest first, up to a number; and all of them."""
+    found: list[int] = []
+    for n in range(1, len(items) + 1):
+        if len(found) < MOST_SETS or n == len(items):
+            found += map(sum, itertools.islice(itertools.combinations(items, n), MOST_SETS))
+    return found
+
+
+def bits(of: Sequence[int]) -> int:
+    """A set of numbers as bits."""
+    some = 0
+    for i in of:
+        some |= 1 << i
+    return some
+
+
+def numbers(some: int) -> Numbers:
+    """The numbers of a set of bits."""
+    found: list[int] = []
+    while some:
+        low = some & -some
+        found.append(low.bit_length() - 1)
+        some ^= low
+    return tuple(found)

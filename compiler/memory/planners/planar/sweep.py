@@ -1,0 +1,98 @@
+"""From step to step with all orders that are still possible, and back again with one of them."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
+from compiler.memory.planners.planar.seams import Seam, Step
+
+Rectangle: TypeAlias = tuple[int, int, int]
+"""First step, the one behind the last, and bytes."""
+
+Path: TypeAlias = "tuple[Path, Seam] | None"
+"""The newest seam, with those before it."""
+
+
+class State(NamedTuple):
+    """A way to go so far: what it took by chance, the orders that are left, and its seams."""
+
+    chance: float
+    tree: Tree
+    path: Path
+
+
+class Sweep:
+    """Rectangles whose sizes add up to the capacity at every step."""
+
+    def __init__(self, rectangles: Sequence[Rectangle], capacity_bytes: int) -> None:
+        self.sizes = [*(size for _, _, size in rectangles), capacity_bytes, capacity_bytes]
+        self.steps = _steps(rectangles, self.sizes)
+
+    def packed(self, width: int, deadline: float) -> list[int] | None:
+        """Offsets for all rectangles; None when all ways end, or time does.
+
+        At most `width` ways to go are followed at once.
+        """
+        first = len(self.sizes) - 2
+        states = [State(0.0, leaf(first), None)]
+        for step in self.steps:
+            following: dict[Tree, State] = {}
+            for state in states:
+                if time.monotonic() > deadline:
+                    return None
+                for new in _next(state, step, width):
+                    if new.tree not in following or new.chance < following[new.tree].chance:
+                        following[new.tree] = new
+            states = sorted(following.values(), key=lambda s: s.chance)[:width]
+            if not states:
+                return None
+        return _offsets(states[0], self.sizes)[:first]
+
+
+def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
+    """What ends and begins at each moment; one leaf takes all bytes before, and one behind."""
+    n = len(rectangles)
+    ended: dict[int, list[int]] = {}
+    begun: dict[int, dict[int, list[int]]] = {}
+    for i, (start, end, _) in enumerate(rectangles):
+        ended.setdefault(end, []).append(i)
+        begun.setdefault(start, {}).setdefault(end, []).append(i)
+    ended[min(begun)] = [n]
+    last = max(ended)
+    begun[last] = {last: [n + 1]}
+    return [Step(ended[t], list(begun[t].values()), sizes) for t in sorted(begun)]
+
+
+def _next(state: State, step: Step, width: int) -> list[State]:
+    found = list(itertools.islice(step.divisions(state.tree), 4 * width))
+    found.sort(key=lambda d: d.chance)
+    states: list[State] = []
+    for division in found[:width]:
+        path = state.path
+        for seam in division.seams:
+            path = (path, seam)
+        states.append(State(state.chance + division.chance, division.tree, path))
+    return states
+
+
+def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
+    """Back through the seams: what ended at one lies, in some order, where its successors do."""
+    offsets = [0] * len(sizes)
+    assert state.tree[1] == LEAF
+    order = [len(sizes) - 1]
+    path = state.path
+    while path is not None:
+        path, (tree, some, other) = path
+        offset = 0
+        for i in order:
+            offsets[i] = offset
+            offset += sizes[i]
+        rank = {i: turn for turn, i in enumerate(order)}
+        place = min(rank[i] for i in other)
+        rank.update(dict.fromkeys(some, place))
+        order = in_order(tree, rank)
+    return offsets

@@ -1,0 +1,67 @@
+from collections.abc import Callable
+
+import pytest
+
+from benchmarks.planning_problems import pinwheels, planted
+from compiler.memory.buffer import Buffer, blocks_of, live_bytes
+from compiler.memory.check import check_plan
+from compiler.memory.plan import make_problem
+from compiler.memory.planners.all import PLANNERS
+from compiler.memory.planners.planar.spare import spare_blocks
+from compiler.memory.planners.planner import Options
+
+planar = PLANNERS["planar"]
+
+
+@pytest.mark.parametrize("make", [planted, pinwheels])
+@pytest.mark.parametrize("n_buffers", [30, 100, 300])
+def test_planted_plans_without_a_gap_are_found(
+    make: Callable[[int, int], list[Buffer]], n_buffers: int
+) -> None:
+    for seed in range(2):
+        problem = make_problem(make(n_buffers, seed), 1)
+        found = planar.plan(problem, Options(60))
+        assert found.stopped == "optimal"
+        assert found.plan.peak_bytes == 1 << 20
+        assert check_plan(found.plan, problem=problem) == []
+
+
+def test_sizes_of_one_alignment_stay_aligned() -> None:
+    buffers = [Buffer(b.name, b.size * 64, b.start, b.end) for b in pinwheels(60, 4, capacity=4096)]
+    problem = make_problem(buffers, 64)
+    found = planar.plan(problem, Options(60))
+    assert found.plan.peak_bytes == 4096 * 64
+    assert check_plan(found.plan, problem=problem) == []
+
+
+def test_a_few_buffers_may_be_missing() -> None:
+    buffers = pinwheels(80, 2)[3:]
+    problem = make_problem(buffers, 1)
+    found = planar.plan(problem, Options(60, 1 << 20))
+    assert found.plan.peak_bytes <= 1 << 20
+    assert check_plan(found.plan, problem=problem) == []
+
+
+def test_empty_buffers_have_a_place_too() -> None:
+    problem = make_problem([*pinwheels(30, 1), Buffer("empty", 0, 3, 7)], 1)
+    found = planar.plan(problem, Options(60))
+    assert found.plan.peak_bytes == 1 << 20
+    assert check_plan(found.plan, problem=problem) == []
+
+
+def test_spare_memory_fills_every_step() -> None:
+    buffers = [Buffer("a", 5, 0, 4), Buffer("b", 3, 2, 9), Buffer("c", 2, 5, 9)]
+    blocks = blocks_of(buffers)
+    full = [*blocks, *spare_blocks(blocks, 11)]
+    for step in range(9):
+        assert live_bytes([b for b in full if b.start <= step < b.end]) == 11
+
+
+def test_problems_with_much_spare_memory_or_pins_are_left_to_others() -> None:
+    loose = [Buffer(f"b{i}", 3 + i * 7 % 5, i * 5 % 11, i * 5 % 11 + 3) for i in range(30)]
+    pinned = [Buffer("p", 4, 0, 3, pinned=2), Buffer("q", 5, 1, 4), Buffer("r", 2, 2, 9)]
+    for buffers in (loose, pinned):
+        problem = make_problem(buffers, 1)
+        found = planar.plan(problem, Options(5))
+        assert found.stopped in ("finished", "optimal")
+        assert check_plan(found.plan, problem=problem) == []
