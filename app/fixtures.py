@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from flask.testing import FlaskClient
 from app import create_app
 
 JOB = {"kind": "compile", "model": {"sample": "digits_cnn"}, "pipeline": "default"}
+PLACE = {"platform": "gpu", "scheduler": "peft"}
 JOB_ID = "20260101-00000000000000000000"
+Get = Callable[[str], Any]
 _SECONDS = {
     "seconds",
     "verify_seconds",
@@ -55,7 +57,7 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
 
     job = client.post("/api/v1/jobs", json=JOB).get_json()["id"]
     events = client.get(f"/api/v1/jobs/{job}/events").get_data(as_text=True)
-    for name in ("about", "samples", "pipelines", "operators"):
+    for name in ("about", "samples", "pipelines", "operators", "platforms"):
         yield name, steady(get(name), job)
     yield "events", steady(_events(events), job)
     yield "job", steady(get(f"jobs/{job}"), job)
@@ -75,7 +77,17 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
     yield "union", steady(get(f"jobs/{job}/union"), job)
     yield "neighbours", steady(get(f"jobs/{job}/neighbours"), job)
     yield "provenance", steady(get(f"jobs/{job}/provenance"), job)
+    yield from _placements(client, get, job)
     yield "error", client.get("/api/v1/jobs/nothing").get_json()
+
+
+def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
+    """The model on another machine, by all quick schedulers; one schedule whole."""
+    answer = client.post(f"/api/v1/jobs/{job}/placements", json=PLACE)
+    placing = answer.get_json()["id"]
+    client.get(f"/api/v1/jobs/{placing}/events").get_data()
+    yield "placements", steady(get(f"jobs/{placing}/placements"), job)
+    yield "placement", steady(get(f"jobs/{placing}/placements/{PLACE['scheduler']}"), job)
 
 
 def _events(stream: str) -> list[dict[str, Any]]:

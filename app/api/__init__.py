@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import facts, files, jobs, openapi, results
+from app.api import facts, files, jobs, openapi, placements, results
 from app.api.table import PREFIX, Route
 
 ROUTES: tuple[Route, ...] = (
@@ -12,6 +12,7 @@ ROUTES: tuple[Route, ...] = (
     *files.ROUTES,
     *jobs.ROUTES,
     *results.ROUTES,
+    *placements.ROUTES,
     *openapi.ROUTES,
 )
 

@@ -21,6 +21,7 @@ from app.jobs.models import (
     try_random_inputs,
 )
 from app.jobs.parts import Parts
+from app.jobs.place import tasks_part
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say
 from app.wire import kernels, programs
@@ -138,6 +139,7 @@ class _Job:
         self.summary["memory"] = programs.memory_row(program)
         for name, payload in programs.texts(program):
             self.parts.write(name, payload)
+        self.parts.write("tasks", tasks_part(program.graph))
         self.parts.write("provenance", programs.provenance(self.recorder.graphs, program))
         self.ready("code")
 

@@ -77,6 +77,12 @@ class JobQueue:
                 raise CompileError("E-REQUEST-UNKNOWN", f"there is no job {job_id[:60]!r}")
             return job
 
+    def find_done(self, request: Mapping[str, Any]) -> Job | None:
+        """A job that has done just this, and whose result is still kept."""
+        with self.changed:
+            done = (j for j in self.jobs.values() if j.state == "succeeded")
+            return next((j for j in done if j.request == request), None)
+
     def cancel(self, job_id: str) -> Job:
         """Let a waiting or running job be over; a finished one stays. Errors: E-REQUEST-UNKNOWN."""
         job = self.find(job_id)

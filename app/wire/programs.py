@@ -14,8 +14,12 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step
 from compiler.memory.buffer import Plan
+from compiler.memory.orders import METHODS
+from compiler.memory.orders.best import WINDOWS_WORDS
+from compiler.memory.plan import find_planner
 from compiler.runtime.program import Program
 from compiler.runtime.works.kernels import KernelInfo
+from compiler.runtime.works.launch_order import OrderEffect
 from compiler.schedule.language.steps import steps
 from compiler.schedule.language.text import parse_schedule
 from compiler.targets.options import CodeOptions
@@ -129,6 +133,8 @@ def memory_row(program: Program) -> dict[str, Any]:
     """The plan of the arena."""
     plan: Plan = program.memory
     return {
+        "planner": planner_row(plan),
+        "order": order_row(program.order_effect),
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": plan.lower_bound_bytes,
         "n_steps": max((b.end for b in plan.buffers), default=0),
@@ -149,6 +155,38 @@ def memory_row(program: Program) -> dict[str, Any]:
             for number, b in enumerate(plan.buffers)
         ],
     }
+
+
+def planner_row(plan: Plan) -> dict[str, str] | None:
+    """Which planner made a plan, with its words."""
+    if not plan.planner:
+        return None
+    made_by = find_planner(plan.planner)
+    return {"name": made_by.name, "words": made_by.words, "source": made_by.source}
+
+
+def order_row(effect: OrderEffect | None) -> dict[str, Any] | None:
+    """What putting launches in order does to memory; None where only a run tells their sizes."""
+    if effect is None:
+        return None
+    found = effect.found
+    return {
+        "method": _method(found.method),
+        "found_by": [_method(name) for name in found.found_by] if found.is_changed else [],
+        "is_changed": found.is_changed,
+        "is_taken": effect.is_taken,
+        "is_lowest": found.is_lowest,
+        "given_peak_bytes": found.given_bytes,
+        "peak_bytes": found.peak_bytes,
+        "given_arena_bytes": effect.given_arena_bytes,
+        "arena_bytes": effect.arena_bytes,
+        "given_live_bytes": list(found.given_live_bytes),
+        "live_bytes": list(found.live_bytes),
+    }
+
+
+def _method(name: str) -> dict[str, str]:
+    return {"name": name, "words": METHODS[name].words if name in METHODS else WINDOWS_WORDS}
 
 
 def provenance(stages: Mapping[int, Graph], program: Program) -> dict[str, Any]:

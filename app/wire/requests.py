@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from compiler.errors import CompileError
+from compiler.place.place import SCHEDULERS
+from compiler.place.platform_text import shipped
 
 _PIPELINE_CHARACTERS = 20_000
 _NAME_CHARACTERS = 1_000
 _N_SHAPES = 1_000
 _RANK, _DIM = 32, 2**31 - 1
+_MOST_AHEAD = 1_000_000
 _N_THREADS = 64
 """Each takes a stack out of the memory that a job may use."""
 
@@ -57,6 +60,41 @@ class JobRequest:
     def to_json(self) -> dict[str, Any]:
         """The request with all defaults."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRequest:
+    """Where the kernels of a compiled model are to be placed, and how.
+
+    `job` compiled it; `ahead` and `contention` are as in `compiler.place.simulate.Conduct`.
+    """
+
+    job: str
+    platform: str
+    scheduler: str = "heft"
+    ahead: int | None = None
+    contention: bool = True
+
+    @staticmethod
+    def from_json(job: str, body: Any) -> PlaceRequest:
+        """Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", set(PlaceRequest.__slots__) - {"job"})
+        platform, known = fields.get("platform"), shipped()
+        if platform not in known:  # never a path: the server reads only files of its own
+            raise _needed("platform", f"one of {', '.join(known)}", platform)
+        scheduler = fields.get("scheduler", "heft")
+        if not isinstance(scheduler, str) or scheduler not in SCHEDULERS:
+            raise _needed("scheduler", f"one of {', '.join(SCHEDULERS)}", scheduler)
+        ahead, contention = fields.get("ahead"), fields.get("contention", True)
+        if ahead is not None and not (type(ahead) is int and 0 <= ahead <= _MOST_AHEAD):
+            raise _needed("ahead", f"null or a number from 0 to {_MOST_AHEAD}", ahead)
+        if type(contention) is not bool:
+            raise _needed("contention", "true or false", contention)
+        return PlaceRequest(job, platform, scheduler, ahead, contention)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind and all defaults."""
+        return {"kind": "place", **asdict(self)}
 
 
 def pipeline_text(body: Any) -> str:

@@ -43,7 +43,7 @@ from compiler.place.of_graph import tasks_of
 from compiler.place.place import SCHEDULERS, place
 from compiler.place.platform import Platform
 from compiler.place.platform_text import MOST_DEVICES, load_platform, shipped
-from compiler.place.problem import seconds_on
+from compiler.place.problem import one_device_seconds
 from compiler.place.schedule import Schedule
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
@@ -161,12 +161,6 @@ def _facts(tasks: TaskGraph, platform: Platform, made: Schedule) -> dict[str, An
         "moved_bytes": sum(tasks.datum[m.datum].nbytes for m in made.moves),
         "schedule": made.to_json(tasks),
     }
-
-
-def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
-    """What the fastest device at home takes for all tasks in turn; None where none has them all."""
-    able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
-    return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)
 
 
 def _hiding_table(platform: Platform, hidden: Sequence[Hidden]) -> Table:

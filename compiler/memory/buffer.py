@@ -111,10 +111,14 @@ def live_bytes(blocks: Iterable[Block]) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """Buffers with their offsets in one arena. Units: bytes."""
+    """Buffers with their offsets in one arena. Units: bytes.
+
+    `planner` names what made it, where that is known; equal plans may come from different ones.
+    """
 
     buffers: tuple[Buffer, ...]
     alignment_bytes: int = ALIGNMENT_BYTES
+    planner: str = field(default="", compare=False)
 
     @cached_property
     def peak_bytes(self) -> int:

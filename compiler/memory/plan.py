@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from compiler.errors import CompileError
 from compiler.memory.buffer import ALIGNMENT_BYTES, Buffer, Plan
@@ -30,8 +31,8 @@ def plan_memory(
     """
     chosen = find_planner(planner)
     problem = make_problem(buffers, alignment_bytes)
-    plan = chosen.plan(problem, Options(time_limit_s)).plan
-    return plan
+    found = chosen.plan(problem, Options(time_limit_s))
+    return replace(found.plan, planner=found.planner)
 
 
 def find_planner(name: str) -> Planner:

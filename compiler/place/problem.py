@@ -194,3 +194,9 @@ def seconds_on(t: Task, d: Device) -> float:
     """What a task takes on a device that has its operators."""
     known = t.seconds.get(d.name)
     return d.seconds(t.cost) if known is None else known
+
+
+def one_device_seconds(tasks: TaskGraph, platform: Platform) -> float | None:
+    """What the fastest device at home takes for all tasks in turn; None where none has them all."""
+    able = [d for d in platform.devices if d.operators is None and d.memory == platform.home]
+    return min((sum(seconds_on(t, d) for t in tasks.tasks) for d in able), default=None)

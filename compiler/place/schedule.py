@@ -34,7 +34,8 @@ class Schedule:
 
     `peak_bytes` has by memory how many bytes lie there at most; `ahead` is for how many tasks
     beyond the one that runs operands are brought (None for all); `bound_seconds` what no schedule
-    of the same tasks is shorter than, as far as that is known.
+    of the same tasks is shorter than, as far as that is known; `held_bytes` by memory from when on
+    how many bytes lie there, as pairs of seconds and bytes.
     """
 
     platform: str
@@ -44,6 +45,7 @@ class Schedule:
     ahead: int | None = None
     bound_seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    held_bytes: Mapping[str, tuple[tuple[float, int], ...]] = field(default_factory=dict)
 
     @cached_property
     def makespan_seconds(self) -> float:
@@ -79,6 +81,7 @@ class Schedule:
             "notes": list(self.notes),
             "peak_bytes": dict(self.peak_bytes),
             "busy_seconds": dict(self.busy_seconds),
+            "held_bytes": {m: [list(x) for x in course] for m, course in self.held_bytes.items()},
             "tasks": [
                 {
                     **asdict(s),
@@ -92,6 +95,7 @@ class Schedule:
                 {
                     **asdict(m),
                     "nbytes": graph.datum[m.datum].nbytes,
+                    "task": _task_of(graph, m.datum),
                     "is_critical": id(m) in critical,
                 }
                 for m in self.moves
@@ -106,6 +110,7 @@ class Schedule:
                 raise ValueError(f"version {data['version']}")
             slots = (Slot(**{k: t[k] for k in Slot.__slots__}) for t in data["tasks"])
             moves = (Move(**{k: m[k] for k in Move.__slots__}) for m in data["moves"])
+            held = {m: tuple((t, n) for t, n in x) for m, x in data["held_bytes"].items()}
             return Schedule(
                 data["platform"],
                 tuple(slots),
@@ -114,9 +119,17 @@ class Schedule:
                 data["ahead"],
                 data["bound_seconds"],
                 tuple(data["notes"]),
+                held,
             )
-        except (KeyError, TypeError, ValueError) as e:
+        except (KeyError, TypeError, ValueError, AttributeError) as e:
             raise CompileError("E-TASKS-TEXT", f"this is no schedule: {e}") from e
+
+
+def _task_of(graph: TaskGraph, datum: str) -> str:
+    """The task that makes a datum; of one that is given, the first that reads it."""
+    made = graph.maker.get(datum)
+    at = graph.readers[datum][0] if made is None and graph.readers[datum] else made
+    return "" if at is None else graph.tasks[at].name
 
 
 Activity = Slot | Move

@@ -82,6 +82,13 @@ class _Store:
     uses: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     nbytes: int = 0
     peak: int = 0
+    course: list[tuple[float, int]] = field(default_factory=list)
+    """From when on how many bytes are there."""
+
+    def note(self, now: float) -> None:
+        """Write down how many bytes are there from now on."""
+        if not self.course or self.course[-1][1] != self.nbytes:
+            self.course.append((now, self.nbytes))
 
     def has_room(self, nbytes: int) -> bool:
         return self.nbytes + nbytes <= self.limit
@@ -152,12 +159,14 @@ class _Run:
 
     def schedule(self) -> Schedule:
         self._start_all()
+        self._note()
         while self.events:
             self.now, _, act = heapq.heappop(self.events)
             act()
             while self.events and self.events[0][0] <= self.now:
                 heapq.heappop(self.events)[2]()
             self._start_all()
+            self._note()
         stuck = [x for x in self.devices if x.at < len(x.order)]
         if stuck:
             raise self._stuck(stuck)
@@ -172,7 +181,12 @@ class _Run:
             self.conduct.ahead,
             self.placement.bound_seconds,
             self.placement.notes,
+            {name: tuple(s.course) for name, s in self.stores.items()},
         )
+
+    def _note(self) -> None:
+        for store in self.stores.values():
+            store.note(self.now)
 
     def _stuck(self, stuck: list[_Device]) -> Stuck:
         """The task to blame: the first one in a memory that has a limit."""

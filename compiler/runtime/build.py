@@ -116,6 +116,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         beside=_beside(beside, [k.name for k in infos], options),
         sections=beside,
         order=event,
+        order_effect=ordered.effect,
         limited=limited and limited.event,
     )
     if target.name != "host":

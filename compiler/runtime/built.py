@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
@@ -15,6 +15,9 @@ from compiler.runtime.works.branches import Section
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.targets.target import Target
 from compiler.trace import Event, Trace
+
+if TYPE_CHECKING:
+    from compiler.runtime.works.launch_order import OrderEffect
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,8 @@ class Built:
 
     `is_compiled` is False where the shapes are still open: then only the graph is there. `beside`
     says which kernels run side by side, and `sections` which launches those are. `order` tells how
-    launches were put in order, with the graph before and after, and `limited` what a memory limit
-    made run again.
+    launches were put in order, with the graph before and after, `order_effect` what that does to
+    memory, and `limited` what a memory limit made run again.
     """
 
     graph: Graph
@@ -51,6 +54,7 @@ class Built:
     beside: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     order: Event | None = None
+    order_effect: OrderEffect | None = None
     limited: Event | None = None
 
     @property

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from compiler.runtime.buckets import Bucket, Buckets
     from compiler.runtime.open.program import OpenProgram
     from compiler.runtime.profile import Profile
+    from compiler.runtime.works.launch_order import OrderEffect
 
 # What is asked of a program besides its results is imported when it is asked.
 
@@ -212,6 +213,14 @@ class Program:
         None for a program whose sizes only a run tells.
         """
         return self._built.order
+
+    @property
+    def order_effect(self) -> OrderEffect | None:
+        """Live bytes by launch and arenas, before and after putting launches in order.
+
+        None as for `order`.
+        """
+        return self._built.order_effect
 
     @property
     def limited(self) -> Event | None:

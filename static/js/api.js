@@ -86,6 +86,10 @@ export const api = {
   operators: () => ask("/operators"),
   /** @type {(text: string) => Promise<{text: string}>} */
   checkPipeline: (text) => post("/pipelines/check", { text }),
+  /** @type {() => Promise<import("./wire.js").Platforms>} */
+  platforms: () => ask("/platforms"),
+  /** @type {(job: string, options: import("./wire.js").PlaceOptions) => Promise<Job>} */
+  place: (job, options) => post(`/jobs/${encodeURIComponent(job)}/placements`, options),
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
   /** @type {(request: JobRequest) => Promise<Job>} */
@@ -131,6 +135,15 @@ export function upload(file, onProgress, signal) {
     request.send(file);
   });
 }
+
+/** What a placing job has made. */
+export const placementParts = {
+  /** @type {(id: string) => Promise<import("./wire.js").Placements>} */
+  all: (id) => ask(`/jobs/${encodeURIComponent(id)}/placements`),
+  /** @type {(id: string, scheduler: string) => Promise<import("./wire.js").Placement>} */
+  one: (id, scheduler) =>
+    ask(`/jobs/${encodeURIComponent(id)}/placements/${encodeURIComponent(scheduler)}`),
+};
 
 const TERMINAL = ["finished", "failed", "cancelled"];
 const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", ...TERMINAL];

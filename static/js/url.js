@@ -33,6 +33,10 @@ export const MAX_THREADS = 64;
  * @property {string} other job that this one is compared with, "" for none
  * @property {number} base stage that drawing and text are compared with; -1 for the one before
  * @property {string[]} open groups of a large graph that are drawn opened
+ * @property {string} platform that kernels are placed on
+ * @property {string} scheduler that decides where they run
+ * @property {number} ahead for how many kernels operands are brought early; -1 for all
+ * @property {[from: number, to: number]} span shares of the simulated run that are in view
  * @property {Camera | null} camera null: as the drawing is first shown
  */
 
@@ -57,6 +61,10 @@ export const START = {
   other: "",
   base: -1,
   open: [],
+  platform: "gpu",
+  scheduler: "heft",
+  ahead: -1,
+  span: [0, 1],
   camera: null,
 };
 
@@ -83,15 +91,19 @@ export function toFragment(place) {
     "color",
     "at",
     "pane",
+    "platform",
+    "scheduler",
   ])) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
   for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
-  for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel"])) {
+  for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel", "ahead"])) {
     if (place[key] !== START[key]) query.set(key, String(place[key]));
   }
   for (const origin of place.selection) query.append("select", origin);
   for (const group of place.open) query.append("open", group);
+  if (place.span[0] !== 0 || place.span[1] !== 1)
+    query.set("span", place.span.map((each) => each.toFixed(4)).join(","));
   if (place.camera) {
     const { x, y, zoom } = place.camera;
     query.set("camera", [x.toFixed(1), y.toFixed(1), zoom.toPrecision(4)].join(","));
@@ -129,6 +141,10 @@ export function fromFragment(fragment) {
     other: text("other", START.other),
     base: wholeNumber(query.get("base"), START.base),
     open: [...new Set(query.getAll("open"))],
+    platform: text("platform", START.platform),
+    scheduler: text("scheduler", START.scheduler),
+    ahead: Math.max(-1, wholeNumber(query.get("ahead"), START.ahead)),
+    span: spanFrom(query.get("span")),
     camera: cameraFrom(query.get("camera")),
   };
 }
@@ -197,6 +213,15 @@ function shapesFrom(pairs) {
     if (cut > 0) shapes[pair.slice(0, cut)] = pair.slice(cut + 1);
   }
   return shapes;
+}
+
+/**
+ * @param {string | null} text
+ * @returns {[number, number]}
+ */
+function spanFrom(text) {
+  const [from, to, ...more] = (text ?? "").split(",").map(Number);
+  return from >= 0 && from < to && to <= 1 && more.length === 0 ? [from, to] : START.span;
 }
 
 /**

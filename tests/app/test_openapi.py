@@ -42,6 +42,7 @@ def test_every_route_of_the_table_is_in_the_wire_contract(repository):
 
 _PLACEHOLDERS = {
     "job_id": "ID", "upload_id": "ID", "stage": "K", "kernel": "I", "part": "PART", "what": "WHAT",
+    "scheduler": "SCHEDULER",
 }  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def answer_schema(description, method: str, path: str, status: int):
 
 
 @pytest.mark.parametrize(
-    "path", ["about", "samples", "pipelines", "operators", "errors", "openapi.json"]
+    "path", ["about", "samples", "pipelines", "operators", "platforms", "errors", "openapi.json"]
 )
 def test_facts_have_the_described_shape(client, description, path):
     payload = client.get(f"/api/v1/{path}").get_json()

@@ -18,6 +18,8 @@ const buffer = (
 ) => ({ buffer: index, name: `b${index}`, start, end, offset, size, values: [`b${index}`] });
 // b0 and b1 overlap in time, b2 takes the place of b0.
 const memory = {
+  planner: null,
+  order: null,
   peak_bytes: 3000,
   lower_bound_bytes: 2500,
   n_steps: 10,
@@ -67,6 +69,8 @@ test("a point finds the buffer that it lies in, and nothing beside", () => {
 test("an empty plan can be drawn", () => {
   const map = layoutMemory(
     {
+      planner: null,
+      order: null,
       peak_bytes: 0,
       lower_bound_bytes: 0,
       n_steps: 0,

@@ -50,6 +50,7 @@ test("words made of parts cover all their cases", () => {
     "memory",
     "kernels",
     "timing",
+    "devices",
     "computation",
     "schedule",
     "loops",

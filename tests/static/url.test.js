@@ -23,6 +23,10 @@ const FULL = {
   other: "20261121-aa",
   base: 0,
   open: ["g3", "g7"],
+  platform: "two-sockets",
+  scheduler: "ready_bytes",
+  ahead: 0,
+  span: [0.25, 0.3125],
   camera: { x: 12.5, y: -3, zoom: 0.25 },
 };
 
@@ -58,6 +62,13 @@ test("a camera needs three numbers and a zoom above nothing", () => {
   for (const bad of ["", "1,2,0", "1,2,-1", "1,NaN,1", "1,2,3,4", "a,b,c"])
     assert.equal(fromFragment(`camera=${bad}`).camera, null, bad);
   assert.deepEqual(fromFragment("camera=1,2,3").camera, { x: 1, y: 2, zoom: 3 });
+});
+
+test("a part of a run needs two shares of it, the smaller first", () => {
+  for (const bad of ["", "1", "0.5,0.5", "0.6,0.2", "-1,0.5", "0,1.5", "0,0.5,1", "a,b"])
+    assert.deepEqual(fromFragment(`span=${bad}`).span, [0, 1], bad);
+  assert.deepEqual(fromFragment("span=0,0.5").span, [0, 0.5]);
+  assert.equal(fromFragment("ahead=-7").ahead, -1);
 });
 
 test("unknown keys of a newer version are ignored", () => {

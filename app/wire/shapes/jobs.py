@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from app.wire.shapes.facts import Host, Problem, Version
+from app.wire.shapes.placements import PlaceRequest
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -52,7 +53,7 @@ class Job(TypedDict):
     created: float
     seconds: float
     error: Problem | None
-    request: JobRequest
+    request: JobRequest | PlaceRequest
     model_name: str
 
 
@@ -196,12 +197,44 @@ class Handover(TypedDict):
     n_bytes: int
 
 
+class Method(TypedDict):
+    """Something that has a name and words: a planner, or a way to find an order."""
+
+    name: str
+    words: str
+    source: NotRequired[str]
+
+
+class LaunchOrder(TypedDict):
+    """What putting launches in order does to memory. Units: bytes, `live_bytes` by launch.
+
+    `given_` is the order that the passes left; the other one was found by `method`, whose parts
+    `found_by` names, and is taken where its arena is smaller. `is_lowest`: no order has a lower
+    peak.
+    """
+
+    method: Method
+    found_by: list[Method]
+    is_changed: bool
+    is_taken: bool
+    is_lowest: bool
+    given_peak_bytes: int
+    peak_bytes: int
+    given_arena_bytes: int
+    arena_bytes: int
+    given_live_bytes: list[int]
+    live_bytes: list[int]
+
+
 class Memory(TypedDict):
     """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` by step.
 
     Used is all below the end of the highest buffer alive. Most bytes are alive in `fullest_step`.
+    `order` is null where only a run tells the sizes.
     """
 
+    planner: Method | None
+    order: LaunchOrder | None
     peak_bytes: int
     lower_bound_bytes: int
     n_steps: int

@@ -27,6 +27,14 @@ EXACT_STEPS = 1_000_000
 WIDTH = 8
 """Sets of each size that are followed where there are too many."""
 
+QUICK = {"depth_first": depth_first, "post_order": post_order, "list": list_order}
+"""What is tried first in each region, by name."""
+
+WINDOWS = "windows"
+"""What found the order of a region that is too large for the search over down-sets."""
+
+WINDOWS_WORDS = "A narrow search over all tasks, then windows of them in their best order."
+
 WINDOW = 24
 """Neighbouring tasks that are put in order among themselves where a region is too large."""
 
@@ -35,15 +43,27 @@ WINDOW = 24
 class Ordered:
     """An order of tasks by number. Units: bytes.
 
-    `given_bytes` is the peak of the order in which they were listed. `is_lowest` says that no order
-    has a lower peak.
+    `live_bytes` are those alive during each task of it, `given_live_bytes` those of the order in
+    which tasks were listed. `is_lowest` says that no order has a lower peak. `found_by` names what
+    found the orders of the regions that changed, the fullest first.
     """
 
     order: tuple[int, ...]
-    peak_bytes: int
-    given_bytes: int
+    live_bytes: tuple[int, ...]
+    given_live_bytes: tuple[int, ...]
     is_lowest: bool
     method: str
+    found_by: tuple[str, ...] = ()
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most bytes alive during one task."""
+        return max(self.live_bytes, default=0)
+
+    @property
+    def given_bytes(self) -> int:
+        """The peak of the order in which tasks were listed."""
+        return max(self.given_live_bytes, default=0)
 
     @property
     def is_changed(self) -> bool:
@@ -57,15 +77,15 @@ def order_tasks(tasks: Tasks, method: str = "best") -> Ordered:
     >>> order_tasks(TWO_CHAINS).peak_bytes, order_tasks(TWO_CHAINS).given_bytes
     (1088, 1600)
     """
-    every = range(len(tasks))
+    found_by = (method,)
     if method == "best":
-        order, is_lowest = _best(tasks, _quick_steps(tasks))
+        order, is_lowest, found_by = _best(tasks, _quick_steps(tasks))
     elif method == "dp":
-        order, is_lowest = _best(tasks, EXACT_STEPS)
+        order, is_lowest, found_by = _best(tasks, EXACT_STEPS)
     else:
         order, is_lowest = METHODS[method].find(tasks), False
-    given_bytes, peak_bytes = tasks.peak_bytes(every), tasks.peak_bytes(order)
-    return Ordered(tuple(order), peak_bytes, given_bytes, is_lowest, method)
+    given_live, live = tasks.live_bytes(range(len(tasks))), tasks.live_bytes(order)
+    return Ordered(tuple(order), tuple(live), tuple(given_live), is_lowest, method, found_by)
 
 
 @order_method("dp", example=(TWO_CHAINS, 1024 + 64))
@@ -93,24 +113,26 @@ def _quick_steps(tasks: Tasks) -> int:
     return min(STEPS_PER_TASK * len(tasks), MOST_STEPS)
 
 
-def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool]:
-    """The best order in so many steps, and whether it has the lowest peak of all."""
+def _best(tasks: Tasks, most_steps: int) -> tuple[list[int], bool, tuple[str, ...]]:
+    """The best order in so many steps, whether it has the lowest peak of all, and what found it."""
     every = list(range(len(tasks)))
     floor = tasks.least_bytes
     if tasks.peak_bytes(every) <= floor:
-        return every, True
+        return every, True, ()
     order, is_lowest, left = settled(tasks, every), True, most_steps
+    found_by: dict[str, None] = {}
     for region in sorted(regions(tasks, order), key=lambda r: -r.peak_bytes):
         if region.peak_bytes <= floor:
             break
         found = _region(tasks, order, region, floor, left)
         order[region.start : region.end] = found.order
+        found_by.update({found.by: None} if found.by else {})
         left -= found.n_steps
         is_lowest &= found.is_lowest or found.peak_bytes <= floor
         floor = max(floor, found.peak_bytes)
     if tasks.peak_bytes(order) == tasks.peak_bytes(every):
-        return every, is_lowest
-    return order, is_lowest
+        return every, is_lowest, ()
+    return order, is_lowest, tuple(found_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +141,8 @@ class _Found:
     peak_bytes: int
     is_lowest: bool
     n_steps: int
+    by: str
+    """What found it; empty for the order that was there."""
 
 
 def _region(
@@ -133,25 +157,27 @@ def _region(
     floor = max(floor - around, part.least_bytes)
     if len(part) <= MOST_TASKS and given > floor:
         floor = max(floor, floor_bytes(part))
-    found, peak, n_steps, is_lowest = every, given, 0, given <= floor
-    for quick in (depth_first, post_order, list_order):
+    found, peak, n_steps, is_lowest, by = every, given, 0, given <= floor, ""
+    for name, quick in QUICK.items():
         if peak > floor:
             candidate = quick(part)
             if (now := part.peak_bytes(candidate)) < peak:
-                found, peak = candidate, now
+                found, peak, by = candidate, now, name
     is_lowest = peak <= floor
     if not is_lowest:
         exact = lowest(part, peak, floor, most_steps)
         n_steps, is_lowest = exact.n_steps, exact.is_complete
         if exact.order is not None:
-            found, peak = exact.order, part.peak_bytes(exact.order)
+            found, peak, by = exact.order, part.peak_bytes(exact.order), "dp"
         elif not is_lowest:
             found, n_more = _improved(
                 part, found, floor, max(most_steps - n_steps, most_steps // 4)
             )
             n_steps += n_more
-            peak = part.peak_bytes(found)
-    return _Found([chosen[t] for t in found], peak + around, is_lowest or peak <= floor, n_steps)
+            if (now := part.peak_bytes(found)) < peak:
+                peak, by = now, WINDOWS
+    is_lowest = is_lowest or peak <= floor
+    return _Found([chosen[t] for t in found], peak + around, is_lowest, n_steps, by)
 
 
 def _improved(part: Tasks, order: list[int], floor: int, most_steps: int) -> tuple[list[int], int]:

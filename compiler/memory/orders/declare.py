@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 
 from compiler.dataclass import dataclass
@@ -28,7 +29,7 @@ class OrderMethod:
     def words(self) -> str:
         """What it does, as the page shows it."""
         assert self.find.__doc__, f"order method {self.name} has no words"
-        return self.find.__doc__
+        return inspect.cleandoc(self.find.__doc__)
 
 
 METHODS: dict[str, OrderMethod] = {}

@@ -21,11 +21,25 @@ from compiler.runtime.works.select import FallbackWork, ViewWork, Work
 
 
 @dataclass(frozen=True, slots=True)
+class OrderEffect:
+    """What an order that was found does to memory. Units: bytes, of the planned arenas.
+
+    It is not taken where its arena would not be smaller than that of the given order.
+    """
+
+    found: Ordered
+    is_taken: bool
+    given_arena_bytes: int
+    arena_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class LaunchOrder:
     """Works in the order they run, where their values lie, and which of them run side by side.
 
-    `found` tells of the order of what may move: single launches, and sections as one. `is_changed`
-    says whether launches are listed in another order than they were given.
+    `found` tells of the order of what may move: single launches, and sections as one; `effect` also
+    of an order that was found and not taken. `is_changed` says whether launches are listed in
+    another order than they were given.
     """
 
     works: tuple[Work, ...]
@@ -33,6 +47,7 @@ class LaunchOrder:
     beside: tuple[Section, ...]
     found: Ordered
     is_changed: bool
+    effect: OrderEffect
 
     @property
     def words(self) -> str:
@@ -63,17 +78,22 @@ def ordered_launches(
         launches = [w for w in works if not isinstance(w, ViewWork)]
         units = _units(len(launches), beside)
     found = order_tasks(launch_tasks(launches, units, needs), method)
-    arrangement = placed(needs, _until(beside))
-    as_given = LaunchOrder(tuple(works), arrangement, tuple(beside), found, is_planned)
+    given = placed(needs, _until(beside))
+    given_bytes = given.plan.peak_bytes
+    same = OrderEffect(found, False, given_bytes, given_bytes)
+    as_given = LaunchOrder(tuple(works), given, tuple(beside), found, is_planned, same)
     if not found.is_changed:
         return as_given
     order = [number for unit in found.order for number in units[unit]]
     works, needs, beside = _listed(works, launches, needs, beside, order)
     arrangement = placed(needs, _until(beside))
     is_chosen = method not in ("best", "dp")
-    if not is_chosen and arrangement.plan.peak_bytes >= as_given.arrangement.plan.peak_bytes:
-        return replace(as_given, found=_kept(found))
-    return LaunchOrder(tuple(works), arrangement, tuple(beside), found, True)
+    arena_bytes = arrangement.plan.peak_bytes
+    is_taken = is_chosen or arena_bytes < given_bytes
+    effect = OrderEffect(found, is_taken, given_bytes, arena_bytes)
+    if not is_taken:
+        return replace(as_given, found=_kept(found), effect=effect)
+    return LaunchOrder(tuple(works), arrangement, tuple(beside), found, True, effect)
 
 
 def _listed(
@@ -104,7 +124,8 @@ def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
 def _kept(found: Ordered) -> Ordered:
     """What is said of an order that was found and not taken."""
     order = tuple(range(len(found.order)))
-    return replace(found, order=order, peak_bytes=found.given_bytes, is_lowest=False)
+    live = found.given_live_bytes
+    return replace(found, order=order, live_bytes=live, is_lowest=False, found_by=())
 
 
 def _units(n_launches: int, beside: Sequence[Section]) -> list[tuple[int, ...]]:

@@ -1,6 +1,7 @@
 // The panes beside the graph, in the order of their tabs; `group` puts a gap between kinds.
 import { codePane } from "./code.js";
 import { mountCompare } from "./compare.js";
+import { mountDevices } from "./devices.js";
 import { mountKernels } from "./kernels.js";
 import { mountMemory } from "./memory.js";
 import { mountNode } from "./node.js";
@@ -26,6 +27,7 @@ export const PANES = [
   { id: "kernels", group: "program", mount: mountKernels },
   { id: "timing", group: "program", mount: mountTiming },
   { id: "compare", group: "program", mount: mountCompare },
+  { id: "devices", group: "program", mount: mountDevices },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },

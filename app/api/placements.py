@@ -1,0 +1,67 @@
+"""Placements: the kernels of a compiled model on platforms with several devices, simulated."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from flask import Response
+
+from app.api.answers import answer, body, queue
+from app.api.results import Kept
+from app.api.table import Table
+from app.wire import placements as wire
+from app.wire import shapes
+from app.wire.jobs import job_payload
+from app.wire.requests import PlaceRequest
+from compiler.errors import CompileError
+from compiler.place.place import SCHEDULERS
+
+ROUTES = Table()
+_OF_JOB = "/jobs/<job_id>/placements"
+
+
+@ROUTES.route("GET", "/platforms", shapes.Platforms)
+def platforms() -> Response:
+    """The platforms that ship, and the schedulers."""
+    return answer(_platforms())
+
+
+@cache
+def _platforms() -> dict[str, Any]:
+    return wire.platforms()
+
+
+@ROUTES.route(
+    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.PlaceOptions, fails=(400, 404, 409, 503)
+)
+def new_placement(job_id: str) -> Response:
+    """Place the kernels of a compiled model: a job of its own, or the one that has done it."""
+    compiled = Kept(job_id)
+    wanted = PlaceRequest.from_json(compiled.job.id, body())
+    if not compiled.parts.has("tasks"):
+        raise compiled.absent("kernels to place")
+    request = wanted.to_json()
+    job = queue().find_done(request) or queue().submit(
+        request, compiled.job.model_name, {"compiled": str(compiled.job.folder.resolve())}
+    )
+    response = answer(job_payload(job), 202)
+    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
+    return response
+
+
+@ROUTES.route("GET", _OF_JOB, shapes.Placements, fails=(404, 409))
+def all_placements(job_id: str) -> Response:
+    """What all schedulers made that a placing job has asked so far, side by side."""
+    return Kept(job_id).packed("placements")
+
+
+@ROUTES.route("GET", f"{_OF_JOB}/<scheduler>", shapes.Placement, fails=(404, 409))
+def placement(job_id: str, scheduler: str) -> Response:
+    """The whole schedule that one scheduler made."""
+    kept = Kept(job_id)
+    if scheduler not in SCHEDULERS:
+        raise CompileError("E-REQUEST-UNKNOWN", f"there is no scheduler {scheduler!r:.60}")
+    if not kept.parts.has(wire.part_of(scheduler)):
+        raise kept.absent(f"placement by {scheduler}")
+    return kept.packed(wire.part_of(scheduler))

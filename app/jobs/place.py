@@ -1,0 +1,71 @@
+"""The job that places the kernels of a compiled model on a platform, by several schedulers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from app.jobs.parts import Parts
+from app.jobs.worker import Say
+from app.wire import VERSION, placements
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.place.check import check_schedule
+from compiler.place.of_graph import tasks_of
+from compiler.place.place import SCHEDULERS, place
+from compiler.place.platform import Platform
+from compiler.place.platform_text import load_platform
+from compiler.place.schedule import Schedule
+from compiler.place.simulate import Conduct
+from compiler.place.tasks import TaskGraph
+from compiler.place.tasks_text import parse_tasks
+
+SEARCH_S = 5.0
+"""How long a scheduler that searches may take."""
+
+
+def tasks_part(graph: Graph) -> dict[str, Any]:
+    """What a compiled model keeps so that it can be placed later."""
+    return {"version": VERSION, "text": str(tasks_of(graph))}
+
+
+def place_model(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Place the tasks of a compiled model: by the scheduler that was asked for, then by all that
+    are quick, so that they can be compared. Each is kept as soon as it is there.
+
+    Errors: E-RESULT-ABSENT when the tasks are gone.
+    """
+    say("phase", {"phase": "place", "words": "placing the kernels"})
+    tasks = parse_tasks(Parts(Path(request["compiled"])).read("tasks")["text"])
+    platform = load_platform(request["platform"])
+    conduct = Conduct(request["ahead"], request["contention"])
+    parts, summary = Parts(folder), placements.placed_tasks(request, tasks, platform)
+    for name in _asked(request["scheduler"]):
+        start = perf_counter()
+        try:
+            made = _checked(tasks, platform, name, conduct)
+        except CompileError as e:
+            row = placements.refusal(name, perf_counter() - start, e)
+        else:
+            row = placements.row(name, perf_counter() - start, tasks, made)
+            parts.write(placements.part_of(name), placements.placement(name, tasks, made))
+            say("ready", {"part": name})
+        summary["rows"].append(row)
+        parts.write("placements", summary)
+
+
+def _asked(chosen: str) -> Iterator[str]:
+    """The chosen scheduler first, and the quick ones to compare it with."""
+    yield chosen
+    yield from (s.name for s in SCHEDULERS.values() if s.is_quick and s.name != chosen)
+
+
+def _checked(tasks: TaskGraph, platform: Platform, scheduler: str, conduct: Conduct) -> Schedule:
+    made = place(tasks, platform, scheduler=scheduler, conduct=conduct, time_limit_s=SEARCH_S)
+    faults = check_schedule(tasks, platform, made, contention=conduct.contention)
+    assert not faults, f"the schedule of {scheduler} is wrong: {faults[0]}"
+    return made

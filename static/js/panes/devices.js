@@ -1,0 +1,209 @@
+// Which device would run which kernel, and when: a simulated run on a platform, as a chart.
+import { api } from "../api.js";
+import { asProblem } from "../compile.js";
+import { clone, el, listen, part, partOf } from "../dom.js";
+import { formatBytes, formatSeconds } from "../format.js";
+import { chartOf } from "../gantt_map.js";
+import { createPlacements } from "../placements.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { compared, figuresOf, useOf } from "./devices_figures.js";
+import { mountGantt } from "./gantt.js";
+import { showProblem } from "./problem.js";
+import { mountTable } from "./table.js";
+
+/**
+ * @typedef {import("../gantt_map.js").Activity} Activity
+ * @typedef {import("../gantt_map.js").Chart} Chart
+ * @typedef {import("../wire.js").Platforms} Platforms
+ */
+
+/** @type {Promise<Platforms> | null} what there is to choose from, asked for once */
+let catalogue = null;
+
+function askCatalogue() {
+  catalogue ??= api.platforms().catch((problem) => {
+    catalogue = null;
+    throw problem;
+  });
+  return catalogue;
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountDevices(root, state) {
+  const { parts, result } = state.get();
+  if (!parts || !result?.memory) {
+    root.replaceChildren(el("p", { class: "pane-empty" }, word("devices.none")));
+    return () => {};
+  }
+  root.replaceChildren(clone("pane-devices"));
+  const placements = createPlacements(parts.id);
+  const busy = part(root, "busy");
+  const problemBox = part(root, "problem");
+  const body = part(root, "body");
+  const gantt = mountGantt(root, state);
+  const table = mountTable(part(root, "table"), tableOf((activity) => gantt.pick(activity)));
+  let request = 0;
+  /** @type {() => void} */
+  let stopWatching = () => {};
+
+  const choices = /** @type {const} */ (["platform", "scheduler", "ahead"]).map((key) => {
+    const select = partOf(root, key, HTMLSelectElement);
+    return {
+      key,
+      select,
+      stop: listen(select, {
+        change: () =>
+          state.set({ [key]: key === "ahead" ? Number(select.value) : select.value, span: [0, 1] }),
+      }),
+    };
+  });
+
+  /** @param {unknown} problem */
+  function fail(problem) {
+    busy.textContent = "";
+    body.hidden = true;
+    showProblem(problemBox, asProblem(problem));
+  }
+
+  /** @param {Platforms} known */
+  async function load(known) {
+    const number = ++request;
+    const { platform, scheduler, ahead } = state.get();
+    const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
+    const quick = known.schedulers.find((each) => each.name === scheduler)?.is_quick ?? false;
+    for (const { key, select } of choices) select.value = String(state.get()[key]);
+    busy.textContent = word(quick ? "devices.placing" : "devices.searching");
+    try {
+      const placing = placements.place(options, quick);
+      const placement = await placing.of(scheduler);
+      if (number !== request) return;
+      const on = known.platforms.find((each) => each.name === placement.platform);
+      if (!on) return;
+      showProblem(problemBox, null);
+      body.hidden = false;
+      const chart = chartOf(on, placement);
+      part(root, "words").textContent = wordsFor(known, platform, scheduler);
+      gantt.show(chart);
+      table.show([...chart.activities].sort((a, b) => a.start - b.start));
+      mark(false);
+      part(root, "notes").replaceChildren(...placement.notes.map((each) => el("li", {}, each)));
+      part(root, "use").replaceChildren(useOf(on, placement));
+      part(root, "figures").replaceChildren(...figuresOf(placement, null));
+      const all = await placing.all;
+      if (number !== request) return;
+      busy.textContent = "";
+      body.dataset.placed = [platform, scheduler, ahead].join(" ");
+      part(root, "figures").replaceChildren(...figuresOf(placement, all));
+      part(root, "against").textContent = word("devices.against", {
+        bound: formatSeconds(all.bound_seconds),
+      });
+      part(root, "rows").replaceChildren(
+        ...compared(all, known, scheduler, (name) => state.set({ scheduler: name })),
+      );
+    } catch (problem) {
+      if (number === request) fail(problem);
+    }
+  }
+
+  /** @param {boolean} scroll */
+  function mark(scroll) {
+    table.mark((activity) => gantt.isSelected(activity), scroll);
+  }
+
+  askCatalogue().then((known) => {
+    if (request < 0) return;
+    fill(choices[0].select, known.platforms);
+    fill(choices[1].select, known.schedulers);
+    stopWatching = together(
+      state.watch(["platform", "scheduler", "ahead"], () => void load(known)),
+      state.watch(["selection", "at"], () => mark(false)),
+    );
+  }, fail);
+
+  return together(
+    () => {
+      request = -1;
+      stopWatching();
+      placements.stop();
+    },
+    gantt.stop,
+    table.stop,
+    ...choices.map(({ stop }) => stop),
+  );
+}
+
+/**
+ * @param {HTMLSelectElement} select
+ * @param {{name: string}[]} named
+ */
+function fill(select, named) {
+  select.replaceChildren(...named.map(({ name }) => el("option", { value: name }, name)));
+}
+
+/**
+ * What was chosen, in the words of its declaration.
+ * @param {Platforms} known
+ * @param {string} platform
+ * @param {string} scheduler
+ */
+function wordsFor({ platforms, schedulers }, platform, scheduler) {
+  const on = platforms.find((each) => each.name === platform)?.words ?? "";
+  const by = schedulers.find((each) => each.name === scheduler)?.words ?? "";
+  return `${on} ${by.replace(/\s*\n\s*/g, " ")}`;
+}
+
+/**
+ * The chart as a table.
+ * @param {(activity: Activity) => void} onPick
+ */
+function tableOf(onPick) {
+  return {
+    caption: word("devices.caption"),
+    keyOf: (/** @type {Activity} */ each) => String(each.number),
+    onPick,
+    columns: [
+      {
+        title: word("devices.what"),
+        cell: (/** @type {Activity} */ a) =>
+          el("button", { class: "link-button mono", type: "button" }, a.name),
+        order: (/** @type {Activity} */ a) => a.name,
+        whole: true,
+      },
+      {
+        title: word("devices.where"),
+        cell: (/** @type {Activity} */ a) => (a.way ? `${a.on}, ${a.way}` : a.on),
+        order: (/** @type {Activity} */ a) => a.on,
+        whole: true,
+      },
+      {
+        title: word("devices.start"),
+        cell: (/** @type {Activity} */ a) => formatSeconds(a.start),
+        order: (/** @type {Activity} */ a) => a.start,
+        number: true,
+      },
+      {
+        title: word("devices.takes"),
+        cell: (/** @type {Activity} */ a) => formatSeconds(a.end - a.start),
+        order: (/** @type {Activity} */ a) => a.end - a.start,
+        number: true,
+      },
+      {
+        title: word("devices.bytes"),
+        cell: (/** @type {Activity} */ a) => (a.nbytes ? formatBytes(a.nbytes) : ""),
+        order: (/** @type {Activity} */ a) => a.nbytes,
+        number: true,
+      },
+      {
+        title: word("devices.critical"),
+        cell: (/** @type {Activity} */ a) => (a.critical ? word("devices.yes") : ""),
+        order: (/** @type {Activity} */ a) => Number(a.critical),
+        whole: true,
+      },
+    ],
+  };
+}
