@@ -78,7 +78,7 @@ export function mountStack(root, state) {
     says.textContent =
       shown < 0
         ? word(links?.asm.length ? "stack.point" : "stack.no-links")
-        : word("stack.says", { line: shown + 1, llvm: counts[1], asm: counts[2] });
+        : word(counts[1] + counts[2] ? "stack.says" : "stack.written-out", { line: shown + 1, llvm: counts[1], asm: counts[2] });
   }
 
   async function load() {
