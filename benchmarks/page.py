@@ -146,7 +146,7 @@ class Bench:
         """From key to paint, pass by pass; and whether what is selected stays where it is."""
         for n_nodes, limit in ((1000, 100), (5000, 250)):
             path = self.folder / f"nodes{n_nodes}.onnx"
-            path.write_bytes(blocks(n_nodes // 8))
+            path.write_bytes(blocks(n_nodes // 8 - 1))
             page = self.page()
             playground = Playground(page).open()
             playground.drop(path)

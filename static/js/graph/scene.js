@@ -42,7 +42,8 @@ import { asFamily } from "./families.js";
  * @property {Family} family
  * @property {Status} status
  * @property {boolean} shown
- * @property {GraphNode | null} node
+ * @property {GraphNode | null} node null for a group
+ * @property {GraphNode[]} members what is drawn here, of a group all that are there
  *
  * @typedef {EdgePlace & {status: Status, shown: boolean}} SceneEdge
  *
@@ -184,6 +185,7 @@ function sceneNode(place, states) {
     status: grouped ? statusOfGroup(present, states) : (only?.status ?? "same"),
     shown: present.length > 0,
     node: only?.node ?? null,
+    members: present.flatMap((id) => states.get(id)?.node ?? []),
   };
 }
 

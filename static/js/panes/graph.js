@@ -14,6 +14,7 @@ import {
 } from "../graph/looks.js";
 import { buildScene, walk } from "../graph/scene.js";
 import { OVERLAYS, overlayOf } from "../graph/overlays.js";
+import { memberFound } from "../graph/search.js";
 import { fallbackNodes } from "../running.js";
 import { NOTHING, selectNode, selectedIds } from "../selection.js";
 import { differs } from "../snapshots.js";
@@ -86,8 +87,12 @@ export function mountGraph(root, state, layouter) {
       canvas.repaint();
     },
     show: (key) => show([key]),
-    choose: (key) => {
-      choose(nodeOf(key));
+    choose: (key, query) => {
+      const place = nodeOf(key);
+      const member = place && !place.node ? memberFound(place, query) : null;
+      // What is found in a closed group is selected in it, once it is open.
+      if (member) state.set({ ...selectNode(member), open: [...state.get().open, key] });
+      else choose(place);
       show([key]);
     },
     focus: () => emphasis.focus,
@@ -103,6 +108,7 @@ export function mountGraph(root, state, layouter) {
     rebuild();
     const now = looked && drawing.scene?.byKey.get(drawing.scene.keyOf.get(looked.id) ?? "");
     if (was && now) look({ ...was, x: was.x + now.x - looked.x, y: was.y + now.y - looked.y });
+    revealSelected();
   }
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 

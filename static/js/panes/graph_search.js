@@ -6,7 +6,7 @@ import { word } from "../words.js";
 /**
  * @param {HTMLElement} root of the graph
  * @param {() => import("../graph/scene.js").Scene | null} scene
- * @param {{found: (keys: string[]) => void, show: (key: string) => void, choose: (key: string) => void, focus: () => string}} hooks
+ * @param {{found: (keys: string[]) => void, show: (key: string) => void, choose: (key: string, query: string) => void, focus: () => string}} hooks
  * @returns {{refresh: () => string[], stop: () => void}}
  */
 export function mountSearch(root, scene, { found, show, choose, focus }) {
@@ -30,7 +30,7 @@ export function mountSearch(root, scene, { found, show, choose, focus }) {
       if (event.key === "Enter") {
         const keys = refresh();
         const next = keys[(keys.indexOf(focus()) + 1) % keys.length];
-        if (next) choose(next);
+        if (next) choose(next, field.value);
       } else if (event.key === "Escape") {
         field.value = "";
         refresh();

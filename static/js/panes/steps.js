@@ -12,7 +12,7 @@ import { asProblem } from "../compile.js";
 /** @typedef {import("../wire.js").Step} Step */
 
 /** Steps asked for and drawn at a time. */
-const CHUNK = 400;
+const CHUNK = 150;
 const ASK = 5000;
 
 /**
