@@ -37,7 +37,7 @@ class Subject:
 
     `limit` counts steps of f32 between the result and the correctly rounded one. Where `floor` is
     given, results smaller than it are compared in steps of the floor: products with a tiny factor
-    round twice there.
+    round twice there. `argument` is what a number becomes before the function sees it.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Subject:
     limit: int = 2
     attrs: Mapping[str, Any] = field(default_factory=dict)
     floor: float = 0.0
+    argument: str = "{}"
 
     def __str__(self) -> str:
         return self.name + "".join(f" {k}={v}" for k, v in self.attrs.items())
@@ -84,6 +85,7 @@ FUNCTIONS = [
     *(Subject(n, getattr(np, n)) for n in ("sin", "cos", "tan", "sinh", "cosh", "tanh")),
     *(Subject(n, getattr(np, "arc" + n[1:])) for n in ("asin", "acos", "atan")),
     *(Subject(n, getattr(np, "arc" + n[1:])) for n in ("asinh", "acosh", "atanh")),
+    Subject("decay", lambda x: np.exp(-np.abs(x)), 5, argument="neg(abs({}))"),
     Subject("erf", lambda x: _erf(x).astype(np.float64)),
     Subject("rsqrt", lambda x: 1 / np.sqrt(x)),
     Subject("sigmoid", _sigmoid),
@@ -124,7 +126,7 @@ def expression(subject: Subject, dtype: DType, index: str) -> str:
     """The scalar expression of a function, or of an operator by its lowering."""
     operator = OPERATORS.get(subject.name)
     if operator is None or operator.lower_fn is None:
-        return f"{subject.name}(x[{index}])"
+        return f"{subject.name}({subject.argument.format(f'x[{index}]')})"
     k = Lowering("f")
     t = TensorType(dtype, (7,))
     x, y = k.input("x", t), k.output("y", t)

@@ -233,7 +233,7 @@ class Lowering:
         return self.reduce("add", body, over)
 
     def reduce(self, combine: str, body: Scalar, over: Indices) -> Reduce:
-        """Combine `body` over indices with add, mul, max or min."""
+        """Combine `body` over indices with one of `scalar.COMBINERS`."""
         names = tuple(axis_of(e) or "" for e in _flat(over))
         assert all(names), "reductions run over indices made by axis or axes"
         return Reduce(combine, names, body)

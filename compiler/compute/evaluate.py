@@ -180,9 +180,9 @@ class _Grid:
         sizes = [stop - start for start, stop in self.ranges.values()]
         full = [n if d in inner else body.shape[d] for d, n in enumerate(sizes)]
         body = np.broadcast_to(body, full)
-        if combine in ("max", "min"):
-            fn = np.maximum if combine == "max" else np.minimum
-            made = fn.reduce(body, axis=inner, keepdims=True, initial=neutral(combine, dtype))
+        extreme = {"max": np.maximum, "min": np.minimum, "larger": np.fmax}.get(combine)
+        if extreme is not None:
+            made = extreme.reduce(body, axis=inner, keepdims=True, initial=neutral(combine, dtype))
         else:
             # Floats are summed in f64: the oracle's own rounding stays out of the way.
             wide = np.float64 if dtype.is_float else dtype.numpy

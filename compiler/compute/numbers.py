@@ -27,7 +27,7 @@ def fetched(source: Array, places: Sequence[Array]) -> Array:
 
 
 def neutral(combine: str, dtype: DType) -> Any:
-    """The element that changes nothing when combined by add, mul, max or min."""
+    """The element that changes nothing when combined by one of `scalar.COMBINERS`."""
     if combine == "add":
         return dtype.numpy.type(0)
     if combine == "mul":
@@ -35,9 +35,9 @@ def neutral(combine: str, dtype: DType) -> Any:
     if dtype is DType.bool:
         return np.bool_(combine == "min")
     if dtype.is_float:
-        return dtype.numpy.type(-np.inf if combine == "max" else np.inf)
+        return dtype.numpy.type(np.inf if combine == "min" else -np.inf)
     limits = np.iinfo(dtype.numpy)
-    return dtype.numpy.type(limits.min if combine == "max" else limits.max)
+    return dtype.numpy.type(limits.max if combine == "min" else limits.min)
 
 
 def convert(x: Array, dtype: DType) -> Array:
@@ -119,7 +119,8 @@ INDEX_FUNCTIONS: dict[str, Callable[[Array, Array], Array]] = {
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": divide,
-    "max": np.maximum, "min": np.minimum, "pow": power, "fmod": np.fmod, "mod": np.remainder,
+    "max": np.maximum, "min": np.minimum, "larger": lambda a, b: np.where(b > a, b, a),
+    "pow": power, "fmod": np.fmod, "mod": np.remainder,
     "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor, "not": np.invert,
     "shl": np.left_shift, "shr": np.right_shift,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
@@ -127,7 +128,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "neg": np.negative, "abs": np.abs, "sign": np.sign,
     "floor": np.floor, "ceil": np.ceil, "round": np.rint, "trunc": np.trunc,
     "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "exp": np.exp, "log": np.log,
-    "expm1": np.expm1, "log1p": np.log1p,
+    "decay": np.exp, "expm1": np.expm1, "log1p": np.log1p,
     "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
     "tanh": np.tanh, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "erf": erf,
     "sin": np.sin, "cos": np.cos, "tan": np.tan,

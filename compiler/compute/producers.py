@@ -20,7 +20,9 @@ DUPLICATE_LIMIT = 48
 REPEAT_LIMIT = 256
 """The same for one that is only read at the point that its one consumer computes."""
 
-DEAR = frozenset({"exp", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"})
+DEAR = frozenset(
+    {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
+)
 """Functions of dozens of instructions: storing a value and reading it again costs less."""
 
 NEAR_BYTES = 1 << 20

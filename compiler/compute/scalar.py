@@ -16,26 +16,30 @@ from compiler.ir.types import DType
 
 FUNCTIONS: dict[str, int] = {
     # name: number of operands. All take and give one element type, comparisons give bool.
-    "add": 2, "sub": 2, "mul": 2, "div": 2, "max": 2, "min": 2, "pow": 2, "fmod": 2, "mod": 2,
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "max": 2, "min": 2, "larger": 2,
+    "pow": 2, "fmod": 2, "mod": 2,
     "and": 2, "or": 2, "xor": 2, "not": 1, "shl": 2, "shr": 2,
     "eq": 2, "ne": 2, "lt": 2, "le": 2, "gt": 2, "ge": 2,
     "neg": 1, "abs": 1, "sign": 1, "floor": 1, "ceil": 1, "round": 1, "trunc": 1,
     "sqrt": 1, "rsqrt": 1, "exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "erf": 1,
-    "expm1": 1, "log1p": 1, "normal_cdf": 1, "normal_cdf_tanh": 1,
+    "decay": 1, "expm1": 1, "log1p": 1, "normal_cdf": 1, "normal_cdf_tanh": 1,
     "sin": 1, "cos": 1, "tan": 1, "asin": 1, "acos": 1, "atan": 1,
     "sinh": 1, "cosh": 1, "asinh": 1, "acosh": 1, "atanh": 1, "isnan": 1, "isinf": 1,
     "flush": 1, "within": 2,
     "select": 3,  # condition, then, otherwise
 }  # fmt: skip
-"""`max` and `min` give NaN when an operand is NaN; `round` is half to even; `mod` has the divisor's
-sign, `fmod` the dividend's; integer `div` truncates. `expm1` is exp(x)-1 and `log1p` log(1+x), both
-without loss near 0; `normal_cdf` is the probability that a normal variable is smaller than x,
+"""`max` and `min` give NaN when an operand is NaN; `larger` is its second operand where that is
+larger than the first, else the first: as a reduction it passes over NaN. `round` is half to even;
+`mod` has the divisor's sign, `fmod` the dividend's; integer `div` truncates. `decay` is exp of a
+number that certainly is NaN or at most 0, and the rounded difference of two: its error may grow by
+3e-9 |x|, a tenth of what that rounding did. `expm1` is exp(x)-1 and `log1p` log(1+x), both without
+loss near 0; `normal_cdf` is the probability that a normal variable is smaller than x,
 `normal_cdf_tanh` the approximation of it by tanh that GELU may use. `flush` makes an f32 that is
 denormal 0, of the same sign. `within` is its first operand, a number whose size certainly is no
 larger than the second, a literal."""
 
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf"}
-COMBINERS = {"add", "mul", "max", "min"}
+COMBINERS = {"add", "mul", "max", "min", "larger"}
 
 
 class _Arithmetic:
@@ -175,7 +179,7 @@ class Inside(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class Reduce(_Arithmetic):
-    """Combine `body` over all points of some axes: add, mul, max or min."""
+    """Combine `body` over all points of some axes, by one of `COMBINERS`."""
 
     combine: str
     axes: tuple[str, ...]

@@ -147,16 +147,16 @@ class _Stages:
         return made
 
     def exponentials(self, score: Handle) -> tuple[Handle, Handle]:
-        """Stages: exp(score - the largest in its row), and their sum."""
+        """Stages: exp(score - the largest in its row), NaN where that is, and their sum."""
         k = self.k
         top = k.temporary(self.rows, self.dtype, "top")
         e = k.temporary(score.shape, self.dtype, "e")
         total = k.temporary(self.rows, self.dtype, "total")
         at, inner = self.points(), k.axis(self.n_keys, "n")
-        k.assign(top[at], k.reduce("max", score[*at, inner], over=inner))
+        k.assign(top[at], k.reduce("larger", score[*at, inner], over=inner))
         at, column = self.points(), k.axis(self.n_keys, "n")
         distance = self.short(self.wide(score[*at, column]) - self.wide(top[at]))
-        k.assign(e[*at, column], self.short(k.exp(self.wide(distance))))
+        k.assign(e[*at, column], self.short(k.decay(self.wide(distance))))
         at, inner = self.points(), k.axis(self.n_keys, "n")
         k.assign(total[at], self.short(k.sum(self.wide(e[*at, inner]), over=inner)))
         return e, total

@@ -74,7 +74,7 @@ def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
     top = row.largest()
     index, at = row.points()
     score = k.convert(row.element(at) - top[index], short)
-    k.assign(e[at], k.convert(k.exp(k.convert(score, dtype)), short))
+    k.assign(e[at], k.convert(k.decay(k.convert(score, dtype)), short))
     index, at, inner = row.reduced()
     k.assign(total[index], k.convert(k.sum(k.convert(e[at], dtype), over=inner), short))
     index, at = row.points()
@@ -107,10 +107,10 @@ class _Row:
         return self.k.convert(self.x[at], wide(self.x.dtype))
 
     def largest(self) -> Handle:
-        """A stage that finds the largest element of each row."""
+        """A stage that finds the largest element of each row; exponentials bring NaN back."""
         top = self.k.temporary(self.shape, wide(self.x.dtype), "top")
         index, at, inner = self.reduced()
-        self.k.assign(top[index], self.k.reduce("max", self.element(at), over=inner))
+        self.k.assign(top[index], self.k.reduce("larger", self.element(at), over=inner))
         return top
 
 
@@ -144,7 +144,7 @@ def _(k: Lowering, x: Handle, out: Handle, *, axis: int) -> None:
     total = k.temporary(row.shape, wide(x.dtype), "total")
     top = row.largest()
     index, at, inner = row.reduced()
-    k.assign(total[index], k.log(k.sum(k.exp(row.element(at) - top[index]), over=inner)))
+    k.assign(total[index], k.log(k.sum(k.decay(row.element(at) - top[index]), over=inner)))
     index, at = row.points()
     k.assign(out[at], k.convert(row.element(at) - top[index] - total[index], out.dtype))
 

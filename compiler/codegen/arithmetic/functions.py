@@ -21,6 +21,7 @@ EXACT_IN_HALF = {
     "abs",
     "max",
     "min",
+    "larger",
     "floor",
     "ceil",
     "round",
@@ -115,8 +116,8 @@ class Arithmetic:
     def _bool(self, fn: str, args: list[Value]) -> Value:
         if fn == "not":
             return self.out.negated(args[0])
-        operation = {"and": "and", "or": "or", "xor": "xor", "max": "or", "min": "and",
-                     "add": "or", "mul": "and", "ne": "xor"}.get(fn)  # fmt: skip
+        operation = {"and": "and", "or": "or", "xor": "xor", "max": "or", "larger": "or",
+                     "min": "and", "add": "or", "mul": "and", "ne": "xor"}.get(fn)  # fmt: skip
         if operation is None:
             raise NotLowerable(f"{fn} of bools has no generated code")
         return self.two(operation, args[0], args[1])
@@ -134,6 +135,8 @@ class Arithmetic:
                 return self.negate(a)
             case "max" | "min":
                 return self._extreme(fn, a, args[1])
+            case "larger":
+                return self.out.select(self.test("fcmp ogt", args[1], a), args[1], a)
             case "isnan":
                 return self.test("fcmp uno", a, a)
             case "isinf":
@@ -192,8 +195,9 @@ class Arithmetic:
         if fn in _INTEGER_OPERATIONS:
             return self.two(_INTEGER_OPERATIONS[fn], a, args[1])
         match fn:
-            case "max" | "min":
-                return self.intrinsic(f"{'s' if signed else 'u'}{fn}", a, args[1])
+            case "max" | "min" | "larger":
+                kind = "min" if fn == "min" else "max"
+                return self.intrinsic(f"{'s' if signed else 'u'}{kind}", a, args[1])
             case "neg":
                 return self.two("sub", _same(a, 0), a)
             case "abs":

@@ -17,7 +17,7 @@ from compiler.codegen.arithmetic.circular import cos, sin, tan
 from compiler.codegen.arithmetic.lookup import in_sixteens
 from compiler.codegen.arithmetic.normal import erf, normal_cdf, normal_cdf_tanh
 from compiler.codegen.arithmetic.power import power
-from compiler.codegen.arithmetic.single import exp, expm1, log, log1p, sigmoid, tanh
+from compiler.codegen.arithmetic.single import decay, exp, expm1, log, log1p, sigmoid, tanh
 from compiler.codegen.values import Value, constant
 from compiler.ir.types import DType
 from compiler.loops.limits import NotLowerable
@@ -127,17 +127,20 @@ _ROOT_LOST = 4.833646656726457e-17
 Function = Callable[["Arithmetic", Value], Value]
 
 _DOUBLE: dict[str, Function] = {
-    "sigmoid": _sigmoid, "normal_cdf": _normal_cdf, "normal_cdf_tanh": _normal_cdf_tanh
+    "decay": lambda a, x: library_call(a, "exp", [x]),
+    "sigmoid": _sigmoid, "normal_cdf": _normal_cdf, "normal_cdf_tanh": _normal_cdf_tanh,
 }  # fmt: skip
 
 _SINGLE: dict[str, Function] = {
-    "exp": exp, "expm1": expm1, "log": log, "log1p": log1p, "sigmoid": sigmoid, "tanh": tanh,
-    "erf": erf, "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
+    "exp": exp, "decay": decay, "expm1": expm1, "log": log, "log1p": log1p,
+    "sigmoid": sigmoid, "tanh": tanh, "erf": erf,
+    "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
     "sin": sin, "cos": cos, "tan": tan,
 }  # fmt: skip
 
 _TABLED: dict[str, Function] = {
-    "exp": tabled.exp, "sigmoid": tabled.sigmoid, "tanh": tabled.tanh, "erf": tabled.erf,
+    "exp": tabled.exp, "decay": tabled.decay, "sigmoid": tabled.sigmoid,
+    "tanh": tabled.tanh, "erf": tabled.erf,
     "normal_cdf": tabled.normal_cdf, "normal_cdf_tanh": tabled.normal_cdf_tanh,
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ precision); exact sums and products after Knuth and Dekker.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -102,10 +103,15 @@ _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.66
 """(exp(r) - 1 - r) / r**2 as a polynomial in r."""
 
 
+def _times_ln2(a: Arithmetic, x: Value) -> tuple[Value, Value]:
+    """How often ln 2 goes into x, to the nearest integer; also with the rounder added."""
+    shifted = a.fma(x, number(x, 1.44269504), number(x, _ROUNDER))
+    return a.two("fsub", shifted, number(x, _ROUNDER)), shifted
+
+
 def _split(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:
     """x as n ln 2 + r: n, n with the rounder added, and r."""
-    shifted = a.fma(x, number(x, 1.44269504), number(x, _ROUNDER))
-    n = a.two("fsub", shifted, number(x, _ROUNDER))
+    n, shifted = _times_ln2(a, x)
     r = a.fma(n, number(x, -0.693359375), x)
     return n, shifted, a.fma(n, number(x, 2.12194440e-4), r)
 
@@ -136,12 +142,29 @@ def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None
     x = a.out.select(a.test("fcmp olt", high, x), high, x)
     n, shifted, p = _reduced(a, x, rest)
     y = a.two("fadd", p, number(x, 1.0)) if factor is None else a.fma(p, factor, factor)
+    return _times_power_of_two(a, y, n, shifted)
+
+
+def decay(a: Arithmetic, x: Value) -> Value:
+    """e to the power x for an x up to 0, itself a rounded difference: no upper limit, one ln 2."""
+    if not a.has_fma:
+        return exp(a, x)  # n ln 2 would be rounded
+    low = number(x, -105.0)
+    x = a.out.select(a.test("fcmp ogt", low, x), low, x)
+    n, shifted = _times_ln2(a, x)
+    r = a.fma(n, number(x, -math.log(2)), x)
+    p = a.fma(polynomial(a, r, _EXP), a.two("fmul", r, r), r)
+    return _times_power_of_two(a, a.two("fadd", p, number(x, 1.0)), n, shifted)
+
+
+def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Value:
+    """y times 2**n, n also with the rounder added."""
     scaled = a.scaled(y, n)
     if scaled is not None:
         return scaled
     # 2**n in two factors, so that results that are denormal or close to infinity come out right.
-    bits = a.two("sub", as_integer(a, shifted), integer(x, 0x4B400000))
-    half = a.two("ashr", bits, integer(x, 1))
+    bits = a.two("sub", as_integer(a, shifted), integer(y, 0x4B400000))
+    half = a.two("ashr", bits, integer(y, 1))
     for part in (half, a.two("sub", bits, half)):
         y = a.two("fmul", y, _power_of_two(a, part))
     return y

@@ -40,6 +40,14 @@ def exp(a: Arithmetic, x: Value) -> Value:
     return _scaled(a, _grown(a, root, _rest(a, n, x)), n)
 
 
+def decay(a: Arithmetic, x: Value) -> Value:
+    """e to the power x for an x up to 0, itself a rounded difference: no upper limit, one ln 2."""
+    least = number(x, -105.0)
+    x = a.out.select(a.test("fcmp ogt", least, x), least, x)
+    n, root, _ = _sixteenths(a, x)
+    return _scaled(a, _grown(a, root, a.fma(n, number(x, -math.log(2)), x)), n)
+
+
 def sigmoid(a: Arithmetic, x: Value) -> Value:
     """1 / (1 + exp(-x)): with exp(x) = s exp(r) for a root s, s / (exp(-r) + s)."""
     x = _between(a, x, -105.0, 18.0)

@@ -214,10 +214,10 @@ def identity(combine: str, dtype: DType) -> Number:
     if combine == "mul":
         return Number(1.0 if dtype.is_float else 1, dtype)
     if dtype.is_float:
-        return Number(float("-inf") if combine == "max" else float("inf"), dtype)
+        return Number(float("inf") if combine == "min" else float("-inf"), dtype)
     if dtype is DType.bool:
         return Number(combine == "min", dtype)
     signed = dtype.label.startswith("i")
     low = -(1 << (dtype.bits - 1)) if signed else 0
     high = (1 << (dtype.bits - signed)) - 1
-    return Number(low if combine == "max" else high, dtype)
+    return Number(high if combine == "min" else low, dtype)

@@ -138,7 +138,7 @@ def test_exponentials_read_twice_are_stored_while_a_row_lies_near(
     g = parse_graph(text)
     lowered = lower_node(g.nodes[0], g)
     assert lowered is not None
-    assert str(lowered.computation).count("exp(") == n_exp
+    assert str(lowered.computation).count("decay(") == n_exp
 
 
 def test_names_depend_on_structure_alone() -> None:

@@ -48,6 +48,8 @@ def check(functions: list[str], dtype: DType) -> None:
         args = {1: "a[i]", 2: "a[i], b[i]", 3: "c[i], a[i], b[i]"}[FUNCTIONS[fn]]
         if fn == "pow" and dtype.is_integer:
             args = "a[i], small[i]"
+        if fn == "decay":
+            args = "neg(abs(a[i]))"  # no other numbers are promised to it
         result = "bool" if fn in COMPARISONS else dtype
         name = f"{kind}_{fn}"
         params.append(f"{name}: {result}[{N}] output")
