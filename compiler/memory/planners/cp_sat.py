@@ -7,7 +7,8 @@ from typing import Any
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.orders import start_of
+from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
@@ -27,8 +28,10 @@ def cp_sat(problem: Problem, options: Options) -> Outcome:
     Proves its answer optimal when there is time, and raises the lower bound while it tries. Good
     up to some hundred buffers; slower than a search made for the purpose on tight problems.
     """
-    start = best_of(problem, options, QUICK)
+    start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
+        return start
+    if len(problem.blocks) >= MANY:  # the model alone would take longer than most limits
         return start
     blocks = [b for b in problem.blocks if b.size]
     known = [start.plan.buffers[b.members[0]].offset for b in blocks]

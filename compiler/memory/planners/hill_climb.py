@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import QUICK
-from compiler.memory.planners.place import by, place
+from compiler.memory.planners.orders import QUICK, start_of
+from compiler.memory.planners.place import MANY, by, place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
@@ -30,6 +30,8 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
     Two buffers that are alive together, or have a third one in common that is, swap their turns,
     and all are placed anew. A worse order is kept now and then, less often the longer it goes on.
     """
+    if len(problem.blocks) >= MANY:  # one attempt would take longer than most limits
+        return start_of(problem, options)
     deadline, wanted = options.deadline(), options.wanted_bytes(problem)
     best: list[int] = []
     for peak, offsets in climb(problem.blocks, _placing(problem.blocks, options), options.seed):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.joining import MOST_PARTS, Joined, join, joinable
-from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
@@ -46,7 +46,7 @@ def joined(problem: Problem, options: Options) -> Outcome:
     Where one buffer takes over all bytes of another, or several together do, that is most likely
     meant. Good for tight problems of any size; what it does not find may be there all the same.
     """
-    start = best_of(problem, options, QUICK)
+    start = start_of(problem, options)
     blocks = problem.blocks
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FOUR_BUFFERS
-from compiler.memory.planners.place import Fit, Key, by, place
+from compiler.memory.planners.place import MANY, Fit, Key, by, place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
@@ -359,6 +359,13 @@ def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]
             break
     assert best is not None
     return best
+
+
+def start_of(problem: Problem, options: Options) -> Outcome:
+    """What searches start from: the best of four orders, for very many blocks one that is fast."""
+    if len(problem.blocks) >= MANY:
+        return greedy_by_span.plan(problem, options)
+    return best_of(problem, options, QUICK)
 
 
 @planner(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
 
@@ -24,7 +24,7 @@ def exact(problem: Problem, options: Options) -> Outcome:
     Ends with a plan within the capacity (the smallest plan when none is given), or with the proof
     that there is none. The best there is for tight problems of up to some thousand buffers.
     """
-    start = best_of(problem, options, QUICK)
+    start = start_of(problem, options)
     if start.stopped != "finished" or options.time_limit_s < FEWEST_SECONDS:
         return start
     # Compiled functions take long to import, and most problems are solved by now.

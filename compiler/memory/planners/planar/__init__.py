@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.joining import Joined, join, joinable
-from compiler.memory.planners.orders import QUICK, best_of
+from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar.spare import spare_blocks
 from compiler.memory.planners.planar.sweep import Sweep
@@ -25,7 +25,8 @@ MOST_SPARE = 0.1
 """A problem with more stretches of spare memory than this part of its blocks is not tight."""
 
 WIDTHS = (2, 8, 32, 128, 512)
-"""How many ways are followed at once, round by round."""
+"""How many ways are followed at once, round by round. With spare memory, whose cut into blocks is a
+guess, there is but one round."""
 
 
 @planner(
@@ -57,7 +58,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
     drawing without crossings. A sweep over the steps keeps all orders that are left as a PQ-tree,
     and follows a few ways where sums are equal by chance. For tight problems of any size.
     """
-    start = best_of(problem, options, QUICK)
+    start = start_of(problem, options)
     blocks = problem.blocks
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start
@@ -67,7 +68,8 @@ def planar(problem: Problem, options: Options) -> Outcome:
     spare = spare_blocks(blocks, capacity)
     if len(spare) > MOST_SPARE * len(blocks):
         return start
-    for rectangles, sweep, width in _attempts([*blocks, *spare], capacity):
+    widths = WIDTHS[:1] if spare else WIDTHS
+    for rectangles, sweep, width in _attempts([*blocks, *spare], capacity, widths):
         offsets = sweep.packed(width, deadline)
         if offsets is not None:
             return placed(problem, _inside(rectangles, offsets, len(blocks)), options)
@@ -77,7 +79,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
 
 
 def _attempts(
-    blocks: Sequence[Block], capacity_bytes: int
+    blocks: Sequence[Block], capacity_bytes: int, widths: Sequence[int]
 ) -> Iterator[tuple[list[Joined], Sweep, int]]:
     """What is swept over, forward and backward, and how many ways are followed."""
     made: list[tuple[list[Joined], Sweep]] = []
@@ -89,8 +91,8 @@ def _attempts(
         backward = [(-j.end, -j.start, j.size) for j in rectangles]
         for spans in (forward, backward):
             made.append((rectangles, Sweep(spans, capacity_bytes)))
-            yield *made[-1], WIDTHS[0]
-    for width in WIDTHS[1:]:
+            yield *made[-1], widths[0]
+    for width in widths[1:]:
         for rectangles, sweep in made:
             yield rectangles, sweep, width
 

@@ -36,11 +36,11 @@ def replaced_in(order: tuple[int, ...], some: set[int], by: tuple[int, ...]) -> 
 def test_a_reduction_keeps_exactly_the_orders_in_which_the_leaves_stand_together() -> None:
     chance = random.Random(3)
     n_refused = n_parted = 0
-    for _ in range(150):
+    for _ in range(100):
         tree, alive, fresh = any_order([leaf(i) for i in range(5)]), list(range(5)), 5
-        for _ in range(4):
-            some = set(chance.sample(alive, chance.randint(1, min(3, len(alive)))))
-            n_new = chance.randint(1, 2)
+        for _ in range(6):
+            some = set(chance.sample(alive, min(len(alive), chance.randint(2, 3))))
+            n_new = chance.randint(1, 3)
             by = any_order([leaf(i) for i in range(fresh, fresh + n_new)])
             expected = {
                 row
@@ -57,7 +57,7 @@ def test_a_reduction_keeps_exactly_the_orders_in_which_the_leaves_stand_together
             tree = new
             alive = [i for i in alive if i not in some] + list(range(fresh, fresh + n_new))
             fresh += n_new
-    assert n_refused > 10
+    assert n_refused > 5
     assert n_parted > 50
 
 
