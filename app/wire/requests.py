@@ -71,7 +71,7 @@ class PlaceRequest:
 
     job: str
     platform: str
-    scheduler: str = "heft"
+    scheduler: str = "iterated"
     ahead: int | None = None
     contention: bool = True
 
@@ -82,7 +82,7 @@ class PlaceRequest:
         platform, known = fields.get("platform"), shipped()
         if platform not in known:  # never a path: the server reads only files of its own
             raise _needed("platform", f"one of {', '.join(known)}", platform)
-        scheduler = fields.get("scheduler", "heft")
+        scheduler = fields.get("scheduler", "iterated")
         if not isinstance(scheduler, str) or scheduler not in SCHEDULERS:
             raise _needed("scheduler", f"one of {', '.join(SCHEDULERS)}", scheduler)
         ahead, contention = fields.get("ahead"), fields.get("contention", True)

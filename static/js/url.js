@@ -62,7 +62,7 @@ export const START = {
   base: -1,
   open: [],
   platform: "gpu",
-  scheduler: "heft",
+  scheduler: "iterated",
   ahead: -1,
   span: [0, 1],
   camera: null,

@@ -13,6 +13,7 @@ from app.api import ROUTES
 from app.api.openapi import description
 from app.jobs.parts import Parts
 from app.wire import placements
+from compiler.place.place import SCHEDULERS
 from compiler.place.place import place as schedule
 from compiler.place.platform_text import load_platform
 from compiler.place.tasks_text import parse_tasks
@@ -20,8 +21,7 @@ from tests.app.conftest import jobs_of, submit, wait
 from tests.app.schema import check
 
 COMPILE = {"kind": "compile", "model": {"sample": "digits_cnn"}}
-QUICK = ["heft", "lookahead", "peft", "cpop", "ready_critical_path", "ready_bytes", "ready_fifo",
-         "min_cut"]  # fmt: skip
+QUICK = [s.name for s in SCHEDULERS.values() if s.is_quick]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,9 @@ def test_a_schedule_with_transfers_has_the_described_shape():
 
 def test_the_same_again_is_answered_with_the_job_that_has_done_it(real, compiled):
     first = place(real, compiled, platform="gpu")
-    assert place(real, compiled, platform="gpu", scheduler="heft", ahead=None)["id"] == first["id"]
+    assert (
+        place(real, compiled, platform="gpu", scheduler="iterated", ahead=None)["id"] == first["id"]
+    )
     assert place(real, compiled, platform="gpu", ahead=0)["id"] != first["id"]
 
 
@@ -98,7 +100,7 @@ def test_the_same_again_is_answered_with_the_job_that_has_done_it(real, compiled
         ({}, "platform: needed one of board, "),
         ({"platform": "/etc/passwd"}, "platform: needed one of board, "),
         ({"platform": ["gpu"]}, "platform"),
-        ({"platform": "gpu", "scheduler": "hefty"}, "scheduler: needed one of heft, "),
+        ({"platform": "gpu", "scheduler": "hefty"}, "scheduler: needed one of iterated, "),
         ({"platform": "gpu", "scheduler": ["heft"]}, "scheduler"),
         ({"platform": "gpu", "ahead": -1}, "ahead: needed null or a number"),
         ({"platform": "gpu", "ahead": True}, "ahead"),
@@ -137,7 +139,7 @@ def test_a_scheduler_that_refuses_leaves_the_others_their_rows(real, compiled):
     placing = place(real, compiled, platform="two-cores", scheduler="cp_sat")
     assert placing["state"] == "succeeded"
     rows = real.get(f"/api/v1/jobs/{placing['id']}/placements").get_json()["rows"]
-    assert [r["problem"] is None for r in rows] == [False] + [True] * 8
+    assert [r["problem"] is None for r in rows] == [False] + [True] * len(QUICK)
     assert rows[0]["problem"]["code"].startswith("E-")
     answer = real.get(f"/api/v1/jobs/{placing['id']}/placements/cp_sat")
     assert answer.status_code == 409
@@ -147,4 +149,4 @@ def test_platforms_and_schedulers_come_with_their_words(client):
     found = client.get("/api/v1/platforms").get_json()
     assert {"board", "gpu", "npu", "two-cores"} <= {p["name"] for p in found["platforms"]}
     assert all(x["words"] for x in (*found["platforms"], *found["schedulers"]))
-    assert [s["name"] for s in found["schedulers"] if s["is_quick"]] == QUICK
+    assert [s["name"] for s in found["schedulers"]] == list(SCHEDULERS)

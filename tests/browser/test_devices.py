@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from compiler.place.place import SCHEDULERS
 from tests.browser.playground import COMPILE_MS, Playground
 
 
@@ -26,10 +27,10 @@ def placed(playground: Playground, what: str) -> Locator:
 def test_a_platform_and_a_scheduler_are_chosen_and_compared(playground: Playground) -> None:
     playground.pick("digits_cnn").compile()
     pane = playground.show_pane("devices")
-    body = placed(playground, "gpu heft -1")
-    expect(body.locator("[data-part=rows] button")).to_have_count(10)
+    body = placed(playground, "gpu iterated -1")
+    expect(body.locator("[data-part=rows] button")).to_have_count(len(SCHEDULERS))
     pane.locator("[data-part=platform]").select_option("two-sockets")
-    body = placed(playground, "two-sockets heft -1")
+    body = placed(playground, "two-sockets iterated -1")
     expect(body.locator("[data-part=use]")).to_contain_text("ram1")
     body.locator("[data-scheduler=min_cut]").click()
     body = placed(playground, "two-sockets min_cut -1")
@@ -44,7 +45,7 @@ def test_a_platform_and_a_scheduler_are_chosen_and_compared(playground: Playgrou
 def test_a_chosen_bar_is_chosen_in_every_view(playground: Playground, page: Page) -> None:
     playground.pick("digits_cnn").compile()
     pane = playground.show_pane("devices")
-    body = placed(playground, "gpu heft -1")
+    body = placed(playground, "gpu iterated -1")
     canvas = body.locator("[data-part=canvas]")
     expect(canvas).to_have_attribute("aria-label", re.compile("kernels"))
     canvas.focus()
@@ -61,7 +62,7 @@ def test_a_chosen_bar_is_chosen_in_every_view(playground: Playground, page: Page
     kernels.last.locator("button").first.click()
     expect(kernels.last).to_have_attribute("data-selected", "")
     playground.show_pane("devices")
-    placed(playground, "gpu heft -1")
+    placed(playground, "gpu iterated -1")
     expect(chosen).to_have_count(1)
     expect(chosen).not_to_contain_text(name)
 
@@ -71,16 +72,16 @@ def test_the_link_brings_back_the_chart_and_the_part_of_it(
 ) -> None:
     playground.pick("digits_mlp").compile()
     pane = playground.show_pane("devices")
-    placed(playground, "gpu heft -1")
+    placed(playground, "gpu iterated -1")
     pane.locator("[data-part=platform]").select_option("board")
     pane.locator("[data-part=ahead]").select_option("0")
-    body = placed(playground, "board heft 0")
+    body = placed(playground, "board iterated 0")
     body.locator("[data-part=closer]").click()
     expect(page).to_have_url(re.compile(r"platform=board.*ahead=0|ahead=0.*platform=board"))
     expect(page).to_have_url(re.compile(r"span=0\.2"))
     page.reload()
     playground.wait_for_walk()
-    placed(playground, "board heft 0")
+    placed(playground, "board iterated 0")
     expect(pane.locator("[data-part=platform]")).to_have_value("board")
     expect(page).to_have_url(re.compile(r"span=0\.2"))
     pane.locator("[data-part=whole]").click()
@@ -92,14 +93,14 @@ def test_a_link_to_a_platform_that_is_not_there_says_what_there_is(
 ) -> None:
     playground.pick("digits_mlp").compile()
     playground.show_pane("devices")
-    placed(playground, "gpu heft -1")
+    placed(playground, "gpu iterated -1")
     watch.expect("answer 400")
     watch.expect("Failed to load resource")
     page.evaluate("location.hash += '&platform=moon'")
     problem = playground.pane.locator("[data-part=problem]")
     expect(problem).to_contain_text("needed one of board")
     playground.pane.locator("[data-part=platform]").select_option("npu")
-    placed(playground, "npu heft -1")
+    placed(playground, "npu iterated -1")
     expect(problem).to_be_hidden()
 
 
@@ -107,7 +108,7 @@ def test_the_chart_fits_a_phone_and_the_tip_stays_on_it(playground: Playground, 
     playground.pick("digits_mlp").compile()
     page.set_viewport_size({"width": 390, "height": 844})
     playground.show_pane("devices")
-    body = placed(playground, "gpu heft -1")
+    body = placed(playground, "gpu iterated -1")
     canvas = body.locator("[data-part=canvas]")
     canvas.scroll_into_view_if_needed()
     box = canvas.bounding_box()
@@ -119,3 +120,11 @@ def test_the_chart_fits_a_phone_and_the_tip_stays_on_it(playground: Playground, 
     tip_box = tip.bounding_box()
     assert tip_box is not None
     assert tip_box["x"] <= 390 - tip_box["width"]
+
+
+def test_memory_names_its_planner_and_tells_of_the_order(playground: Playground) -> None:
+    playground.pick("digits_cnn").compile()
+    told = playground.show_pane("memory").locator("[data-part=order]")
+    expect(told).to_contain_text("Planned by quick")
+    expect(told).to_contain_text("No plan can be")
+    expect(told).to_contain_text("in the order that the passes left")

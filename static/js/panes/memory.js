@@ -9,6 +9,7 @@ import { selectValues, selectedBuffers } from "../selection.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
+import { mountLaunchOrder } from "./launch_order.js";
 import { mountTable } from "./table.js";
 
 /**
@@ -169,6 +170,7 @@ export function mountMemory(root, state) {
 
   return together(
     painter.stop,
+    mountLaunchOrder(part(root, "order"), memory),
     table.stop,
     listen(canvas, {
       pointermove: (event) => {
