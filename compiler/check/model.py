@@ -180,7 +180,8 @@ class _Check:
             found = self.finding(stage, compute)
         except CompileError as e:
             return Finding(stage, (), 0.0, objection=f"it cannot be computed: {e}")
-        budget = budget_of(events, self.wanted.tolerance)
+        tolerance = max(self.wanted.tolerance, LARGEST_STEPS if _in_codes(self.source) else 0.0)
+        budget = budget_of(events, tolerance)
         for r in self.rounds:
             first = r is self.rounds[0]
             name, verdict = (
