@@ -28,7 +28,7 @@ from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.works.arrange import Needs, needed, placed
 from compiler.runtime.works.launch_order import launch_tasks, ordered_launches
 from compiler.runtime.works.partition import grouped
-from compiler.runtime.works.select import Selector, ViewWork, Work
+from compiler.runtime.works.select import Selector, Unlaunched, Work
 from compiler.targets.options import CodeOptions
 
 
@@ -51,7 +51,7 @@ class Row:
 def measure(model: str, data: bytes, exact: bool) -> Row:
     """The peaks of one model."""
     works, needs = _needs(data)
-    launches = [w for w in works if not isinstance(w, ViewWork)]
+    launches = [w for w in works if not isinstance(w, Unlaunched)]
     tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
     start = perf_counter()
     best = order_tasks(tasks)

@@ -15,6 +15,7 @@ from compiler.machine.machine import Level, Machine
 from compiler.machine.roofline import predicted
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.plan import plan_memory
+from compiler.memory.views import Views
 from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.frame import in_memory
 from compiler.runtime.program import Program
@@ -186,4 +187,4 @@ def _peak_bytes(graph: Graph) -> int:
     steps.append(
         Step(tuple(r.value for r in graph.results if r.value in sizes or r.value in views))
     )
-    return plan_memory(join_lifetimes(steps, sizes, views).buffers).peak_bytes
+    return plan_memory(join_lifetimes(steps, sizes, Views(views)).buffers).peak_bytes

@@ -3,6 +3,7 @@
 plan 4608 bytes, alignment 64 {
   x: 4096 bytes at 0, live 0..3, pinned to 0
   h: 512 bytes at 4096, live 1..2, aligned to 512, shares "state", holds h "view of h"
+  c: 192 bytes at 0, live 3..5, holds a c b@64
 }
 """
 
@@ -24,7 +25,8 @@ ALIGNMENT_BYTES = 64
 class Buffer:
     """Memory that is needed from step `start` until before step `end`.
 
-    `values` names what lies in it: the value itself, its views, and what was computed in place.
+    `values` names what lies in it: the value itself, its views, parts that are written into it, and
+    what was computed in place; `starts` where each begins in it, () when all at the beginning.
     `alignment_bytes` counts where it is more than the plan's own alignment. `pinned` is the offset
     that it must have, -1 for any. Buffers of one name in `shares` must have the same offset: they
     are one place, as large as the largest, and theirs from the first start to the last end.
@@ -41,6 +43,7 @@ class Buffer:
     alignment_bytes: int = 1
     pinned: int = -1
     shares: str = ""
+    starts: tuple[int, ...] = field(default=())
 
     @property
     def limit(self) -> int:
@@ -57,7 +60,8 @@ class Buffer:
         if self.shares:
             line += f", shares {_quote(self.shares)}"
         if self.values and self.values != (self.name,):
-            line += ", holds " + " ".join(map(_quote, self.values))
+            starts = self.starts or (0,) * len(self.values)
+            line += ", holds " + " ".join(map(_held, self.values, starts))
         return line
 
 
@@ -144,6 +148,10 @@ class Plan:
 
 
 _SIMPLE = re.compile(r"[A-Za-z_][\w.]*\Z")
+
+
+def _held(value: str, start: int) -> str:
+    return f"{_quote(value)}@{start}" if start else _quote(value)
 
 
 def _quote(name: str) -> str:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Buffer, Plan
-from compiler.memory.lifetimes import Step, root_of
+from compiler.memory.lifetimes import Step
 from compiler.memory.problem import Problem
+from compiler.memory.views import NO_VIEWS, Span, Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,38 +144,84 @@ Place = tuple[int, int]
 
 
 def check_steps(
-    steps: Sequence[Step],
-    places: Mapping[str, Place],
-    views: Mapping[str, str],
+    steps: Sequence[Step], places: Mapping[str, Place], views: Views = NO_VIEWS
 ) -> list[Fault]:
     """Follow the launches: every read must find the bytes that were written for that value.
 
-    `places` has every value and scratch buffer in the arena; a view lies where its root lies.
-    Writing over an operand of the same launch needs a declaration (`Step.may_overwrite`) and the
-    same bytes.
+    `places` has every value and scratch buffer in the arena; a view without a place lies where
+    what it shows lies. What is cut out of a value, and the parts of a joined one, must lie in it
+    where they belong, and parts fill it. Writing over an operand of the same launch needs a
+    declaration (`Step.may_overwrite`) and the same bytes.
     """
-    faults: list[Fault] = []
+    faults = list(_misshapen(places, views))
     owners: dict[str, Place] = {}
     for number, step in enumerate(steps):
-        reads = {r: root_of(r, views) for r in step.reads if root_of(r, views) in places}
-        for value, root in reads.items():
-            if owners.get(root) != places[root]:
+        reads = {r: at for r in step.reads if (at := _place(r, places, views)) is not None}
+        homeless = (r for r in step.reads if r not in reads and set(views.roots(r)) & places.keys())
+        faults += [Fault((r,), f"step {number} reads it, and it has no place") for r in homeless]
+        for value, place in reads.items():
+            if not _is_there(value, place, owners, views):
                 faults.append(Fault((value,), f"step {number} reads it after it was overwritten"))
         written = {w: places[w] for w in (*step.writes, *step.scratch) if w in places}
-        faults += _collisions(number, step, reads, written, places, views)
+        faults += _collisions(number, step, reads, written)
         for name, place in written.items():
             owners = {k: v for k, v in owners.items() if not _meet(v, place)}
             owners[name] = place
     return faults
 
 
+def _place(value: str, places: Mapping[str, Place], views: Views) -> Place | None:
+    """Where a value lies in the arena; None when it lies elsewhere."""
+    return places.get(value) or places.get(views.below(value))
+
+
+def _misshapen(places: Mapping[str, Place], views: Views) -> Iterator[Fault]:
+    """Views of another size or place than what they show, and parts that leave gaps."""
+    for view, shown in views.shown.items():
+        if view in places and shown in places and places[view] != places[shown]:
+            yield Fault((view, shown), f"a view of it at {places[view]}, not at {places[shown]}")
+    for name, at in views.cut.items():
+        yield from _beside(name, at.start, at.size, at.value, places)
+    for whole, parts in views.joined.items():
+        end = 0
+        for part in parts:
+            yield from _beside(part.value, part.start, part.size, whole, places)
+            if part.start != end:
+                yield Fault((part.value, whole), f"begins at byte {part.start} of it, not {end}")
+            end = part.start + part.size
+        if whole in places and places[whole][1] != end:
+            yield Fault((whole,), f"has {places[whole][1]} bytes, its parts {end}")
+
+
+def _beside(
+    name: str, start: int, size: int, whole: str, places: Mapping[str, Place]
+) -> Iterator[Fault]:
+    """Whether bytes of a value lie where they should, inside it."""
+    if name not in places or whole not in places:
+        return
+    offset, limit = places[whole][0], places[whole][1]
+    if places[name] != (offset + start, size):
+        yield Fault((name, whole), f"lies at {places[name]}, not {start} bytes behind {offset}")
+    if start < 0 or start + size > limit:
+        yield Fault((name, whole), f"bytes {start} to {start + size} are not inside {limit}")
+
+
+def _is_there(value: str, place: Place, owners: Mapping[str, Place], views: Views) -> bool:
+    """Whether a value's bytes still are those that were written for it, each in its place."""
+    at, size = place
+    pieces = list(views.pieces(value, 0, size))
+    for piece in pieces or [Span(root, 0, 0) for root in views.roots(value)]:
+        owner = owners.get(piece.value)
+        if owner is None or (piece.size and owner[0] + piece.start != at):
+            return False
+        if piece.start + piece.size > owner[1]:
+            return False
+        at += piece.size
+    return at == place[0] + size
+
+
 def _collisions(
-    number: int,
-    step: Step,
-    reads: Mapping[str, str],
-    written: Mapping[str, Place],
-    places: Mapping[str, Place],
-    views: Mapping[str, str],
+    number: int, step: Step, reads: Mapping[str, Place], written: Mapping[str, Place]
 ) -> Iterator[Fault]:
     """Writes of one step that meet each other, or an operand without permission."""
     names = list(written)
@@ -182,13 +229,13 @@ def _collisions(
         for b in names[i + 1 :]:
             if _meet(written[a], written[b]):
                 yield Fault((a, b), f"step {number} writes both to the same bytes")
-        allowed = {root_of(v, views) for v in step.may_overwrite.get(a, ())}
-        for value, root in reads.items():
-            if not _meet(written[a], places[root]):
+        allowed = step.may_overwrite.get(a, ())
+        for value, place in reads.items():
+            if not _meet(written[a], place):
                 continue
-            if root not in allowed:
+            if value not in allowed:
                 yield Fault((a, value), f"step {number} writes the one over the other")
-            elif written[a] != places[root]:
+            elif written[a] != place:
                 yield Fault((a, value), f"step {number} writes the one over part of the other")
 
 

@@ -7,6 +7,7 @@ from dataclasses import field
 
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Buffer
+from compiler.memory.views import NO_VIEWS, Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,14 @@ class Step:
 class Lifetimes:
     """The buffers a program needs, and in which buffer each value lies.
 
+    `starts` has the bytes of the buffer before values that do not lie at its beginning.
     `overwritten` gives, for a value computed in place, the value that was there before.
     """
 
     buffers: tuple[Buffer, ...]
     homes: Mapping[str, str]
+    starts: Mapping[str, int]
     overwritten: Mapping[str, str]
-
-
-def root_of(value: str, views: Mapping[str, str]) -> str:
-    """The value whose memory a view shows; the value itself when it is no view."""
-    while value in views:
-        value = views[value]
-    return value
 
 
 NOT_SIDE_BY_SIDE: Mapping[int, int] = {}
@@ -49,28 +45,30 @@ NOT_SIDE_BY_SIDE: Mapping[int, int] = {}
 def join_lifetimes(
     steps: Sequence[Step],
     sizes: Mapping[str, int],
-    views: Mapping[str, str],
+    views: Views = NO_VIEWS,
     *,
     in_place: bool = True,
     until: Mapping[int, int] = NOT_SIDE_BY_SIDE,
 ) -> Lifetimes:
-    """One buffer per set of values that share memory: views, and values computed in place.
+    """One buffer per set of values that share memory: views, parts, and values computed in place.
 
-    `sizes` has the bytes of every value that lives in the arena; `views` maps a view to what it is
-    a view of. Values without a size (the caller's arrays, constants) get no buffer. A value is
-    computed in place of an operand of the same size that nothing reads later. `until` has, by step
-    that runs side by side with others, the last one that may begin before it has ended.
+    `sizes` has the bytes of every value that is written and lives in the arena. Values without a
+    size (the caller's arrays, constants) get no buffer. A value is computed in place of an operand
+    of the same size that nothing reads later. A joined value's memory is there from the first write
+    of a part on. `until` has, by step that runs side by side with others, the last one that may
+    begin before it has ended.
     """
-    users = _users(steps, sizes, views)
+    users, writers = _users(steps, sizes, views)
 
     def lasts(number: int) -> int:
         return until.get(number, number)
 
     def ended(value: str, number: int) -> bool:
-        """Whether nobody else needs a value when a step begins that reads it, and so waits for the
-        one that makes it."""
-        others = users[value] - {number, min(users[value])}
-        return number in users[value] and all(lasts(u) < number for u in others)
+        """Whether nobody else needs a value's memory when a step begins that reads it, and so waits
+        for those that make it."""
+        used = users[views.home(value)[0]]
+        others = used - {number, *(writers[root] for root in views.roots(value))}
+        return number in used and all(lasts(u) < number for u in others)
 
     homes: dict[str, str] = {}
     overwritten: dict[str, str] = {}
@@ -78,13 +76,18 @@ def join_lifetimes(
         for value in step.writes:
             if value not in sizes or value in homes:
                 continue
-            victim = _victim(value, number, step, sizes, views, homes, ended) if in_place else None
+            owner, _ = views.home(value)
+            free = in_place and owner == value
+            victim = _victim(value, number, step, sizes, views, homes, ended) if free else None
             if victim is None:
-                homes[value] = value
+                homes[value] = homes[owner] = owner
                 continue
             homes[value] = homes[victim]
             overwritten[value] = victim
-    homes.update({v: homes[r] for v in views if (r := root_of(v, views)) in homes})
+    for value in views:
+        if all(root in homes for root in views.roots(value)):
+            homes[value] = homes[views.home(value)[0]]
+    starts = {v: start for v in homes if (start := views.home(v)[1])}
     # A place is free for what is made when all that used it has surely ended.
     ends = {v: max(map(lasts, used)) + 1 for v, used in users.items()}
     held: dict[str, list[str]] = {}
@@ -93,10 +96,11 @@ def join_lifetimes(
     buffers = [
         Buffer(
             name,
-            sizes[name],
+            views.size_in(name, sizes),
             min(users[name]),
             max(ends.get(v, 0) for v in values),
             values=tuple(values),
+            starts=tuple(starts.get(v, 0) for v in values) if starts.keys() & values else (),
         )
         for name, values in held.items()
     ]
@@ -105,24 +109,26 @@ def join_lifetimes(
         for number, step in enumerate(steps)
         for name, size in step.scratch.items()
     ]
-    return Lifetimes(tuple(buffers), homes, overwritten)
+    return Lifetimes(tuple(buffers), homes, starts, overwritten)
 
 
 def _users(
-    steps: Sequence[Step], sizes: Mapping[str, int], views: Mapping[str, str]
-) -> dict[str, set[int]]:
-    """The steps that touch each value (its views included): the one that writes it is the first."""
+    steps: Sequence[Step], sizes: Mapping[str, int], views: Views
+) -> tuple[dict[str, set[int]], dict[str, int]]:
+    """The steps that touch each value's own memory, by its owner, and which one writes a value."""
     users: dict[str, set[int]] = {}
+    writers: dict[str, int] = {}
     for number, step in enumerate(steps):
         for value in step.reads:
-            root = root_of(value, views)
-            if root in sizes:
-                assert root in users, f"step {number} reads {value!r} before it is written"
-                users[root].add(number)
+            for root in views.roots(value):
+                if root in sizes:
+                    assert root in writers, f"step {number} reads {value!r} before it is written"
+                    users[views.home(root)[0]].add(number)
         for value in step.writes:
             if value in sizes:
-                users.setdefault(value, set()).add(number)
-    return users
+                writers.setdefault(value, number)
+                users.setdefault(views.home(value)[0], set()).add(number)
+    return users, writers
 
 
 def _victim(
@@ -130,16 +136,34 @@ def _victim(
     number: int,
     step: Step,
     sizes: Mapping[str, int],
-    views: Mapping[str, str],
+    views: Views,
     homes: Mapping[str, str],
     ended: Callable[[str, int], bool],
 ) -> str | None:
-    """The operand whose memory a value may take over, if there is one."""
+    """What owns the memory that a value may take over, if there is such an operand."""
     taken = {homes[w] for w in step.writes if w in homes}
-    for operand in step.may_overwrite.get(value, ()):
-        root = root_of(operand, views)
-        if root not in homes or sizes[root] != sizes[value]:
+    operands = step.may_overwrite.get(value, ())
+    for operand in operands:
+        if not has_own_memory(operand, sizes[value], sizes, views):
             continue
-        if homes[root] not in taken and ended(root, number):
-            return root
+        owner, _ = views.home(operand)
+        if homes[owner] in taken or not ended(operand, number):
+            continue
+        if not is_read_besides(operand, operands, step, views):
+            return owner
     return None
+
+
+def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Views) -> bool:
+    """Whether an operand in the arena is all that lies in its memory, and has so many bytes."""
+    if any(root not in sizes for root in views.roots(operand)):
+        return False
+    owner, _ = views.home(operand)
+    return views.size_in(operand, sizes) == views.size_in(owner, sizes) == size
+
+
+def is_read_besides(operand: str, safe: Sequence[str], step: Step, views: Views) -> bool:
+    """Whether a step gets bytes of an operand also under a name that it must not lose."""
+    roots = set(views.roots(operand))
+    others = (r for r in step.reads if r not in safe)
+    return any(not roots.isdisjoint(views.roots(r)) for r in others)

@@ -10,12 +10,13 @@ from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.problem import check_problem, is_power_of_two
 
 _NAME = r'(?:"(?:[^"\\]|\\.)*"|[A-Za-z_][\w.]*)'
+_HELD = rf"{_NAME}(?:@\d+)?"
 _HEAD = re.compile(r"plan (\d+) bytes, alignment (\d+) \{\Z")
 _LINE = re.compile(
     rf"(?P<name>{_NAME}): (?P<size>\d+) bytes(?: at (?P<offset>\d+))?, "
     rf"live (?P<start>\d+)\.\.(?P<end>\d+)(?:, aligned to (?P<alignment>\d+))?"
     rf"(?:, pinned to (?P<pinned>\d+))?(?:, shares (?P<shares>{_NAME}))?"
-    rf"(?:, holds (?P<held>{_NAME}(?: {_NAME})*))?\Z"
+    rf"(?:, holds (?P<held>{_HELD}(?: {_HELD})*))?\Z"
 )
 
 
@@ -49,14 +50,17 @@ def _parse_line(number: int, line: str) -> Buffer:
             where=Where("plan", number, 1),
         )
     found = match.groupdict()
+    held = re.findall(rf"({_NAME})(?:@(\d+))?", found["held"] or "")
+    starts = tuple(int(start or 0) for _, start in held)
     return Buffer(
         _unquote(found["name"]),
         int(found["size"]),
         int(found["start"]),
         int(found["end"]),
         int(found["offset"] or -1),
-        tuple(_unquote(v) for v in re.findall(_NAME, found["held"] or "")),
+        tuple(_unquote(value) for value, _ in held),
         int(found["alignment"] or 1),
         int(found["pinned"] or -1),
         _unquote(found["shares"] or ""),
+        starts if any(starts) else (),
     )

@@ -107,7 +107,7 @@ def _(
     x: Array, starts: Array, ends: Array, axes: Array | None = None, steps: Array | None = None
 ) -> Array:
     cuts = [slice(None)] * x.ndim
-    for axis, cut in _cuts(x.ndim, starts, ends, axes, steps):
+    for axis, cut in cuts_along(x.ndim, starts, ends, axes, steps):
         cuts[axis] = cut
     return x[tuple(cuts)]
 
@@ -122,9 +122,10 @@ def _first(cut: slice, size: Expr) -> Expr:
     return affine.maximum(size + cut.start, 0)
 
 
-def _cuts(
+def cuts_along(
     rank: int, starts: Array, ends: Array, axes: Array | None, steps: Array | None
 ) -> Iterator[tuple[int, slice]]:
+    """What a slice takes along each axis that it names, axes counted from the front."""
     n = len(starts)
     at = range(n) if axes is None else axes_in_order(axes.tolist(), rank)
     each = np.ones(n, np.int64) if steps is None else steps
@@ -150,7 +151,7 @@ def _(k: Lowering, x: Handle, *rest: Handle | None) -> None:
     ends = np.zeros_like(starts) if forward else known_value(end, "where a slice ends")
     index = k.axes(out.shape)
     source: list[Expr] = list(index)
-    for axis, cut in _cuts(x.rank, starts, ends, axes, steps):
+    for axis, cut in cuts_along(x.rank, starts, ends, axes, steps):
         source[axis] = index[axis] * cut.step + _first(cut, x.shape[axis])
     k.assign(out[index], x[source])
 

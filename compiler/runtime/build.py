@@ -42,10 +42,11 @@ from compiler.runtime.works.planned import planned_sections
 from compiler.runtime.works.select import (
     FallbackWork,
     Selector,
-    ViewWork,
+    Unlaunched,
     Work,
     inner_works,
 )
+from compiler.runtime.works.shared import sharing
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 from compiler.trace import Event
@@ -71,12 +72,14 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         if options.memory_limit_bytes is not None:
             limited = _limited(graph, works, options, selector)
             graph, works = limited.graph, limited.works
+        else:
+            works = sharing(graph, works, options.order)
         works = by_hand.applied(works, graph)
         by_hand.finish()
     with stage("llvm"):
         written = written_functions(works, of_kernels)
         works, made = written.works, written.made
-    launched: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
+    launched: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     with stage("memory"):
         start = perf_counter()
         needs = needed(graph, works)
@@ -85,7 +88,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         beside = () if limited else choose(launched, needs.views, graph, options)
         ordered = ordered_launches(works, needs, beside, options.order)
         works, arrangement, beside = list(ordered.works), ordered.arrangement, ordered.beside
-        launched = [w for w in works if not isinstance(w, ViewWork)]
+        launched = [w for w in works if not isinstance(w, Unlaunched)]
         listed, graph = graph, in_order(graph, works) if ordered.is_changed else graph
         event = Event("order", listed, graph, perf_counter() - start, words=ordered.words)
         pool = ConstantPool()

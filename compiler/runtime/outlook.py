@@ -14,13 +14,17 @@ from compiler.runtime.works.kernels import KernelInfo, kernel_infos
 from compiler.runtime.works.launch_order import ordered_launches
 from compiler.runtime.works.partition import grouped, n_crossings
 from compiler.runtime.works.select import (
+    CutWork,
     FallbackWork,
+    JoinWork,
     RegionWork,
     Selector,
+    Unlaunched,
     ViewWork,
     Work,
     inner_works,
 )
+from compiler.runtime.works.shared import sharing
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target
 
@@ -81,9 +85,9 @@ class Outlook:
 def outlook(graph: Graph, target: Target) -> Outlook:
     """How a graph will run that the passes are done with and whose sizes are known."""
     options = CodeOptions(target)
-    works = grouped(list(Selector(graph, options).works()))
+    works = sharing(graph, grouped(list(Selector(graph, options).works())), options.order)
     works = ordered_launches(works, needed(graph, works), (), options.order).works
-    launched = [w for w in works if not isinstance(w, ViewWork)]
+    launched = [w for w in works if not isinstance(w, Unlaunched)]
     nameless = {id(w.scheduled.kernel): "" for w in inner_works(works)}
     return Outlook(works, kernel_infos(launched, graph, {}, {}, nameless))
 
@@ -131,7 +135,7 @@ def _fate(node: Node, works: Sequence[Work]) -> Fate:
     kinds = {type(w) for w in same or works}
     if FallbackWork in kinds:
         return "reference"
-    if kinds - {ViewWork}:
+    if kinds - {ViewWork, CutWork, JoinWork}:
         return "native"
     return "view" if kinds else "constant"
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 from compiler.dataclass import dataclass
-from compiler.memory.lifetimes import Step, root_of
+from compiler.memory.lifetimes import Step, is_read_besides
+from compiler.memory.views import NO_VIEWS, Views
 
 Groups = tuple[tuple[int, ...], ...]
 """For each task (or value) some others, by number and ascending."""
@@ -39,26 +40,26 @@ class Tasks:
     def of(
         steps: Sequence[Step],
         sizes: Mapping[str, int],
-        views: Mapping[str, str] | None = None,
+        views: Views = NO_VIEWS,
         waits: Mapping[int, Iterable[int]] | None = None,
         kept: Iterable[str] = (),
     ) -> Tasks:
         """The tasks of launches, in whose order each value is written before it is read.
 
-        `sizes` has the bytes of every value that lies in the arena, `views` what each view shows.
+        `sizes` has the bytes of every written value that lies in the arena. Parts of a joined value
+        count from when they are written on; what is kept for parts to come does not.
         `waits` names tasks that have to run before one for other reasons than these values.
 
         >>> Tasks.of([Step((), ("a",)), Step(("a",), ("b",))], {"a": 64, "b": 8}).peak_bytes([0, 1])
         72
         """
-        views = views or {}
         number = {name: i for i, name in enumerate(sizes)}
         writer = {v: t for t in reversed(range(len(steps))) for v in steps[t].writes}
         before: list[tuple[int, ...]] = []
         reads: list[tuple[int, ...]] = []
         over: list[tuple[tuple[int, tuple[int, ...]], ...]] = []
         for t, step in enumerate(steps):
-            roots = dict.fromkeys(root_of(r, views) for r in step.reads)
+            roots = dict.fromkeys(root for r in step.reads for root in views.roots(r))
             made = {writer[r] for r in roots if r in writer} - {t}
             before.append(tuple(sorted(made.union((waits or {}).get(t, ())))))
             assert all(b < t for b in before[-1]), f"task {t} stands before one it waits for"
@@ -71,7 +72,7 @@ class Tasks:
             tuple(sum(s.scratch.values()) for s in steps),
             tuple(over),
             tuple(sizes.values()),
-            kept=frozenset(number[root_of(v, views)] for v in kept if root_of(v, views) in number),
+            kept=frozenset(number[r] for v in kept for r in views.roots(v) if r in number),
         )
 
     def __len__(self) -> int:
@@ -191,13 +192,22 @@ class Tasks:
 
 
 def _victims(
-    step: Step, sizes: Mapping[str, int], views: Mapping[str, str], number: Mapping[str, int]
+    step: Step, sizes: Mapping[str, int], views: Views, number: Mapping[str, int]
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
     found: list[tuple[int, tuple[int, ...]]] = []
-    read = {root_of(r, views) for r in step.reads}
+    read = {root for r in step.reads for root in views.roots(r)}
     for value in step.writes:
-        roots = dict.fromkeys(root_of(x, views) for x in step.may_overwrite.get(value, ()))
-        fit = (r for r in roots if r in read and value in sizes and sizes.get(r) == sizes[value])
-        if operands := tuple(number[r] for r in fit):
-            found.append((number[value], operands))
+        if value not in sizes or views.home(value)[0] != value:
+            continue
+        operands = step.may_overwrite.get(value, ())
+        fit = dict.fromkeys(
+            owner
+            for x in operands
+            if (owner := views.below(x)) in read
+            and views.home(owner)[0] == owner
+            and sizes.get(owner) == sizes[value]
+            and not is_read_besides(x, operands, step, views)
+        )
+        if fit:
+            found.append((number[value], tuple(number[x] for x in fit)))
     return tuple(found)

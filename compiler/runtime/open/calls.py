@@ -12,7 +12,6 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.graph import Graph
 from compiler.loops.nodes import Buffer
-from compiler.memory.lifetimes import root_of
 from compiler.ops.loop_form import loop_form
 from compiler.runtime.works.arrange import REGION, Arrangement
 from compiler.runtime.works.constants import ConstantPool, PackedConstant
@@ -150,7 +149,7 @@ class _Call:
         place = self.arrangement.places[value]
         if place.space != "arena":
             return Arg(place.space, place.offset)
-        root = root_of(value, self.arrangement.views)
+        root = self.arrangement.views.below(value)
         return Arg("slot", self.caller.slots.of(Place(self.inside, "value", 0, root)))
 
     def _slot(self, kind: str, name: str) -> Arg:

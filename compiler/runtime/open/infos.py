@@ -12,7 +12,7 @@ from compiler.memory.buffer import Buffer, Plan
 from compiler.runtime.open.part import OpenPart
 from compiler.runtime.works.kernels import KernelInfo, kernel_infos
 from compiler.runtime.works.native import Functions
-from compiler.runtime.works.select import RegionWork, ViewWork, Work, is_handed_out
+from compiler.runtime.works.select import RegionWork, Unlaunched, Work, is_handed_out
 
 Infos = tuple[KernelInfo, ...]
 
@@ -26,7 +26,7 @@ def part_infos(
     functions: Functions,
 ) -> Infos:
     """Each launch of a part, whose graph and works have these numbers for all sizes."""
-    launched = [w for w in _all_sized(works, sizes) if not isinstance(w, ViewWork)]
+    launched = [w for w in _all_sized(works, sizes) if not isinstance(w, Unlaunched)]
     own = {i: c.symbol for i in range(len(launched)) if (c := calls.get(part.first + i))}
     return kernel_infos(launched, graph, own, functions.kernels, functions.by_identity)
 

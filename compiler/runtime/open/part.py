@@ -31,9 +31,12 @@ from compiler.runtime.works.native import Functions, Launchable
 from compiler.runtime.works.regions import RegionWriter
 from compiler.runtime.works.select import (
     Body,
+    CutWork,
     FallbackWork,
+    JoinWork,
     NativeWork,
     RegionWork,
+    Unlaunched,
     ViewWork,
     Work,
     bodies,
@@ -58,14 +61,14 @@ class OpenPart:
     works: Sequence[Work]
     first: int
     slots: Slots
-    overwritten: Mapping[int, Overwritable]
+    overwritten: dict[int, Overwritable]
     spaces: Workspaces
 
     @staticmethod
     def of(graph: Graph, works: Sequence[Work], first: int) -> OpenPart:
         """A part before its code is made."""
         kernels = [w.scheduled.kernel for w in inner_works(works)]
-        known = {id(kernel): overwritable(kernel) for kernel in kernels}
+        known: dict[int, Overwritable] = {id(kernel): overwritable(kernel) for kernel in kernels}
         return OpenPart(graph, works, first, Slots(), known, Workspaces())
 
     @cached_property
@@ -81,7 +84,7 @@ class OpenPart:
     @property
     def launched(self) -> list[Launchable]:
         """The works that do something, in order."""
-        return [w for w in self.works if not isinstance(w, ViewWork)]
+        return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def launches(
         self, made: Functions, pool: ConstantPool, writer: RegionWriter, sample: Mapping[str, int]
@@ -148,7 +151,7 @@ class OpenPart:
         keep: object,
     ) -> Executable:
         """What runs for these numbers; `entries` has the code of each group of launches."""
-        launched = [w for w in works if not isinstance(w, ViewWork)]
+        launched = [w for w in works if not isinstance(w, Unlaunched)]
         segments: list[Segment] = []
         for entry, group in entries:
             if entry is None:
@@ -189,6 +192,8 @@ def _with_numbers(work: Work, node: Node, sizes: Mapping[str, int]) -> Work:
         case RegionWork():
             bodies = {k: _body_with_numbers(b, sizes) for k, b in work.bodies.items()}
             return RegionWork(with_sizes(work.node, sizes), bodies)
+        case CutWork() | JoinWork():
+            raise AssertionError(f"{node.output}: where parts lie hangs on sizes, which are open")
 
 
 def _body_with_numbers(body: Body, sizes: Mapping[str, int]) -> Body:

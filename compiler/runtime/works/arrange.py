@@ -17,11 +17,20 @@ from compiler.ir.types import TensorType
 from compiler.memory.buffer import Plan
 from compiler.memory.check import check_plan, check_steps
 from compiler.memory.in_place import overwritable
-from compiler.memory.lifetimes import NOT_SIDE_BY_SIDE, Step, join_lifetimes, root_of
+from compiler.memory.lifetimes import NOT_SIDE_BY_SIDE, Step, join_lifetimes
 from compiler.memory.plan import plan_memory
+from compiler.memory.views import Views
 from compiler.runtime.frame import in_memory
 from compiler.runtime.works.regions import RegionPlan, plan_region
-from compiler.runtime.works.select import NativeWork, RegionWork, ViewWork, Work
+from compiler.runtime.works.select import (
+    CutWork,
+    JoinWork,
+    NativeWork,
+    RegionWork,
+    Unlaunched,
+    ViewWork,
+    Work,
+)
 
 Space = Literal["arena", "input", "output"]
 
@@ -44,7 +53,7 @@ class Arrangement:
     """
 
     places: Mapping[str, Place]
-    views: Mapping[str, str]
+    views: Views
     plan: Plan
     copied: tuple[tuple[int, Result], ...]
     scratch: Mapping[tuple[int, str], int] = field(default_factory=dict)
@@ -70,7 +79,7 @@ class Needs:
 
     steps: tuple[Step, ...]
     sizes: Mapping[str, int]
-    views: Mapping[str, str]
+    views: Views
     late: tuple[str, ...]
     outside: Mapping[str, Place]
     copied: tuple[tuple[int, Result], ...]
@@ -90,23 +99,23 @@ def _numbered(step: Step, number: int) -> Step:
 
 
 def needed(
-    graph: Graph, works: Sequence[Work], overwritten: Mapping[int, Overwritable] | None = None
+    graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
 ) -> Needs:
     """What launches need of the arena.
 
-    `overwritten` says what is known already of kernels, by their identity.
+    `overwritten` has what is known already of kernels, by their identity; what is found is added.
     """
-    views = {w.node.output: w.source for w in works if isinstance(w, ViewWork)}
-    launches = [w for w in works if not isinstance(w, ViewWork)]
+    views = views_of(works)
+    launches = [w for w in works if not isinstance(w, Unlaunched)]
     outside = {v.name: Place("input", i) for i, v in enumerate(graph.inputs) if in_memory(v.type)}
     hosted, copied = _results(graph, launches, views)
     outside.update(hosted)
+    known = {} if overwritten is None else overwritten
     regions = {
-        number: plan_region(w, graph, lambda body: arrange(body.graph, body.works, overwritten))
+        number: plan_region(w, graph, lambda body: arrange(body.graph, body.works, known))
         for number, w in enumerate(launches)
         if isinstance(w, RegionWork)
     }
-    known = dict(overwritten or {})
     steps = [_step(number, w, views, known, regions) for number, w in enumerate(launches)]
     sizes = {
         v.name: v.type.nbytes
@@ -114,13 +123,22 @@ def needed(
         for v in w.node.values()
         if v.name not in outside and isinstance(v.type, TensorType) and in_memory(v.type)
     }
-    late = dict.fromkeys(r.value for _, r in copied if root_of(r.value, views) in sizes)
+    late = dict.fromkeys(r.value for _, r in copied if views.below(r.value) in sizes)
     steps = tuple(_without(step, sizes, views) for step in steps)
     return Needs(steps, sizes, views, tuple(late), outside, tuple(copied), regions)
 
 
+def views_of(works: Sequence[Work]) -> Views:
+    """What needs no launch, since it lies in the memory of others."""
+    return Views(
+        {w.node.output: w.source for w in works if isinstance(w, ViewWork)},
+        {name: span for w in works if isinstance(w, CutWork) for name, span in w.cuts.items()},
+        {w.node.output: w.parts for w in works if isinstance(w, JoinWork)},
+    )
+
+
 def arrange(
-    graph: Graph, works: Sequence[Work], overwritten: Mapping[int, Overwritable] | None = None
+    graph: Graph, works: Sequence[Work], overwritten: dict[int, Overwritable] | None = None
 ) -> Arrangement:
     """Give every value a place; the launches run as listed, one after the other."""
     return placed(needed(graph, works, overwritten))
@@ -136,27 +154,31 @@ def placed(needs: Needs, until: Mapping[int, int] = NOT_SIDE_BY_SIDE) -> Arrange
     steps = [*needs.steps, Step(reads=needs.late)]
     lifetimes = join_lifetimes(steps, sizes, views, until=until)
     plan = plan_memory(lifetimes.buffers)
-    places = {v: Place("arena", plan.offset_of(home)) for v, home in lifetimes.homes.items()}
+    places = {
+        v: Place("arena", plan.offset_of(home) + lifetimes.starts.get(v, 0))
+        for v, home in lifetimes.homes.items()
+    }
+    by_value = {v: (place.offset, views.size_in(v, sizes)) for v, place in places.items()}
     places.update(needs.outside)
-    places.update({v: places[r] for v in views if (r := root_of(v, views)) in places})
+    places.update({v: places[r] for v in views.shown if (r := views.below(v)) in places})
     scratch = {
         (number, name.partition(":")[2]): plan.offset_of(name)
         for number, step in enumerate(steps)
         for name in step.scratch
     }
-    _check(plan, steps, sizes, views, places)
+    _check(plan, steps, by_value, views)
     return Arrangement(places, views, plan, needs.copied, scratch, tuple(steps), needs.regions)
 
 
 def _results(
-    graph: Graph, launches: Sequence[Work], views: Mapping[str, str]
+    graph: Graph, launches: Sequence[Work], views: Views
 ) -> tuple[dict[str, Place], list[tuple[int, Result]]]:
     """Values that are made directly in an output array, and results that are copied at the end."""
     made = {v.name: v.type for w in launches for v in w.node.values()}
     hosted: dict[str, Place] = {}
     copied: list[tuple[int, Result]] = []
     for position, result in enumerate(graph.results):
-        root = root_of(result.value, views)
+        root = views.below(result.value)
         t = made.get(root)
         direct = isinstance(t, TensorType) and in_memory(t) and t.layout.is_plain
         if direct and root not in hosted:
@@ -169,7 +191,7 @@ def _results(
 def _step(
     number: int,
     work: Work,
-    views: Mapping[str, str],
+    views: Views,
     known: dict[int, Overwritable],
     regions: Mapping[int, RegionPlan],
 ) -> Step:
@@ -204,29 +226,26 @@ def _needed(
     read: Sequence[str],
     safe: Sequence[str],
     values: Mapping[str, str],
-    views: Mapping[str, str],
+    views: Views,
 ) -> bool:
     """Whether a kernel gets an operand's memory also under a name that it must not lose."""
-    root = root_of(operand, views)
-    return any(root_of(values[x], views) == root for x in read if x not in safe)
+    root = views.below(operand)
+    return any(views.below(values[x]) == root for x in read if x not in safe)
 
 
-def _without(step: Step, sizes: Mapping[str, int], views: Mapping[str, str]) -> Step:
+def _without(step: Step, sizes: Mapping[str, int], views: Views) -> Step:
     """The step with only what lies in the arena."""
-    reads = tuple(dict.fromkeys(r for r in step.reads if root_of(r, views) in sizes))
+    reads = tuple(
+        dict.fromkeys(r for r in step.reads if not sizes.keys().isdisjoint(views.roots(r)))
+    )
     return Step(
         reads, tuple(w for w in step.writes if w in sizes), step.scratch, step.may_overwrite
     )
 
 
 def _check(
-    plan: Plan,
-    steps: Sequence[Step],
-    sizes: Mapping[str, int],
-    views: Mapping[str, str],
-    places: Mapping[str, Place],
+    plan: Plan, steps: Sequence[Step], by_value: dict[str, tuple[int, int]], views: Views
 ) -> None:
-    by_value = {v: (places[v].offset, n) for v, n in sizes.items()}
     for step in steps:
         by_value.update((s, (plan.offset_of(s), n)) for s, n in step.scratch.items())
     faults = [*check_plan(plan), *check_steps(steps, by_value, views)]

@@ -16,7 +16,7 @@ from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.graph import Graph
 from compiler.loops.grain import MEETING_STEPS, shared_steps, steps
-from compiler.memory.lifetimes import root_of
+from compiler.memory.views import Views
 from compiler.runtime.works.kernels import listed
 from compiler.runtime.works.native import Launchable
 from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork
@@ -86,7 +86,7 @@ class Section:
 
 
 def sections(
-    works: Sequence[Launchable], views: Mapping[str, str], graph: Graph, options: CodeOptions
+    works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
     """The sections of a program, none of which overlap: those that together save most."""
     if options.threads < 2 or options.forking != "crew" or not works:
@@ -110,13 +110,13 @@ def sections(
     return best[-1][1]
 
 
-def producers(works: Sequence[Launchable], views: Mapping[str, str]) -> list[set[int]]:
+def producers(works: Sequence[Launchable], views: Views) -> list[set[int]]:
     """The launches that make what each one reads."""
     maker: dict[str, int] = {}
     found: list[set[int]] = []
     for number, work in enumerate(works):
         read = work.operands if isinstance(work, RegionWork) else work.node.reads
-        roots = (root_of(v, views) for v in read)
+        roots = (root for v in read for root in views.roots(v))
         found.append({maker[r] for r in roots if r in maker})
         maker.update((v, number) for v in work.node.outputs if v)
     return found

@@ -8,7 +8,7 @@ from dataclasses import replace
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph
 from compiler.runtime.works.kernels import Listed, listed, unique_names
-from compiler.runtime.works.select import NativeWork, RegionWork, ViewWork, Work
+from compiler.runtime.works.select import NativeWork, RegionWork, Unlaunched, Work
 from compiler.schedule.language.replay import replay_lines
 from compiler.schedule.language.text import did_you_mean, parse_schedule
 from compiler.targets.options import CodeOptions, KernelSchedule
@@ -33,7 +33,7 @@ class ByHand:
         """
         if not self._asked:
             return works
-        found = listed([w for w in works if not isinstance(w, ViewWork)], graph)
+        found = listed([w for w in works if not isinstance(w, Unlaunched)], graph)
         kernels = [f"{name}{suffix}" for name in unique_names([x.work for x in found])]
         changed: dict[int, NativeWork] = {}
         for one, kernel in zip(found, kernels, strict=True):

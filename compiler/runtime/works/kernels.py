@@ -12,7 +12,7 @@ from compiler.loops.nodes import Kernel
 from compiler.ops.loop_form import LoopForm, loop_form
 from compiler.passes.engine.cost import reported_cost
 from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, ViewWork
+from compiler.runtime.works.select import FallbackWork, NativeWork, RegionWork, Unlaunched
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _inside(number: int, around: Listed, work: RegionWork) -> Iterator[Listed]:
         times *= 1 if steps is None else steps
     for body in work.bodies.values():
         for inner in body.works:
-            if not isinstance(inner, ViewWork):
+            if not isinstance(inner, Unlaunched):
                 yield Listed(inner, body.graph, times, number)
 
 

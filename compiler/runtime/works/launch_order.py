@@ -17,7 +17,7 @@ from compiler.memory.orders import METHODS, Ordered, Tasks, order_tasks
 from compiler.runtime.works.arrange import Arrangement, Needs, placed
 from compiler.runtime.works.branches import Section, producers
 from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import FallbackWork, ViewWork, Work
+from compiler.runtime.works.select import FallbackWork, Unlaunched, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +69,13 @@ def ordered_launches(
 
     What runs by a plan is listed in the order of the plan.
     """
-    launches: list[Launchable] = [w for w in works if not isinstance(w, ViewWork)]
+    launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
     units = _units(len(launches), beside)
     order = [number for unit in units for number in unit]
     is_planned = order != sorted(order)
     if is_planned:
         works, needs, beside = _listed(works, launches, needs, beside, order)
-        launches = [w for w in works if not isinstance(w, ViewWork)]
+        launches = [w for w in works if not isinstance(w, Unlaunched)]
         units = _units(len(launches), beside)
     found = order_tasks(launch_tasks(launches, units, needs), method)
     given = placed(needs, _until(beside))
@@ -112,6 +112,14 @@ def _listed(
 
 def _until(beside: Sequence[Section]) -> dict[int, int]:
     return {i: last for s in beside for i, last in s.until.items()}
+
+
+def works_in_order(works: Sequence[Work], needs: Needs, method: str) -> tuple[Work, ...]:
+    """The works in the order that one of METHODS finds, whatever the arena; none side by side."""
+    launches: list[Launchable] = [w for w in works if not isinstance(w, Unlaunched)]
+    units = _units(len(launches), ())
+    order = order_tasks(launch_tasks(launches, units, needs), method).order
+    return _with_views([launches[number] for number in order], works)
 
 
 def in_order(graph: Graph, works: Sequence[Work]) -> Graph:
@@ -183,22 +191,24 @@ def _together(steps: Sequence[Step]) -> Step:
 
 
 def _with_views(launches: Sequence[Work], works: Sequence[Work]) -> tuple[Work, ...]:
-    """The launches with the views among them, each behind what makes the memory that it shows."""
-    made = {o for w in works for o in w.node.outputs}
-    waiting: dict[str, list[ViewWork]] = {}
-    for w in works:
-        if isinstance(w, ViewWork):
-            waiting.setdefault(w.source if w.source in made else "", []).append(w)
+    """The launches with the views among them, each as soon as all that it shows is there."""
+    made = {o for w in works for o in w.node.outputs if o}
+    shown = [w for w in works if isinstance(w, Unlaunched)]
+    missing = {id(w): {r for r in w.node.reads if r in made} for w in shown}
+    waiting: dict[str, list[Unlaunched]] = {}
+    for w in shown:
+        for value in missing[id(w)]:
+            waiting.setdefault(value, []).append(w)
     found: list[Work] = []
 
-    def show(value: str) -> None:
-        for view in waiting.get(value, ()):
-            found.append(view)
-            show(view.node.output)
+    def add(work: Work) -> None:
+        found.append(work)
+        for value in filter(None, work.node.outputs):
+            for view in waiting.get(value, ()):
+                missing[id(view)].discard(value)
+                if not missing[id(view)]:
+                    add(view)
 
-    show("")
-    for launch in launches:
-        found.append(launch)
-        for value in filter(None, launch.node.outputs):
-            show(value)
+    for work in [*(w for w in shown if not missing[id(w)]), *launches]:
+        add(work)
     return tuple(found)

@@ -7,7 +7,7 @@ function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -16,14 +16,14 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
 from compiler.machine.keep import machine_of
 from compiler.machine.roofline import predicted
-from compiler.memory.lifetimes import root_of
 from compiler.memory.orders import Tasks
 from compiler.memory.remat import Repeated, cheapest, recompute, squeezed
 from compiler.runtime.works.arrange import Needs, needed
 from compiler.runtime.works.kernels import kernel_infos
 from compiler.runtime.works.launch_order import LaunchOrder, launch_tasks, ordered_launches
 from compiler.runtime.works.native import Launchable
-from compiler.runtime.works.select import NativeWork, ViewWork, Work, inner_works
+from compiler.runtime.works.select import NativeWork, Unlaunched, Work, inner_works
+from compiler.runtime.works.shared import sharing
 from compiler.targets.target import Target
 from compiler.trace import Event
 
@@ -51,27 +51,46 @@ def within_limit(
     Errors: E-LIMIT-ARENA, with the smallest arena that was found.
     """
     start = perf_counter()
-    first = _ordered(graph, works, order)
-    given = first.arrangement.plan.peak_bytes
+    fitting = _fitting(graph, works, limit_bytes, order)
+    given = fitting.peak_bytes
     if given <= limit_bytes:
         words = f"{given} bytes are within the limit of {limit_bytes}: nothing runs again"
-        return Limited(graph, works, Event("memory limit", graph, graph, 0.0, words=words))
+        return Limited(graph, fitting.works, Event("memory limit", graph, graph, 0.0, words=words))
+    first = _ordered(graph, works, order)
     program = _Program.of(graph, list(first.works), target)
     smallest = given
     for found in program.ways(limit_bytes):
         again = program.with_again(found)
-        made = select(again)
-        peak = _ordered(again, made, order).arrangement.plan.peak_bytes
+        made = _fitting(again, select(again), limit_bytes, order)
+        peak = made.peak_bytes
         if peak <= limit_bytes:
             words = program.words(found, given, peak, limit_bytes)
-            seconds = perf_counter() - start
-            return Limited(again, made, Event("memory limit", graph, again, seconds, words=words))
+            event = Event("memory limit", graph, again, perf_counter() - start, words=words)
+            return Limited(again, made.works, event)
         smallest = min(given, peak)
     raise CompileError(
         "E-LIMIT-ARENA",
         f"the arena may have {limit_bytes} bytes; the smallest that was found has {smallest}",
         notes=(f"without kernels that run again it has {given}",),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """Works, and the arena that they need in their best order."""
+
+    works: list[Work]
+    peak_bytes: int
+
+
+def _fitting(graph: Graph, works: list[Work], limit_bytes: int, order: str) -> _Fitting:
+    """The works without needless copies where that is within the limit or the smaller of both."""
+    found: list[_Fitting] = []
+    for made in (sharing(graph, works, order), works):
+        found.append(_Fitting(made, _ordered(graph, made, order).arrangement.plan.peak_bytes))
+        if found[-1].peak_bytes <= limit_bytes:
+            return found[-1]
+    return min(found, key=lambda f: f.peak_bytes)
 
 
 def _ordered(graph: Graph, works: Sequence[Work], order: str) -> LaunchOrder:
@@ -96,7 +115,7 @@ class _Program:
     @staticmethod
     def of(graph: Graph, works: list[Work], target: Target) -> _Program:
         needs = needed(graph, works)
-        launches = [w for w in works if not isinstance(w, ViewWork)]
+        launches = [w for w in works if not isinstance(w, Unlaunched)]
         tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
         allowed = frozenset(
             number
@@ -108,7 +127,7 @@ class _Program:
 
     @property
     def launches(self) -> list[Launchable]:
-        return [w for w in self.works if not isinstance(w, ViewWork)]
+        return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def ways(self, limit_bytes: int) -> Iterator[Repeated]:
         """Runs whose live bytes are within the limit; the last has as few as are found at all."""
@@ -163,7 +182,7 @@ class _Nodes:
 
     def __init__(self, program: _Program, found: Repeated) -> None:
         self.program, self.found = program, found
-        self.views: Mapping[str, str] = program.needs.views
+        self.views = program.needs.views
         sizes = list(program.needs.sizes)
         self.number = {name: v for v, name in enumerate(sizes)}
         taken = set(program.graph.types)
@@ -202,7 +221,7 @@ class _Nodes:
 
     def _read(self, name: str, place: int, rename: dict[str, str]) -> Iterator[Node]:
         """The views that a task needs of a value computed again, and under which name it reads."""
-        given = self.number.get(root_of(name, self.views))
+        given = self.number.get(self.views.below(name))
         if given is None:
             return
         tasks, values = self.found.tasks, self.found.values
@@ -212,9 +231,9 @@ class _Nodes:
             rename[name] = self.shown.get((name, value), self.names[value])
 
     def _show(self, name: str, value: int) -> Iterator[Node]:
-        if name not in self.views or (name, value) in self.shown:
+        if name not in self.views.shown or (name, value) in self.shown:
             return
-        source = self.views[name]
+        source = self.views.shown[name]
         yield from self._show(source, value)
         node = self.producers[name]
         new = self.shown[name, value] = _free(name, self.taken)
@@ -227,7 +246,7 @@ def _views_behind(works: Sequence[Work]) -> dict[int, list[Node]]:
     found: dict[int, list[Node]] = {-1: []}
     number = -1
     for w in works:
-        if isinstance(w, ViewWork):
+        if isinstance(w, Unlaunched):
             found[number].append(w.node)
         else:
             number += 1

@@ -20,7 +20,7 @@ from compiler.runtime.works.select import (
     FallbackWork,
     NativeWork,
     RegionWork,
-    ViewWork,
+    Unlaunched,
     Work,
     inner_works,
 )
@@ -55,7 +55,7 @@ def functions(works: Sequence[Work]) -> Functions:
                 by_text[text] = symbol_name(kernel.name, taken)
                 kernels[by_text[text]] = kernel
             by_identity[id(kernel)] = by_text[text]
-    launched = [w for w in works if not isinstance(w, ViewWork)]
+    launched = [w for w in works if not isinstance(w, Unlaunched)]
     symbols = {
         number: by_identity[id(w.scheduled.kernel)]
         for number, w in enumerate(launched)

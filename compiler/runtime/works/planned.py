@@ -6,12 +6,13 @@ threads would wait for that one anyhow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
 from compiler.loops.grain import MEETING_STEPS
+from compiler.memory.views import Views
 from compiler.place.cores import cores_with_caches
 from compiler.place.heft import heft
 from compiler.place.problem import Problem
@@ -44,7 +45,7 @@ ON_DEMAND = Conduct(ahead=0, contention=False)
 
 
 def planned_sections(
-    works: Sequence[Launchable], views: Mapping[str, str], graph: Graph, options: CodeOptions
+    works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
     """The sections of a program in which each kernel is one thread's, in order."""
     if options.threads < 2 or options.forking != "crew" or not works:

@@ -18,6 +18,7 @@ from compiler.ir.regions import close
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ir.verify import verify
 from compiler.loops.limits import NotLowerable, check_kernel
+from compiler.memory.views import Span
 from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.loop_form import unfit
 from compiler.runtime.frame import in_memory
@@ -33,6 +34,22 @@ class ViewWork:
 
     node: Node
     source: str
+
+
+@dataclass(frozen=True, slots=True)
+class CutWork:
+    """No work: each result is some bytes of the operand, by name."""
+
+    node: Node
+    cuts: Mapping[str, Span]
+
+
+@dataclass(frozen=True, slots=True)
+class JoinWork:
+    """No work: the operands are written straight into the result, where each is a part."""
+
+    node: Node
+    parts: tuple[Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +109,10 @@ class RegionWork:
 Launched = NativeWork | RegionWork
 """What generated code runs."""
 
-Work = ViewWork | NativeWork | RegionWork | FallbackWork
+Unlaunched = ViewWork | CutWork | JoinWork
+"""What is no launch: values that lie in the memory of others."""
+
+Work = Unlaunched | NativeWork | RegionWork | FallbackWork
 
 
 def inner_works(works: Iterable[Work]) -> Iterator[NativeWork]:

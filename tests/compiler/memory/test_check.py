@@ -1,4 +1,5 @@
 from compiler.memory import Buffer, Plan, Step, check_plan, check_steps
+from compiler.memory.views import Span, Views
 
 
 def problems(plan: Plan, arena_bytes: int | None = None) -> list[str]:
@@ -44,33 +45,62 @@ STEPS = [
 
 def test_steps_whose_reads_find_their_bytes_pass() -> None:
     places = {"x": (0, 64), "y": (0, 64), "z": (64, 64), "t": (128, 8)}
-    assert check_steps(STEPS, places, {}) == []
+    assert check_steps(STEPS, places) == []
 
 
 def test_a_read_after_overwriting_is_found() -> None:
     steps = [*STEPS, Step(reads=("x",), writes=("w",))]
     places = {"x": (0, 64), "y": (0, 64), "z": (64, 64), "t": (128, 8), "w": (192, 8)}
-    assert [f.names for f in check_steps(steps, places, {})] == [("x",)]
+    assert [f.names for f in check_steps(steps, places)] == [("x",)]
 
 
 def test_a_view_is_read_from_the_bytes_of_its_root() -> None:
     steps = [Step(writes=("x",)), Step(writes=("y",)), Step(reads=("v",))]
     apart = {"x": (0, 64), "y": (64, 64)}
-    assert check_steps(steps, apart, {"v": "x"}) == []
+    assert check_steps(steps, apart, Views({"v": "x"})) == []
     together = {"x": (0, 64), "y": (32, 64)}
-    assert [f.names for f in check_steps(steps, together, {"v": "x"})] == [("v",)]
+    assert [f.names for f in check_steps(steps, together, Views({"v": "x"}))] == [("v",)]
 
 
 def test_writing_over_an_operand_needs_a_declaration_and_the_same_bytes() -> None:
     places = {"x": (0, 64), "y": (0, 64)}
     undeclared = [Step(writes=("x",)), Step(reads=("x",), writes=("y",))]
-    assert [f.names for f in check_steps(undeclared, places, {})] == [("y", "x")]
+    assert [f.names for f in check_steps(undeclared, places)] == [("y", "x")]
     shifted = {"x": (0, 64), "y": (32, 64)}
-    assert [f.names for f in check_steps(STEPS[:2], shifted, {})] == [("y", "x")]
+    assert [f.names for f in check_steps(STEPS[:2], shifted)] == [("y", "x")]
 
 
 def test_scratch_over_an_operand_or_a_result_is_found() -> None:
     places = {"x": (0, 64), "y": (64, 64), "z": (128, 64), "t": (64, 8)}
-    assert [f.names for f in check_steps(STEPS, places, {})] == [("t", "y")]
+    assert [f.names for f in check_steps(STEPS, places)] == [("t", "y")]
     places["t"] = (130, 8)
-    assert [f.names for f in check_steps(STEPS, places, {})] == [("z", "t")]
+    assert [f.names for f in check_steps(STEPS, places)] == [("z", "t")]
+
+
+JOIN = Views(joined={"w": (Span("a", 0, 64), Span("b", 64, 32))}, cut={"s": Span("w", 48, 40)})
+PARTS = [Step(writes=("a",)), Step(writes=("b",)), Step(reads=("w", "s"), writes=("z",))]
+PLACES = {"w": (128, 96), "a": (128, 64), "b": (192, 32), "s": (176, 40), "z": (0, 16)}
+
+
+def test_parts_and_cuts_that_lie_where_they_belong_are_read() -> None:
+    assert check_steps(PARTS, PLACES, JOIN) == []
+
+
+def test_parts_and_cuts_elsewhere_are_found() -> None:
+    for name, place in [("b", (200, 32)), ("s", (168, 40)), ("w", (128, 100)), ("b", (192, 40))]:
+        faults = check_steps(PARTS, {**PLACES, name: place}, JOIN)
+        assert any(name in f.names for f in faults), (name, place)
+
+
+def test_a_part_that_is_overwritten_spoils_the_whole_and_what_is_cut_out_of_it() -> None:
+    between = [*PARTS[:2], Step(writes=("y",)), *PARTS[2:]]
+    faults = check_steps(between, {**PLACES, "y": (216, 8)}, JOIN)
+    assert [f.names for f in faults] == [("w",), ("s",)]
+    # The bytes of the cut are there, those of b are not all.
+    missing = check_steps([PARTS[0], PARTS[2]], PLACES, JOIN)
+    assert [f.names for f in missing] == [("w",), ("s",)]
+
+
+def test_a_joined_value_that_has_no_place_is_found() -> None:
+    places = {name: place for name, place in PLACES.items() if name != "w"}
+    assert [f.names for f in check_steps(PARTS, places, JOIN)] == [("w",)]

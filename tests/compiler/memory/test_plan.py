@@ -42,6 +42,9 @@ def test_the_text_of_a_plan_reads_back_equal(buffers: list[Buffer]) -> None:
 def test_text_keeps_names_that_need_quotes_and_what_a_buffer_holds() -> None:
     plan = Plan((Buffer('a "b"\\', 5, 0, 2, 64, ('a "b"\\', "view of it", "y")),), 32)
     assert parse_plan(str(plan)) == plan
+    parts = Plan((Buffer("w", 96, 0, 2, 64, ("a", "w", "b c"), starts=(0, 0, 64)),), 32)
+    assert str(parts).endswith(', holds a w "b c"@64\n}')
+    assert parse_plan(str(parts)) == parts
 
 
 def test_buffers_that_are_never_alive_together_share_bytes() -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from random import Random
 
 from compiler.memory.buffer import Buffer
-from compiler.memory.lifetimes import Lifetimes, Step, join_lifetimes, root_of
+from compiler.memory.lifetimes import Lifetimes, Step, join_lifetimes
 from compiler.memory.orders import Tasks
 from compiler.memory.problem import Problem as Plannable
+from compiler.memory.views import Views
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Problem:
 
     steps: tuple[Step, ...]
     sizes: Mapping[str, int]
-    views: Mapping[str, str]
+    views: Views
     kept: tuple[str, ...]
 
     @property
@@ -29,15 +30,13 @@ class Problem:
     def lifetimes(self, order: Sequence[int]) -> Lifetimes:
         """What `lifetimes` makes of the launches in an order, with a last step for what is kept."""
         steps = [*(self.steps[t] for t in order), Step(reads=self.kept)]
-        return join_lifetimes(
-            [self._in_arena(s) for s in steps], dict(self.sizes), dict(self.views)
-        )
+        return join_lifetimes([self._in_arena(s) for s in steps], self.sizes, self.views)
 
     def live_bytes(self, order: Sequence[int]) -> int:
         return Plannable(self.lifetimes(order).buffers).live_bytes
 
     def _in_arena(self, s: Step) -> Step:
-        reads = tuple(r for r in s.reads if root_of(r, self.views) in self.sizes)
+        reads = tuple(r for r in s.reads if self.views.below(r) in self.sizes)
         writes = tuple(w for w in s.writes if w in self.sizes)
         return Step(reads, writes, s.scratch, s.may_overwrite)
 
@@ -61,7 +60,7 @@ def random_problem(seed: int, most_tasks: int, *, in_place: bool = True) -> Prob
             views[f"view{t}"] = chance.choice(names)
             names.append(f"view{t}")
     kept = tuple(v for v in names if chance.random() < 0.15)
-    return Problem(tuple(steps), sizes, views, kept)
+    return Problem(tuple(steps), sizes, Views(views), kept)
 
 
 def all_orders(tasks: Tasks) -> Iterator[list[int]]:

@@ -1,0 +1,120 @@
+"""Values that no launch writes: views of others, bytes cut out of others, and joined parts.
+
+A view shows all of a value, a *cut* some of its bytes. A *joined* value is nothing but its parts,
+one behind the other: they are written straight into its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from functools import cached_property
+
+from compiler.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some bytes of a value: `size` of them, from `start` on."""
+
+    value: str
+    start: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Views:
+    """What lies in whose memory; all other values are written by launches and own theirs.
+
+    `shown` has what each view shows, `cut` the bytes of a value that a cut is. `joined` has the
+    parts of each joined value with where they begin in it; they fill it without gaps.
+
+    >>> views = Views(shown={"v": "b"}, joined={"w": (Span("a", 0, 64), Span("v", 64, 32))})
+    >>> views.home("b"), views.roots("w")
+    (('w', 64), ('a', 'b'))
+    """
+
+    shown: Mapping[str, str] = field(default_factory=dict)
+    cut: Mapping[str, Span] = field(default_factory=dict)
+    joined: Mapping[str, tuple[Span, ...]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[str]:
+        """The values that no launch writes."""
+        yield from self.shown
+        yield from self.cut
+        yield from self.joined
+
+    def below(self, value: str) -> str:
+        """What a view shows, through views of views; the value itself when it is no view."""
+        while value in self.shown:
+            value = self.shown[value]
+        return value
+
+    def roots(self, value: str) -> tuple[str, ...]:
+        """The values that launches write and that this one shows bytes of, each once."""
+        if value not in self._roots:
+            self._roots[value] = tuple(dict.fromkeys(self._found_roots(value)))
+        return self._roots[value]
+
+    def _found_roots(self, value: str) -> Iterator[str]:
+        value = self.below(value)
+        if value in self.cut:
+            yield from self.roots(self.cut[value].value)
+        elif value in self.joined:
+            for part in self.joined[value]:
+                yield from self.roots(part.value)
+        else:
+            yield value
+
+    def home(self, value: str) -> tuple[str, int]:
+        """The value that owns the memory where this one lies, and the bytes of it before this."""
+        start = 0
+        while True:
+            value = self.below(value)
+            at = self.cut.get(value) or self.places_in_joined.get(value)
+            if at is None:
+                return value, start
+            value, start = at.value, start + at.start
+
+    def size_in(self, value: str, sizes: Mapping[str, int]) -> int:
+        """The bytes of a value; `sizes` has those of written ones."""
+        value = self.below(value)
+        if value in self.cut:
+            return self.cut[value].size
+        if value in self.joined:
+            return sum(part.size for part in self.joined[value])
+        return sizes[value]
+
+    def pieces(self, value: str, start: int, size: int) -> Iterator[Span]:
+        """Which bytes of which written values some bytes of a value are, in order."""
+        value = self.below(value)
+        if value in self.cut:
+            at = self.cut[value]
+            yield from self.pieces(at.value, at.start + start, size)
+            return
+        if value not in self.joined:
+            yield Span(value, start, size)
+            return
+        for part in self.joined[value]:
+            first, end = max(start, part.start), min(start + size, part.start + part.size)
+            if first < end:
+                yield from self.pieces(part.value, first - part.start, end - first)
+
+    @cached_property
+    def places_in_joined(self) -> Mapping[str, Span]:
+        """By part of a joined value (what a view shows, for a view) where it lies in which one."""
+        found: dict[str, Span] = {}
+        for whole, parts in self.joined.items():
+            for part in parts:
+                lies = self.below(part.value)
+                assert lies not in found, f"{lies} is a part of {found[lies].value} and of {whole}"
+                assert lies not in self.cut, f"{lies} is cut out of {self.cut[lies].value}"
+                found[lies] = Span(whole, part.start, part.size)
+        return found
+
+    @cached_property
+    def _roots(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+
+NO_VIEWS = Views()
