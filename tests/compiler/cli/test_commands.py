@@ -1,64 +1,16 @@
 """The commands as a shell sees them: what they print, write, and exit with."""
 
-import importlib
-import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from click.testing import CliRunner, Result
 from onnx import TensorProto, helper, numpy_helper
 
-from compiler.check import model as model_check
-from compiler.cli import check as check_command
-from compiler.cli import peers
-from compiler.cli.group import COMMANDS, commands
+from compiler.cli.group import COMMANDS
 from compiler.cli.options import Bytes
 from compiler.machine import keep, measure
-
-
-def invoke(*args: object) -> Result:
-    result = CliRunner().invoke(commands, [str(a) for a in args])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
-
-
-def told(*args: object, code: int = 0) -> Any:
-    """What a command says with --json; the error stream holds nothing that looks like a bug."""
-    result = invoke(*args, "--json")
-    assert result.exit_code == code, result.output
-    assert "Traceback" not in result.stderr
-    return json.loads(result.stdout)
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """x[N,3] -> relu(x @ w + b): one open dimension, three nodes."""
-    value = helper.make_tensor_value_info
-    chance = np.random.default_rng(0)
-    weights = {"w": (3, 5), "b": (5,)}
-    graph = helper.make_graph(
-        [
-            helper.make_node("MatMul", ["x", "w"], ["h"], name="dense"),
-            helper.make_node("Add", ["h", "b"], ["s"], name="shift"),
-            helper.make_node("Relu", ["s"], ["y:0"], name="act"),
-        ],
-        "tiny",
-        [value("x", TensorProto.FLOAT, ["N", 3])],
-        [value("y:0", TensorProto.FLOAT, ["N", 5])],
-        [
-            numpy_helper.from_array(chance.standard_normal(s).astype(np.float32), n)
-            for n, s in weights.items()
-        ],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    path = tmp_path_factory.mktemp("models") / "tiny.onnx"
-    onnx.save(proto, path)
-    return path
+from tests.compiler.cli.commands import invoke, told
 
 
 @pytest.fixture(scope="module")
@@ -200,126 +152,6 @@ def test_run_makes_random_inputs_on_request(model: Path) -> None:
     assert "y:0" in invoke("run", model, "--random", 7).output
 
 
-def test_check_compares_every_stage_with_the_reference(model: Path) -> None:
-    verdict = told("check", model, "--shape", "x=3,3", "--peers", "")
-    assert verdict["ok"] is True
-    assert verdict["yardstick"] == "onnx.reference"
-    stages = [s["stage"] for s in verdict["stages"]]
-    assert stages[0] == "imported"
-    assert stages[-1] == "program"
-    assert "fuse" in stages
-    assert verdict["worst_relative_error"] < 1e-5
-    assert "passed" in invoke("check", model, "--shape", "x=3,3", "--peers", "").output
-
-
-def test_check_fails_when_the_numbers_are_wrong(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    right = model_check.run_reference
-
-    def wrong(*args: Any) -> Any:
-        outputs, note = right(*args)
-        return {name: value * np.float32(1.001) for name, value in outputs.items()}, note
-
-    monkeypatch.setattr(model_check, "run_reference", wrong)
-    verdict = told("check", model, "--peers", "", code=1)
-    assert verdict["ok"] is False
-    assert 5e-4 < verdict["worst_relative_error"] < 2e-3
-    assert told("check", model, "--peers", "", "--tolerance", "0.01")["ok"] is True
-    assert "FAILED" in invoke("check", model, "--peers", "").output
-
-
-def test_check_takes_our_reference_where_onnx_cannot_run_the_model(
-    model: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model_check, "run_reference", lambda *_: (None, "onnx.reference cannot"))
-    verdict = told("check", model, "--peers", "")
-    assert (verdict["ok"], verdict["yardstick"]) == (True, "reference")
-    assert verdict["note"] == "onnx.reference cannot"
-
-
-@pytest.mark.parametrize("when", ["load", "run"])
-def test_a_peer_that_refuses_a_model_is_told_and_fails_nothing(
-    model: Path, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    def refuse(*_: Any) -> Any:
-        raise RuntimeError("no such kernel")
-
-    loader = refuse if when == "load" else lambda *_: peers.Peer("onnxruntime", "1", refuse)
-    monkeypatch.setitem(peers._LOADERS, "onnxruntime", loader)
-    monkeypatch.setattr(check_command, "installed", lambda _: True)
-    monkeypatch.setattr(peers, "installed", lambda _: True)
-    verdict = told("check", model, "--shape", "x=3,3")
-    assert verdict["ok"] is True
-    assert verdict["stages"][-1]["stage"] == "onnxruntime"
-    text = invoke("check", model, "--shape", "x=3,3").output
-    assert "refuses the model: no such kernel" in " ".join(text.split())
-    assert "passed" in text
-    asked = told("check", model, "--peers", "onnxruntime", code=1 if when == "load" else 0)
-    assert when == "run" or asked["error"]["code"] == "E-OPTION-VALUE"
-
-
-def test_check_and_bench_take_inputs_where_random_ones_mean_nothing(tmp_path: Path) -> None:
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        [helper.make_node("Gather", ["x", "at"], ["y"])],
-        "lookup",
-        [value("x", TensorProto.FLOAT, ["N", 3]), value("at", TensorProto.INT64, [2])],
-        [value("y", TensorProto.FLOAT, [2, 3])],
-    )
-    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    onnx.save(proto, tmp_path / "lookup.onnx")
-    np.save(tmp_path / "at.npy", np.array([700, 3]))
-    np.save(tmp_path / "x.npy", np.ones((701, 3), np.float32))
-    given = [f"{k}={tmp_path / k}.npy" for k in ("x", "at")]
-    index, both = ["--input", given[1]], ["--input", given[0], "--input", given[1]]
-    assert told("check", tmp_path / "lookup.onnx", "--peers", "", *index, code=1)["error"]
-    assert told("check", tmp_path / "lookup.onnx", "--peers", "", *both)["ok"] is True
-    timed = told("bench", tmp_path / "lookup.onnx", "--seconds", 0, *both)
-    assert timed["shapes"] == {"x": [701, 3], "at": [2]}
-
-
-def test_check_looks_at_every_rewrite_and_value(model: Path) -> None:
-    facts = told("check", model, "--shape", "x=3,3", "--peers", "", "--every-rewrite", "--by-node")
-    assert facts["rewrites"]["wrong"] == []
-    assert facts["narrow"] == []
-    assert facts["stages"][0]["against_f64"][0]["ulps"] < 100
-    assert all(n["first_wrong"] is None for n in facts["nodes"])
-    assert "values that keep their names" in invoke("check", model, "--by-node").output
-
-
-def test_bisect_says_that_nothing_is_broken(model: Path, tmp_path: Path) -> None:
-    facts = told("bisect", model, "--shape", "x=3,3", "-o", tmp_path / "none")
-    assert (facts["ok"], facts["broken"], facts["rules"]) == (True, False, [])
-    assert not (tmp_path / "none").exists()
-    assert "nothing is broken" in invoke("bisect", model, "--program").output
-
-
-def test_bisect_names_a_broken_pass_and_its_folder_replays(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "shown"
-    fuse = importlib.import_module("compiler.passes.fusion.fuse")
-    right = fuse._fuse
-
-    def wrong(graph: Any, *rest: Any) -> Any:
-        made = right(graph, *rest)
-        body = made.regions["body"]
-        nodes = tuple(replace(n, op="abs") if n.op == "relu" else n for n in body.nodes)
-        return replace(made, regions={"body": replace(body, nodes=nodes)})
-
-    with monkeypatch.context() as patch:
-        patch.setattr(fuse, "_fuse", wrong)
-        facts = told("bisect", model, "--shape", "x=3,3", "-o", folder, code=1)
-        assert (facts["kind"], facts["rules"]) == ("wrong", ["fuse"])
-        assert facts["reduced"]["nodes"] <= 3
-        assert "fuse at" in invoke("bisect", model, "--reduce", 0).output
-        assert told("bisect", "--replay", folder, code=1)["ok"] is False
-        assert "still wrong" in invoke("bisect", "--replay", folder).output
-    assert told("bisect", "--replay", folder)["ok"] is True
-    assert "no longer fails" in invoke("bisect", "--replay", folder).output
-
-
 def test_bench_times_in_turns(model: Path) -> None:
     facts = told("bench", model, "--shape", "x=2,3", "--against", "onnxruntime", "--seconds", "0")
     assert set(facts["programs"]) == {"compilarium", "onnxruntime"}
@@ -330,9 +162,6 @@ def test_bench_times_in_turns(model: Path) -> None:
     assert (
         "onnxruntime" in invoke("bench", model, "--against", "onnxruntime", "--seconds", "0").output
     )
-
-
-PROBLEM = "id,lower,upper,size\na,0,2,100\nb,2,4,50\nc,1,3,30\n"
 
 
 def test_tune_tells_what_it_tried_and_compile_uses_it(model: Path, tmp_path: Path) -> None:
@@ -347,68 +176,6 @@ def test_tune_tells_what_it_tried_and_compile_uses_it(model: Path, tmp_path: Pat
     assert told("compile", model, "--no-tuned")["ok"]
     refused = told("tune", model, "--budget", "soon", code=1)
     assert refused["error"]["code"] == "E-OPTION-VALUE"
-
-
-def test_plan_solves_a_problem(tmp_path: Path) -> None:
-    problem = tmp_path / "p.csv"
-    problem.write_text(PROBLEM)
-    solution = tmp_path / "s.csv"
-    facts = told("plan", problem, "-o", solution, "--capacity", 130)
-    assert (facts["peak_bytes"], facts["lower_bound_bytes"]) == (130, 130)
-    lines = solution.read_text().splitlines()
-    assert lines[0] == "id,lower,upper,size,offset"
-    assert len(lines) == 4
-    assert told("plan", problem, "--alignment", 64)["peak_bytes"] == 158
-    assert "lower bound" in invoke("plan", problem, "--planner", "hill_climb").output
-
-
-def test_plan_says_when_the_capacity_is_too_small(tmp_path: Path) -> None:
-    problem = tmp_path / "p.csv"
-    problem.write_text(PROBLEM)
-    error = told("plan", problem, "--capacity", 129, code=1)["error"]
-    assert error["code"] == "E-PLAN-CAPACITY"
-    assert "no plan needs less than 130 bytes" in error["notes"]
-
-
-def test_plan_takes_pins_shared_places_and_alignments_from_columns(tmp_path: Path) -> None:
-    problem = tmp_path / "p.csv"
-    problem.write_text(
-        "id,lower,upper,size,shares,pinned,alignment\n"
-        "a,0,2,30,s,,\nb,3,5,20,s,,\nc,0,5,10,,64,\nd,2,4,7,,,16\n"
-    )
-    facts = told("plan", problem, "-o", tmp_path / "s.csv")
-    assert facts["offsets"]["a"] == facts["offsets"]["b"]
-    assert (facts["offsets"]["c"], facts["offsets"]["d"] % 16) == (64, 0)
-    assert (facts["peak_bytes"], facts["stopped"]) == (74, "optimal")
-    again = told("plan", tmp_path / "s.csv", "--planner", "naive")
-    assert again["n_buffers"] == 4
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "id,lower,upper,size\na,0,3,4\nb,0,9999999999999999999999999,4\n",
-        "id,lower,upper,size\na,0,3,4\nb,0,3,1e9\n",
-        "id,lower,upper,size\na,0,3,4\n,0,3,1\n",
-        "id,lower,upper,size,alignment\na,0,3,4,\nb,0,3,1,3\n",
-        'id,lower,upper,size\na,0,3,4\n"b,0,3,1\n',
-        "id,lower,upper,size\na,0,3,4\nb,0,3\x001,4\n",
-        "id,lower,upper,size\na,0,3,4\n" + "b" * 200_000 + ",0,3,4\n",
-    ],
-    ids=["step", "float", "no id", "alignment", "quote", "zero byte", "long"],
-)
-def test_plan_names_the_line_of_a_row_that_makes_no_sense(tmp_path: Path, text: str) -> None:
-    problem = tmp_path / "p.csv"
-    problem.write_text(text)
-    error = told("plan", problem, code=1)["error"]
-    assert error["code"] == "E-PLAN-INPUT"
-    assert error["where"]["line"] == 3
-
-
-def test_plan_refuses_pins_that_cannot_be_kept(tmp_path: Path) -> None:
-    problem = tmp_path / "p.csv"
-    problem.write_text("id,lower,upper,size,pinned\na,0,3,4,0\nb,2,4,4,3\n")
-    assert told("plan", problem, code=1)["error"]["code"] == "E-PLAN-INPUT"
 
 
 def test_run_shows_each_kernel_beside_what_it_needs_at_least(model: Path) -> None:
