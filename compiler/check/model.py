@@ -19,9 +19,9 @@ from compiler.dataclass import dataclass
 from compiler.driver import compile as compile_program
 from compiler.errors import CompileError
 from compiler.frontend import load
-from compiler.ir.graph import Graph
+from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import specialize
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType, Type
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
@@ -46,6 +46,8 @@ LARGEST_STEPS = 2e-2
 
 ONE_STEP = 1 / 127
 """A step between codes of eight bits, relative to the largest number that they stand for."""
+
+NOTHING_AROUND: Mapping[str, Type] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Verdict:
 
     `narrow` names the nodes that the f64 form of the model left as they were. `rewrites` are those
     that were judged, of `n_rewrites`. `broken` is a bug of ours that ended the passes. `in_codes`
-    are models that hold numbers of eight bits or fewer.
+    are models that round to whole numbers of eight bits or fewer.
     """
 
     yardstick: str
@@ -303,9 +305,25 @@ def check_model(
     )
 
 
-def _in_codes(graph: Graph) -> bool:
-    tensors = (t for t in graph.types.values() if isinstance(t, TensorType))
-    return any(t.dtype.is_integer and t.dtype.bits <= 8 for t in tensors)
+def _in_codes(graph: Graph, around: Mapping[str, Type] = NOTHING_AROUND) -> bool:
+    """Whether a node rounds to codes; bytes that only are read or moved have no steps."""
+    types = {**around, **graph.types}
+    return any(
+        _makes_codes(n, types) or any(_in_codes(r, types) for r in n.regions.values())
+        for n in graph.nodes
+    )
+
+
+def _makes_codes(node: Node, types: Mapping[str, Type]) -> bool:
+    """Whether whole numbers of eight bits or fewer come from floats or from longer ones."""
+    read = [_dtype(types.get(x)) for x in node.inputs]
+    from_wide = any(d.is_float for d in read if d) or any(d.bits > 8 for d in read[:1] if d)
+    made = [d for v in node.values() if (d := _dtype(v.type))]
+    return from_wide and any(d.is_integer and d.bits <= 8 for d in made)
+
+
+def _dtype(t: Type | None) -> DType | None:
+    return t.dtype if isinstance(t, TensorType) else None
 
 
 def _doubt(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import click
 import numpy as np
@@ -43,6 +44,10 @@ def read_inputs(graph: Graph, files: Sequence[str]) -> dict[str, Any]:
 
 def _read_array(path: Path) -> Any:
     try:
-        return np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as e:
+        with path.open("rb") as file:
+            found = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError, BadZipFile) as e:
         raise CompileError("E-INPUT-FILE", f"{path}: {e}") from e
+    if not isinstance(found, np.ndarray):
+        raise CompileError("E-INPUT-FILE", f"{path}: this is an archive of arrays, needed one")
+    return found

@@ -256,3 +256,14 @@ def test_what_is_far_off_in_itself_allows_no_more_but_for_steps_of_codes(
     second = Finding("program", (found,), 0.0)
     verdict = Verdict("reference", "", (first, second), 1e-4, None, in_codes=in_codes)
     assert verdict.ok is fine
+
+
+@pytest.mark.parametrize(
+    ("taken", "made", "in_codes"),
+    [("f32", "u8", True), ("i32", "i8", True), ("u8", "f32", False), ("i8", "u8", False)],
+)
+def test_steps_are_allowed_only_where_a_node_rounds_to_codes(
+    taken: str, made: str, in_codes: bool
+) -> None:
+    g = graph(f"graph g(x: {taken}[3,5]) {{\n y: {made}[3,5] = cast(x, to={made})\n return y\n}}")
+    assert check_model(g, pipeline="none").in_codes is in_codes

@@ -248,6 +248,16 @@ def test_what_the_user_caused_is_said_once_and_exits_with_one(
     assert data["error"]["hint"]
 
 
+def test_an_archive_of_arrays_is_no_array(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "a.npz"
+    np.savez(file, x=np.zeros(3))
+    result = invoke("run", model, "--input", f"x={file}")
+    assert result.exit_code == 1
+    assert "E-INPUT-FILE" in result.stderr
+    file.write_bytes(file.read_bytes()[:40])
+    assert "E-INPUT-FILE" in invoke("run", model, "--input", f"x={file}").stderr
+
+
 def test_words_that_are_no_options_exit_with_two() -> None:
     assert invoke("compile").exit_code == 2
     assert invoke("no_such_command").exit_code == 2

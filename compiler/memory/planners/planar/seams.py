@@ -104,9 +104,6 @@ class Step:
         )
         return heapq.nsmallest(MOST_PAIRS, pairs, key=lambda p: p.chance)
 
-    def _size(self, some: int) -> int:
-        return sum(self.sizes[i] for i in numbers(some))
-
 
 def _covers(of: dict[int, list[Pair]], whole: Pair) -> Iterator[list[Pair]]:
     """Pairs that have nothing in common, and one more of all that is left."""
