@@ -7,6 +7,8 @@ import { ApiError, api, follow, placementParts } from "./api.js";
  * @typedef {import("./wire.js").PlaceOptions} PlaceOptions
  */
 
+const AGAIN_MS = 1000;
+
 /**
  * Placements of one compilation, each kind asked for once.
  * @param {string} job that compiled
@@ -65,6 +67,7 @@ function startPlacing(job, options) {
    * @param {(problem: unknown) => void} reject
    */
   function listenTo(resolve, reject) {
+    if (stopped) return;
     unfollow = follow(id, (name, data) => {
       if (name === "ready") {
         ready.add(data.part);
@@ -86,7 +89,7 @@ function startPlacing(job, options) {
     api.job(id).then(({ state, error }) => {
       if (state === "succeeded") resolve();
       else if (error) reject(new ApiError(200, error));
-      else listenTo(resolve, reject);
+      else setTimeout(() => listenTo(resolve, reject), AGAIN_MS); // the server has no stream free
     }, reject);
   }
 

@@ -6,6 +6,16 @@
  */
 
 /**
+ * The stage that was chosen to compare with, if there is such a stage: links may name others.
+ * @param {Stage[]} stages
+ * @param {number} base
+ * @returns {number} -1 for the one before
+ */
+export function chosenBase(stages, base) {
+  return base >= 0 && base < stages.length ? base : -1;
+}
+
+/**
  * The stage that a stage is compared with: the chosen one, else the one before.
  * @param {Stage[]} stages
  * @param {number} stage
@@ -13,7 +23,8 @@
  * @returns {number} -1 before the first
  */
 export function comparedWith(stages, stage, base) {
-  return base >= 0 && base < stages.length ? base : stage - 1;
+  const chosen = chosenBase(stages, base);
+  return chosen < 0 ? stage - 1 : chosen;
 }
 
 /**

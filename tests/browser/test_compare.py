@@ -95,3 +95,19 @@ def test_rewrites_are_walked_by_key(playground: Playground) -> None:
     expect(opened).not_to_have_attribute("data-step", str(first))
     playground.press(",")
     expect(opened).to_have_attribute("data-step", str(first))
+
+
+def test_a_link_to_what_is_not_there_compares_as_if_it_named_nothing(
+    playground: Playground, watch
+) -> None:
+    watch.expect("answer 404")
+    watch.expect("Failed to load resource")
+    pane = playground.show_pane("compare")
+    expect(playground.page).to_have_url(re.compile("pane=compare"))
+    playground.page.evaluate("location.hash += '&base=777&other=nothing'")
+    playground.page.reload()
+    playground.wait_for_walk()
+    expect(pane.locator("[data-part=problem]")).to_contain_text("there is no job")
+    against = playground.part("passes").locator("[data-part=base]")
+    expect(against).to_have_value("-1")
+    expect(playground.show_pane("text").locator("[data-part=base]")).to_have_value("-1")

@@ -61,6 +61,15 @@ def test_the_drawing_is_saved(
     assert holds(path.read_bytes())
 
 
+def test_the_menu_of_files_closes_when_something_else_is_pressed(playground: Playground) -> None:
+    playground.pick("digits_mlp").compile()
+    menu = playground.part("export")
+    menu.locator("summary").click()
+    expect(menu).to_have_attribute("open", "")
+    playground.part("canvas").first.click(position={"x": 5, "y": 100})
+    expect(menu).not_to_have_attribute("open", "")
+
+
 def test_the_first_graph_is_there_while_the_job_runs_and_the_job_can_be_stopped(
     playground: Playground, page: Page
 ) -> None:

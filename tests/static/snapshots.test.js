@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { comparedWith, differs, markedAgainst } from "../../static/js/snapshots.js";
+import { chosenBase, comparedWith, differs, markedAgainst } from "../../static/js/snapshots.js";
 
 /** @type {any} */
 const STAGES = [0, 1, 1, 3].map((graph_stage, stage) => ({ stage, graph_stage }));
@@ -18,6 +18,13 @@ test("a stage is compared with the one before, or with any other", () => {
   assert.equal(comparedWith(STAGES, 1, 3), 3);
   assert.equal(comparedWith(STAGES, 0, -1), -1);
   assert.equal(comparedWith(STAGES, 2, 99), 1);
+});
+
+test("a stage that is not there is not chosen", () => {
+  assert.equal(chosenBase(STAGES, 3), 3);
+  assert.equal(chosenBase(STAGES, 4), -1);
+  assert.equal(chosenBase(STAGES, -7), -1);
+  assert.equal(chosenBase([], 0), -1);
 });
 
 test("stages that share a graph do not differ", () => {

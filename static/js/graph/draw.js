@@ -320,7 +320,9 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
     context.fillRect(left, top, 5, h);
     context.restore();
   }
-  if (heightPx >= TEXT_PX) drawText(context, node, heightPx, colors);
+  // Muted text cannot be read on the darker classes of an overlay.
+  const subColor = emphasis.paints?.has(node.key) ? colors.ink : colors.muted;
+  if (heightPx >= TEXT_PX) drawText(context, node, heightPx, colors, subColor);
   if (marked) drawSign(context, left, top, status, zoom, colors);
   if (emphasis.focus === node.key) {
     outline(context, left + 3, top + 3, w - 6, h - 6, Math.max(1, node.round - 3));
@@ -362,8 +364,9 @@ function drawHatching(context, { w, h, round }, left, top, color) {
  * @param {SceneNode} node
  * @param {number} heightPx
  * @param {Colors} colors
+ * @param {string} subColor of the second line
  */
-function drawText(context, node, heightPx, colors) {
+function drawText(context, node, heightPx, colors, subColor) {
   const two = heightPx >= TWO_LINES_PX && node.sub !== "" && node.h > 26;
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -377,7 +380,7 @@ function drawText(context, node, heightPx, colors) {
     two ? node.y - node.h * 0.17 : node.y + 0.5,
   );
   if (!two) return;
-  context.fillStyle = colors.muted;
+  context.fillStyle = subColor;
   context.font = `400 ${Math.min(10.5, node.h * 0.3)}px ${colors.sans}`;
   context.fillText(clip(context, node.sub, room), node.x + 2, node.y + node.h * 0.24);
 }

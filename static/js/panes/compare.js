@@ -9,6 +9,8 @@ import { hasWord, word } from "../words.js";
 import { mountPipeline } from "./pipeline.js";
 import { showProblem } from "./problem.js";
 
+const AGAIN_MS = 1000;
+
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
@@ -64,7 +66,9 @@ export function mountCompare(root, state) {
       else if (name === "failed") {
         busy("");
         showProblem(problem, data.error);
-      } else if (name === "cancelled" || name === "lost") busy("");
+      } else if (name === "cancelled") busy("");
+      // The server has no stream free, or is away: what became of the job is asked in a moment.
+      else if (name === "lost") setTimeout(() => void (number === request && restore()), AGAIN_MS);
     });
   }
 
@@ -113,8 +117,8 @@ export function mountCompare(root, state) {
       else if (job.state === "failed") fail(job.error);
       else if (job.state === "cancelled") busy("");
       else watch(id, number);
-    } catch {
-      if (number === request) busy("");
+    } catch (thrown) {
+      if (number === request) fail(thrown);
     }
   }
 

@@ -87,7 +87,7 @@ export function mountDevices(root, state) {
       showProblem(problemBox, null);
       body.hidden = false;
       const chart = chartOf(on, placement);
-      part(root, "words").textContent = wordsFor(known, platform, scheduler);
+      part(root, "words").replaceChildren(...wordsFor(known, platform, scheduler));
       gantt.show(chart);
       table.show([...chart.activities].sort((a, b) => a.start - b.start));
       mark(false);
@@ -152,9 +152,13 @@ function fill(select, named) {
  * @param {string} scheduler
  */
 function wordsFor({ platforms, schedulers }, platform, scheduler) {
-  const on = platforms.find((each) => each.name === platform)?.words ?? "";
-  const by = schedulers.find((each) => each.name === scheduler)?.words ?? "";
-  return `${on} ${by.replace(/\s*\n\s*/g, " ")}`;
+  const chosen = [
+    platforms.find((each) => each.name === platform),
+    schedulers.find((each) => each.name === scheduler),
+  ];
+  return chosen.map((each) =>
+    el("p", {}, el("strong", {}, each?.name ?? ""), ` ${(each?.words ?? "").replace(/\s*\n\s*/g, " ")}`),
+  );
 }
 
 /**

@@ -2,6 +2,7 @@
 import { closest, listen, part } from "../dom.js";
 import { drawScene, paintOf } from "../graph/draw.js";
 import { toDot, toSvg } from "../graph/export.js";
+import { together } from "../state.js";
 import { colors } from "../theme.js";
 
 /** What browsers surely paint: pixels on a side. */
@@ -16,7 +17,7 @@ const MARGIN = 20;
  */
 export function mountExport(root, drawing, name) {
   const menu = /** @type {HTMLDetailsElement} */ (part(root, "export"));
-  return listen(menu, {
+  const stopMenu = listen(menu, {
     click: async (event) => {
       const kind = closest(event, "[data-export]")?.dataset.export;
       const { scene, emphasis } = drawing;
@@ -44,6 +45,13 @@ export function mountExport(root, drawing, name) {
       menu.querySelector("summary")?.focus();
     },
   });
+  // The menu lies over the drawing: what is pressed beside it closes it.
+  const stopPage = listen(document, {
+    pointerdown: (event) => {
+      if (!event.composedPath().includes(menu)) menu.open = false;
+    },
+  });
+  return together(stopMenu, stopPage);
 }
 
 /**

@@ -3,7 +3,7 @@ import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectedIds } from "../selection.js";
-import { differs } from "../snapshots.js";
+import { chosenBase, differs } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
@@ -68,8 +68,9 @@ export function mountPassList(root, state) {
           el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`),
         ),
       );
-      base.value = String(chosen);
-      root.toggleAttribute("data-against", chosen >= 0);
+      const stage = chosenBase(result?.stages ?? [], chosen);
+      base.value = String(stage);
+      root.toggleAttribute("data-against", stage >= 0);
     }),
     state.watch(["base", "result"], ({ base: chosen }) => {
       list.querySelector("[data-base]")?.removeAttribute("data-base");

@@ -2,6 +2,7 @@
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { selectNode, selectedIds } from "../selection.js";
+import { chosenBase, comparedWith } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { showProblem } from "./problem.js";
@@ -38,7 +39,7 @@ export function mountText(root, state) {
     const number = ++request;
     const { parts, stage, base: chosen, result } = state.get();
     if (!parts || !result?.stages[stage]) return;
-    const against = Math.max(0, chosen < 0 || chosen >= result.stages.length ? stage - 1 : chosen);
+    const against = Math.max(0, comparedWith(result.stages, stage, chosen));
     try {
       const [diff, old, now] = await Promise.all([
         parts.diff(stage, against, all.checked ? ALL_LINES : 3),
@@ -137,7 +138,7 @@ export function mountText(root, state) {
           ),
         ),
       );
-      base.value = String(chosen);
+      base.value = String(chosenBase(result?.stages ?? [], chosen));
     }),
     state.watch(["parts", "stage", "base"], () => void load()),
     state.watch(["selection", "at", "graph", "before"], () => mark(true)),
