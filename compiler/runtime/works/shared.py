@@ -11,6 +11,8 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 
+import numpy as np
+
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import TensorType
@@ -222,11 +224,14 @@ class _Known:
                 yield list(begin)
                 begin[axis] += size
             return
-        given = [self.graph.constants[i].array() if i else None for i in node.inputs[1:]]
-        starts, ends, axes, steps = [*given, None, None][:4]
-        assert starts is not None, f"{node.output} has no starts"
-        assert ends is not None, f"{node.output} has no ends"
+        start, _, axis, step = [*node.inputs[1:], "", ""][:4]
+        constants = self.graph.constants
+        if not constants.keys() >= {start, axis, step} - {""}:
+            return
+        starts = constants[start].array()
+        axes, steps = (constants[i].array() if i else None for i in (axis, step))
         if steps is None or (steps == 1).all():
-            for axis, cut in cuts_along(whole.rank, starts, ends, axes, steps):
-                begin[axis] = cut.indices(whole.static_shape[axis])[0]
+            # Where it ends is in the size of the result.
+            for at, cut in cuts_along(whole.rank, starts, np.zeros_like(starts), axes, steps):
+                begin[at] = cut.indices(whole.static_shape[at])[0]
             yield begin

@@ -132,6 +132,26 @@ def test_slices_with_other_steps_are_copied(steps: str) -> None:
     assert "slice" in ops
 
 
+def test_a_slice_up_to_an_end_that_is_computed_is_read_in_place() -> None:
+    """Where it ends is in its type; where it begins has to be a constant."""
+    graph, ops = kernels(
+        """graph g(x: f32[16,5]) {
+  const first: i64[1] = literal(3)
+  const half: i64[1] = literal(7)
+  end: i64[1] = add(half, half)
+  a: f32[16,5] = tanh(x)
+  s: f32[11,5] = slice(a, first, end)
+  y: f32[11,5] = neg(s)
+  return y
+}"""
+    )
+    assert "slice" not in ops
+    computed = str(graph).replace("slice(a, first, end)", "slice(a, begin, end)")
+    computed = computed.replace("literal(7)", "literal(7)\n  begin: i64[1] = sub(half, four)")
+    computed = computed.replace("const half", "const four: i64[1] = literal(4)\n  const half")
+    assert "slice" in kernels(computed)[1]
+
+
 @pytest.mark.parametrize(
     ("part", "whole", "begin", "expected"),
     [
