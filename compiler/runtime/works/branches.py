@@ -3,7 +3,8 @@
 Nearly every large kernel is shared by all threads, so there is little to gain from two of them at
 once. It pays where kernels are too small to be shared or cannot be: the two directions of a
 recurrent net, small branches. What is chosen is a run of neighbouring launches that falls into
-chains, each of them in order, by one thread; their values all live until the last one ends.
+chains, each of them in order, by one thread. What a chain makes and needs is kept from the other
+chains until they have ended.
 """
 
 from __future__ import annotations
