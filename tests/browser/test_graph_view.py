@@ -70,6 +70,13 @@ def test_the_menu_of_files_closes_when_something_else_is_pressed(playground: Pla
     expect(menu).not_to_have_attribute("open", "")
 
 
+def test_the_legend_gives_way_to_the_table(playground: Playground) -> None:
+    playground.pick("digits_mlp").compile()
+    expect(playground.part("legend")).to_be_visible()
+    playground.part("table").first.click()
+    expect(playground.part("legend")).to_be_hidden()
+
+
 def test_the_first_graph_is_there_while_the_job_runs_and_the_job_can_be_stopped(
     playground: Playground, page: Page
 ) -> None:

@@ -99,3 +99,11 @@ def test_at_the_import_neighbours_that_became_one_kernel_say_so(playground: Play
     expect(together).to_contain_text("one kernel")
     together.locator("button[data-node]").click()
     expect(playground.pane.locator("h2")).to_have_text("batch_norm")
+
+
+def test_beside_a_view_there_are_not_two_kernels(playground: Playground) -> None:
+    playground.part("search").fill("flatten")
+    playground.part("search").press("Enter")
+    verdicts = playground.show_pane("node").locator("[data-verdict=apart]")
+    expect(verdicts.first).to_contain_text("a view, no kernel")
+    expect(verdicts.filter(has_text="two kernels")).to_have_count(0)

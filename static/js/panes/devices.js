@@ -157,7 +157,7 @@ function wordsFor({ platforms, schedulers }, platform, scheduler) {
     schedulers.find((each) => each.name === scheduler),
   ];
   return chosen.map((each) =>
-    el("p", {}, el("strong", {}, each?.name ?? ""), ` ${(each?.words ?? "").replace(/\s*\n\s*/g, " ")}`),
+    el("p", {}, el("strong", {}, `${each?.name ?? ""}:`), ` ${(each?.words ?? "").replace(/\s*\n\s*/g, " ")}`),
   );
 }
 

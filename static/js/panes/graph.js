@@ -205,12 +205,23 @@ export function mountGraph(root, state, layouter) {
   function revealSelected() {
     const { selected, focus } = emphasis;
     if (!drawing.scene || selected.size === 0 || canvas.size().width === 0) return;
-    if (!seesAny(drawing.scene, camera(), canvas.size(), selected))
+    const { size, raise } = clearPart();
+    if (!seesAny(drawing.scene, raise(camera(), 1), size, selected))
       show(focus ? [focus] : [...selected].slice(0, 1));
   }
 
   function show(/** @type {Iterable<string>} */ keys) {
-    if (drawing.scene) look(lookAtNodes(drawing.scene, camera(), canvas.size(), keys));
+    const { size, raise } = clearPart();
+    if (drawing.scene) look(raise(lookAtNodes(drawing.scene, raise(camera(), 1), size, keys), -1));
+  }
+
+  /** The part of the drawing above the legend: its size, and a camera moved to its middle or back. */
+  function clearPart() {
+    const covered = part(root, "legend").offsetHeight;
+    const { width, height } = canvas.size();
+    const raise = (/** @type {import("../graph/camera.js").Camera} */ at, /** @type {1 | -1} */ way) =>
+      ({ ...at, y: at.y - (way * covered) / 2 / at.zoom });
+    return { size: { width, height: height - covered }, raise };
   }
 
   /** Selects a node; opens a group. */

@@ -18,17 +18,20 @@ export function verdictsSection(node, graph, neighbours) {
       { class: "section", "data-section": "verdicts" },
       el("h3", {}, word("verdict.title")),
       el("p", { class: "muted" }, word("verdict.words")),
-      el("ul", { class: "verdicts" }, ...found.flatMap(({ other, side, answers }) => answers.map((answer) => item(answer, other, side)))),
+      el("ul", { class: "verdicts" }, ...found.flatMap(({ other, side, answers }) => answers.map((answer) => item(answer, node, other, side)))),
     ),
   ];
 }
 
 /**
  * @param {import("../wire.js").Neighbour} answer
+ * @param {import("../wire.js").GraphNode} node
  * @param {import("../wire.js").GraphNode} other
  * @param {"reads" | "read by"} side
  */
-function item({ maker, reader, verdict, because, chapters }, other, side) {
+function item({ maker, reader, verdict, because, chapters }, node, other, side) {
+  // A view is other sizes of the same bytes: beside it there is one kernel or none, never two.
+  const isView = verdict === "apart" && [node, other].some(({ family }) => family === "view");
   return el(
     "li",
     { class: "verdict", "data-verdict": verdict },
@@ -37,7 +40,7 @@ function item({ maker, reader, verdict, because, chapters }, other, side) {
       { class: "verdict-head" },
       el("span", { class: "muted" }, word(side === "reads" ? "node.inputs" : "node.readers")),
       el("button", { class: "link-button mono", type: "button", "data-node": other.id }, other.id),
-      el("span", { class: "badge", "data-kind": verdict }, word(`verdict.${verdict.replace(" ", "-")}`)),
+      el("span", { class: "badge", "data-kind": verdict }, word(isView ? "verdict.view" : `verdict.${verdict.replace(" ", "-")}`)),
     ),
     el("p", {}, because.startsWith(`${maker} and ${reader} are apart: `) ? because.slice(`${maker} and ${reader} are apart: `.length) : because),
     chapters.length === 1 && because.endsWith(chapters[0].because)
