@@ -23,7 +23,7 @@ from tests.onnx_models import BOOL, graph, model, node, value
 EXAMPLES = (
     "Failure", "About", "Samples", "Pipelines", "CheckedPipeline", "Operators", "Upload",
     "JobRequest", "Job", "Result", "StageGraph", "Steps", "StageText", "Diff", "Union",
-    "KernelText", "Provenance",
+    "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
 )  # fmt: skip
 
 
