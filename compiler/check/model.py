@@ -8,20 +8,20 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from compiler.check.codes import rounds_to_codes
 from compiler.check.errors import Error, errors_of
 from compiler.check.judge import FINE
 from compiler.check.margins import wide_results
 from compiler.check.nodes import NodeErrors, by_node, fits_in_memory
 from compiler.check.rewrites import Judged, Rewrites, judge_rewrites
 from compiler.check.rounds import Round, budget_of, make_round, make_rounds
-from compiler.check.yardstick import run_reference
+from compiler.check.yardstick import YARDSTICK, Run, yardstick_of
 from compiler.dataclass import dataclass
 from compiler.driver import compile as compile_program
 from compiler.errors import CompileError
 from compiler.frontend import load
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
-from compiler.ir.types import DType, TensorType, Type
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
@@ -31,14 +31,10 @@ from compiler.runtime.inputs import inputs_of
 from compiler.runtime.program import Program
 from compiler.trace import Event
 
-YARDSTICK = "onnx.reference"
-OURS = "reference"
-
 MORE_SECONDS = 10.0
 """What further inputs may take, and rewrites unless all are asked for: each that long."""
 
 Progress = Callable[[str, Event | None], None]
-Run = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 
 
 LARGEST_STEPS = 2e-2
@@ -46,8 +42,6 @@ LARGEST_STEPS = 2e-2
 
 ONE_STEP = 1 / 127
 """A step between codes of eight bits, relative to the largest number that they stand for."""
-
-NOTHING_AROUND: Mapping[str, Type] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +135,7 @@ class _Check:
     wide: Mapping[str, Any] = field(default_factory=dict)
     narrow: tuple[str, ...] = ()
     rounds: list[Round] = field(default_factory=list)
+    in_codes: bool = False
 
     def prepare(self) -> None:
         """The model in f64, and further inputs, as far as time permits."""
@@ -182,7 +177,7 @@ class _Check:
             found = self.finding(stage, compute)
         except CompileError as e:
             return Finding(stage, (), 0.0, objection=f"it cannot be computed: {e}")
-        tolerance = max(self.wanted.tolerance, LARGEST_STEPS if _in_codes(self.source) else 0.0)
+        tolerance = max(self.wanted.tolerance, LARGEST_STEPS if self.in_codes else 0.0)
         budget = budget_of(events, tolerance)
         for r in self.rounds:
             first = r is self.rounds[0]
@@ -267,13 +262,10 @@ def check_model(
         broken = str(e)
         rewrites.end(e.pass_name, source)
     tell(YARDSTICK, None)
-    expected, note = (None, "") if isinstance(model, Graph) else run_reference(model, inputs)
-    yardstick = YARDSTICK
-    if expected is not None and (doubt := _doubt(source, inputs, expected, wanted, peers or {})):
-        expected, note = None, doubt
-    if expected is None:
-        expected, yardstick = reference(source, inputs), OURS
-    check = _Check(source, inputs, expected, wanted, tell)
+    yardstick = yardstick_of(model, source, inputs, peers or {}, wanted.tolerance)
+    check = _Check(
+        source, inputs, yardstick.outputs, wanted, tell, in_codes=rounds_to_codes(source)
+    )
     check.prepare()
     findings, program = check.passes(rewrites.events), None
     if not broken:
@@ -290,8 +282,8 @@ def check_model(
         findings += _runs(check, program, peers or {})
     judged = check.rewrites(rewrites)
     return Verdict(
-        yardstick,
-        note,
+        yardstick.name,
+        yardstick.note,
         tuple(findings),
         wanted.tolerance,
         program,
@@ -301,54 +293,8 @@ def check_model(
         len(rewrites.found),
         check.nodes(rewrites.events),
         broken,
-        _in_codes(source),
+        check.in_codes,
     )
-
-
-def _in_codes(graph: Graph, around: Mapping[str, Type] = NOTHING_AROUND) -> bool:
-    """Whether a node rounds to codes; bytes that only are read or moved have no steps."""
-    types = {**around, **graph.types}
-    return any(
-        _makes_codes(n, types) or any(_in_codes(r, types) for r in n.regions.values())
-        for n in graph.nodes
-    )
-
-
-def _makes_codes(node: Node, types: Mapping[str, Type]) -> bool:
-    """Whether whole numbers of eight bits or fewer come from floats or from longer ones."""
-    read = [_dtype(types.get(x)) for x in node.inputs]
-    from_wide = any(d.is_float for d in read if d) or any(d.bits > 8 for d in read[:1] if d)
-    made = [d for v in node.values() if (d := _dtype(v.type))]
-    return from_wide and any(d.is_integer and d.bits <= 8 for d in made)
-
-
-def _dtype(t: Type | None) -> DType | None:
-    return t.dtype if isinstance(t, TensorType) else None
-
-
-def _doubt(
-    source: Graph,
-    inputs: Mapping[str, Any],
-    expected: Mapping[str, Any],
-    wanted: Wanted,
-    peers: Mapping[str, Run],
-) -> str:
-    """Why the yardstick is wrong: our reference and a peer agree on other numbers. "" if not."""
-    try:
-        ours = reference(source, inputs)
-    except CompileError:
-        return ""
-    off = worst(compare(ours, expected))
-    if off <= wanted.tolerance:
-        return ""
-    for name, run in peers.items():
-        try:
-            theirs = run(inputs)
-        except CompileError:
-            continue
-        if worst(compare(ours, theirs)) <= wanted.tolerance:
-            return f"{YARDSTICK} is off by {off:.0e} from {name} and our reference, which agree"
-    return ""
 
 
 def _runs(check: _Check, program: Program, peers: Mapping[str, Run]) -> list[Finding]:

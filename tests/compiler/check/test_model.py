@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from compiler.check import model as model_check
+from compiler.check import yardstick
 from compiler.check.errors import Error
 from compiler.check.model import Finding, Verdict, Wanted, check_model
 from compiler.check.nodes import by_node
@@ -226,7 +227,7 @@ def test_a_yardstick_that_alone_says_something_else_gives_way(
     def wrong(inputs: Mapping[str, Any]) -> Mapping[str, Any]:
         return {k: v + 0.5 for k, v in right(inputs).items()}
 
-    monkeypatch.setattr(model_check, "run_reference", lambda _, inputs: (wrong(inputs), ""))
+    monkeypatch.setattr(yardstick, "run_reference", lambda _, inputs: (wrong(inputs), ""))
     monkeypatch.setattr(model_check, "load", lambda _: g)
     assert not check_model(b"").ok
     assert not check_model(b"", peers={"third": wrong}).ok

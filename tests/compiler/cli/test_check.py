@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from compiler.check import model as model_check
+from compiler.check import yardstick
 from compiler.cli import check as check_command
 from compiler.cli import peers
 from tests.compiler.cli.commands import invoke, told
@@ -31,13 +31,13 @@ def test_check_compares_every_stage_with_the_reference(model: Path) -> None:
 def test_check_fails_when_the_numbers_are_wrong(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    right = model_check.run_reference
+    right = yardstick.run_reference
 
     def wrong(*args: Any) -> Any:
         outputs, note = right(*args)
         return {name: value * np.float32(1.001) for name, value in outputs.items()}, note
 
-    monkeypatch.setattr(model_check, "run_reference", wrong)
+    monkeypatch.setattr(yardstick, "run_reference", wrong)
     verdict = told("check", model, "--peers", "", code=1)
     assert verdict["ok"] is False
     assert 5e-4 < verdict["worst_relative_error"] < 2e-3
@@ -48,7 +48,7 @@ def test_check_fails_when_the_numbers_are_wrong(
 def test_check_takes_our_reference_where_onnx_cannot_run_the_model(
     model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_check, "run_reference", lambda *_: (None, "onnx.reference cannot"))
+    monkeypatch.setattr(yardstick, "run_reference", lambda *_: (None, "onnx.reference cannot"))
     verdict = told("check", model, "--peers", "")
     assert (verdict["ok"], verdict["yardstick"]) == (True, "reference")
     assert verdict["note"] == "onnx.reference cannot"

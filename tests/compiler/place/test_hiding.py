@@ -6,41 +6,9 @@ import pytest
 
 from compiler.place.hiding import hiding
 from compiler.place.place import place
-from compiler.place.platform import Platform
-from compiler.place.platform_text import parse_platform
 from compiler.place.simulate import Conduct
 from compiler.place.tasks_text import parse_tasks
-
-MACHINE = """
-name = "toy"
-home = "ram"
-
-[[memory]]
-name = "ram"
-
-[[memory]]
-name = "sram"
-nbytes = {room}
-keeps_weights = false
-
-[[device]]
-name = "cpu"
-memory = "ram"
-flops_per_second = 1
-bytes_per_second = 1
-
-[[device]]
-name = "npu"
-memory = "sram"
-flops_per_second = 1
-bytes_per_second = 1
-
-[[link]]
-name = "bus"
-joins = ["ram", "sram"]
-latency_seconds = 0.0
-bytes_per_second = 100
-"""
+from tests.compiler.place.toy import toy
 
 CHAIN = """
 tasks chain {
@@ -48,16 +16,12 @@ tasks chain {
   weight u: 200 bytes
   weight v: 300 bytes
   weight w: 400 bytes
-  h: 100 bytes = a(x, u), cpu 1000.0 s, npu 6.0 s
-  i: 100 bytes = b(h, v), cpu 1000.0 s, npu 1.0 s
-  j: 100 bytes = c(i, w), cpu 1000.0 s, npu 7.0 s
+  h: 100 bytes = a(x, u) as conv, cpu 1000.0 s, npu 6.0 s
+  i: 100 bytes = b(h, v) as conv, cpu 1000.0 s, npu 1.0 s
+  j: 100 bytes = c(i, w) as conv, cpu 1000.0 s, npu 7.0 s
   return j
 }
 """
-
-
-def toy(room: int) -> Platform:
-    return parse_platform(MACHINE.format(room=room))
 
 
 def test_each_way_has_its_time_and_its_peak() -> None:

@@ -18,38 +18,8 @@ from compiler.place.schedule import Schedule, critical_path
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
 from compiler.place.tasks_text import parse_tasks
+from tests.compiler.place.toy import MACHINE, toy
 from tests.task_graphs import FAMILIES, random_tasks
-
-MACHINE = """
-name = "toy"
-home = "ram"
-
-[[memory]]
-name = "ram"
-
-[[memory]]
-name = "sram"
-nbytes = {room}
-keeps_weights = false
-
-[[device]]
-name = "cpu"
-memory = "ram"
-flops_per_second = 1.0
-bytes_per_second = 1.0
-
-[[device]]
-name = "npu"
-memory = "sram"
-flops_per_second = 1.0
-bytes_per_second = 1.0
-operators = ["conv"]
-
-[[link]]
-name = "dma"
-joins = ["ram", "sram"]
-bytes_per_second = 100.0
-"""
 
 CHAIN = """
 tasks chain {
@@ -63,10 +33,6 @@ tasks chain {
   return c
 }
 """
-
-
-def toy(room: int) -> Platform:
-    return parse_platform(MACHINE.format(room=room))
 
 
 def makespan(tasks: TaskGraph, machine: Platform, ahead: int | None) -> float:

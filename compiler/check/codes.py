@@ -1,0 +1,29 @@
+"""Models that round to codes of eight bits or fewer: a number half way may go either way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.types import DType, TensorType, Type
+
+
+def rounds_to_codes(graph: Graph, around: Mapping[str, Type] | None = None) -> bool:
+    """Whether a node rounds to codes; bytes that only are read or moved have no steps."""
+    types = {**(around or {}), **graph.types}
+    return any(
+        _makes_codes(n, types) or any(rounds_to_codes(r, types) for r in n.regions.values())
+        for n in graph.nodes
+    )
+
+
+def _makes_codes(node: Node, types: Mapping[str, Type]) -> bool:
+    """Whether whole numbers of eight bits or fewer come from floats or from longer ones."""
+    read = [_dtype(types.get(x)) for x in node.inputs]
+    from_wide = any(d.is_float for d in read if d) or any(d.bits > 8 for d in read[:1] if d)
+    made = [d for v in node.values() if (d := _dtype(v.type))]
+    return from_wide and any(d.is_integer and d.bits <= 8 for d in made)
+
+
+def _dtype(t: Type | None) -> DType | None:
+    return t.dtype if isinstance(t, TensorType) else None
