@@ -24,15 +24,21 @@ _digests: dict[tuple[str, int, int], str] = {}
 
 
 def register(app: Flask) -> None:
-    """Serve the page, and give templates the function `asset`."""
+    """Serve the page, and give templates the functions `asset` and `templates_in`."""
     app.register_blueprint(bp)
     app.add_template_global(asset)
+    app.add_template_global(templates_in)
 
 
 def asset(name: str) -> str:
     """The address of a file of the bundle, with the digest of its content when it is there."""
     digest = _digest(site_folder("static") / "dist" / name)
     return f"/static/dist/{name}" + (f"?v={digest}" if digest else "")
+
+
+def templates_in(folder: str) -> list[str]:
+    """Names of the templates in a folder, in the order of the alphabet."""
+    return current_app.jinja_env.list_templates(filter_func=lambda n: n.startswith(f"{folder}/"))
 
 
 def _digest(path: Path) -> str:

@@ -1,6 +1,6 @@
 // The keyboard: one table that binds the keys and that the `?` list is read from.
 //
-// What a key does is described in templates/words.html under `key.ID`. Single-letter keys can be
+// What a key does is described in templates/words/keys.html under `key.ID`. Single-letter keys can be
 // switched off in the list (WCAG 2.1.4); then only keys with a modifier and the named ones work.
 
 const STORED = "compilarium.single-keys";

@@ -1,4 +1,4 @@
-// The English of the page, read from templates/words.html: `word("n-nodes", {n: 3})`.
+// The English of the page, read from templates/words/: `word("n-nodes", {n: 3})`.
 
 /** @type {Map<string, {many: string, one: string}> | null} */
 let table = null;
@@ -30,7 +30,7 @@ function words() {
  */
 export function word(key, values = {}) {
   const found = words().get(key);
-  if (!found) throw new Error(`templates/words.html has no ${key}`);
+  if (!found) throw new Error(`templates/words/ has no ${key}`);
   const text = values.n === 1 ? found.one : found.many;
   return text.replace(/\{(\w+)\}/g, (whole, name) =>
     name in values ? String(values[name]) : whole,

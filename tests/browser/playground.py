@@ -92,9 +92,14 @@ class Playground:
         self.page.keyboard.press(key)
 
     def show_pane(self, name: str) -> Locator:
-        """Open a pane by its tab, and give it."""
+        """Open a pane by the tabs of its kind and its own, and give it."""
         tab = self.page.locator(f'[role="tab"][data-pane="{name}"]')
-        tab.click()
+        for kind in self.page.locator("[data-group][aria-pressed]").all():
+            if tab.count():
+                break
+            kind.click()
+        if tab.get_attribute("aria-selected") != "true":
+            tab.click()
         expect(tab).to_have_attribute("aria-selected", "true")
         return self.pane
 

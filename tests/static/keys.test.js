@@ -24,7 +24,7 @@ test("no two rows of one place and scope share a key", () => {
 });
 
 test("every key has words in the list of keys", () => {
-  const words = readFileSync(new URL("../../templates/words.html", import.meta.url), "utf8");
+  const words = readFileSync(new URL("../../templates/words/keys.html", import.meta.url), "utf8");
   for (const { id } of KEYS) assert.ok(words.includes(`data-word="key.${id}"`), id);
   assert.equal(new Set(KEYS.map((key) => key.id)).size, KEYS.length);
 });

@@ -1,5 +1,5 @@
 // The families of operators, in the order of the legend. Their colours are `--family-NAME` in
-// tokens.css, their names `family.NAME` in templates/words.html.
+// tokens.css, their names `family.NAME` in templates/words/.
 
 export const FAMILIES = /** @type {const} */ ([
   "contraction",

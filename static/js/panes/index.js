@@ -1,4 +1,4 @@
-// The panes beside the graph, in the order of their tabs; `group` puts a gap between kinds.
+// The panes beside the graph, in the order of their tabs; a `group` is a row of tabs.
 import { codePane } from "./code.js";
 import { mountCompare } from "./compare.js";
 import { mountDevices } from "./devices.js";
@@ -12,8 +12,8 @@ import { mountTiming } from "./timing.js";
 
 /**
  * @typedef {object} Pane
- * @property {string} id in the URL, and `pane.ID` in templates/words.html
- * @property {string} group
+ * @property {string} id in the URL, and `pane.ID` in templates/words/panes.html
+ * @property {string} group `pane-group.GROUP` in templates/words/panes.html
  * @property {(root: HTMLElement, state: import("../page.js").PageState) => () => void} mount
  */
 
@@ -25,12 +25,12 @@ export const PANES = [
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },
-  { id: "timing", group: "program", mount: mountTiming },
-  { id: "compare", group: "program", mount: mountCompare },
   { id: "devices", group: "program", mount: mountDevices },
+  { id: "timing", group: "time", mount: mountTiming },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },
   { id: "llvm", group: "code", mount: codePane("llvm") },
   { id: "asm", group: "code", mount: codePane("asm") },
+  { id: "compare", group: "compare", mount: mountCompare },
 ];

@@ -1,72 +1,49 @@
-// The row of tabs, and the one pane that is mounted below it.
-import { closest, el, listen } from "../dom.js";
+// Two rows of tabs, the kinds of panes and the panes of one kind, and the one pane that is mounted below.
+import { closest, el, listen, part } from "../dom.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { PANES } from "./index.js";
 
+const GROUPS = [...new Set(PANES.map(({ group }) => group))];
+
 /**
- * @param {HTMLElement} tabs
- * @param {HTMLElement} root
+ * @param {HTMLElement} side holds the rows (`groups`, `tabs`) and the pane (`pane`)
  * @param {import("../page.js").PageState} state
  * @returns {{stop: () => void, actions: Record<string, () => void>}}
  */
-export function mountTabs(tabs, root, state) {
+export function mountTabs(side, state) {
+  const [groups, tabs, root] = ["groups", "tabs", "pane"].map((name) => part(side, name));
+  /** The pane that was open last in each group. @type {Record<string, string>} */
+  const last = Object.fromEntries(
+    GROUPS.map((group) => [group, PANES.find((pane) => pane.group === group)?.id ?? ""]),
+  );
+  const shown = () => PANES.find(({ id }) => id === state.get().pane) ?? PANES[0];
+  const open = (/** @type {string | undefined} */ pane) => pane && state.set({ pane });
   let stopPane = () => {};
-  let last = "";
-  for (const { id, group } of PANES) {
-    // The levels of a kernel's code have a row of their own, in the order of lowering.
-    if (group === "code")
-      tabs.append(
-        el(
-          "span",
-          { class: group === last ? "tabs-arrow" : "tabs-row", "aria-hidden": "true" },
-          group === last ? "›" : "",
-        ),
-      );
-    else if (last && group !== last)
-      tabs.append(el("span", { class: "tabs-gap", "aria-hidden": "true" }));
-    last = group;
-    tabs.append(
-      el(
-        "button",
-        { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id },
-        word(`pane.${id}`),
-      ),
-    );
-  }
-  const index = () =>
-    Math.max(
-      0,
-      PANES.findIndex((each) => each.id === state.get().pane),
-    );
-  const move = (/** @type {number} */ by) =>
-    state.set({ pane: PANES[(index() + by + PANES.length) % PANES.length].id });
+  groups.append(...GROUPS.map(groupButton));
 
   const stop = together(
+    listen(groups, {
+      click: (event) => open(last[closest(event, "[data-group]")?.dataset.group ?? ""]),
+    }),
     listen(tabs, {
-      click: (event) => {
-        const pane = closest(event, "[data-pane]")?.dataset.pane;
-        if (pane) state.set({ pane });
-      },
+      click: (event) => open(closest(event, "[data-pane]")?.dataset.pane),
       keydown: (event) => {
         const by = { ArrowRight: 1, ArrowLeft: -1 }[/** @type {string} */ (event.key)];
         if (!by) return;
         event.preventDefault();
-        move(by);
-        document.getElementById(`tab-${PANES[index()].id}`)?.focus();
+        open(after(panesOf(shown().group), shown(), by).id);
+        document.getElementById(`tab-${shown().id}`)?.focus();
       },
+    }),
+    state.watch(["pane"], () => {
+      last[shown().group] = shown().id;
+      mark(groups, tabs, shown());
     }),
     state.watch(["pane", "result"], ({ result }) => {
       stopPane();
       stopPane = () => {};
-      const pane = PANES[index()];
-      for (const each of /** @type {NodeListOf<HTMLElement>} */ (
-        tabs.querySelectorAll("[role=tab]")
-      )) {
-        const selected = each.dataset.pane === pane.id;
-        each.setAttribute("aria-selected", String(selected));
-        each.tabIndex = selected ? 0 : -1;
-      }
+      const pane = shown();
       root.setAttribute("aria-labelledby", `tab-${pane.id}`);
       // The same pane again: the result has grown while one was reading.
       const scrolled = root.dataset.pane === pane.id ? root.scrollTop : 0;
@@ -77,5 +54,63 @@ export function mountTabs(tabs, root, state) {
     }),
     () => stopPane(),
   );
-  return { stop, actions: { "next-pane": () => move(1), "previous-pane": () => move(-1) } };
+  return {
+    stop,
+    actions: {
+      "next-pane": () => open(after(PANES, shown(), 1).id),
+      "previous-pane": () => open(after(PANES, shown(), -1).id),
+    },
+  };
+}
+
+/** @param {string} group */
+function panesOf(group) {
+  return PANES.filter((pane) => pane.group === group);
+}
+
+/**
+ * @template T
+ * @param {readonly T[]} row
+ * @param {T} one
+ * @param {number} by
+ */
+function after(row, one, by) {
+  return row[(row.indexOf(one) + by + row.length) % row.length];
+}
+
+/** @param {string} group */
+function groupButton(group) {
+  return el("button", { type: "button", "data-group": group }, word(`pane-group.${group}`));
+}
+
+/** @param {import("./index.js").Pane} pane */
+function tab({ id }) {
+  return el(
+    "button",
+    { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": "pane", "data-pane": id },
+    word(`pane.${id}`),
+  );
+}
+
+/**
+ * Shows the row of the pane's group, and where in it the pane is.
+ * @param {HTMLElement} groups
+ * @param {HTMLElement} tabs
+ * @param {import("./index.js").Pane} pane
+ */
+function mark(groups, tabs, pane) {
+  const row = panesOf(pane.group);
+  if (tabs.dataset.group !== pane.group) {
+    tabs.dataset.group = pane.group;
+    tabs.setAttribute("aria-label", word(`pane-group.${pane.group}`));
+    tabs.classList.toggle("visually-hidden", row.length === 1);
+    tabs.replaceChildren(...row.map(tab));
+  }
+  for (const button of groups.querySelectorAll("button"))
+    button.setAttribute("aria-pressed", String(button.dataset.group === pane.group));
+  for (const each of /** @type {NodeListOf<HTMLElement>} */ (tabs.querySelectorAll("[role=tab]"))) {
+    const selected = each.dataset.pane === pane.id;
+    each.setAttribute("aria-selected", String(selected));
+    each.tabIndex = selected ? 0 : -1;
+  }
 }

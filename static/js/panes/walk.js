@@ -26,7 +26,7 @@ export function mountWalk(root, state, layouter) {
   root.replaceChildren(clone("walk"));
   const split = part(root, "split");
   const graph = mountGraph(part(root, "graph"), state, layouter);
-  const tabs = mountTabs(part(root, "tabs"), part(root, "pane"), state);
+  const tabs = mountTabs(part(root, "side"), state);
 
   const go = (/** @type {1 | -1} */ direction, /** @type {boolean} */ all) => {
     const { result, stage } = state.get();
