@@ -11,6 +11,9 @@ from compiler.check.judge import scale_of
 from compiler.check.margins import number, tiny, unit
 from compiler.dataclass import dataclass
 
+PLACES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+"""Upper ends of the classes in which elements are counted, in ULP; one more has all beyond."""
+
 
 @dataclass(frozen=True, slots=True)
 class Error:
@@ -18,12 +21,14 @@ class Error:
 
     `relative` is the largest error over the largest magnitude, `ulps` the largest error of an
     element in units of its own last place. Infinite where NaN and infinities are in other places.
+    `counts` has how many elements are off by at most each of `PLACES`, and how many by more.
     """
 
     name: str
     absolute: float
     relative: float
     ulps: float
+    counts: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The error as JSON has it."""
@@ -50,7 +55,14 @@ def error_of(name: str, made: Any, wide: Any) -> Error | None:
     errors = np.abs(a[finite] - w[finite])
     worst, scale = float(errors.max(initial=0.0)), scale_of(w)
     places = errors / _last_place(w[finite], made.dtype)
-    return Error(name, worst, worst / scale if scale else worst, float(places.max(initial=0.0)))
+    counts = np.bincount(np.searchsorted(PLACES, places.ravel()), minlength=len(PLACES) + 1)
+    return Error(
+        name,
+        worst,
+        worst / scale if scale else worst,
+        float(places.max(initial=0.0)),
+        tuple(map(int, counts)),
+    )
 
 
 def errors_of(made: Mapping[str, Any], wide: Mapping[str, Any]) -> tuple[Error, ...]:

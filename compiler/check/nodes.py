@@ -9,22 +9,29 @@ import numpy as np
 
 from compiler.check.errors import Error, error_of
 from compiler.check.judge import same_bits
-from compiler.check.margins import evaluated
-from compiler.check.widen import wide_feeds, widened
+from compiler.check.values import StageValues
+from compiler.check.widen import Wide, wide_feeds, widened
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
-from compiler.ir.graph import Graph, Result
+from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
+from compiler.ops.meaning import evaluate_graph
 from compiler.targets.memory import machine_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class NodeErrors:
-    """The errors of the values of one stage that the model has too, in order of computation."""
+    """The errors of the values of one stage that the model has too, in order of computation.
+
+    `moved` names those that are other numbers than the model's own; `n_values` counts all that the
+    stage computes, those with names of its own too.
+    """
 
     stage: str
     errors: tuple[Error, ...]
     tolerance: float
+    moved: frozenset[str] = frozenset()
+    n_values: int = 0
 
     @property
     def first_wrong(self) -> Error | None:
@@ -32,25 +39,23 @@ class NodeErrors:
         return next((e for e in self.errors if not e.relative <= self.tolerance), None)
 
 
+@dataclass(frozen=True, slots=True)
 class ByName:
     """What the model computes under each name: in its own types, and in f64."""
 
-    def __init__(self, graph: Graph, feeds: Mapping[str, Any]) -> None:
-        self.feeds = feeds
-        names = [n for n in graph.types if n not in graph.constants]
-        self.own = evaluated(_showing(graph, names), feeds)
-        wide = widened(graph).graph
-        self.wide = evaluated(_showing(wide, names), wide_feeds(feeds))
+    own: Mapping[str, Any]
+    wide: Mapping[str, Any]
 
-    def errors(self, stage: str, graph: Graph, tolerance: float) -> NodeErrors:
-        """The errors of a later graph's values; a value as far off as it always was has none.
-
-        Errors: E-RUN-*.
-        """
-        names = [n for node in graph.nodes for n in node.outputs if n in self.own]
-        made = evaluated(_showing(graph, names), self.feeds)
+    def errors(
+        self, stage: str, graph: Graph, made: Mapping[str, Any], tolerance: float
+    ) -> NodeErrors:
+        """The errors of a later graph's values; a value as far off as it always was has none."""
+        computed = [n for node in graph.nodes for n in node.outputs if n]
+        names = [n for n in computed if n in self.own and n in self.wide]
         found = (self._error(name, made[name]) for name in names)
-        return NodeErrors(stage, tuple(e for e in found if e is not None), tolerance)
+        moved = frozenset(n for n in names if not same_bits(made[n], self.own[n]))
+        errors = tuple(e for e in found if e is not None)
+        return NodeErrors(stage, errors, tolerance, moved, len(computed))
 
     def _error(self, name: str, made: Any) -> Error | None:
         if isinstance(made, np.ndarray) and np.shape(made) != np.shape(self.own[name]):
@@ -70,20 +75,23 @@ def fits_in_memory(graph: Graph) -> bool:
     return 3 * sum(sizes) < machine_bytes() // 3
 
 
+def wide_values(graph: Graph, feeds: Mapping[str, Any]) -> tuple[Wide, dict[str, Any]]:
+    """The graph in f64, and everything that it computes, by name of value. Errors: E-RUN-*."""
+    wide = widened(graph)
+    names = [name for name in graph.types if name not in graph.constants]
+    return wide, evaluate_graph(wide.graph, wide_feeds(feeds), keep=names)
+
+
 def by_node(
     source: Graph, feeds: Mapping[str, Any], stages: Sequence[tuple[str, Graph]], tolerance: float
 ) -> list[NodeErrors]:
     """The errors by value of each stage; none for a stage that cannot be computed."""
-    names, found = ByName(source, feeds), []
+    values = StageValues(feeds)
+    names = ByName(values.of(source), wide_values(source, feeds)[1])
+    found: list[NodeErrors] = []
     for stage, graph in stages:
         try:
-            found.append(names.errors(stage, graph, tolerance))
+            found.append(names.errors(stage, graph, values.of(graph), tolerance))
         except CompileError:
             continue
     return found
-
-
-def _showing(graph: Graph, names: Sequence[str]) -> Graph:
-    """The graph with these values as results, under their own names."""
-    results = tuple(Result(name, name) for name in dict.fromkeys(names))
-    return Graph(graph.name, graph.inputs, results, graph.nodes, graph.constants)

@@ -12,9 +12,12 @@ from rich.console import Console
 
 import compiler
 from compiler.check.errors import Error
-from compiler.check.model import Finding, Run, Verdict, Wanted, check_model
+from compiler.check.findings import Finding, Verdict
+from compiler.check.model import check_model
 from compiler.check.nodes import NodeErrors
 from compiler.check.rewrites import Judged
+from compiler.check.stepwise import Wanted
+from compiler.check.yardstick import Run
 from compiler.cli.inputs import input_option, read_inputs
 from compiler.cli.options import (
     model_argument,
@@ -251,9 +254,8 @@ def _rows(verdict: Verdict) -> Iterator[tuple[str, ...]]:
         if f.objection and not f.judged:
             yield (f.stage, "", "refuses the model", "", "", "", "")
             continue
-        wrong = f.error > verdict.allowed or bool(f.objection)
-        mark = "ok" if f.error <= verdict.tolerance else "steps"
-        if wrong:
+        mark: str = f.mark(verdict.tolerance, verdict.allowed)
+        if mark == "wrong":
             mark = "TOO LARGE" if f.judged else "far off"
         place = "" if bad is None else f"{bad.name} {bad.note}".strip()
         off = max((e.relative for e in f.wide), default=None)

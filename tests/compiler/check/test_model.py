@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from compiler.check import model as model_check
-from compiler.check import yardstick
+from compiler.check import stepwise, yardstick
 from compiler.check.errors import Error
-from compiler.check.model import Finding, Verdict, Wanted, check_model
+from compiler.check.findings import Finding, Verdict
+from compiler.check.model import check_model
 from compiler.check.nodes import by_node
 from compiler.check.rewrites import Rewrites, judge_rewrites
 from compiler.check.shrink import shrunk
+from compiler.check.stepwise import Wanted
 from compiler.ir.graph import Graph
 from compiler.passes import RULES, run_pipeline
 from compiler.passes.engine.rewrite import apply_rules
@@ -228,7 +229,7 @@ def test_a_yardstick_that_alone_says_something_else_gives_way(
         return {k: v + 0.5 for k, v in right(inputs).items()}
 
     monkeypatch.setattr(yardstick, "run_reference", lambda _, inputs: (wrong(inputs), ""))
-    monkeypatch.setattr(model_check, "load", lambda _: g)
+    monkeypatch.setattr(stepwise, "load", lambda _: g)
     assert not check_model(b"").ok
     assert not check_model(b"", peers={"third": wrong}).ok
     verdict = check_model(b"", peers={"third": right})

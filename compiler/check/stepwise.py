@@ -1,0 +1,295 @@
+"""A check as it goes along: each stage, run and rewrite is told as soon as it was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from compiler.check.codes import rounds_to_codes
+from compiler.check.errors import errors_of
+from compiler.check.findings import (
+    IMPORTED,
+    LARGEST_STEPS,
+    Finding,
+    allowed_error,
+)
+from compiler.check.judge import FINE
+from compiler.check.margins import wide_results
+from compiler.check.nodes import ByName, fits_in_memory, wide_values
+from compiler.check.rewrites import Judged, Rewrites, judge_rewrites
+from compiler.check.rounds import Round, budget_of, make_round, make_rounds
+from compiler.check.values import StageValues
+from compiler.check.yardstick import YARDSTICK, Run, Yardstick, yardstick_of
+from compiler.dataclass import dataclass
+from compiler.driver import compile as compile_program
+from compiler.errors import CompileError
+from compiler.frontend import load
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
+from compiler.passes.pipeline.precision import precision_mode, with_precision
+from compiler.passes.pipeline.run import PassBug, run_pipeline
+from compiler.passes.pipeline.text import as_pipeline
+from compiler.reference import check_inputs, reference
+from compiler.runtime.compare import TOLERANCE, compare, worst
+from compiler.runtime.inputs import inputs_of
+from compiler.runtime.program import Program
+from compiler.targets.target import by_name
+from compiler.trace import Event
+
+MORE_SECONDS = 10.0
+"""What further inputs may take, and rewrites unless all are asked for: each that long."""
+
+RUNS_OF_NOISE = 8
+"""About as many runs of our reference take what noise moves: see margins.py."""
+
+Progress = Callable[[str, Event | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a check looks at beside the passes.
+
+    `seconds` is what further inputs may take, and what rewrites may, unless every one is asked for.
+    `quick` leaves out what noise moves where finding out would take longer than that: then stages
+    are held against the yardstick alone.
+    """
+
+    seed: int = 0
+    tolerance: float = TOLERANCE
+    every_rewrite: bool = False
+    by_node: bool = False
+    seconds: float = MORE_SECONDS
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How the model that is checked is compiled."""
+
+    pipeline: str = "default"
+    precision: str = "f32"
+    threads: int = 1
+    target: str = "host"
+    schedules: str | None = None
+
+
+@dataclass
+class Check:
+    """A check as it goes along: findings are there as soon as they are made.
+
+    Ask for the `stages` first, then for the `program`, `peers` and `rewrites`; every one may be
+    left out. `rewrites_done` is what the passes did, `broken` a bug of ours that ended them.
+    """
+
+    graph: Graph
+    source: Graph
+    way: Way
+    inputs: Mapping[str, Any]
+    yardstick: Yardstick
+    wanted: Wanted
+    tell: Progress
+    rewrites_done: Rewrites
+    broken: str = ""
+    wide: Mapping[str, Any] = field(default_factory=dict)
+    narrow: tuple[str, ...] = ()
+    rounds: list[Round] = field(default_factory=list)
+    in_codes: bool = False
+    imported: Finding | None = None
+    values: StageValues | None = None
+    names: ByName | None = None
+
+    @property
+    def allowed(self) -> float:
+        """What stages may be off by; known for good when the first one is."""
+        return allowed_error(self.wanted.tolerance, self.imported, self.in_codes)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of inputs that stages are computed for."""
+        return tuple(r.kind for r in self.rounds)
+
+    def stages(self) -> Iterator[Finding]:
+        """The model as it was imported, and after each pass."""
+        self._prepare()
+        last = made = None
+        events = self.rewrites_done.events
+        for i, event in enumerate([None, *events]):
+            if event is not None and not event.changed:
+                assert last is not None, "what was imported comes first"
+                yield replace(last, stage=event.name, seconds=0.0, changed=False, moved=0.0)
+                continue
+            stage, graph = (event.name, event.after) if event else (IMPORTED, self.source)
+            before = made
+            found, made = self._stage(stage, graph, events[:i])
+            if event is None:
+                self.imported = found
+            elif before is not None and made is not None:
+                found = replace(found, moved=worst(compare(made, before)))
+            last, made = found, made if made is not None else before
+            yield found
+
+    def compile(self) -> Program:
+        """The program. Errors: what compiling raises."""
+        way = self.way
+        self.tell("compiling", None)
+        return compile_program(
+            self.graph,
+            pipeline=way.pipeline,
+            precision=way.precision,
+            threads=way.threads,
+            target=way.target,
+            inputs=_shapes_of(self.inputs),
+            progress=self.tell,
+            schedules=way.schedules,
+        )
+
+    def program(self, program: Program) -> Finding:
+        """The compiled program on the first inputs. Errors: E-RUN-*."""
+        return self._finding("program", lambda: program.run(self.inputs))
+
+    def peers(self, program: Program, peers: Mapping[str, Run]) -> Iterator[Finding]:
+        """Other runtimes, against the yardstick and against the program."""
+        for name, run in peers.items():
+            try:
+                theirs = self._finding(name, lambda r=run: r(self.inputs))
+            except CompileError as e:
+                yield Finding(name, (), 0.0, judged=False, objection=e.message)
+                continue
+            yield replace(theirs, judged=False)
+            like_them = replace(self.yardstick, outputs=run(self.inputs))
+            both = replace(self, yardstick=like_them, wide={})
+            found = both._finding(f"program and {name}", lambda: program.run(self.inputs))
+            yield replace(found, judged=theirs.error <= self.wanted.tolerance)
+
+    def rewrites(self) -> Iterator[Judged]:
+        """The rewrites that there is time for."""
+        self.tell("rewrites", None)
+        limit = float("inf") if self.wanted.every_rewrite else self.wanted.seconds
+        slow = self.rounds and self.rounds[0].seconds * 3 > limit
+        feeds = [] if slow else [r.feeds for r in self.rounds[:2]]
+        yield from judge_rewrites(
+            self.rewrites_done,
+            feeds,
+            seed=self.wanted.seed,
+            seconds=limit,
+            seconds_of_model=limit / 2,
+        )
+
+    def _prepare(self) -> None:
+        """The model in f64, and further inputs, as far as time permits."""
+        self.tell("f64", None)
+        by_name = self.wanted.by_node and fits_in_memory(self.source)
+        try:
+            if by_name:
+                wide, values = wide_values(self.source, self.inputs)
+                self.wide = {r.name: values[r.value] for r in self.source.results}
+                self.values = StageValues(check_inputs(self.source, self.inputs))
+                self.names = ByName(self.values.of(self.source), values)
+            else:
+                wide, self.wide = wide_results(self.source, self.inputs)
+            self.narrow = wide.narrow
+        except CompileError:
+            pass  # an index or a size that rounding decides
+        seconds = self.wanted.seconds
+        first = make_round(self.source, "random", self.inputs, self.wanted.seed)
+        if first is None or (self.wanted.quick and RUNS_OF_NOISE * first.seconds > seconds):
+            return
+        self.rounds.append(first)
+        n_stages = 30
+        if n_stages * first.seconds < seconds:
+            more = make_rounds(self.source, self.wanted.seed, seconds=seconds / 4)
+            affordable = int(seconds / (n_stages * max(first.seconds, 1e-9)))
+            self.rounds += more[:affordable]
+
+    def _stage(
+        self, stage: str, graph: Graph, events: Sequence[Event]
+    ) -> tuple[Finding, Mapping[str, Any] | None]:
+        """One stage's graph on all inputs, and its results on the first if there are any."""
+        values: Mapping[str, Any] = {}
+
+        def compute() -> Mapping[str, Any]:
+            nonlocal values
+            if self.values is None:
+                return reference(graph, self.inputs)
+            values = self.values.of(graph)
+            return {r.name: values[r.value] for r in graph.results}
+
+        try:
+            found, made = self._compared(stage, compute)
+        except CompileError as e:
+            return Finding(stage, (), 0.0, objection=f"it cannot be computed: {e}"), None
+        if self.names is not None:
+            nodes = self.names.errors(stage, graph, values, self.wanted.tolerance)
+            found = replace(found, nodes=nodes)
+        return replace(found, objection=self._objection(made, graph, events)), made
+
+    def _objection(self, made: Mapping[str, Any], graph: Graph, events: Sequence[Event]) -> str:
+        """What inputs of some kind bring to light; "" where all is well."""
+        tolerance = max(self.wanted.tolerance, LARGEST_STEPS if self.in_codes else 0.0)
+        budget = budget_of(events, tolerance)
+        for r in self.rounds:
+            first = r is self.rounds[0]
+            name, verdict = (
+                r.objection_to(made, graph, budget) if first else r.objection(graph, budget)
+            )
+            if verdict is not FINE:
+                return f"{name} on {r.kind} inputs: {verdict.objection}"
+        return ""
+
+    def _finding(self, stage: str, compute: Callable[[], Mapping[str, Any]]) -> Finding:
+        return self._compared(stage, compute)[0]
+
+    def _compared(
+        self, stage: str, compute: Callable[[], Mapping[str, Any]]
+    ) -> tuple[Finding, Mapping[str, Any]]:
+        """One way to compute the model on the first inputs, and what it gave."""
+        self.tell(stage, None)
+        start = perf_counter()
+        made = compute()
+        seconds = perf_counter() - start
+        differences = compare(made, self.yardstick.outputs)
+        return Finding(stage, differences, seconds, wide=errors_of(made, self.wide)), made
+
+
+def begin_check(
+    model: bytes | Path | Graph,
+    way: Way,
+    *,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    given: Mapping[str, Any] | None = None,
+    peers: Mapping[str, Run] | None = None,
+    wanted: Wanted | None = None,
+    tell: Progress = lambda step, event: None,
+) -> Check:
+    """Read the model, run the passes, and ask the yardstick; the rest is the check's.
+
+    Errors: what reading the model and the pipeline raise, E-INPUT-*, E-RUN-* for inputs that the
+    model refuses.
+    """
+    wanted = wanted or Wanted(tolerance=precision_mode(way.precision).tolerance)
+    graph = model if isinstance(model, Graph) else load(model)
+    inputs = inputs_of(graph, wanted.seed, shapes, given)
+    sizes = _shapes_of(inputs)
+    source = specialize(graph, sizes) if sizes else graph
+    done, broken = Rewrites(), ""
+    tell("passes", None)
+    has_tiles = by_name(way.target).has_bf16_tiles
+    lines = with_precision(as_pipeline(way.pipeline), way.precision, has_tiles=has_tiles)
+    try:
+        run_pipeline(source, lines, watch=done.watch, progress=done.progress)
+    except PassBug as e:
+        broken = str(e)
+        done.end(e.pass_name, source)
+    tell(YARDSTICK, None)
+    yardstick = yardstick_of(model, source, inputs, peers or {}, wanted.tolerance)
+    in_codes = rounds_to_codes(source)
+    return Check(
+        graph, source, way, inputs, yardstick, wanted, tell, done, broken, in_codes=in_codes
+    )
+
+
+def _shapes_of(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
