@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from math import ceil, floor
+from collections.abc import Mapping
 from statistics import median
 from time import perf_counter
 from typing import Any
@@ -15,6 +14,7 @@ from app.samples import Labelled
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
+from compiler.runtime.profile import median_interval
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -63,17 +63,6 @@ def measure(
         if middle:
             row["gflops"] = row["flops"] / middle / 1e9
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
-
-
-def median_interval(times: Sequence[float]) -> tuple[float, float]:
-    """The 95 % interval of the median that the order of the times gives, whatever their law.
-
-    Of few times it is from the least to the greatest.
-    """
-    ordered, n = sorted(times), len(times)
-    reach = 1.96 * n**0.5 / 2
-    low, high = floor(n / 2 - reach) - 1, ceil(n / 2 + reach)
-    return ordered[max(low, 0)], ordered[min(high, n - 1)]
 
 
 def _times(program: Any, inputs: Mapping[str, Array]) -> list[float]:

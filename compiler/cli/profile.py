@@ -1,13 +1,26 @@
-"""Seconds of each kernel beside what it needs at least: for `run --profile`."""
+"""Seconds of each kernel beside what it needs at least: for `run --profile` and `run --trace`."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rich.console import Console
 
 from compiler.cli.output import seconds_text, table
+from compiler.machine.keep import processor
 from compiler.runtime.profile import Profile
+from compiler.runtime.program import Program
+from compiler.runtime.trace_events import (
+    KernelTime,
+    Span,
+    compile_tracks,
+    run_tracks,
+    trace_events,
+)
+
+TRACED_RUNS = 20
+"""How often kernels are timed for a trace when nobody says how often."""
 
 SHOWN = 40
 """Kernels in the table, the slowest first; `--json` has all."""
@@ -20,6 +33,8 @@ def profile_json(profile: Profile) -> list[dict[str, Any]]:
             "kernel": name,
             "seconds": seconds,
             "median_s": profile.medians[name],
+            "low_s": profile.intervals[name][0],
+            "high_s": profile.intervals[name][1],
             "predicted_s": p.seconds if (p := profile.predicted.get(name)) else None,
             "bound": p.bound if p else "",
             "is_measured_machine": bool(p and p.is_measured),
@@ -56,3 +71,45 @@ def _prediction(profile: Profile, name: str, seconds: float) -> tuple[str, str, 
         return "", "", ""
     share = f"{100 * found.seconds / max(seconds, 1e-12):.0f} %"
     return seconds_text(found.seconds), share, found.bound
+
+
+def trace_bytes(program: Program, profile: Profile, model: str, threads: int) -> bytes:
+    """The steps of the compilation, its passes and one run as Chrome trace events."""
+    events = program.trace.events if program.trace is not None else []
+    passes = [
+        Span(
+            e.name,
+            e.seconds + e.verify_seconds,
+            {"verifying_us": e.verify_seconds * 1e6, "nodes_after": len(e.after.nodes)},
+        )
+        for e in events
+    ]
+    tracks = [
+        *compile_tracks([(s.name, s.seconds) for s in program.stages], passes),
+        *run_tracks(_kernel_times(program, profile), threads),
+    ]
+    facts = {"model": model, "machine": processor(), "threads": threads}
+    return json.dumps(trace_events(tracks, facts)).encode()
+
+
+def _kernel_times(program: Program, profile: Profile) -> list[KernelTime]:
+    found: list[KernelTime] = []
+    for k in program.kernels:
+        if k.name not in profile:
+            continue
+        p = profile.predicted.get(k.name)
+        found.append(
+            KernelTime(
+                k.name,
+                profile.medians[k.name],
+                *profile.intervals[k.name],
+                len(profile.runs),
+                k.flops,
+                k.bytes_read,
+                k.bytes_written,
+                p.seconds if p else None,
+                p.bound if p else "",
+                k.origins,
+            )
+        )
+    return found

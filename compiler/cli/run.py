@@ -38,7 +38,7 @@ from compiler.cli.output import (
     table,
     write_output,
 )
-from compiler.cli.profile import profile_json, show_profile
+from compiler.cli.profile import TRACED_RUNS, profile_json, show_profile, trace_bytes
 from compiler.cli.summary import making_json, making_lines
 from compiler.errors import CompileError
 from compiler.runtime.inputs import inputs_of
@@ -60,6 +60,10 @@ from compiler.runtime.inputs import inputs_of
 @tier_option()
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
               help="Time each kernel in so many runs, beside what it needs at least.")  # fmt: skip
+@click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
+              metavar="FILE",
+              help="Write passes and kernels as Chrome trace events, for Perfetto; "
+                   "times kernels in 20 runs unless --profile says how many.")  # fmt: skip
 @click.option("--output-dir", type=click.Path(path_type=Path, file_okay=False),
               help="Write every output there as NAME.npy.")  # fmt: skip
 @reporting
@@ -79,6 +83,7 @@ def command(
     schedules: str | None,
     tier: int,
     repeat: int | None,
+    trace_file: Path | None,
     output_dir: Path | None,
 ) -> None:
     """Run MODEL once and show its outputs."""
@@ -97,13 +102,16 @@ def command(
             schedules=schedules,
             tier=tier,
             tuned=tuned_schedules(tuned, database),
-            trace=False,
+            trace=trace_file is not None,
             progress=tell,
         )
         start = perf_counter()
         outputs = program.run(inputs)
         seconds = perf_counter() - start
-        profile = program.profile(inputs, repeat) if repeat else None
+        runs = repeat or (TRACED_RUNS if trace_file else 0)
+        profile = program.profile(inputs, runs) if runs else None
+    if trace_file and profile is not None:
+        write_output(trace_file, trace_bytes(program, profile, str(model), threads))
     written = _write(outputs, output_dir) if output_dir else {}
     data = {
         "ok": True,
@@ -114,12 +122,15 @@ def command(
         **making_json(program),
         "outputs": {name: _facts(value, written.get(name)) for name, value in outputs.items()},
         **({} if profile is None else {"profile": profile_json(profile)}),
+        **({} if trace_file is None else {"trace": str(trace_file)}),
     }
 
     def show(c: Console) -> None:
         _show(c, data)
         if profile is not None:
             show_profile(c, profile)
+        if trace_file is not None:
+            c.print(f"Wrote {trace_file}: open it in https://ui.perfetto.dev or chrome://tracing.")
 
     report(data, show)
 

@@ -70,6 +70,15 @@ def known() -> Machine:
     return estimated(host()) if file is None else _read(file)
 
 
+def measured_at() -> float | None:
+    """When the kept figures of this machine were measured, in Unix seconds; None for estimates."""
+    file = path()
+    try:
+        return file.stat().st_mtime if file is not None and known().is_measured else None
+    except OSError:
+        return None
+
+
 @cache
 def _read(file: Path) -> Machine:
     try:

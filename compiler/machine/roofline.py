@@ -21,11 +21,18 @@ Unit = Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """The least time of a kernel and what it is bound by; `is_measured` says of which figures."""
+    """The least time of a kernel and what it is bound by; `is_measured` says of which figures.
+
+    `roof_seconds` is the time without being called, `unit` what computes most operations, and
+    `traffic` has the bytes by the level of memory that they come from or go to.
+    """
 
     seconds: float
     bound: Bound
     is_measured: bool
+    roof_seconds: float
+    unit: Unit
+    traffic: Mapping[Level, float]
 
 
 def predicted(
@@ -54,4 +61,5 @@ def predicted(
     bound: Bound = "compute" if compute >= memory else max(LEVELS, key=lambda at: trips[at])
     if overhead_seconds > busy:
         bound = "overhead"
-    return Prediction(busy + overhead_seconds, bound, machine.is_measured)
+    seconds = busy + overhead_seconds
+    return Prediction(seconds, bound, machine.is_measured, busy, unit, traffic)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType, Type
@@ -48,10 +49,22 @@ def predictions(
     for k in reversed(kernels):
         inner = [found[i.name] for i in kernels if i.inside == k.name and i.name in found]
         if inner and k.name in found:
-            longest = max(inner, key=lambda p: p.seconds)
-            seconds = sum(p.seconds for p in inner) + (0.0 if k.inside else overhead_seconds)
-            found[k.name] = Prediction(seconds, longest.bound, machine.is_measured)
+            found[k.name] = _together(inner, 0.0 if k.inside else overhead_seconds)
     return {k.name: found[k.name] for k in kernels if k.name in found}
+
+
+def _together(inner: Sequence[Prediction], overhead_seconds: float) -> Prediction:
+    """What runs one behind the other; the longest of them says what binds it."""
+    longest = max(inner, key=lambda p: p.seconds)
+    traffic: dict[Level, float] = defaultdict(float)
+    for level, nbytes in (item for p in inner for item in p.traffic.items()):
+        traffic[level] += nbytes
+    return replace(
+        longest,
+        seconds=sum(p.seconds for p in inner) + overhead_seconds,
+        roof_seconds=sum(p.roof_seconds for p in inner),
+        traffic=dict(traffic),
+    )
 
 
 def _unit(k: KernelInfo) -> Unit:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil, floor
 from statistics import median
 from typing import Any
 
@@ -17,20 +18,19 @@ from compiler.runtime.frame import Run
 class Profile(dict[str, float]):
     """Seconds by name of what is launched, in that order: the least of all runs.
 
-    `medians` has the medians by name, `runs` the seconds of every run, kernel by kernel. Each
-    figure includes about a microsecond for calling the kernel on its own. `predicted` is what each
-    generated kernel needs at least on this machine, called like this.
+    `medians` has the medians by name, `intervals` where 95 % of such medians lie, `runs` the
+    seconds of every run, kernel by kernel. Each figure includes about a microsecond for calling
+    the kernel on its own. `predicted` is what each generated kernel needs at least on this machine,
+    called like this.
     """
 
     predicted: Mapping[str, Prediction]
 
     def __init__(self, names: tuple[str, ...], runs: list[list[float]]) -> None:
-        super().__init__(
-            (n, min(times)) for n, times in zip(names, zip(*runs, strict=True), strict=True)
-        )
-        self.medians = {
-            n: median(times) for n, times in zip(names, zip(*runs, strict=True), strict=True)
-        }
+        by_name = dict(zip(names, zip(*runs, strict=True), strict=True))
+        super().__init__((name, min(times)) for name, times in by_name.items())
+        self.medians = {name: median(times) for name, times in by_name.items()}
+        self.intervals = {name: median_interval(times) for name, times in by_name.items()}
         self.runs = runs
         self.predicted = {}
 
@@ -38,6 +38,17 @@ class Profile(dict[str, float]):
     def seconds(self) -> float:
         """The sum of the minima."""
         return sum(self.values())
+
+
+def median_interval(times: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the median that the order of the times gives, whatever their law.
+
+    Of few times it is from the least to the greatest.
+    """
+    ordered, n = sorted(times), len(times)
+    reach = 1.96 * n**0.5 / 2
+    low, high = floor(n / 2 - reach) - 1, ceil(n / 2 + reach)
+    return ordered[max(low, 0)], ordered[min(high, n - 1)]
 
 
 def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:

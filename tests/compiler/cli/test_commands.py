@@ -1,5 +1,6 @@
 """The commands as a shell sees them: what they print, write, and exit with."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -183,7 +184,23 @@ def test_run_shows_each_kernel_beside_what_it_needs_at_least(model: Path) -> Non
     profile = told(*asked)["profile"]
     assert profile
     assert all(k["predicted_s"] > 0 and k["bound"] for k in profile)
+    assert all(k["low_s"] <= k["median_s"] <= k["high_s"] for k in profile)
     assert profile[0]["kernel"] in invoke(*asked).output
+
+
+def test_run_writes_a_trace_that_viewers_open(model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    asked = ("run", model, "--random", 3, "--shape", "x=4,3", "--trace", file)
+    assert "perfetto" in invoke(*asked).output
+    facts = told(*asked, "--profile", 3)
+    assert facts["trace"] == str(file)
+    trace = json.loads(file.read_text(encoding="utf-8"))
+    events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
+    medians = {k["kernel"]: k["median_s"] for k in facts["profile"]}
+    timed = {e["name"]: e["dur"] / 1e6 for e in events if "rounds" in e["args"]}
+    assert timed == pytest.approx(medians)
+    assert {"fuse", "passes"} <= {e["name"] for e in events}
+    assert trace["otherData"]["model"] == str(model)
 
 
 def test_doctor_measures_and_keeps_the_speeds_of_this_machine(

@@ -1,11 +1,11 @@
-"""The interval of a median, from the order of the times alone."""
+"""The interval of a median, from the order of the times alone; and what a profile holds."""
 
 from __future__ import annotations
 
 from random import Random
 from statistics import median
 
-from app.jobs.measures import median_interval
+from compiler.runtime.profile import Profile, median_interval
 
 
 def test_few_times_give_an_interval_from_the_least_to_the_greatest():
@@ -28,3 +28,10 @@ def test_more_times_make_it_narrower():
     times = [random.gauss(5.0, 1.0) for _ in range(1000)]
     widths = [high - low for low, high in (median_interval(times[:n]) for n in (20, 1000))]
     assert widths[1] < widths[0] / 3
+
+
+def test_a_profile_has_the_least_the_median_and_its_interval_of_each_kernel():
+    found = Profile(("a", "b"), [[3.0, 10.0], [1.0, 30.0], [2.0, 20.0]])
+    assert dict(found) == {"a": 1.0, "b": 10.0}
+    assert found.medians == {"a": 2.0, "b": 20.0}
+    assert found.intervals == {"a": (1.0, 3.0), "b": (10.0, 30.0)}

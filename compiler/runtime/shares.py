@@ -1,0 +1,71 @@
+"""How the time of one kernel is told to belong to the ONNX nodes whose work it does.
+
+A fused kernel cannot be timed in parts: what is inside runs in the same loops. Its time is divided
+as an ordinary core would need it for the operations of each node, and for the bytes at the border
+of the kernel that each node reads or writes. Values between the nodes are free, as they stay in
+registers or in the first cache.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from compiler.ir.graph import Graph, Node
+from compiler.ir.types import TensorType, Type
+from compiler.passes.engine.cost import CORE, reported_cost
+
+
+def origin_shares(node: Node, graph: Graph, imported: Graph) -> dict[str, float]:
+    """By ONNX node its share of the time of a kernel; together 1, or nothing without origins.
+
+    `node` is the kernel's in the compiled `graph`. Where one node of it does the work of several
+    ONNX nodes, these share as their own operations in the `imported` graph say.
+    """
+    found: dict[str, float] = defaultdict(float)
+    own = _operations(imported, node.origins)
+    for inner, seconds in _parts(node, graph):
+        total = sum(own[o] for o in inner.origins)
+        for origin in inner.origins:
+            found[origin] += seconds * (own[origin] / total if total else 1 / len(inner.origins))
+    whole = sum(found.values())
+    if not whole:
+        return {origin: 1 / len(node.origins) for origin in node.origins}
+    return {origin: seconds / whole for origin, seconds in found.items() if seconds}
+
+
+def _parts(node: Node, graph: Graph) -> Iterator[tuple[Node, float]]:
+    """The nodes that a kernel is made of, and the seconds of each on an ordinary core."""
+    body = node.regions.get("body") if node.op == "fusion" else None
+    if body is None:
+        cost = reported_cost(node, graph.types)
+        yield node, _seconds(cost.flops, cost.bytes_read + cost.bytes_written)
+        return
+    waiting = {v.name for v in body.inputs}
+    results = {r.value for r in body.results}
+    for inner in body.nodes:
+        read = waiting.intersection(inner.reads)  # once: the next one that reads it has it near
+        waiting -= read
+        border = _nbytes(read, body.types) + _nbytes(
+            results.intersection(inner.outputs), body.types
+        )
+        yield inner, _seconds(reported_cost(inner, body.types).flops, border)
+
+
+def _seconds(flops: float, nbytes: float) -> float:
+    return flops / CORE.flops_per_second + nbytes / CORE.bytes_per_second
+
+
+def _nbytes(values: Iterable[str], types: Mapping[str, Type]) -> int:
+    found = (types[v] for v in values)
+    return sum(t.nbytes for t in found if isinstance(t, TensorType) and t.is_static)
+
+
+def _operations(imported: Graph, origins: Iterable[str]) -> Mapping[str, float]:
+    """By ONNX node its operations before any pass; 0 where they are not known."""
+    wanted = set(origins)
+    found: dict[str, float] = dict.fromkeys(wanted, 0.0)
+    for node in imported.nodes:
+        for origin in wanted.intersection(node.origins):
+            found[origin] += reported_cost(node, imported.types).flops
+    return found
