@@ -65,7 +65,8 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
     yield "result", steady(result, job)
     for stage in result["stages"]:
         number = stage["stage"]
-        for part in ("graph", "steps", "text", "diff"):
+        own = ("graph", "delta", "text") if stage["graph_stage"] == number else ()
+        for part in (*own, "steps", "diff"):
             payload = get(f"jobs/{job}/stages/{number}/{part}")
             yield f"stage-{number}-{part}", steady(payload, job)
     for kernel in result["kernels"][:2]:

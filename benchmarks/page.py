@@ -186,7 +186,7 @@ class Bench:
         page = self.page()
         made = wide_drawing(100, 100)
         page.route("**/union*", _answers(made["union"]))
-        page.route("**/stages/*/graph", _answers(made["graph"]))
+        page.route("**/stages/*/delta", _answers(made["graph"]))
         page.route("**/worker*.js*", lambda route: _fake_layout(route, made["layout"]))
         playground = Playground(page).open()
         playground.pick("digits_mlp").compile()
@@ -309,7 +309,6 @@ def wide_drawing(n_columns: int, n_rows: int) -> dict[str, Any]:
             "family": kinds[i % 5],
             "outputs": [n],
             "origins": [n],
-            "mark": "",
             "regions": {},
         }
         for i, n in enumerate(names)
@@ -318,11 +317,13 @@ def wide_drawing(n_columns: int, n_rows: int) -> dict[str, Any]:
         "stage": 0,
         "graph_stage": 0,
         "name": "wide",
-        "nodes": nodes,
-        "edges": [[names[a], names[b], 0, names[a]] for a, b in links],
+        "against": -1,
+        "nodes": [[0, 0, nodes]],
+        "edges": [[0, 0, [[names[a], names[b], 0, names[a]] for a, b in links]]],
         "constants": [],
+        "added": [],
+        "changed": [],
         "removed": [],
-        "removed_constants": [],
     }
     union = {
         "dot": "",

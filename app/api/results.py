@@ -14,6 +14,7 @@ from app.jobs.records import Job
 from app.textdiff import diff_rows, folded
 from app.union import Drawing, union_payload
 from app.wire import VERSION, shapes
+from app.wire.deltas import chained
 from app.wire.graphs import LINES_KEPT
 from app.wire.jobs import result_payload
 from app.wire.kernels import KERNEL_PARTS
@@ -103,19 +104,30 @@ def result(job_id: str) -> Response:
     return kept.answer(result_payload(kept.job, kept.read("result")))
 
 
-@ROUTES.route("GET", f"{_STAGE}/graph", shapes.StageGraph, fails=_ABSENT)
-def stage_graph(job_id: str, stage: int) -> Response:
-    """The graph of a stage."""
+@ROUTES.route("GET", f"{_STAGE}/delta", shapes.StageDelta, fails=_ABSENT)
+def stage_delta(job_id: str, stage: int) -> Response:
+    """What makes the graph of a stage of the graph before; only where its pass changed it."""
     kept = Kept(job_id)
     own = kept.graph_stage(stage)
+    if own != stage:
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"stage {stage} changed nothing: its graph is that of stage {own}"
+        )
+    return kept.packed(f"stage-{stage}-delta")
+
+
+@ROUTES.route("GET", f"{_STAGE}/graph", shapes.StageGraph, fails=_ABSENT)
+def stage_graph(job_id: str, stage: int) -> Response:
+    """The whole graph of a stage."""
+    kept = Kept(job_id)
+    own = kept.graph_stage(stage)
+    rows = kept.stages()
+    chain = dict.fromkeys(row["graph_stage"] for row in rows[: own + 1])
+    graph = chained(kept.read(f"stage-{each}-delta") for each in chain)
     if own == stage:
-        return kept.packed(f"stage-{stage}-graph")
-    graph = kept.read(f"stage-{own}-graph")
-    row = kept.stages()[stage]
-    for item in (*graph["nodes"], *graph["constants"]):
-        item["mark"] = ""
-    nothing = {"removed": [], "removed_constants": []}
-    return kept.answer({**graph, **nothing, "stage": stage, "name": row["name"]})
+        return kept.answer(graph)
+    nothing = {"added": [], "changed": [], "removed": []}
+    return kept.answer({**graph, **nothing, "stage": stage, "name": rows[stage]["name"]})
 
 
 @ROUTES.route(

@@ -11,6 +11,7 @@ from typing import Any
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, graphs
+from app.wire.deltas import delta_of
 from compiler.ir.graph import Graph
 from compiler.trace import Event, Step
 
@@ -28,6 +29,7 @@ class Recorder:
         self.graphs: dict[int, Graph] = {}
         self.prefix = "→"
         self.last: Graph | None = None
+        self.last_payload: dict[str, Any] | None = None
         self.event_stages: list[int] = []
         """The stage of each event of the trace."""
         self.is_open = True
@@ -82,8 +84,9 @@ class Recorder:
         graph_stage = stage if changed else self.rows[-1]["graph_stage"]
         if changed:
             self.graphs[stage] = graph
-            part = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
-            self.parts.write(f"stage-{stage}-graph", part)
+            whole = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
+            self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
+            self.last_payload = whole
             self.parts.write(f"stage-{stage}-text", graphs.stage_text(stage, graph_stage, graph))
             self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
         self.parts.write(f"stage-{stage}-steps", graphs.steps_payload(stage, steps))

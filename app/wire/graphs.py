@@ -54,55 +54,46 @@ def operator_family(op: str) -> str:
 def stage_graph(
     stage: int, graph_stage: int, name: str, graph: Graph, before: Graph | None, prefix: str
 ) -> dict[str, Any]:
-    """The payload of a stage's graph, with marks against the graph before."""
-    marks = Marks(before, graph)
+    """The payload of a stage's graph, and what its pass did to nodes and constants."""
     return {
         "version": VERSION,
         "stage": stage,
         "graph_stage": graph_stage,
         "name": name,
-        **_region(graph, prefix, marks),
-        "removed": marks.removed,
-        "removed_constants": marks.removed_constants,
+        **_region(graph, prefix),
+        **marks(before, graph),
     }
 
 
-class Marks:
-    """What was added to, changed in and removed from a graph."""
-
-    def __init__(self, before: Graph | None, after: Graph) -> None:
-        self.added: set[str] = set()
-        self.changed: set[str] = set()
-        self.removed: list[str] = []
-        self.removed_constants: list[str] = []
-        if before is None or before is after:
-            return
-        old = {n.output: n for n in before.nodes}
-        new = {n.output: n for n in after.nodes}
-        for key, node in new.items():
-            if key not in old:
-                self.added.add(key)
-            elif old[key] is not node and not _same(old[key], node):
-                self.changed.add(key)
-        for name, c in after.constants.items():
-            was = before.constants.get(name)
-            if was is None:
-                self.added.add(name)
-            elif was is not c and (was.type != c.type or was.storage is not c.storage):
-                self.changed.add(name)
-        self.removed = [key for key in old if key not in new]
-        self.removed_constants = [k for k in before.constants if k not in after.constants]
-
-    def of(self, key: str) -> str:
-        """The mark of a node or constant."""
-        return "added" if key in self.added else "changed" if key in self.changed else ""
+def marks(before: Graph | None, after: Graph) -> dict[str, list[str]]:
+    """Names of the nodes and constants that were added to, changed in and removed from a graph."""
+    added: list[str] = []
+    changed: list[str] = []
+    if before is None or before is after:
+        return {"added": added, "changed": changed, "removed": []}
+    old = {n.output: n for n in before.nodes}
+    new = {n.output: n for n in after.nodes}
+    for key, node in new.items():
+        if key not in old:
+            added.append(key)
+        elif old[key] is not node and not _same(old[key], node):
+            changed.append(key)
+    for name, c in after.constants.items():
+        was = before.constants.get(name)
+        if was is None:
+            added.append(name)
+        elif was is not c and (was.type != c.type or was.storage is not c.storage):
+            changed.append(name)
+    gone = [key for key in old if key not in new]
+    gone += [name for name in before.constants if name not in after.constants]
+    return {"added": added, "changed": changed, "removed": gone}
 
 
 def _same(a: Node, b: Node) -> bool:
     return list(ir_text.node_lines(a)) == list(ir_text.node_lines(b))
 
 
-def _region(graph: Graph, prefix: str, marks: Marks | None = None) -> dict[str, Any]:
+def _region(graph: Graph, prefix: str) -> dict[str, Any]:
     """Nodes, edges and constants of a graph; inputs first, results last."""
     readers: dict[str, list[str]] = {name: [] for name in graph.constants}
     for node in graph.nodes:
@@ -115,13 +106,11 @@ def _region(graph: Graph, prefix: str, marks: Marks | None = None) -> dict[str, 
     return {
         "nodes": [
             *(_input(v.name, str(v.type)) for v in graph.inputs),
-            *(_node(n, prefix, marks) for n in graph.nodes),
+            *(_node(n, prefix) for n in graph.nodes),
             *(_result(prefix, r.name, r.value) for r in graph.results),
         ],
         "edges": list(_edges(graph, prefix)),
-        "constants": [
-            _constant(name, c, readers[name], marks) for name, c in graph.constants.items()
-        ],
+        "constants": [_constant(name, c, readers[name]) for name, c in graph.constants.items()],
     }
 
 
@@ -151,7 +140,7 @@ def _result(prefix: str, name: str, value: str) -> dict[str, Any]:
     return _entry(prefix + name, "result", name, "result", "result", inputs=[value])
 
 
-def _node(node: Node, prefix: str, marks: Marks | None) -> dict[str, Any]:
+def _node(node: Node, prefix: str) -> dict[str, Any]:
     return _entry(
         node.output,
         "node",
@@ -165,7 +154,6 @@ def _node(node: Node, prefix: str, marks: Marks | None) -> dict[str, Any]:
             k: shortened(ir_text.attribute(v), _ATTRIBUTE_CHARACTERS) for k, v in node.attrs.items()
         },
         origins=list(node.origins),
-        mark=marks.of(node.output) if marks else "",
         regions={key: _region(g, prefix) for key, g in node.regions.items()},
     )
 
@@ -182,7 +170,6 @@ def _entry(
     inputs: Sequence[str] = (),
     attrs: Mapping[str, str] | None = None,
     origins: Sequence[str] = (),
-    mark: str = "",
     regions: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     return {
@@ -196,12 +183,11 @@ def _entry(
         "inputs": inputs,
         "attrs": attrs or {},
         "origins": origins,
-        "mark": mark,
         "regions": regions or {},
     }
 
 
-def _constant(name: str, c: Constant, readers: list[str], marks: Marks | None) -> dict[str, Any]:
+def _constant(name: str, c: Constant, readers: list[str]) -> dict[str, Any]:
     storage, text = _storage(c)
     return {
         "name": name,
@@ -212,7 +198,6 @@ def _constant(name: str, c: Constant, readers: list[str], marks: Marks | None) -
         "stored_bytes": c.stored_bytes,
         "origins": list(c.origins),
         "readers": readers,
-        "mark": marks.of(name) if marks else "",
     }
 
 

@@ -1,4 +1,6 @@
 // Talking to the server: docs/wire.md as functions. Answers about a finished job are kept.
+import { applyDelta } from "./deltas.js";
+import { ownGraphs } from "./stages.js";
 
 /**
  * @typedef {import("./wire.js").Problem} Problem
@@ -189,12 +191,36 @@ export function createParts(id) {
     asked.catch(() => kept.delete(key));
     return asked;
   }
+  /** @type {number[]} stages with graphs of their own, as the last summary had them */
+  let chain = [];
+  /** @type {Map<number, Promise<import("./wire.js").StageGraph>>} */
+  const graphs = new Map();
+  /**
+   * The graph of a stage that has its own: deltas from the first on, all asked for at once.
+   * @param {number} stage
+   * @returns {Promise<import("./wire.js").StageGraph>}
+   */
+  function graph(stage) {
+    const have = graphs.get(stage);
+    if (have) return have;
+    const delta = once(`stages/${stage}/delta`);
+    const place = chain.indexOf(stage);
+    const before = place > 0 ? graph(chain[place - 1]) : Promise.resolve(null);
+    const made = Promise.all([before, delta]).then(([old, each]) => applyDelta(old, each));
+    graphs.set(stage, made);
+    made.catch(() => graphs.delete(stage));
+    return made;
+  }
   return {
     id,
     /** The summary, asked for anew: it grows while the job runs. @returns {Promise<import("./wire.js").Result>} */
-    result: () => ask(`/jobs/${encodeURIComponent(id)}/result`),
-    /** @type {(stage: number) => Promise<import("./wire.js").StageGraph>} */
-    graph: (stage) => once(`stages/${stage}/graph`),
+    async result() {
+      /** @type {import("./wire.js").Result} */
+      const result = await ask(`/jobs/${encodeURIComponent(id)}/result`);
+      chain = ownGraphs(result.stages).map(({ stage }) => stage);
+      return result;
+    },
+    graph,
     /** @type {(stage: number, offset: number, limit: number) => Promise<import("./wire.js").Steps>} */
     steps: (stage, offset, limit) => once(`stages/${stage}/steps?offset=${offset}&limit=${limit}`),
     /** @type {(stage: number) => Promise<import("./wire.js").StageText>} */

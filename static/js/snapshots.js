@@ -39,30 +39,58 @@ export function differs(stages, stage, base) {
 }
 
 /**
+ * What the pass did to nodes and constants, by name; nothing is said of those it left alone.
+ * @param {StageGraph} graph
+ * @returns {Map<string, "added" | "changed">}
+ */
+export function marksOf({ added, changed }) {
+  /** @type {Map<string, "added" | "changed">} */
+  const marks = new Map();
+  for (const name of added) marks.set(name, "added");
+  for (const name of changed) marks.set(name, "changed");
+  return marks;
+}
+
+/**
  * A graph with its marks made anew, against another than the one before it.
  * @param {StageGraph} graph
  * @param {StageGraph} before
  * @returns {StageGraph}
  */
 export function markedAgainst(graph, before) {
-  const old = new Map(before.nodes.map((node) => [node.id, said(node)]));
-  const now = new Set(graph.nodes.map((node) => node.id));
-  const constants = new Map(before.constants.map((each) => [each.name, each]));
-  const kept = new Set(graph.constants.map((each) => each.name));
+  const nodes = compared(before.nodes, graph.nodes, ({ id }) => id, said);
+  const constants = compared(before.constants, graph.constants, ({ name }) => name, ({ type, text }) =>
+    JSON.stringify([type, text]),
+  );
   return {
     ...graph,
-    nodes: graph.nodes.map((node) => ({
-      ...node,
-      mark: !old.has(node.id) ? "added" : old.get(node.id) === said(node) ? "" : "changed",
-    })),
-    constants: graph.constants.map((each) => {
-      const was = constants.get(each.name);
-      const same = was && was.type === each.type && was.text === each.text;
-      return { ...each, mark: was === undefined ? "added" : same ? "" : "changed" };
-    }),
-    removed: [...old.keys()].filter((id) => !now.has(id)),
-    removed_constants: [...constants.keys()].filter((name) => !kept.has(name)),
+    added: [...nodes.added, ...constants.added],
+    changed: [...nodes.changed, ...constants.changed],
+    removed: [...nodes.removed, ...constants.removed],
   };
+}
+
+/**
+ * @template T
+ * @param {T[]} before
+ * @param {T[]} after
+ * @param {(item: T) => string} nameOf
+ * @param {(item: T) => string} saidOf equal where two of a name are the same
+ */
+function compared(before, after, nameOf, saidOf) {
+  const old = new Map(before.map((item) => [nameOf(item), item]));
+  /** @type {{added: string[], changed: string[], removed: string[]}} */
+  const found = { added: [], changed: [], removed: [] };
+  for (const item of after) {
+    const name = nameOf(item);
+    const was = old.get(name);
+    if (was === undefined) found.added.push(name);
+    // Graphs of one job share what passes kept.
+    else if (was !== item && saidOf(was) !== saidOf(item)) found.changed.push(name);
+    old.delete(name);
+  }
+  found.removed = [...old.keys()];
+  return found;
 }
 
 /** @param {import("./wire.js").GraphNode} node */

@@ -13,6 +13,7 @@ import pytest
 from flask.testing import FlaskClient
 from onnx import TensorProto, helper, numpy_helper
 
+from app.wire.deltas import applied
 from compiler.schedule.language.move import MOVES
 from compiler.schedule.nest import Nest
 from tests.app.conftest import wait
@@ -130,11 +131,30 @@ def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, shared):
         assert all(source in ids and target in ids for source, target, *_ in graph["edges"])
         if before is not None:
             old = {n["id"] for n in before["nodes"]}
-            assert {n["id"] for n in graph["nodes"] if n["mark"] == "added"} == ids - old
-            assert set(graph["removed"]) == old - ids
-            changed = any(n["mark"] for n in graph["nodes"]) or bool(graph["removed"])
-            assert not changed or row["changed"]
+            constants = {c["name"] for c in graph["constants"]}
+            old_constants = {c["name"] for c in before["constants"]}
+            assert set(graph["added"]) == (ids - old) | (constants - old_constants)
+            assert set(graph["removed"]) == (old - ids) | (old_constants - constants)
+            assert set(graph["changed"]) <= (old & ids) | (constants & old_constants)
+            assert row["changed"] or not (graph["added"] + graph["changed"] + graph["removed"])
         before = graph
+
+
+def test_the_deltas_of_stages_put_together_are_their_graphs(digits, shared):
+    graph = None
+    n_sent = n_whole = 0
+    for row in digits["stages"]:
+        path = f"stages/{row['stage']}"
+        if row["graph_stage"] != row["stage"]:
+            answer = shared.get(f"/api/v1/jobs/{digits['job']}/{path}/delta")
+            assert answer.status_code == 404
+            continue
+        delta = part(shared, digits, f"{path}/delta")
+        graph = applied(graph, delta)
+        assert graph == part(shared, digits, f"{path}/graph")
+        n_sent += sum(len(items) for _, _, items in delta["nodes"])
+        n_whole += len(graph["nodes"])
+    assert n_sent < 0.8 * n_whole
 
 
 def test_the_text_and_its_spans_belong_together(digits, shared):
@@ -279,12 +299,15 @@ def test_all_parts_have_the_described_shape(digits, shared):
     for row in digits["stages"]:
         graph = part(shared, digits, f"stages/{row['stage']}/graph")
         check(graph, schemas["StageGraph"], description)
+        if row["changed"]:
+            delta = part(shared, digits, f"stages/{row['stage']}/delta")
+            check(delta, schemas["StageDelta"], description)
         steps = part(shared, digits, f"stages/{row['stage']}/steps")
         check(steps, schemas["Steps"], description)
 
 
 def test_final_answers_are_compressed_and_cached_for_ever(digits, shared):
-    url = f"/api/v1/jobs/{digits['job']}/stages/0/graph"
+    url = f"/api/v1/jobs/{digits['job']}/stages/0/delta"
     packed = shared.get(url, headers={"Accept-Encoding": "gzip"})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert "immutable" in packed.headers["Cache-Control"]
@@ -304,6 +327,7 @@ def test_final_answers_are_compressed_and_cached_for_ever(digits, shared):
         ("kernels/0/secrets", 404),
         ("download/secrets", 404),
         ("stages/-1/graph", 404),
+        ("stages/99/delta", 404),
         ("stages/1/diff?against=99", 404),
         ("stages/1/diff?against=x", 400),
         ("stages/1/diff?context=-1", 400),

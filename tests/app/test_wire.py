@@ -22,7 +22,8 @@ from tests.onnx_models import BOOL, graph, model, node, value
 # The examples of docs/wire.md, in order.
 EXAMPLES = (
     "Failure", "About", "Samples", "Pipelines", "CheckedPipeline", "Operators", "Upload",
-    "JobRequest", "Job", "Result", "StageGraph", "Steps", "StageText", "Diff", "Union",
+    "JobRequest", "Job", "Result", "StageDelta", "StageGraph",
+    "Steps", "StageText", "Diff", "Union",
     "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
 )  # fmt: skip
 

@@ -6,8 +6,6 @@ from typing import Any, Literal, TypedDict
 
 from app.wire.shapes.facts import Version
 
-Mark = Literal["", "added", "changed"]
-
 
 class GraphNode(TypedDict):
     """A node, an input or a result of a graph."""
@@ -22,7 +20,6 @@ class GraphNode(TypedDict):
     inputs: list[str]
     attrs: dict[str, str]
     origins: list[str]
-    mark: Mark
     regions: dict[str, Region]
 
 
@@ -37,7 +34,6 @@ class GraphConstant(TypedDict):
     stored_bytes: int
     origins: list[str]
     readers: list[str]
-    mark: Mark
 
 
 class Region(TypedDict):
@@ -49,7 +45,10 @@ class Region(TypedDict):
 
 
 class StageGraph(TypedDict):
-    """The graph of a stage, marked against the stage before. Edge: [from, to, operand, value]."""
+    """The graph of a stage, and which of its nodes and constants differ from the stage before.
+
+    An edge is [from, to, operand, value].
+    """
 
     version: Version
     stage: int
@@ -58,8 +57,28 @@ class StageGraph(TypedDict):
     nodes: list[GraphNode]
     edges: list[list[Any]]
     constants: list[GraphConstant]
+    added: list[str]
+    changed: list[str]
     removed: list[str]
-    removed_constants: list[str]
+
+
+class StageDelta(TypedDict):
+    """What makes the graph of a stage of that of stage `against` (-1: of nothing).
+
+    A piece is [start, end, items]: the old ones from start to before end, then new items.
+    """
+
+    version: Version
+    stage: int
+    graph_stage: int
+    name: str
+    against: int
+    nodes: list[list[Any]]
+    edges: list[list[Any]]
+    constants: list[list[Any]]
+    added: list[str]
+    changed: list[str]
+    removed: list[str]
 
 
 class Saved(TypedDict):

@@ -1,5 +1,6 @@
 // From the union's layout and the graphs of two stages to what is drawn: every node keeps the one
 // place it has in the union, and says whether it is there, and what the pass did to it.
+import { marksOf } from "../snapshots.js";
 import { asFamily } from "./families.js";
 
 /**
@@ -138,7 +139,7 @@ export function buildScene(places, before, after, view, changed) {
 export function statesOfNodes({ before, after }, view) {
   /** @type {NodeStates} */
   const states = new Map();
-  const marks = new Map(after.nodes.map((node) => [node.id, node.mark ?? ""]));
+  const marks = marksOf(after);
   if (before && view !== "after") {
     const removed = new Set(after.removed);
     for (const node of before.nodes) {
@@ -152,7 +153,7 @@ export function statesOfNodes({ before, after }, view) {
   }
   if (view !== "before" || !before) {
     for (const node of after.nodes) {
-      const status = before ? node.mark || "same" : "same";
+      const status = before ? (marks.get(node.id) ?? "same") : "same";
       states.set(node.id, { node, status });
     }
   }

@@ -5,6 +5,7 @@ import { asFamily } from "../graph/families.js";
 import { paragraphs, prose } from "../prose.js";
 import { fallbackNodes } from "../running.js";
 import { selectKernel, selectNode, selectedIds } from "../selection.js";
+import { marksOf } from "../snapshots.js";
 import { ownGraphs } from "../stages.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -113,7 +114,7 @@ function sectionOf(node, graph, page) {
   const swatch = el("span", { class: "node-family", "aria-hidden": "true" });
   swatch.style.setProperty("--family", `var(--family-${asFamily(node.family)})`);
   const operator = page.operators.get(node.op);
-  const mark = page.graph && graph !== page.graph ? "removed" : node.mark;
+  const mark = page.graph && graph !== page.graph ? "removed" : marksOf(graph).get(node.id);
   const inner = Object.entries(node.regions);
   const because = fallbackNodes(page.result?.kernels ?? []).get(node.id);
   return el(

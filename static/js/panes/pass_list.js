@@ -3,7 +3,7 @@ import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectedIds } from "../selection.js";
-import { chosenBase, differs } from "../snapshots.js";
+import { chosenBase, differs, marksOf } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
@@ -181,8 +181,9 @@ function touches(list, page) {
   )
     return;
   const removed = new Set(graph.removed);
+  const marks = marksOf(graph);
   const marked = [
-    ...graph.nodes.filter((node) => node.mark),
+    ...graph.nodes.filter((node) => marks.has(node.id)),
     ...before.nodes.filter((node) => removed.has(node.id)),
   ];
   if (selectedIds(marked, page).size > 0)

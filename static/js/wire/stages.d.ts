@@ -16,7 +16,6 @@ export interface Stage {
   n_declined: number;
 }
 
-export type Mark = "" | "added" | "changed";
 
 export interface GraphNode {
   id: string;
@@ -29,7 +28,6 @@ export interface GraphNode {
   inputs: string[];
   attrs: Record<string, string>;
   origins: string[];
-  mark?: Mark;
   regions: Record<string, Region>;
 }
 
@@ -44,7 +42,6 @@ export interface GraphConstant {
   stored_bytes: number;
   origins: string[];
   readers: string[];
-  mark?: Mark;
 }
 
 export interface Region {
@@ -57,8 +54,17 @@ export interface StageGraph extends Region {
   stage: number;
   graph_stage: number;
   name: string;
+  added: string[];
+  changed: string[];
   removed: string[];
-  removed_constants: string[];
+}
+/** Old items from start to before end, then new ones. */
+export type Piece<T> = [start: number, end: number, items: T[]];
+export interface StageDelta extends Omit<StageGraph, "nodes" | "edges" | "constants"> {
+  against: number;
+  nodes: Piece<GraphNode>[];
+  edges: Piece<Edge>[];
+  constants: Piece<GraphConstant>[];
 }
 
 export interface Step {

@@ -38,7 +38,6 @@ function node(id, rest = {}) {
     inputs: [],
     attrs: {},
     origins: [id],
-    mark: "",
     regions: {},
     ...rest,
   };
@@ -60,8 +59,9 @@ const before = {
   graph_stage: 0,
   name: "imported",
   constants: [],
+  added: [],
+  changed: [],
   removed: [],
-  removed_constants: [],
   nodes: [input, node("a"), node("b"), result],
   edges: [
     ["x", "a", 0, "x"],
@@ -75,12 +75,13 @@ const after = {
   graph_stage: 1,
   name: "fuse",
   constants: [],
+  added: ["c"],
+  changed: ["b"],
   removed: ["a"],
-  removed_constants: [],
   nodes: [
     input,
-    node("b", { op: "fusion", origins: ["a", "b"], mark: "changed" }),
-    node("c", { mark: "added" }),
+    node("b", { op: "fusion", origins: ["a", "b"] }),
+    node("c"),
     result,
   ],
   edges: [

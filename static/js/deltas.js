@@ -1,0 +1,43 @@
+// A stage's graph put together of the graph before it and what its pass made new: app/wire/deltas.py
+// on this side of the wire. What a pass kept are the same objects from graph to graph.
+
+/**
+ * @typedef {import("./wire.js").StageGraph} StageGraph
+ * @typedef {import("./wire.js").StageDelta} StageDelta
+ */
+
+/** @type {Pick<StageGraph, "graph_stage" | "nodes" | "edges" | "constants">} */
+const NOTHING = { graph_stage: -1, nodes: [], edges: [], constants: [] };
+
+/**
+ * @param {StageGraph | null} before null for the first graph
+ * @param {StageDelta} delta
+ * @returns {StageGraph}
+ */
+export function applyDelta(before, { against, nodes, edges, constants, ...rest }) {
+  const old = before ?? NOTHING;
+  if (old.graph_stage !== against)
+    throw new Error(`stage ${rest.stage} is told against ${against}, not ${old.graph_stage}`);
+  return {
+    ...rest,
+    nodes: join(old.nodes, nodes),
+    edges: join(old.edges, edges),
+    constants: join(old.constants, constants),
+  };
+}
+
+/**
+ * @template T
+ * @param {T[]} old
+ * @param {import("./wire.js").Piece<T>[]} pieces
+ * @returns {T[]}
+ */
+export function join(old, pieces) {
+  /** @type {T[]} */
+  const made = [];
+  for (const [start, end, items] of pieces) {
+    for (let i = start; i < end; i++) made.push(old[i]);
+    for (const item of items) made.push(item);
+  }
+  return made;
+}
