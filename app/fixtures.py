@@ -79,6 +79,7 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
     yield "neighbours", steady(get(f"jobs/{job}/neighbours"), job)
     yield "provenance", steady(get(f"jobs/{job}/provenance"), job)
     yield from _placements(client, get, job)
+    yield from _numerics(client, get, job)
     yield "error", client.get("/api/v1/jobs/nothing").get_json()
 
 
@@ -89,6 +90,16 @@ def _placements(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, 
     client.get(f"/api/v1/jobs/{placing}/events").get_data()
     yield "placements", steady(get(f"jobs/{placing}/placements"), job)
     yield "placement", steady(get(f"jobs/{placing}/placements/{PLACE['scheduler']}"), job)
+
+
+def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
+    """Every pass checked; the values of the first stage whose numbers are others."""
+    checking = client.post(f"/api/v1/jobs/{job}/numerics", json={}).get_json()["id"]
+    client.get(f"/api/v1/jobs/{checking}/events").get_data()
+    found = get(f"jobs/{checking}/numerics")
+    yield "numerics", steady(found, job)
+    stage = found["rows"][found["first_moved"] or 0]["values_stage"]
+    yield "numerics-values", steady(get(f"jobs/{checking}/numerics/{stage}"), job)
 
 
 def _events(stream: str) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import facts, files, jobs, openapi, placements, results
+from app.api import facts, files, jobs, numerics, openapi, placements, results
 from app.api.table import PREFIX, Route
 
 ROUTES: tuple[Route, ...] = (
@@ -13,6 +13,7 @@ ROUTES: tuple[Route, ...] = (
     *jobs.ROUTES,
     *results.ROUTES,
     *placements.ROUTES,
+    *numerics.ROUTES,
     *openapi.ROUTES,
 )
 

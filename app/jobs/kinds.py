@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compiler.driver
 import compiler.runtime.build
+from app.jobs.check import check_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.place import place_model
 from app.jobs.worker import Work
@@ -11,6 +12,11 @@ from app.jobs.worker import Work
 assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
 assert compiler.runtime.build.__doc__, "and the way to machine code"
 
-KINDS: dict[str, Work] = {"compile": compile_model, "inspect": inspect_model, "place": place_model}
+KINDS: dict[str, Work] = {
+    "compile": compile_model,
+    "inspect": inspect_model,
+    "place": place_model,
+    "check": check_compiled,
+}
 
 host_facts()  # asks LLVM, which takes a moment the first time

@@ -36,7 +36,7 @@ def read_model(request: Mapping[str, Any]) -> Model:
     choice = request["model"]
     if "sample" in choice:
         sample = find_sample(choice["sample"])
-        graph = _load_sample(sample, Path(request["cache"]))
+        graph = compiler.load(_sample_file(sample, Path(request["cache"])))
         facts = _facts(graph, sample.id, "sample", sample.id, sample.path)
         return Model(graph, facts, labelled(sample), sample.id)
     path = Path(request["path"])
@@ -45,16 +45,24 @@ def read_model(request: Mapping[str, Any]) -> Model:
     return Model(graph, facts, None, request["name"])
 
 
-def _load_sample(sample: Sample, cache: Path) -> Graph:
-    """The sample's graph; random weights are drawn once and then read from the cache."""
+def model_file(request: Mapping[str, Any]) -> Path | bytes:
+    """The ONNX file of the model of a request. Errors: E-REQUEST-UNKNOWN."""
+    choice = request["model"]
+    if "sample" in choice:
+        return _sample_file(find_sample(choice["sample"]), Path(request["cache"]))
+    return Path(request["path"])
+
+
+def _sample_file(sample: Sample, cache: Path) -> Path | bytes:
+    """The sample's file; random weights are drawn once and then read from the cache."""
     if sample.seed is None:
-        return compiler.load(sample.path)
+        return sample.path
     kept = cache / f"{sample.id}-{_weights_key(sample)}.onnx"
     if not kept.is_file():
         model = random_weights(sample.path, sample.seed)
         if not _keep(kept, model):
-            return compiler.load(model)
-    return compiler.load(kept)
+            return model
+    return kept
 
 
 def _weights_key(sample: Sample) -> str:

@@ -15,6 +15,7 @@ _NAME_CHARACTERS = 1_000
 _N_SHAPES = 1_000
 _RANK, _DIM = 32, 2**31 - 1
 _MOST_AHEAD = 1_000_000
+_MOST_SEED = 2**32 - 1
 _N_THREADS = 64
 """Each takes a stack out of the memory that a job may use."""
 
@@ -97,6 +98,27 @@ class PlaceRequest:
         return {"kind": "place", **asdict(self)}
 
 
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """Which compilation (`job`) is to be checked, on random inputs of which seed."""
+
+    job: str
+    seed: int = 0
+
+    @staticmethod
+    def from_json(job: str, seed: int, body: Any) -> CheckRequest:
+        """Without a seed of its own the one given. Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", {"seed"})
+        given = fields.get("seed", seed)
+        if not (type(given) is int and 0 <= given <= _MOST_SEED):
+            raise _needed("seed", f"a number from 0 to {_MOST_SEED}", given)
+        return CheckRequest(job, given)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind and all defaults."""
+        return {"kind": "check", **asdict(self)}
+
+
 def pipeline_text(body: Any) -> str:
     """The text of a pipeline to check. Errors: E-REQUEST-BODY."""
     fields = _object(body, "the request", {"text"})
@@ -137,7 +159,7 @@ def _options(value: Any) -> Options:
         wanted = type(getattr(defaults, name))
         if type(given) is not wanted:
             raise _needed(f"options.{name}", _KINDS[wanted], given)
-    for name, most in (("threads", _N_THREADS), ("seed", 2**32 - 1)):
+    for name, most in (("threads", _N_THREADS), ("seed", _MOST_SEED)):
         if not 0 <= fields.get(name, 0) <= most:
             raise _needed(f"options.{name}", f"a number from 0 to {most}", fields[name])
     for name in ("target", "precision"):

@@ -24,6 +24,8 @@ SCHEMAS = {
     "platforms": "Platforms",
     "placements": "Placements",
     "placement": "Placement",
+    "numerics": "Numerics",
+    "numerics-values": "CheckedValues",
     "union": "Union",
     "provenance": "Provenance",
     "error": "Failure",

@@ -25,6 +25,7 @@ EXAMPLES = (
     "JobRequest", "Job", "Result", "StageDelta", "StageGraph",
     "Steps", "StageText", "Diff", "Union",
     "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
+    "Numerics", "CheckedValues",
 )  # fmt: skip
 
 

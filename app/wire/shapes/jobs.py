@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NotRequired, TypedDict
 
 from app.wire.shapes.facts import Host, Problem, Version
+from app.wire.shapes.numerics import CheckRequest
 from app.wire.shapes.placements import PlaceRequest
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -53,7 +54,7 @@ class Job(TypedDict):
     created: float
     seconds: float
     error: Problem | None
-    request: JobRequest | PlaceRequest
+    request: JobRequest | PlaceRequest | CheckRequest
     model_name: str
 
 

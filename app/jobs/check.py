@@ -1,0 +1,215 @@
+"""The job that checks a compiled model: passes, values by name, the program, the rewrites."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import compiler
+from app.jobs.models import model_file, shapes_that_fit
+from app.jobs.parts import Parts
+from app.jobs.worker import Say
+from app.wire import numerics
+from compiler.check.findings import Finding
+from compiler.check.stepwise import Check, Wanted, Way, begin_check
+from compiler.errors import CompileError
+from compiler.passes.pipeline.precision import precision_mode
+from compiler.trace import Event
+
+MORE_S = 3.0
+"""What further inputs may take, and rewrites by themselves: each about that long."""
+
+WORDS = {
+    "read": "reading the model",
+    "passes": "running the passes again",
+    "yardstick": "asking the yardstick",
+    "f64": "computing the model in f64",
+    "stages": "computing each stage",
+    "program": "making and running the program",
+    "rewrites": "judging rewrites by themselves",
+}
+# What the check calls its steps, where they begin a phase.
+_PHASES = {
+    "passes": "passes",
+    "onnx.reference": "yardstick",
+    "f64": "f64",
+    "imported": "stages",
+    "compiling": "program",
+    "rewrites": "rewrites",
+}
+
+
+class _Job:
+    """One check as it goes along."""
+
+    def __init__(self, request: Mapping[str, Any], folder: Path, say: Say) -> None:
+        self.request, self.say = request, say
+        self.compiled = Path(request["compiled"])
+        self.parts = Parts(folder)
+        self.kept = Parts(self.compiled).read("result")
+        self.summary: dict[str, Any] = {}
+        self.phase_name = ""
+
+    def phase(self, name: str) -> None:
+        """A new phase begins."""
+        if name and name != self.phase_name:
+            self.phase_name = name
+            self.say("phase", {"phase": name, "words": WORDS[name]})
+
+    def tell(self, step: str, event: Event | None) -> None:
+        """What the check tells of its steps."""
+        if event is None:
+            self.phase(_PHASES.get(step, ""))
+
+    def ready(self, part: str) -> None:
+        """Something new can be read."""
+        self.parts.write("numerics", self.summary)
+        self.say("ready", {"part": part})
+
+    def begin(self) -> Check:
+        """Read the model and run its passes. Errors: what the model says to random inputs."""
+        self.phase("read")
+        how = _how(self.compiled)
+        options = how["options"]
+        model = model_file(how)
+        graph, given = compiler.load(model), how["shapes"]
+        shapes = {**shapes_that_fit(graph, given), **given}
+        wanted = Wanted(
+            self.request["seed"],
+            precision_mode(options["precision"]).tolerance,
+            by_node=True,
+            seconds=MORE_S,
+            quick=True,
+        )
+        way = Way(
+            self.kept["pipeline"], options["precision"], options["threads"], options["target"]
+        )
+        try:
+            return begin_check(model, way, shapes=shapes, wanted=wanted, tell=self.tell)
+        except CompileError as e:
+            raise _refused(e, self.kept["model"]["name"]) from e
+
+    def run(self) -> None:
+        """Everything."""
+        check = self.begin()
+        self.summary = numerics.summary(self.request, check, _commands(self.kept, self.request))
+        events = check.rewrites_done.events
+        stages = _stage_numbers(self.kept["stages"], events)
+        self.stages(check, stages)
+        self.program(check)
+        judged = list(check.rewrites())
+        applied = len(check.rewrites_done.found)
+        self.summary["rewrites"] = numerics.rewrites(applied, judged, events, stages)
+        self.ready("rewrites")
+
+    def stages(self, check: Check, stages: Sequence[int]) -> None:
+        """A row for each stage as soon as it is there, and the values of those with any."""
+        findings: list[Finding] = []
+        values_stage: int | None = None
+        events = check.rewrites_done.events
+        for number, stage, found in _with_specialised(stages, check.stages()):
+            graph = events[number - 1].after if number else check.source
+            findings.append(found)
+            if found.changed:
+                values_stage = None
+                if found.nodes is not None:
+                    values_stage = stage
+                    payload = numerics.values(stage, graph, found.nodes)
+                    self.parts.write(numerics.part_of(stage), payload)
+            self.summary["rows"].append(numerics.row(stage, found, check, values_stage))
+            seen = [row["stage"] for row in self.summary["rows"]]
+            numerics.with_stages(self.summary, check, findings, seen)
+            if found.changed:
+                self.ready(f"stage-{stage}")
+        self.ready("stages")
+
+    def program(self, check: Check) -> None:
+        """The compiled program, where there is one and it runs here."""
+        if check.broken:
+            self.summary["no_program"] = "a pass broke down"
+        elif check.way.target != "host":
+            self.summary["no_program"] = f"code for {check.way.target} does not run here"
+        else:
+            found = check.program(check.compile())
+            self.summary["program"] = numerics.run(found, check)
+        self.ready("program")
+
+
+def check_compiled(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Check a compiled model on random inputs; what is found is kept as soon as it is there.
+
+    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-* and
+    E-INPUT-* for a model that refuses random inputs.
+    """
+    _Job(request, folder, say).run()
+
+
+def _how(compiled: Path) -> Mapping[str, Any]:
+    """The compilation's request, and what only its child was told. Errors: E-RESULT-ABSENT."""
+    try:
+        return json.loads((compiled / "request.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise CompileError("E-RESULT-ABSENT", "the compilation is not kept any more") from None
+
+
+def _stage_numbers(rows: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[int]:
+    """The compilation's number of the imported stage, and of the stage after each pass.
+
+    Errors: E-RESULT-ABSENT when other passes ran then.
+    """
+    first = len(rows) - len(events)
+    names = [row["name"] for row in rows[first:]]
+    if first not in (1, 2) or names != [e.name for e in events]:
+        raise CompileError(
+            "E-RESULT-ABSENT",
+            "the passes that ran for this result are not those that run now",
+            hint="compile the model again",
+        )
+    return [0, *range(first, len(rows))]
+
+
+def _with_specialised(
+    stages: Sequence[int], findings: Iterator[Finding]
+) -> Iterator[tuple[int, int, Finding]]:
+    """Findings with their numbers and stages; sizes that get their numbers move nothing."""
+    for number, (stage, found) in enumerate(zip(stages, findings, strict=True)):
+        yield number, stage, found
+        if number == 0 and stages[1:2] == [2]:
+            yield 0, 1, replace(found, stage="specialise", seconds=0.0)
+
+
+def _refused(e: CompileError, name: str) -> CompileError:
+    """The error of a model that random inputs mean nothing to, with what can be done instead."""
+    if not e.code.startswith(("E-RUN-", "E-INPUT-")) or e.code == "E-RUN-MEMORY":
+        return e
+    command = shlex.join(["compilarium", "check", name, "--input", "NAME=ARRAY.npy"])
+    return CompileError(
+        e.code,
+        f"the model refuses random inputs: {e.message}",
+        where=e.where,
+        notes=list(e.notes),
+        hint=f"check it on inputs that mean something to it: {command}",
+    )
+
+
+def _commands(kept: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, str]:
+    """The command lines that check and bisect the same: those that compile it, but for the verb."""
+    seed = ["--seed", str(request["seed"])] if request["seed"] else []
+    return {
+        "check": _command(kept, "check", {"--target"}, ["--by-node", *seed]),
+        "bisect": _command(kept, "bisect", {"--target", "--threads"}, seed),
+    }
+
+
+def _command(kept: Mapping[str, Any], verb: str, without: set[str], more: Sequence[str]) -> str:
+    program, _, *words = shlex.split(kept["reproduce"])
+    for option in without.intersection(words):
+        at = words.index(option)
+        del words[at : at + 2]
+    return shlex.join([program, verb, *words, *more])
