@@ -25,6 +25,9 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     from app.config import Settings
     from app.jobs.queue import JobQueue
     from app.paths import site_folder
+    from app.rate import Rate
+    from app.store.database import Database, sqlite_url
+    from app.store.links import LinkStore
     from app.uploads import UploadStore
 
     settings = Settings.of(config)
@@ -39,7 +42,11 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
         limit_bytes=settings.upload_limit_bytes,
         limit_s=settings.upload_limit_s,
         kept_bytes=settings.uploads_kept_bytes,
+        pinned_bytes=settings.linked_models_bytes,
     )
+    app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
+    app.extensions["links"] = LinkStore(app.extensions["database"], settings.links_limit)
+    app.extensions["link_rate"] = Rate(settings.links_per_minute, 60.0)
 
     security.register(app)
     errors.register(app)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 from flask import (
     Blueprint,
@@ -15,7 +16,12 @@ from flask import (
     send_from_directory,
 )
 
+from app import security
+from app.errors import error_json
 from app.paths import site_folder
+from app.wire.shared_links import link_payload
+from compiler import __version__
+from compiler.errors import CompileError
 
 bp = Blueprint("page", __name__)
 
@@ -57,6 +63,31 @@ def _digest(path: Path) -> str:
 def page() -> str:
     """The playground."""
     return render_template("playground.html", limits=current_app.config["SETTINGS"].limits())
+
+
+@bp.get("/s/<link_id>")
+def shared_page(link_id: str) -> Response:
+    """The playground in the state of a short link; of an unknown one, with what is wrong."""
+    found, status = shared_link(link_id)
+    text = render_template(
+        "playground.html", limits=current_app.config["SETTINGS"].limits(), link=found
+    )
+    return Response(text, status)
+
+
+@bp.get("/embed/s/<link_id>")
+def embedded(link_id: str) -> Response:
+    """The view of a short link, to be looked at inside any other page."""
+    found, status = shared_link(link_id)
+    return security.frame_anywhere(Response(render_template("embed.html", link=found), status))
+
+
+def shared_link(link_id: str) -> tuple[dict[str, Any], int]:
+    """What a page gets to know of a link, and the status to answer with."""
+    try:
+        return link_payload(current_app.extensions["links"].find(link_id), __version__), 200
+    except CompileError as e:
+        return error_json(e), 404
 
 
 @bp.get("/static/dist/<path:name>")

@@ -11,6 +11,7 @@ from typing import Any
 from app.paths import site_folder
 
 MIB = 1024 * 1024
+DATABASE_VARIABLE = "COMPILARIUM_DATABASE_URL"
 
 
 def default_data_folder() -> Path:
@@ -32,6 +33,12 @@ class Settings:
     upload_limit_s: float = 120.0
     uploads_kept_bytes: int = 2048 * MIB
     request_limit_bytes: int = MIB
+
+    database_url: str = field(default_factory=lambda: os.environ.get(DATABASE_VARIABLE, ""))
+    """As SQLAlchemy takes it; "" for SQLite in the data folder."""
+    links_limit: int = 1_000_000
+    linked_models_bytes: int = 8192 * MIB
+    links_per_minute: int = 30
 
     n_workers: int = 2
     queue_limit: int = 20

@@ -30,10 +30,14 @@ STATUS = {
     "E-RESULT-ABSENT": 409,
     "E-REQUEST-SIZE": 413,
     "E-UPLOAD-SIZE": 413,
+    "E-LIMIT-RATE": 429,
     "E-SERVER-BUG": 500,
     "E-LIMIT-QUEUE": 503,
+    "E-LINK-FULL": 507,
     "E-UPLOAD-DISK": 507,
 }
+
+_RETRY_AFTER_S = {429: 60, 503: 5}
 
 
 def error_json(error: CompileError, **rest: Any) -> dict[str, Any]:
@@ -88,8 +92,8 @@ def _answer(error: CompileError, status: int, **rest: Any) -> Response:
     response = jsonify(error_json(error, **rest))
     response.status_code = status
     response.headers["Cache-Control"] = "no-store"
-    if status == 503:
-        response.headers["Retry-After"] = "5"
+    if status in _RETRY_AFTER_S:
+        response.headers["Retry-After"] = str(_RETRY_AFTER_S[status])
     return response
 
 

@@ -1,7 +1,7 @@
 """Uploaded files: streamed to disk with bytes counted, kept under the digest of their content.
 
 Nothing here looks into a file; a job's child process does. The name that a user gave is text and
-no path.
+no path. The longest unused ones go when room is needed; what a link needs is pinned and stays.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -45,11 +46,21 @@ class Upload:
 class UploadStore:
     """The folder of uploads. Units: bytes."""
 
-    def __init__(self, folder: Path, *, limit_bytes: int, limit_s: float, kept_bytes: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limit_bytes: int,
+        limit_s: float,
+        kept_bytes: int,
+        pinned_bytes: int,
+    ) -> None:
         self.folder = folder
         self.limit_bytes = limit_bytes
         self.limit_s = limit_s
         self.kept_bytes = kept_bytes
+        self.pinned_bytes = pinned_bytes
+        self._pinning = threading.Lock()
 
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Keep what the stream gives.
@@ -91,8 +102,31 @@ class UploadStore:
         os.utime(content)
         return content
 
+    def pin(self, upload_id: str) -> None:
+        """Let an upload stay for ever; it is kept once, however many links need it.
+
+        Errors: E-REQUEST-UNKNOWN; E-LINK-FULL when the pinned ones would be more than the limit.
+        """
+        with self._pinning:
+            upload = self.find(upload_id)
+            if self.is_pinned(upload.id):
+                return
+            pinned = sum(size for _, size, path in self._contents() if self.is_pinned(path.stem))
+            if pinned + upload.bytes > self.pinned_bytes:
+                raise CompileError(
+                    "E-LINK-FULL",
+                    f"this server keeps {self.pinned_bytes:,} bytes of models for links; "
+                    f"{pinned:,} are taken and the model has {upload.bytes:,}",
+                )
+            self._pin(upload.id).touch()
+            self.find(upload.id)  # it may have been removed in the meantime
+
+    def is_pinned(self, upload_id: str) -> bool:
+        """Whether an upload stays for ever."""
+        return self._pin(upload_id).is_file()
+
     def prune(self, keep: str = "") -> None:
-        """Remove the uploads that were not used for longest, until the rest fits.
+        """Remove the uploads that were not used for longest, until the rest fits; no pinned ones.
 
         Uploads that a dead server has left unfinished go as well.
         """
@@ -100,12 +134,7 @@ class UploadStore:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > self.limit_s + _GRACE_S:
                     path.unlink()
-        contents = []
-        for path in self.folder.glob("*.onnx"):
-            try:
-                contents.append((path.stat().st_mtime, path.stat().st_size, path))
-            except OSError:
-                continue
+        contents = [each for each in self._contents() if not self.is_pinned(each[2].stem)]
         total = sum(size for _, size, _ in contents)
         for _, size, path in sorted(contents):
             if total <= self.kept_bytes:
@@ -114,6 +143,17 @@ class UploadStore:
                 path.unlink(missing_ok=True)
                 path.with_suffix(".json").unlink(missing_ok=True)
                 total -= size
+
+    def _contents(self) -> list[tuple[float, int, Path]]:
+        """When each file was last used, its size in bytes, and its path."""
+        found: list[tuple[float, int, Path]] = []
+        for path in self.folder.glob("*.onnx"):
+            with suppress(OSError):
+                found.append((path.stat().st_mtime, path.stat().st_size, path))
+        return found
+
+    def _pin(self, digest: str) -> Path:
+        return self.folder / f"{digest}.pinned"
 
     def _content(self, digest: str) -> Path:
         return self.folder / f"{digest}.onnx"

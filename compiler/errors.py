@@ -341,6 +341,9 @@ CODES: dict[str, Code] = {
         "The work wrote more than allowed.", "use a smaller model, or a pipeline of fewer passes"
     ),
     "E-LIMIT-QUEUE": Code("Too many others are waiting already.", "try again in a few seconds"),
+    "E-LIMIT-RATE": Code(
+        "Too many requests of this kind came from one address.", "wait a minute, then try again"
+    ),
     "E-LIMIT-CRASH": Code(
         "The child process that did the work ended without an answer.",
         "use a smaller model; if it is small, please report it",
@@ -364,6 +367,10 @@ CODES: dict[str, Code] = {
         "This part of a job's result is not there, or not yet.", "wait until the job has finished"
     ),
     "E-UPLOAD-SIZE": Code("The file is larger than uploads may be.", "use a smaller model"),
+    "E-LINK-FULL": Code(
+        "The server keeps no more links, or no more models for links.",
+        "share the full link, which needs no room on the server, or the report",
+    ),
     "E-UPLOAD-DISK": Code("The server has no space left.", "tell whoever runs this server"),
     "E-SERVER-BUG": Code(
         "Something in the program itself went wrong; the input is not to blame.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import facts, files, jobs, numerics, openapi, placements, results
+from app.api import facts, files, jobs, links, numerics, openapi, placements, results
 from app.api.table import PREFIX, Route
 
 ROUTES: tuple[Route, ...] = (
@@ -14,6 +14,7 @@ ROUTES: tuple[Route, ...] = (
     *results.ROUTES,
     *placements.ROUTES,
     *numerics.ROUTES,
+    *links.ROUTES,
     *openapi.ROUTES,
 )
 

@@ -13,6 +13,7 @@ from flask import Response, current_app, request
 from app.config import Settings
 from app.jobs.parts import decompress
 from app.jobs.queue import JobQueue
+from app.store.links import LinkStore
 from app.uploads import UploadStore
 from compiler.errors import CompileError
 
@@ -33,6 +34,11 @@ def queue() -> JobQueue:
 def uploads() -> UploadStore:
     """The uploads of this application."""
     return cast(UploadStore, current_app.extensions["uploads"])
+
+
+def links() -> LinkStore:
+    """The short links of this application."""
+    return cast(LinkStore, current_app.extensions["links"])
 
 
 def body() -> Any:

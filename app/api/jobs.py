@@ -25,7 +25,13 @@ _MAX_NUMBER = 10**9
 
 
 @ROUTES.route(
-    "POST", "/jobs", shapes.Job, status=202, body=shapes.JobRequest, fails=(400, 404, 413, 503)
+    "POST",
+    "/jobs",
+    shapes.Job,
+    status=202,
+    body=shapes.JobRequest,
+    query=[Query("reuse", "1: a job that has done just this, if its result is still kept")],
+    fails=(400, 404, 413, 503),
 )
 def new_job() -> Response:
     """Queue a job; its id is in the answer."""
@@ -39,7 +45,9 @@ def new_job() -> Response:
         kept = store.find(wanted.model["upload"])
         name = kept.name
         private = {"path": str(store.path(kept.id).resolve()), "name": name}
-    job = queue().submit(wanted.to_json(), name, private)
+    reuse = whole_number(request.args.get("reuse"), "reuse", 0, 0, 1)
+    done = queue().find_done(wanted.to_json()) if reuse else None
+    job = done or queue().submit(wanted.to_json(), name, private)
     response = answer(job_payload(job), 202)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return response

@@ -94,8 +94,13 @@ export const api = {
   place: (job, options) => post(`/jobs/${encodeURIComponent(job)}/placements`, options),
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
-  /** @type {(request: JobRequest) => Promise<Job>} */
-  submit: (request) => post("/jobs", request),
+  /**
+   * With `reuse`, a job that has done just this is given when its result is still kept.
+   * @type {(request: JobRequest, reuse?: boolean) => Promise<Job>}
+   */
+  submit: (request, reuse = false) => post(reuse ? "/jobs?reuse=1" : "/jobs", request),
+  /** @type {(fragment: string) => Promise<import("./wire.js").SharedLink>} */
+  link: (fragment) => post("/links", { fragment }),
   /** @type {(id: string) => Promise<Job>} */
   job: (id) => ask(`/jobs/${encodeURIComponent(id)}`),
   /** @type {(id: string) => Promise<Job>} */

@@ -81,6 +81,8 @@ export function createCompiler(state) {
   let request = 0;
   /** @type {() => void} */
   let unfollow = () => {};
+  /** While what a link speaks of is compiled: its pass is there only at the end. */
+  let restoring = false;
 
   /** Stops following; a job whose result nobody looks at is ended. */
   function leave() {
@@ -91,10 +93,15 @@ export function createCompiler(state) {
     if (progress.state !== "") state.set({ progress: IDLE });
   }
 
-  /** Submits what the place says. @returns {Promise<void>} */
-  async function start() {
+  /**
+   * Submits what the place says; a link may be content with what was done before.
+   * @param {boolean} ofLink
+   * @returns {Promise<void>}
+   */
+  async function start(ofLink = false) {
     leave();
     const number = request;
+    restoring = ofLink;
     state.set({
       ...NO_RESULT,
       job: "",
@@ -103,7 +110,7 @@ export function createCompiler(state) {
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },
     });
     try {
-      const job = await api.submit(requestFor(state.get()));
+      const job = await api.submit(requestFor(state.get()), ofLink);
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       watch(job.id, number);
     } catch (problem) {
@@ -143,7 +150,7 @@ export function createCompiler(state) {
       if (data.phase === "code" && state.get().result) void show(id);
     } else if (name === "imported") {
       move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
-      void show(id);
+      if (!restoring) void show(id);
     } else if (name === "pass") {
       const passes = [...progress.passes, data];
       const total = Math.max(passes.length, countPasses(state.get().pipeline));
@@ -154,9 +161,10 @@ export function createCompiler(state) {
       });
     } else if (name === "ready") {
       state.set({ ready: [...state.get().ready, data.part] });
-      if (data.part === "code" || state.get().result) void show(id);
+      if ((data.part === "code" && !restoring) || state.get().result) void show(id);
     } else if (name === "finished") void show(id);
-    else if (name === "failed" && state.get().result) void show(id);
+    else if (name === "failed" && (state.get().result || (restoring && data.n_stages > 0)))
+      void show(id);
     else if (name === "failed") fail(data.error, data.n_stages);
     else if (name === "cancelled" && state.get().result) void show(id);
     else if (name === "cancelled") state.set({ progress: IDLE, job: "" });
@@ -246,10 +254,10 @@ export function createCompiler(state) {
         if (known === "succeeded") await show(job);
         else if (known === "failed" && n_stages > 0) await show(job);
         else if (known === "failed") fail(error ?? { code: "E-JOB", message: "" }, 0);
-        else if (known === "cancelled") await start();
+        else if (known === "cancelled") await start(true);
         else watch(job, request);
       } catch (problem) {
-        if (problem instanceof ApiError && problem.status === 404 && model) await start();
+        if (problem instanceof ApiError && problem.status === 404 && model) await start(true);
         else fail(asProblem(problem), 0);
       }
     },

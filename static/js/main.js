@@ -1,7 +1,7 @@
 // The page: makes the state from the URL, keeps the two in step, and mounts the screen they ask for.
 import { api } from "./api.js";
 import { asProblem, createCompiler } from "./compile.js";
-import { listen, part, partOf } from "./dom.js";
+import { listen, part } from "./dom.js";
 import { formatSeconds } from "./format.js";
 import { createLayouter } from "./graph/layout.js";
 import { bindKeys } from "./keys.js";
@@ -9,8 +9,10 @@ import { keepGraphs, keepNeighbours } from "./loader.js";
 import { EMPTY, NO_RESULT } from "./page.js";
 import { openHelp } from "./panes/help.js";
 import { showProblem } from "./panes/problem.js";
+import { noteVersion, openShare } from "./panes/share.js";
 import { mountStart, nameOf } from "./panes/start.js";
 import { mountWait, mountWalk } from "./panes/walk.js";
+import { isOfAnotherVersion, openedLink } from "./shared.js";
 import { createState } from "./state.js";
 import { startTheme, toggleTheme } from "./theme.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
@@ -19,11 +21,15 @@ import { word } from "./words.js";
 const WRITE_AFTER_MS = 120;
 
 startTheme();
+// A link gives the state, unless one has walked on from it and loads the page again.
+const { link, problem: noLink } = openedLink(document);
+const place = fromFragment(location.hash || !link ? location.hash : link.fragment);
 /** @type {import("./page.js").PageState} */
-const state = createState({ ...EMPTY, ...fromFragment(location.hash) });
+const state = createState({ ...EMPTY, ...place, problem: noLink });
 const compiler = createCompiler(state);
 const main = part(document, "main");
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
+const sharing = /** @type {HTMLDialogElement} */ (document.getElementById("share-dialog"));
 const layouter = createLayouter(
   new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href,
 );
@@ -149,8 +155,9 @@ function write(push) {
   const next = `#${toFragment(state.get())}`;
   if (next === written) return;
   written = next;
-  if (push) history.pushState(null, "", next);
-  else history.replaceState(null, "", next);
+  // Behind a short link the address is that of the page again: the link stands for one state.
+  if (push) history.pushState(null, "", `/${next}`);
+  else history.replaceState(null, "", `/${next}`);
 }
 
 addEventListener("hashchange", () => {
@@ -183,20 +190,7 @@ listen(part(document, "change"), {
 listen(part(document, "halt"), { click: compiler.halt });
 listen(part(document, "theme"), { click: toggleTheme });
 listen(part(document, "help"), { click: () => openHelp(help) });
-const share = partOf(document, "share", HTMLButtonElement);
-listen(share, {
-  click: async () => {
-    write(false);
-    const announce = document.getElementById("announce");
-    try {
-      await navigator.clipboard.writeText(location.href);
-      if (announce) announce.textContent = word("share.copied");
-      share.title = word("share.copied");
-    } catch {
-      prompt(word("share.by-hand"), location.href);
-    }
-  },
-});
+listen(part(document, "share"), { click: () => openShare(sharing, state) });
 
 /**
  * @template T
@@ -212,4 +206,12 @@ learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
 learn(api.operators(), ({ operators }) =>
   state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
 );
-if (state.get().screen === "walk") void compiler.restore();
+
+/** What the link or the address speaks of; B is asked for again, jobs are not kept for ever. */
+async function restore() {
+  if (link && isOfAnotherVersion(link)) noteVersion(link);
+  if (link?.other && !state.get().other)
+    learn(api.submit(link.other, true), (job) => state.set({ other: job.id }));
+  await compiler.restore();
+}
+if (state.get().screen === "walk") void restore();

@@ -5,3 +5,4 @@ export * from "./wire/stages.js";
 export * from "./wire/kernels.js";
 export * from "./wire/memory.js";
 export * from "./wire/placements.js";
+export * from "./wire/shared_links.js";

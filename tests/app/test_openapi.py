@@ -41,7 +41,8 @@ def test_every_route_of_the_table_is_in_the_wire_contract(repository):
 
 
 _PLACEHOLDERS = {
-    "job_id": "ID", "upload_id": "ID", "stage": "K", "kernel": "I", "part": "PART", "what": "WHAT",
+    "job_id": "ID", "upload_id": "ID", "link_id": "ID",
+    "stage": "K", "kernel": "I", "part": "PART", "what": "WHAT",
     "scheduler": "SCHEDULER",
 }  # fmt: skip
 

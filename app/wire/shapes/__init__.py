@@ -74,6 +74,7 @@ from app.wire.shapes.placements import (
     Platforms,
     Scheduler,
 )
+from app.wire.shapes.shared_links import Link, LinkRequest
 from app.wire.shapes.stages import (
     Diff,
     GraphConstant,
@@ -124,6 +125,8 @@ __all__ = [
     "KernelLinks",
     "KernelText",
     "Limits",
+    "Link",
+    "LinkRequest",
     "Memory",
     "Model",
     "ModelChoice",

@@ -15,6 +15,7 @@ import { mountTiming } from "./timing.js";
  * @property {string} id in the URL, and `pane.ID` in templates/words/panes.html
  * @property {string} group `pane-group.GROUP` in templates/words/panes.html
  * @property {(root: HTMLElement, state: import("../page.js").PageState) => () => void} mount
+ * @property {true} [works] asks the server for work: not for views that are only read
  */
 
 /** @type {readonly Pane[]} */
@@ -25,12 +26,15 @@ export const PANES = [
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },
-  { id: "devices", group: "program", mount: mountDevices },
+  { id: "devices", group: "program", mount: mountDevices, works: true },
   { id: "timing", group: "time", mount: mountTiming },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },
   { id: "llvm", group: "code", mount: codePane("llvm") },
   { id: "asm", group: "code", mount: codePane("asm") },
-  { id: "compare", group: "compare", mount: mountCompare },
+  { id: "compare", group: "compare", mount: mountCompare, works: true },
 ];
+
+/** What can be shown of a finished job alone. */
+export const readOnlyPanes = () => PANES.filter(({ works }) => !works);

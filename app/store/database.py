@@ -1,0 +1,102 @@
+"""The database: SQLite in the data folder, or whatever an SQLAlchemy URL names.
+
+Nothing is opened before the first use: a server without links has no file and starts as fast.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Engine, NullPool, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.orm import Session
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+MIGRATIONS = Path(__file__).resolve().parent / "migrations"
+_BUSY_S = 20.0
+
+
+def sqlite_url(folder: Path) -> str:
+    """The URL of the database in this data folder."""
+    return f"sqlite:///{folder.resolve() / 'compilarium.db'}"
+
+
+class Database:
+    """One database; sessions may be opened from any thread."""
+
+    def __init__(self, url: str) -> None:
+        self.url = make_url(url)
+        self._engine: Engine | None = None
+        self._opening = threading.Lock()
+
+    @contextmanager
+    def session(self) -> Generator[Session]:
+        """A session that is committed at the end of the block, or rolled back when it raises."""
+        with Session(self.engine) as session, session.begin():
+            yield session
+
+    @property
+    def engine(self) -> Engine:
+        """The engine; its tables are brought up to date the first time."""
+        with self._opening:
+            if self._engine is None:
+                engine = _engine(self.url.render_as_string(hide_password=False))
+                with engine.begin() as connection:
+                    upgrade(connection)
+                self._engine = engine
+            return self._engine
+
+    def close(self) -> None:
+        """Give back the connections; a later use opens them again."""
+        with self._opening:
+            if self._engine is not None:
+                self._engine.dispose()
+                self._engine = None
+
+
+def upgrade(connection: Connection, revision: str = "head") -> None:
+    """Run the steps that the tables of a connection lack, up to this one."""
+    from alembic import command
+
+    command.upgrade(_migrations(connection), revision)
+
+
+def downgrade(connection: Connection, revision: str) -> None:
+    """Take steps back, down to this one; "base" is before the first."""
+    from alembic import command
+
+    command.downgrade(_migrations(connection), revision)
+
+
+def _migrations(connection: Connection) -> Config:
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config
+
+
+def _engine(url: str) -> Engine:
+    """SQLite: a connection for each use, readers beside a writer; others keep a pool."""
+    if make_url(url).get_backend_name() != "sqlite":
+        return create_engine(url, pool_pre_ping=True)
+    path = make_url(url).database
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": _BUSY_S})
+
+    @event.listens_for(engine, "connect")
+    def _(connection: object, _record: object) -> None:
+        cursor = connection.cursor()  # type: ignore[attr-defined]
+        cursor.execute("PRAGMA journal_mode=WAL")
+        cursor.execute("PRAGMA foreign_keys=ON")
+        cursor.close()
+
+    return engine

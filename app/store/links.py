@@ -1,0 +1,140 @@
+"""Short links: eight characters for a state of the page, the same ones for the same state.
+
+A link is made from the digest of what it stands for, so sharing a view twice stores it once. It
+never changes and never expires.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+
+from app.store.database import Database
+from app.store.models import LinkRow
+from compiler.errors import CompileError
+
+ID_CHARACTERS = 8
+# Digits and letters that are not taken for one another.
+_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_ID = re.compile(f"[{_ALPHABET}]{{1,16}}")
+_TRIES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a link stands for: the page's fragment in normal form, without the ids of jobs.
+
+    `other` is the request of the job that the page compares with, None without one; `made_with` the
+    version of the compiler that made what was shared.
+    """
+
+    fragment: str
+    other: Mapping[str, Any] | None
+    made_with: str
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all of it, in hexadecimal digits."""
+        return hashlib.sha256(
+            "\0".join((self.made_with, self.fragment, self.other_text)).encode()
+        ).hexdigest()
+
+    @property
+    def other_text(self) -> str:
+        """The other request in normal form, "" without one."""
+        return json.dumps(self.other, sort_keys=True) if self.other is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that is kept. Units: Unix seconds."""
+
+    id: str
+    shared: Shared
+    created_s: float
+
+
+class LinkStore:
+    """The links of a database; at most `limit` of them."""
+
+    def __init__(self, database: Database, limit: int) -> None:
+        self.database = database
+        self.limit = limit
+
+    def keep(self, shared: Shared) -> Link:
+        """The link for this; made when there is none yet. Errors: E-LINK-FULL."""
+        for _ in range(_TRIES):
+            known = self._of_digest(shared.digest)
+            if known is not None:
+                return known
+            try:
+                return self._insert(shared)
+            except IntegrityError:
+                continue  # another request has just taken the id, or made this very link
+        raise AssertionError(f"no free id for {shared.digest}")
+
+    def find(self, link_id: str) -> Link:
+        """The link of this id. Errors: E-REQUEST-UNKNOWN."""
+        if _ID.fullmatch(link_id):
+            with self.database.session() as session:
+                row = session.get(LinkRow, link_id)
+                if row is not None:
+                    return _link(row)
+        raise CompileError(
+            "E-REQUEST-UNKNOWN",
+            f"there is no link {link_id[:20]!r}",
+            hint="compare it with what you were sent: capital and small letters differ",
+        )
+
+    def _of_digest(self, digest: str) -> Link | None:
+        with self.database.session() as session:
+            row = session.scalar(select(LinkRow).where(LinkRow.digest == digest))
+            return _link(row) if row is not None else None
+
+    def _insert(self, shared: Shared) -> Link:
+        with self.database.session() as session:
+            n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
+            if n_links >= self.limit:
+                raise CompileError(
+                    "E-LINK-FULL",
+                    f"this server keeps {self.limit:,} links, and has as many",
+                )
+            free = (i for i in ids(shared.digest) if session.get(LinkRow, i) is None)
+            row = LinkRow(
+                id=next(free),
+                digest=shared.digest,
+                fragment=shared.fragment,
+                other=shared.other_text,
+                made_with=shared.made_with,
+                created_s=time.time(),
+            )
+            session.add(row)
+            session.flush()
+            return _link(row)
+
+
+def ids(digest: str, n_characters: int = ID_CHARACTERS) -> Iterator[str]:
+    """The ids that a link of this digest may have: the first, unless other links have taken it.
+
+    After every sixteen that are taken an id gets a character more.
+    """
+    for attempt in range(4 * _TRIES):
+        number = int.from_bytes(hashlib.sha256(f"{digest} {attempt}".encode()).digest())
+        longer = attempt // _TRIES
+        yield "".join(
+            _ALPHABET[number // len(_ALPHABET) ** i % len(_ALPHABET)]
+            for i in range(n_characters + longer)
+        )
+
+
+def _link(row: LinkRow) -> Link:
+    other = json.loads(row.other) if row.other else None
+    return Link(row.id, Shared(row.fragment, other, row.made_with), row.created_s)

@@ -1,0 +1,10 @@
+"""What alembic runs: the steps of versions/, on the connection that it was given."""
+
+from alembic import context
+
+from app.store.models import Base
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)
+with context.begin_transaction():
+    context.run_migrations()

@@ -1,0 +1,39 @@
+// The entry of a view inside another page: the state of a short link, to be looked at.
+import { api } from "./api.js";
+import { createCompiler } from "./compile.js";
+import { part } from "./dom.js";
+import { createLayouter } from "./graph/layout.js";
+import { keepGraphs, keepNeighbours } from "./loader.js";
+import { EMPTY } from "./page.js";
+import { mountEmbed } from "./panes/embed.js";
+import { mountWait } from "./panes/walk.js";
+import { openedLink } from "./shared.js";
+import { createState } from "./state.js";
+import { fromFragment } from "./url.js";
+
+const { link, problem } = openedLink(document);
+const place = fromFragment(link?.fragment ?? "");
+/** @type {import("./page.js").Page} */
+const page = { ...EMPTY, ...place, screen: "walk", problem };
+const state = createState(page);
+const main = part(document, "main");
+const layouter = createLayouter(
+  new URL(document.body.dataset.worker ?? "worker.js", document.baseURI).href,
+);
+let stop = () => {};
+let isWalking = false;
+
+state.watch(["result"], ({ result }) => {
+  if (isWalking && result) return;
+  stop();
+  isWalking = result !== null;
+  stop = isWalking ? mountEmbed(main, state, layouter) : mountWait(main, state);
+  main.querySelector("[data-part=back]")?.remove();
+});
+keepGraphs(state);
+keepNeighbours(state);
+api.operators().then(
+  ({ operators }) => state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
+  () => {}, // words of operators are a comfort that the view can do without
+);
+if (link) void createCompiler(state).restore();

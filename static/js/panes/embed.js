@@ -1,0 +1,66 @@
+// A view inside another page: the drawing, a slider for the passes, and the one pane that was open.
+import { clone, closest, listen, part, partOf } from "../dom.js";
+import { nextStage } from "../stages.js";
+import { together } from "../state.js";
+import { toFragment } from "../url.js";
+import { word } from "../words.js";
+import { mountGraph } from "./graph.js";
+import { readOnlyPanes } from "./index.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @param {import("../graph/layout.js").Layouter} layouter
+ * @returns {() => void}
+ */
+export function mountEmbed(root, state, layouter) {
+  root.replaceChildren(clone("embed"));
+  const embed = part(root, "embed");
+  const slider = partOf(root, "slider", HTMLInputElement);
+  const shown = readOnlyPanes();
+  const pane = shown.find(({ id }) => id === state.get().pane) ?? shown[0];
+  for (const name of ["pane-name", "pane-title"])
+    part(root, name).textContent = word(`pane.${pane.id}`);
+
+  const go = (/** @type {1 | -1} */ by) => {
+    const { result, stage } = state.get();
+    if (result) state.set({ stage: nextStage(result.stages, stage, by, false) });
+  };
+  return together(
+    mountGraph(part(root, "graph"), state, layouter).stop,
+    pane.mount(part(root, "pane"), state),
+    listen(slider, { input: () => state.set({ stage: Number(slider.value) }) }),
+    listen(part(root, "previous"), { click: () => go(-1) }),
+    listen(part(root, "next"), { click: () => go(1) }),
+    listen(part(root, "switch"), {
+      click: (event) => show(embed, closest(event, "[data-shows]")?.dataset.shows),
+    }),
+    state.watch(["stage", "result"], ({ stage, result }) => {
+      if (!result) return;
+      const last = result.stages.length - 1;
+      const { name } = result.stages[stage];
+      slider.max = String(last);
+      slider.value = String(stage);
+      const says = word("embed.pass", { at: stage, of: last, name });
+      slider.setAttribute("aria-valuetext", says);
+      part(root, "pass").textContent = says;
+      embed.dataset.stage = String(stage);
+    }),
+    // The page itself opens where the reader is by now.
+    state.watch(["stage", "selection", "camera"], (page) => {
+      const link = /** @type {HTMLAnchorElement} */ (part(root, "open"));
+      link.href = `/#${toFragment(page)}`;
+    }),
+  );
+}
+
+/**
+ * @param {HTMLElement} embed
+ * @param {string | undefined} what
+ */
+function show(embed, what) {
+  if (!what) return;
+  embed.dataset.shows = what;
+  for (const button of embed.querySelectorAll("[data-part=switch] button"))
+    button.setAttribute("aria-pressed", String(button.getAttribute("data-shows") === what));
+}

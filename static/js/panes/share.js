@@ -1,0 +1,141 @@
+// The dialog that shares a view: short link, markup to embed it, full link, command line.
+import { api, createParts } from "../api.js";
+import { asProblem } from "../compile.js";
+import { clone, closest, listen, part, partOf } from "../dom.js";
+import { embedMarkup } from "../shared.js";
+import { together } from "../state.js";
+import { toFragment } from "../url.js";
+import { word } from "../words.js";
+import { showProblem } from "./problem.js";
+
+/**
+ * @typedef {import("../page.js").PageState} PageState
+ * @typedef {import("../wire.js").Result} Result
+ */
+
+/**
+ * @param {HTMLDialogElement} dialog
+ * @param {PageState} state
+ */
+export function openShare(dialog, state) {
+  dialog.replaceChildren(clone("share"));
+  const fragment = toFragment(state.get());
+  const stop = together(
+    mountShortLink(dialog, fragment),
+    mountCopying(dialog),
+    listen(part(dialog, "close"), { click: () => dialog.close() }),
+    listen(dialog, { close: () => stop() }),
+  );
+  fill(dialog, "full", `${location.origin}/#${fragment}`);
+  showCommands(dialog, state);
+  if (!dialog.open) dialog.showModal();
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} name
+ * @param {string} text
+ */
+function fill(root, name, text) {
+  partOf(root, name, HTMLInputElement).value = text;
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} fragment
+ */
+function mountShortLink(root, fragment) {
+  const make = partOf(root, "make", HTMLButtonElement);
+  const making = part(root, "making");
+  const problem = part(root, "problem");
+  async function ask() {
+    make.disabled = true;
+    making.textContent = word("share.making");
+    showProblem(problem, null);
+    try {
+      const link = await api.link(fragment);
+      fill(root, "short", `${location.origin}${link.path}`);
+      fill(root, "embed", embedMarkup(location.origin, link, document.title));
+      part(root, "make-line").hidden = true;
+      part(root, "short-line").hidden = false;
+      part(root, "embed-line").hidden = false;
+      const copy = root.querySelector('[data-copy="short"]');
+      if (copy instanceof HTMLElement) copy.focus();
+    } catch (thrown) {
+      make.disabled = false;
+      making.textContent = "";
+      showProblem(problem, asProblem(thrown));
+    }
+  }
+  return listen(make, { click: () => void ask() });
+}
+
+/**
+ * Every button beside a field copies it, and says so.
+ * @param {HTMLElement} root
+ */
+function mountCopying(root) {
+  return listen(root, {
+    click: async (event) => {
+      const button = closest(event, "[data-copy]");
+      if (!button) return;
+      const field = partOf(root, button.dataset.copy ?? "", HTMLInputElement);
+      field.select();
+      let says = word("share.copied");
+      try {
+        await navigator.clipboard.writeText(field.value);
+      } catch {
+        // The browser keeps the clipboard to itself: the text is selected, keys will do it.
+        field.focus();
+        says = word("share.by-hand");
+      }
+      for (const each of root.querySelectorAll("[data-copy]"))
+        each.textContent = each === button ? says : word("share.copy");
+      part(root, "copied").textContent = says;
+    },
+  });
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {PageState} state
+ */
+function showCommands(root, state) {
+  const { result, other } = state.get();
+  if (!result) return;
+  fill(root, "command", result.reproduce);
+  part(root, "machine").textContent = word("share.machine", {
+    host: result.host.name,
+    versions: Object.entries(result.versions)
+      .map((each) => each.join(" "))
+      .join(", "),
+  });
+  if (!other) return;
+  createParts(other)
+    .result()
+    .then(
+      (b) => {
+        fill(root, "other-command", b.reproduce);
+        part(root, "other-line").hidden = false;
+      },
+      () => {}, // B has not got so far that it has a command
+    );
+}
+
+/**
+ * Says that a link comes from another version, until it is dismissed.
+ * @param {import("../wire.js").SharedLink} link
+ */
+export function noteVersion(link) {
+  const note = document.createElement("div");
+  note.className = "link-note";
+  note.setAttribute("role", "status");
+  const says = document.createElement("p");
+  says.textContent = word("share.other-version", { made: link.made_with, now: link.program });
+  const close = document.createElement("button");
+  close.className = "button";
+  close.textContent = word("share.other-version-close");
+  close.addEventListener("click", () => note.remove());
+  note.append(says, close);
+  document.body.append(note);
+}

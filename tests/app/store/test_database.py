@@ -1,0 +1,81 @@
+"""The database comes up to date by itself, and the steps make what the tables say."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import NullPool, create_engine, inspect, select
+from sqlalchemy.exc import IntegrityError
+
+from app.store.database import Database, downgrade, sqlite_url, upgrade
+from app.store.models import Base, LinkRow
+
+
+@pytest.fixture
+def database(tmp_path):
+    made = Database(sqlite_url(tmp_path / "data"))
+    yield made
+    made.close()
+
+
+def row(name: str) -> LinkRow:
+    return LinkRow(id=name, digest=name, fragment="v=1", other="", made_with="0.1.0", created_s=1.5)
+
+
+def test_nothing_is_on_disk_before_the_first_use(database, tmp_path):
+    assert not (tmp_path / "data").exists()
+    with database.session() as session:
+        assert session.scalars(select(LinkRow)).all() == []
+    assert (tmp_path / "data" / "compilarium.db").is_file()
+
+
+def test_the_steps_make_the_tables_that_the_models_describe(database):
+    with database.engine.connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection), Base.metadata)
+    assert found == []
+
+
+def test_rows_outlive_the_one_who_wrote_them(database):
+    with database.session() as session:
+        session.add(row("a"))
+    database.close()
+    with database.session() as session:
+        assert session.get(LinkRow, "a").created_s == 1.5
+
+
+def test_a_block_that_raises_writes_nothing(database):
+    with pytest.raises(IntegrityError), database.session() as session:
+        session.add_all([row("a"), row("a")])
+    with database.session() as session:
+        assert session.get(LinkRow, "a") is None
+
+
+def test_many_threads_may_open_it_at_once(database):
+    def write(name: str) -> None:
+        with database.session() as session:
+            session.add(row(name))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, "abcdefghijklmnop"))
+    with database.session() as session:
+        assert len(session.scalars(select(LinkRow)).all()) == 16
+
+
+def test_another_database_is_taken_by_its_url(tmp_path):
+    made = Database(f"sqlite:///{tmp_path / 'elsewhere' / 'x.db'}")
+    with made.session() as session:
+        session.add(row("a"))
+    made.close()
+    assert (tmp_path / "elsewhere" / "x.db").is_file()
+
+
+def test_the_steps_can_be_taken_back(tmp_path):
+    engine = create_engine(f"sqlite:///{tmp_path / 'x.db'}", poolclass=NullPool)
+    with engine.begin() as connection:
+        upgrade(connection)
+        assert "links" in inspect(connection).get_table_names()
+        downgrade(connection, "base")
+        assert "links" not in inspect(connection).get_table_names()

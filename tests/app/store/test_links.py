@@ -1,0 +1,75 @@
+"""The same state has the same link, two states never have one, and a full store says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.store import links
+from app.store.database import Database, sqlite_url
+from app.store.links import LinkStore, Shared, ids
+from compiler.errors import CompileError
+
+
+@pytest.fixture
+def store(tmp_path):
+    database = Database(sqlite_url(tmp_path))
+    yield LinkStore(database, 5)
+    database.close()
+
+
+def shared(fragment: str = "model=sample:a&v=1", other=None, made_with: str = "0.1.0") -> Shared:
+    return Shared(fragment, other, made_with)
+
+
+def test_a_link_is_eight_characters_that_lead_back(store):
+    link = store.keep(shared(other={"b": 1, "a": [2]}))
+    assert len(link.id) == 8
+    assert len(f"/s/{link.id}") <= 12
+    assert store.find(link.id) == link
+    assert store.find(link.id).shared.other == {"a": [2], "b": 1}
+
+
+def test_the_same_state_has_the_same_link(store):
+    first = store.keep(shared(other={"a": 1, "b": 2}))
+    assert store.keep(shared(other={"b": 2, "a": 1})) == first
+    others = {
+        store.keep(shared(made_with="0.2.0")).id,
+        store.keep(shared(other={})).id,
+        store.keep(shared("model=sample:b&v=1")).id,
+        store.keep(shared()).id,
+    }
+    assert len(others | {first.id}) == 5
+
+
+def test_states_whose_ids_would_be_equal_get_different_ones(store, monkeypatch):
+    real = links.ids
+    # One character, and only two of them: collisions are certain.
+    monkeypatch.setattr(links, "_ALPHABET", "ab")
+    monkeypatch.setattr(links, "ids", lambda digest: real(digest, 1))
+    made = [store.keep(shared(f"model=sample:{i}&v=1")) for i in range(5)]
+    assert len({link.id for link in made}) == 5
+    for link in made:
+        assert store.find(link.id) == link
+        assert store.keep(link.shared) == link
+
+
+def test_ids_get_longer_when_many_are_taken():
+    tried = list(ids("0" * 64, 3))
+    assert {len(i) for i in tried[:16]} == {3}
+    assert {len(i) for i in tried[16:32]} == {4}
+
+
+def test_a_full_store_keeps_no_more_and_still_finds_the_rest(store):
+    made = [store.keep(shared(f"model=sample:{i}&v=1")) for i in range(5)]
+    with pytest.raises(CompileError) as e:
+        store.keep(shared())
+    assert e.value.code == "E-LINK-FULL"
+    assert "5 links" in e.value.message
+    assert store.keep(made[3].shared) == made[3]
+
+
+@pytest.mark.parametrize("link_id", ["", "abc", "../../x", "a" * 400, "abcdefg\0", "abcdefgh"])
+def test_an_unknown_link_is_no_link(store, link_id):
+    with pytest.raises(CompileError) as e:
+        store.find(link_id)
+    assert e.value.code == "E-REQUEST-UNKNOWN"

@@ -1,0 +1,196 @@
+"""A view leaves the page, and comes back the same: short links, embedding, reports."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from app.samples import samples
+from app.uploads import UploadStore
+from tests.browser.conftest import Watch
+from tests.browser.playground import COMPILE_MS, Playground
+from tests.browser.serving import served
+
+JOBS = {"job", "other"}
+
+
+def state_of(page: Page) -> list[tuple[str, str]]:
+    """All that the page's address says, but for the ids of jobs."""
+    fragment = page.evaluate("location.hash.slice(1)")
+    return sorted(pair for pair in parse_qsl(fragment) if pair[0] not in JOBS)
+
+
+def make_link(page: Page) -> str:
+    """Share the view; the short link."""
+    page.get_by_role("button", name="Share this view").click()
+    page.get_by_role("button", name="Make a short link").click()
+    field = page.locator("#share-dialog [data-part=short]")
+    expect(field).to_have_value(re.compile(r"/s/\w{8}$"))
+    link = field.input_value()
+    page.get_by_role("dialog").get_by_role("button", name="Close").click()
+    return link
+
+
+def look_closely(playground: Playground) -> None:
+    """A view that has something of everything: pass, selection, zoom, pane, colours, steps."""
+    page = playground.page
+    page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
+    playground.part("color").select_option("bytes")
+    page.locator("[data-view=after]").click()
+    playground.part("search").fill("conv")
+    playground.part("search").press("Enter")
+    playground.part("zoom-in").click()
+    playground.show_pane("memory")
+    expect(page).to_have_url(re.compile("camera=.*|pane=memory"))
+
+
+@pytest.fixture
+def shared_with(
+    browser: Browser, server: str, page: Page
+) -> Iterator[Page]:  # another person: no state, no storage
+    context = browser.new_context(
+        base_url=server, viewport={"width": 1280, "height": 800}, reduced_motion="reduce"
+    )
+    made = context.new_page()
+    watch = Watch(made, server)
+    yield made
+    context.close()
+    watch.finish()
+
+
+def test_a_short_link_restores_the_whole_state(page: Page, shared_with: Page) -> None:
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    compare = playground.show_pane("compare")
+    compare.locator("[data-part=preset]").select_option("O0")
+    compare.locator("[data-part=run]").click()
+    intervals = compare.locator(".compare-interval")
+    expect(intervals).to_have_count(2, timeout=COMPILE_MS)
+    look_closely(playground)
+    link = make_link(page)
+    assert len(link.split("/", 3)[3]) + 1 <= 12
+    assert make_link(page) == link
+    wanted = state_of(page)
+    assert {"model", "stage", "select", "at", "pane", "color", "camera", "view"} <= {
+        k for k, _ in wanted
+    }
+
+    shared_with.goto(link)
+    again = Playground(shared_with)
+    again.wait_for_walk()
+    expect(shared_with).to_have_url(re.compile(r"/#.*job="))
+    assert state_of(shared_with) == wanted
+    zooms = [p.locator("[data-part=stage]").get_attribute("data-zoom") for p in (page, shared_with)]
+    assert zooms[0] == zooms[1]
+    second = again.show_pane("compare").locator(".compare-interval")
+    expect(second).to_have_count(2, timeout=COMPILE_MS)
+
+
+def test_a_link_to_an_upload_outlives_jobs_uploads_and_the_server(
+    browser: Browser, tmp_path: Path
+) -> None:
+    model = tmp_path / "mine.onnx"
+    shutil.copy(samples()["digits_mlp"].path, model)
+    view = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+    with served(tmp_path) as address:
+        page = browser.new_page(base_url=address, **view)
+        playground = Playground(page).open().drop(model)
+        expect(playground.part("says")).to_contain_text("mine.onnx")
+        playground.compile()
+        playground.press("End")
+        playground.show_pane("asm")
+        path = "/" + make_link(page).split("/", 3)[3]
+        wanted = state_of(page)
+        page.context.close()
+    shutil.rmtree(tmp_path / "data" / "jobs")
+    UploadStore(
+        tmp_path / "data" / "uploads", limit_bytes=1, limit_s=1.0, kept_bytes=0, pinned_bytes=0
+    ).prune()
+    with served(tmp_path) as address:
+        page = browser.new_page(base_url=address, **view)
+        watch = Watch(page, address)
+        page.goto(address + path)
+        Playground(page).wait_for_walk()
+        expect(page).to_have_url(re.compile(r"/#.*job="))
+        assert state_of(page) == wanted
+        expect(page.locator("header h1")).to_have_text("mine.onnx")
+        page.context.close()
+        watch.finish()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """The address of another site, and the file that is its page."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(tmp_path)))
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://localhost:{server.server_port}/page.html", tmp_path / "page.html"
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_view_can_be_embedded_by_another_site_and_only_be_read_there(
+    page: Page, browser: Browser, server: str, elsewhere: tuple[str, Path]
+) -> None:
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    look_closely(playground)
+    link = make_link(page)
+    page.get_by_role("button", name="Share this view").click()
+    page.get_by_role("button", name="Make a short link").click()
+    field = page.locator("#share-dialog [data-part=embed]")
+    expect(field).to_have_value(re.compile("^<iframe "))
+    address, file = elsewhere
+    small = re.sub(r'width="\d+" height="\d+"', 'width="480" height="320"', field.input_value())
+    file.write_text(f'<!doctype html><link rel=icon href="data:,">{small}<iframe src="{server}/">')
+
+    context = browser.new_context(reduced_motion="reduce", viewport={"width": 900, "height": 700})
+    outer = context.new_page()
+    problems: list[str] = []
+    outer.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
+    outer.goto(address)
+    frame = outer.frame_locator("iframe").first
+    expect(frame.locator("[data-part=stage]")).to_have_attribute(
+        "data-layout", "ready", timeout=COMPILE_MS
+    )
+    at = frame.locator("[data-part=embed]")
+    stage = page.locator('.pass-row[aria-current="step"]').get_attribute("data-stage")
+    expect(at).to_have_attribute("data-stage", stage)
+    frame.get_by_label("Previous pass").click()
+    expect(at).not_to_have_attribute("data-stage", stage)
+    frame.get_by_label("Pass", exact=True).press("End")
+    expect(frame.locator("[data-part=pass]")).to_contain_text("choose_algorithms")
+    frame.get_by_role("button", name="Memory").click()
+    expect(frame.locator("#pane")).to_be_visible()
+    expect(frame.locator("[data-part=graph]")).to_be_hidden()
+    for name in ("Compile", "Run B", "Change model or passes", "Share this view"):
+        expect(frame.get_by_role("button", name=name)).to_have_count(0)
+    href = frame.get_by_role("link", name="Open in Compilarium").get_attribute("href")
+    assert href.startswith("/#")
+    assert "model=sample:digits_cnn" in href
+    # The playground itself does not let itself be framed; nothing else may go wrong.
+    refused = [p for p in problems if "frame-ancestors 'none'" in p]
+    assert len(refused) == 1
+    assert problems == refused
+    assert link.startswith(server)
+    context.close()
+
+
+def test_an_unknown_link_says_so_and_leaves_a_page_to_use(page: Page, watch: Watch) -> None:
+    watch.expect("404")
+    page.goto("/s/abcdefgh")
+    expect(page.get_by_role("alert")).to_contain_text("there is no link 'abcdefgh'")
+    expect(page.locator("[data-sample]").first).to_be_visible()
