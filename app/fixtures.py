@@ -28,13 +28,31 @@ _SECONDS = {
     "min_s",
     "low_s",
     "high_s",
+    "slow_s",
     "predicted_s",
+    "roof_s",
+    "call_s",
     "created",
 }
 _RATES = {"gflops", "gbytes_per_s"}
 _MACHINE = {
     "versions": {"compilarium": "0.1.0"},
     "host": {"name": "a machine", "triple": "x86_64-unknown-linux-gnu", "vector_bytes": 64},
+    "machine": {
+        "name": "a processor",
+        "features": ["vectors of 64 bytes", "fused multiply-add"],
+        "n_processors": 2,
+        "is_measured": True,
+        "measured": 1767225600.0,
+        "peaks": [{"unit": "f32", "flops_per_second": 1e11, "is_used": True}],
+        "levels": [
+            {"level": "L1", "bytes": 49152, "bytes_per_second": 2e11},
+            {"level": "L2", "bytes": 2097152, "bytes_per_second": 1e11},
+            {"level": "L3", "bytes": 33554432, "bytes_per_second": 2e10},
+            {"level": "DRAM", "bytes": None, "bytes_per_second": 1e10},
+        ],
+        "call_s": 0.000001,
+    },
 }
 
 
@@ -78,6 +96,7 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
     yield "union", steady(get(f"jobs/{job}/union"), job)
     yield "neighbours", steady(get(f"jobs/{job}/neighbours"), job)
     yield "provenance", steady(get(f"jobs/{job}/provenance"), job)
+    yield "profile", steady(get(f"jobs/{job}/profile"), job)
     yield from _placements(client, get, job)
     yield from _numerics(client, get, job)
     yield "error", client.get("/api/v1/jobs/nothing").get_json()
@@ -130,6 +149,10 @@ def _steady_field(name: str, value: Any, job: str) -> Any:
         return 3
     if name == "bound" and value:
         return "compute"
+    if name == "fits":
+        return "L1"
+    if name == "traffic":
+        return {"L1": sum(value.values())} if value else {}
     return _MACHINE[name] if name in _MACHINE else steady(value, job)
 
 

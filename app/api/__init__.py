@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from app.api import facts, files, jobs, links, numerics, openapi, placements, results
+from app.api import (
+    facts,
+    files,
+    jobs,
+    links,
+    numerics,
+    openapi,
+    placements,
+    profiles,
+    results,
+)
 from app.api.table import PREFIX, Route
 
 ROUTES: tuple[Route, ...] = (
@@ -15,6 +25,7 @@ ROUTES: tuple[Route, ...] = (
     *placements.ROUTES,
     *numerics.ROUTES,
     *links.ROUTES,
+    *profiles.ROUTES,
     *openapi.ROUTES,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,6 +33,9 @@ from compiler.passes import parse_pipeline
 from compiler.runtime.program import Program
 from compiler.targets.target import host
 from compiler.trace import Event
+
+Shapes = dict[str, tuple[int, ...]]
+Progress = Callable[[str, Event | None], None]
 
 WORDS = {
     "read": "reading the model",
@@ -63,7 +66,7 @@ class _Job:
         self.recorder = Recorder(self.parts, say, self.summary)
         self.phase_name = ""
         self.phase_start = perf_counter()
-        self.shapes: dict[str, tuple[int, ...]] = {}
+        self.shapes: Shapes = {}
 
     def phase(self, name: str) -> None:
         """A new phase begins; the one before has ended."""
@@ -84,7 +87,7 @@ class _Job:
         elif self.recorder.is_open:
             self.phase(_PHASES.get(name, "code"))
 
-    def read(self) -> tuple[Model, dict[str, tuple[int, ...]]]:
+    def read(self) -> tuple[Model, Shapes]:
         """Read the model and write down what it is; the shapes to compile it for."""
         self.phase("read")
         start = perf_counter()
@@ -106,30 +109,15 @@ class _Job:
         model, shapes = self.read()
         self.shapes = shapes
         self.summary["reproduce"] = command(model.file_name, str(pipeline), shapes, self.options)
-        program = compiler.compile(
-            model.graph,
-            pipeline=pipeline,
-            target=self.options["target"],
-            threads=self.options["threads"],
-            precision=self.options["precision"],
-            inputs=shapes or None,
-            progress=self.progress,
-        )
+        program = compiled(model.graph, self.request, shapes, self.progress)
         self.recorder.close()
         if program.is_open and self.options["target"] == "host":
-            self.first_run(program, model.graph)
+            first_run(program, model.graph, shapes, self.options["seed"])
         self.keep(program)
         self.examine(program, model)
         self.summary["running"] = kernels.running_row(program)  # counting may have made more code
         self.phase("")
         self.recorder.write_summary()
-
-    def first_run(self, program: Program, graph: Graph) -> None:
-        """Run once, so that code is made for what a run brings: shapes and parameters."""
-        inputs, _ = try_random_inputs(graph, self.shapes, self.options["seed"])
-        if inputs is not None:
-            with suppress(CompileError):  # measuring says that the model refused them
-                program.run(inputs)
 
     def keep(self, program: Program) -> None:
         """Write down kernels, memory, provenance and all texts but the assembly."""
@@ -154,7 +142,9 @@ class _Job:
         inputs, why_none = try_random_inputs(model.graph, self.shapes, self.options["seed"])
         if runs_here and self.options["measure"]:
             self.phase("measure")
-            measure(program, inputs, why_none, self.options, self.summary)
+            profile = measure(program, inputs, why_none, self.options, self.summary)
+            if profile is not None:
+                self.parts.write("profile", profile)
             self.ready("measure")
         self.phase("listing")
         for name, payload in programs.assembly(program):
@@ -180,6 +170,30 @@ class _Job:
         first = self.recorder.graphs[0]
         answers = neighbours(first, program.trace, self.recorder.event_stages)
         self.parts.write("neighbours", answers)
+
+
+def compiled(
+    graph: Graph, request: Mapping[str, Any], shapes: Shapes, progress: Progress
+) -> Program:
+    """The program that a request asks for, of a graph that was read."""
+    options = request["options"]
+    return compiler.compile(
+        graph,
+        pipeline=parse_pipeline(request["pipeline"]),
+        target=options["target"],
+        threads=options["threads"],
+        precision=options["precision"],
+        inputs=shapes or None,
+        progress=progress,
+    )
+
+
+def first_run(program: Program, graph: Graph, shapes: Shapes, seed: int) -> None:
+    """Run once, so that code is made for what a run brings: shapes and parameters."""
+    inputs, _ = try_random_inputs(graph, shapes, seed)
+    if inputs is not None:
+        with suppress(CompileError):  # measuring says that the model refused them
+            program.run(inputs)
 
 
 def compile_model(

@@ -7,6 +7,7 @@ import compiler.runtime.build
 from app.jobs.check import check_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.place import place_model
+from app.jobs.profile import profile_model
 from app.jobs.worker import Work
 
 assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
@@ -17,6 +18,7 @@ KINDS: dict[str, Work] = {
     "inspect": inspect_model,
     "place": place_model,
     "check": check_compiled,
+    "profile": profile_model,
 }
 
 host_facts()  # asks LLVM, which takes a moment the first time

@@ -3,36 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from statistics import median
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 import compiler
+from app.jobs.rounds import timed_rounds
 from app.samples import Labelled
+from app.wire import profiles
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
-from compiler.runtime.profile import median_interval
+from compiler.runtime.program import Program
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
-MEASURE_S = 0.5
-"""About how long whole runs are repeated, and again with each kernel timed."""
-_REPEATS = (3, 50)
+MEASURE_S = 1.0
+"""About how long a compilation times whole runs and kernels, in turns."""
+_MOST_ROUNDS = 50
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
 """Above this the reference, which is clear rather than fast, would take too long for a page."""
 
 
 def measure(
-    program: Any,
+    program: Program,
     inputs: Any,
     why_none: str,
     options: Mapping[str, Any],
     summary: dict[str, Any],
-) -> None:
-    """Time whole runs and every kernel, and write both into the summary."""
+) -> dict[str, Any] | None:
+    """Time whole runs and every kernel, and write both into the summary.
+
+    Gives the profile as its own part; None where nothing could be run.
+    """
     run: dict[str, Any] = {
         "median_s": None,
         "min_s": None,
@@ -46,35 +49,23 @@ def measure(
     summary["run"] = run
     if inputs is None:
         run["skipped"] = why_none
-        return
+        return None
     try:
-        program.run(inputs)
-        times = _times(program, inputs)
-        profile = program.profile(inputs, repeat=len(times))
+        rounds = timed_rounds(program, inputs, MEASURE_S, _MOST_ROUNDS)
     except CompileError as e:
         # Random inputs may not suit a model that, say, reads indices: the rest still stands.
         run["skipped"] = f"the model refused random inputs: {e.message}"
-        return
-    low, high = median_interval(times)
-    run.update(median_s=median(times), min_s=min(times), low_s=low, high_s=high, repeats=len(times))
-    for row in summary["kernels"]:
-        least, middle = profile.get(row["name"]), profile.medians.get(row["name"])
-        row["min_s"], row["median_s"] = least, middle
-        if middle:
+        return None
+    payload = profiles.profile(program, rounds, options["threads"], options["seed"])
+    figures = payload["run"]
+    run.update({key: figures[key] for key in ("median_s", "min_s", "low_s", "high_s", "repeats")})
+    for measured in payload["kernels"]:
+        row = summary["kernels"][measured["kernel"]]
+        row.update({key: measured[key] for key in ("median_s", "min_s", "low_s", "high_s")})
+        if middle := measured["median_s"]:
             row["gflops"] = row["flops"] / middle / 1e9
             row["gbytes_per_s"] = (row["bytes_read"] + row["bytes_written"]) / middle / 1e9
-
-
-def _times(program: Any, inputs: Mapping[str, Array]) -> list[float]:
-    """Seconds of whole runs: as many as fit the time, but some, and not very many."""
-    least, most = _REPEATS
-    times: list[float] = []
-    end = perf_counter() + MEASURE_S
-    while len(times) < least or (len(times) < most and perf_counter() < end):
-        start = perf_counter()
-        program.run(inputs)
-        times.append(perf_counter() - start)
-    return times
+    return payload
 
 
 def check(program: Any, graph: Graph, inputs: Any, why_none: str) -> dict[str, Any]:

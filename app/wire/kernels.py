@@ -46,6 +46,8 @@ def kernel_rows(program: Program) -> list[dict[str, Any]]:
                 "bound": prediction.bound if prediction else "",
                 "median_s": None,
                 "min_s": None,
+                "low_s": None,
+                "high_s": None,
                 "gflops": None,
                 "gbytes_per_s": None,
                 "parts": _parts(k),

@@ -16,6 +16,7 @@ _N_SHAPES = 1_000
 _RANK, _DIM = 32, 2**31 - 1
 _MOST_AHEAD = 1_000_000
 _MOST_SEED = 2**32 - 1
+_PROFILE_SECONDS = (0.1, 20.0)
 _N_THREADS = 64
 """Each takes a stack out of the memory that a job may use."""
 
@@ -117,6 +118,34 @@ class CheckRequest:
     def to_json(self) -> dict[str, Any]:
         """The request with its kind and all defaults."""
         return {"kind": "check", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """A compiled model whose kernels are to be timed again; `job` compiled it.
+
+    `seconds` is about how long; `machine`: measure the speeds of the machine before, and keep them.
+    """
+
+    job: str
+    seconds: float = 2.0
+    machine: bool = False
+
+    @staticmethod
+    def from_json(job: str, body: Any) -> ProfileRequest:
+        """Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", set(ProfileRequest.__slots__) - {"job"})
+        seconds, machine = fields.get("seconds", 2.0), fields.get("machine", False)
+        low, high = _PROFILE_SECONDS
+        if type(seconds) not in (int, float) or not low <= seconds <= high:
+            raise _needed("seconds", f"a number from {low:g} to {high:g}", seconds)
+        if type(machine) is not bool:
+            raise _needed("machine", "true or false", machine)
+        return ProfileRequest(job, float(seconds), machine)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind and all defaults."""
+        return {"kind": "profile", **asdict(self)}
 
 
 def pipeline_text(body: Any) -> str:

@@ -6,3 +6,4 @@ export * from "./wire/kernels.js";
 export * from "./wire/memory.js";
 export * from "./wire/placements.js";
 export * from "./wire/shared_links.js";
+export * from "./wire/profiles.js";

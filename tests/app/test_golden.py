@@ -22,6 +22,7 @@ SCHEMAS = {
     "job": "Job",
     "result": "Result",
     "platforms": "Platforms",
+    "profile": "Profile",
     "placements": "Placements",
     "placement": "Placement",
     "numerics": "Numerics",

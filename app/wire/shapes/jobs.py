@@ -7,6 +7,7 @@ from typing import Literal, NotRequired, TypedDict
 from app.wire.shapes.facts import Host, Problem, Version
 from app.wire.shapes.numerics import CheckRequest
 from app.wire.shapes.placements import PlaceRequest
+from app.wire.shapes.profiles import ProfileRequest
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -54,7 +55,7 @@ class Job(TypedDict):
     created: float
     seconds: float
     error: Problem | None
-    request: JobRequest | PlaceRequest | CheckRequest
+    request: JobRequest | PlaceRequest | CheckRequest | ProfileRequest
     model_name: str
 
 
@@ -119,8 +120,9 @@ class Stage(TypedDict):
 
 
 class Kernel(TypedDict):
-    """A launch of the program; four figures are null when it was not measured.
+    """A launch of the program; six figures are null when it was not measured.
 
+    `low_s` to `high_s` is the 95 % interval of `median_s`.
     `predicted_s` is what it needs at least by the speeds of the machine, which are measured or
     estimated, and `bound` what binds it: compute, L1, L2, L3, DRAM or overhead. `words`: the
     family of a native kernel, or why a fallback is one. `text_kernel` is the first kernel that runs
@@ -145,6 +147,8 @@ class Kernel(TypedDict):
     bound: str
     median_s: float | None
     min_s: float | None
+    low_s: float | None
+    high_s: float | None
     gflops: float | None
     gbytes_per_s: float | None
     parts: list[str]

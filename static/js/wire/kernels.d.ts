@@ -20,6 +20,8 @@ export interface Kernel {
   bound: "" | "compute" | "L1" | "L2" | "L3" | "DRAM" | "overhead";
   median_s: number | null;
   min_s: number | null;
+  low_s: number | null;
+  high_s: number | null;
   gflops: number | null;
   gbytes_per_s: number | null;
   parts: KernelPart[];

@@ -1,0 +1,77 @@
+"""The job that times a compiled model again: whole runs and each kernel, for as long as asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from app.jobs.compile import compiled, first_run
+from app.jobs.models import read_model, shapes_that_fit, try_random_inputs
+from app.jobs.parts import Parts
+from app.jobs.rounds import timed_rounds
+from app.jobs.worker import Say
+from app.wire import profiles
+from compiler.errors import CompileError
+from compiler.machine.keep import keep, processor
+from compiler.machine.measure import measure
+from compiler.runtime.program import Program
+
+MOST_ROUNDS = 2000
+_SAY_EVERY_S = 0.05
+
+
+def profile_model(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Make the program of a finished compilation once more, and time it.
+
+    Errors: E-RESULT-ABSENT when the compilation is gone or would give other kernels today; what the
+    model or its inputs cause.
+    """
+    earlier = Path(request["compiled"])
+    wanted = json.loads((earlier / "request.json").read_text(encoding="utf-8"))
+    options = wanted["options"]
+    if request["machine"]:
+        say("phase", {"phase": "machine", "words": "measuring this machine"})
+        keep(measure(processor()))
+    say("phase", {"phase": "code", "words": "making the code again"})
+    graph = read_model(wanted).graph
+    given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
+    shapes = {**shapes_that_fit(graph, given), **given}
+    program = compiled(graph, wanted, shapes, lambda name, event: None)
+    if program.is_open:
+        first_run(program, graph, shapes, options["seed"])
+    _check_same(program, Parts(earlier).read("result"))
+    inputs, why_none = try_random_inputs(graph, shapes, options["seed"])
+    if inputs is None:
+        raise CompileError("E-INPUT-NAME", f"there are no inputs to time it with: {why_none}")
+    say("phase", {"phase": "measure", "words": "timing the kernels"})
+    rounds = timed_rounds(program, inputs, request["seconds"], MOST_ROUNDS, _sparsely(say))
+    payload = profiles.profile(program, rounds, options["threads"], options["seed"])
+    Parts(folder).write("profile", payload)
+    say("ready", {"part": "profile"})
+
+
+def _check_same(program: Program, result: Mapping[str, Any]) -> None:
+    if [k.name for k in program.kernels] != [k["name"] for k in result["kernels"]]:
+        raise CompileError(
+            "E-RESULT-ABSENT",
+            "the model gives other kernels today than when it was compiled",
+            hint="compile it again",
+        )
+
+
+def _sparsely(say: Say) -> Any:
+    last = 0.0
+
+    def tell(done: int, share: float) -> None:
+        nonlocal last
+        now = perf_counter()
+        if now - last >= _SAY_EVERY_S or share >= 1.0:
+            last = now
+            say("round", {"done": done, "share": share})
+
+    return tell

@@ -1,0 +1,61 @@
+"""Whole runs and each kernel of a program, timed in turns, so that what disturbs meets both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from compiler.machine.roofline import Prediction
+from compiler.runtime.profile import Profile
+from compiler.runtime.program import Program
+
+BATCHES = 10
+"""Turns of whole runs and kernels that the time is divided into, as far as runs are short."""
+LEAST_ROUNDS = 3
+
+Tell = Callable[[int, float], None]
+"""Called with how many rounds are done, and which share of the time that is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """As many whole runs as runs with each kernel timed. Units: seconds."""
+
+    whole: list[float]
+    profile: Profile
+    predicted: Mapping[str, Prediction]
+
+
+def timed_rounds(
+    program: Program,
+    inputs: Mapping[str, Any],
+    budget_seconds: float,
+    most_rounds: int,
+    tell: Tell = lambda done, share: None,
+) -> Rounds:
+    """Time a program for about so long. Errors: as `Program.run`."""
+    program.run(inputs)
+    one = _timed(program, inputs)
+    size = max(1, min(int(budget_seconds / BATCHES / 2 / max(one, 1e-7)), most_rounds // BATCHES))
+    start = perf_counter()
+    whole: list[float] = []
+    profile = None
+    runs: list[list[float]] = []
+    while len(whole) < LEAST_ROUNDS or (
+        len(whole) < most_rounds and perf_counter() < start + budget_seconds
+    ):
+        whole += [_timed(program, inputs) for _ in range(size)]
+        profile = program.profile(inputs, repeat=size)
+        runs += profile.runs
+        in_time = (perf_counter() - start) / budget_seconds
+        tell(len(whole), min(max(in_time, len(whole) / most_rounds), 1.0))
+    assert profile is not None, "there is at least one round"
+    return Rounds(whole, Profile(tuple(profile), runs), profile.predicted)
+
+
+def _timed(program: Program, inputs: Mapping[str, Any]) -> float:
+    start = perf_counter()
+    program.run(inputs)
+    return perf_counter() - start

@@ -1,0 +1,185 @@
+"""Measured runs as payloads, and as Chrome trace events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from app.jobs.rounds import Rounds
+from app.wire import VERSION
+from compiler.ir.graph import Node
+from compiler.machine.keep import machine_of, measured_at, processor
+from compiler.machine.machine import LEVELS, Machine
+from compiler.machine.roofline import Prediction
+from compiler.runtime.profile import median_interval
+from compiler.runtime.program import Program
+from compiler.runtime.shares import origin_shares
+from compiler.runtime.trace_events import (
+    KernelTime,
+    Span,
+    compile_tracks,
+    run_tracks,
+    trace_events,
+)
+from compiler.runtime.works.kernels import KernelInfo
+from compiler.targets.target import Target
+
+_SLOWEST = 0.9
+
+
+def profile(program: Program, rounds: Rounds, threads: int, seed: int) -> dict[str, Any]:
+    """What was measured, beside what the machine could do."""
+    machine = machine_of(program.target)
+    imported = program.source
+    if program.trace is not None and program.trace.events:
+        imported = program.trace.events[0].before  # with the sizes that it was compiled for
+    producers = program.graph.producers
+    rows: list[dict[str, Any]] = []
+    for number, k in enumerate(program.kernels):
+        if k.name not in rounds.profile:
+            continue
+        node = producers.get(k.writes[0]) if k.writes else None
+        rows.append(
+            {
+                "kernel": number,
+                **_times(rounds, k.name),
+                **_roofline(k, rounds.predicted.get(k.name), machine),
+                "fewer_products": node is not None and _has_fewer_products(node),
+                "shares": {} if node is None else origin_shares(node, program.graph, imported),
+            }
+        )
+    units = {row["unit"] for row in rows}
+    return {
+        "version": VERSION,
+        "threads": threads,
+        "seed": seed,
+        "machine": _machine(machine, program.target, units),
+        "run": _whole(rounds.whole),
+        "kernels": rows,
+    }
+
+
+def _times(rounds: Rounds, name: str) -> dict[str, float]:
+    low, high = rounds.profile.intervals[name]
+    return {
+        "median_s": rounds.profile.medians[name],
+        "min_s": rounds.profile[name],
+        "low_s": low,
+        "high_s": high,
+    }
+
+
+def _whole(times: Sequence[float]) -> dict[str, Any]:
+    low, high = median_interval(times)
+    return {
+        "median_s": median(times),
+        "min_s": min(times),
+        "low_s": low,
+        "high_s": high,
+        "slow_s": sorted(times)[min(int(_SLOWEST * len(times)), len(times) - 1)],
+        "repeats": len(times),
+    }
+
+
+def _roofline(k: KernelInfo, p: Prediction | None, machine: Machine) -> dict[str, Any]:
+    nbytes = k.bytes_read + k.bytes_written
+    return {
+        "predicted_s": p.seconds if p else None,
+        "roof_s": p.roof_seconds if p else None,
+        "bound": p.bound if p else "",
+        "unit": p.unit if p else "",
+        "flops": k.flops,
+        "bytes": nbytes,
+        "fits": machine.level_of(nbytes),
+        "traffic": {at: round(n) for at, n in p.traffic.items() if n} if p else {},
+    }
+
+
+def _has_fewer_products(node: Node) -> bool:
+    """Whether a convolution in it is computed in tiles (Winograd)."""
+    inside = [n for region in node.regions.values() for n in region.nodes]
+    names = (str(n.attrs.get("algorithm", "")) for n in (node, *inside))
+    return any(name.startswith("winograd") for name in names)
+
+
+def _machine(m: Machine, target: Target, used: set[str]) -> dict[str, Any]:
+    peaks = {
+        "f32": m.flops_per_second,
+        "int8": m.int8_ops_per_second,
+        "bf16": m.bf16_flops_per_second,
+        "int8_tiles": m.int8_tile_ops_per_second,
+        "bf16_tiles": m.bf16_tile_flops_per_second,
+    }
+    sizes = {"L1": m.l1_bytes, "L2": m.l2_bytes, "L3": m.l3_bytes}
+    return {
+        "name": processor(),
+        "features": _features(target),
+        "n_processors": target.n_cores,
+        "is_measured": m.is_measured,
+        "measured": measured_at() if m.is_measured else None,
+        "peaks": [
+            {"unit": unit, "flops_per_second": rate, "is_used": unit in used}
+            for unit, rate in peaks.items()
+            if rate
+        ],
+        "levels": [
+            {"level": at, "bytes": sizes.get(at), "bytes_per_second": m.bytes_per_second(at)}
+            for at in LEVELS
+        ],
+        "call_s": m.call_seconds,
+    }
+
+
+def _features(t: Target) -> list[str]:
+    """What decides how fast a core computes, in words."""
+    has = {
+        "fused multiply-add": t.has_fma,
+        "int8 dot products": t.has_int8_dot,
+        "bf16 dot products": t.has_bf16_dot,
+        "int8 matrix tiles": t.has_int8_tiles,
+        "bf16 matrix tiles": t.has_bf16_tiles,
+    }
+    return [f"vectors of {t.vector_bytes} bytes", *(name for name, there in has.items() if there)]
+
+
+def trace(result: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, Any]:
+    """A compilation and one run of what it made, as Chrome trace events."""
+    passes = [
+        Span(
+            row["name"],
+            row["seconds"] + row["verify_seconds"],
+            {"verifying_us": row["verify_seconds"] * 1e6, "nodes_after": row["n_nodes"]},
+        )
+        for row in result["stages"][1:]
+    ]
+    phases = [(row["phase"], row["seconds"]) for row in result["timings"]]
+    kernels = [
+        _kernel_time(result["kernels"][row["kernel"]], row, measured["run"]["repeats"])
+        for row in measured["kernels"]
+    ]
+    facts = {
+        "model": result["model"]["name"],
+        "pipeline": result["pipeline"],
+        "machine": measured["machine"]["name"],
+        "versions": result["versions"],
+        "whole_run_median_us": measured["run"]["median_s"] * 1e6,
+    }
+    tracks = [*compile_tracks(phases, passes), *run_tracks(kernels, measured["threads"])]
+    return trace_events(tracks, facts)
+
+
+def _kernel_time(kernel: Mapping[str, Any], row: Mapping[str, Any], n: int) -> KernelTime:
+    return KernelTime(
+        kernel["name"],
+        row["median_s"],
+        row["low_s"],
+        row["high_s"],
+        n,
+        row["flops"],
+        kernel["bytes_read"],
+        kernel["bytes_written"],
+        row["predicted_s"],
+        row["bound"],
+        kernel["origins"],
+    )

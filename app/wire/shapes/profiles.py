@@ -1,0 +1,104 @@
+"""A measured run, kernel by kernel, beside what the machine could do."""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+from app.wire.shapes.facts import Version
+
+
+class ProfileOptions(TypedDict):
+    """About how long to time, and whether to measure the machine's own speeds first."""
+
+    seconds: NotRequired[float]
+    machine: NotRequired[bool]
+
+
+class ProfileRequest(TypedDict):
+    """The request of a job that times again; `job` is the one that compiled the model."""
+
+    kind: Literal["profile"]
+    job: str
+    seconds: float
+    machine: bool
+
+
+class Peak(TypedDict):
+    """Operations per second of one core by what multiplies; `is_used`: kernels of this run do."""
+
+    unit: Literal["f32", "int8", "bf16", "int8_tiles", "bf16_tiles"]
+    flops_per_second: float
+    is_used: bool
+
+
+class MemoryLevel(TypedDict):
+    """How fast one core reads from a level of memory; `bytes` it holds, null for all there is."""
+
+    level: Literal["L1", "L2", "L3", "DRAM"]
+    bytes: int | None
+    bytes_per_second: float
+
+
+class Machine(TypedDict):
+    """The speeds of one core, measured at a time (Unix seconds) or else estimated.
+
+    `call_s` is what calling a kernel on its own costs; every time of a kernel has it inside.
+    """
+
+    name: str
+    features: list[str]
+    n_processors: int
+    is_measured: bool
+    measured: float | None
+    peaks: list[Peak]
+    levels: list[MemoryLevel]
+    call_s: float
+
+
+class RunTimes(TypedDict):
+    """Whole runs. One in ten took longer than `slow_s`."""
+
+    median_s: float
+    min_s: float
+    low_s: float
+    high_s: float
+    slow_s: float
+    repeats: int
+
+
+class KernelTimes(TypedDict):
+    """A launch, timed on its own `repeats` times, and the roofline of it.
+
+    `predicted_s` is what it needs at least, called like this; `roof_s` the same without the call.
+    `bytes` are read and written in all, `fits` is the smallest memory that holds them, `traffic`
+    where they are expected to come from or go to. `shares`: by ONNX node its part of the time, as
+    its operations and bytes predict. `fewer_products`: computed with fewer products than `flops`
+    counts (Winograd).
+    """
+
+    kernel: int
+    median_s: float
+    min_s: float
+    low_s: float
+    high_s: float
+    predicted_s: float | None
+    roof_s: float | None
+    bound: str
+    unit: str
+    flops: int
+    bytes: int
+    fits: str
+    traffic: dict[str, int]
+    fewer_products: bool
+    shares: dict[str, float]
+
+
+class Profile(TypedDict):
+    """Whole runs and their kernels, timed in turns on the same random inputs."""
+
+    version: Version
+    threads: int
+    seed: int
+    machine: Machine
+    run: RunTimes
+    kernels: list[KernelTimes]

@@ -1,0 +1,142 @@
+"""Timing the kernels of a compiled model: with the compilation, again, and as a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.jobs.parts import Parts
+from compiler.machine.machine import estimated
+from compiler.targets.target import host
+from tests.app.conftest import jobs_of, submit, wait
+
+COMPILE = {"kind": "compile", "model": {"sample": "digits_cnn"}}
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """A client of an application whose children do real work; all tests here share it."""
+    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+
+
+@pytest.fixture(scope="module")
+def compiled(real: FlaskClient) -> str:
+    """A model that was compiled and measured."""
+    options = {"check": False, "accuracy": False}
+    job = real.post("/api/v1/jobs", json={**COMPILE, "options": options}).get_json()["id"]
+    assert wait(real, job)["state"] == "succeeded"
+    return job
+
+
+def get(client: FlaskClient, path: str) -> Any:
+    answer = client.get(f"/api/v1/jobs/{path}")
+    assert answer.status_code == 200, answer.get_json()
+    return answer.get_json()
+
+
+def test_every_time_has_an_interval_and_every_kernel_its_shares(real, compiled):
+    found, result = get(real, f"{compiled}/profile"), get(real, f"{compiled}/result")
+    run = found["run"]
+    assert run["min_s"] <= run["low_s"] <= run["median_s"] <= run["high_s"]
+    assert run["median_s"] <= run["slow_s"]
+    assert run["repeats"] == result["run"]["repeats"] >= 3
+    launched = [k["kernel"] for k in result["kernels"] if k["inside"] is None]
+    assert [row["kernel"] for row in found["kernels"]] == launched
+    for row in found["kernels"]:
+        kernel = result["kernels"][row["kernel"]]
+        assert row["min_s"] <= row["low_s"] <= row["median_s"] <= row["high_s"]
+        assert (row["median_s"], row["high_s"]) == (kernel["median_s"], kernel["high_s"])
+        assert set(row["shares"]) <= set(kernel["origins"])
+        assert sum(row["shares"].values()) == pytest.approx(1.0)
+        assert row["bytes"] == kernel["bytes_read"] + kernel["bytes_written"]
+        assert row["predicted_s"] > row["roof_s"] > 0
+        assert sum(row["traffic"].values()) == pytest.approx(row["bytes"], rel=0.5)
+
+
+def test_the_ceilings_are_those_of_this_machine(real, compiled):
+    machine = get(real, f"{compiled}/profile")["machine"]
+    assert machine["n_processors"] == host().n_cores
+    assert [x["level"] for x in machine["levels"]] == ["L1", "L2", "L3", "DRAM"]
+    assert machine["levels"][0]["bytes"] == host().l1d_bytes
+    assert any(p["is_used"] for p in machine["peaks"])
+    assert (machine["measured"] is not None) == machine["is_measured"]
+    if not machine["is_measured"]:
+        peak = estimated(host()).flops_per_second
+        assert machine["peaks"][0]["flops_per_second"] == peak
+
+
+def test_it_can_be_timed_again_for_longer(real, compiled):
+    asked = {"seconds": 0.4}
+    answer = real.post(f"/api/v1/jobs/{compiled}/profile", json=asked)
+    assert answer.status_code == 202, answer.get_json()
+    again = wait(real, answer.get_json()["id"])
+    assert (again["kind"], again["state"]) == ("profile", "succeeded")
+    events = jobs_of(real).find(again["id"]).events
+    shares = [e.data["share"] for e in events if e.name == "round"]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    first, second = get(real, f"{compiled}/profile"), get(real, f"{again['id']}/profile")
+    assert [k["kernel"] for k in second["kernels"]] == [k["kernel"] for k in first["kernels"]]
+    assert second["kernels"] != first["kernels"]
+    # Again, asked of the second: what was compiled is the same.
+    third = real.post(f"/api/v1/jobs/{again['id']}/profile", json=asked).get_json()
+    assert third["request"]["job"] == compiled
+
+
+def test_a_trace_has_the_passes_and_the_sum_of_the_kernels(real, compiled):
+    answer = real.get(f"/api/v1/jobs/{compiled}/profile/trace")
+    assert f"{compiled}.trace.json" in answer.headers["Content-Disposition"]
+    events = [e for e in answer.get_json()["traceEvents"] if e["ph"] == "X"]
+    found, result = get(real, f"{compiled}/profile"), get(real, f"{compiled}/result")
+    timed = [e for e in events if "rounds" in e["args"]]
+    assert sum(e["dur"] for e in timed) == pytest.approx(
+        sum(k["median_s"] for k in found["kernels"]) * 1e6
+    )
+    names = [result["kernels"][k["kernel"]]["name"] for k in found["kernels"]]
+    assert [e["name"] for e in timed] == names
+    assert {s["name"] for s in result["stages"][1:]} <= {e["name"] for e in events}
+
+
+def test_other_kernels_than_before_are_not_timed_in_their_name(real, compiled):
+    kept = Parts(jobs_of(real).find(compiled).folder)
+    result = kept.read("result")
+    renamed = [{**k, "name": f"{k['name']}_old"} for k in result["kernels"]]
+    kept.write("result", {**result, "kernels": renamed})
+    again = real.post(f"/api/v1/jobs/{compiled}/profile", json={"seconds": 0.1}).get_json()
+    kept_error = wait(real, again["id"])["error"]
+    kept.write("result", result)
+    assert kept_error["code"] == "E-RESULT-ABSENT"
+    assert kept_error["hint"] == "compile it again"
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"seconds": 0}, "seconds: needed a number from 0.1 to 20"),
+        ({"seconds": 21}, "seconds: needed"),
+        ({"seconds": True}, "seconds: needed"),
+        ({"seconds": "2"}, "seconds: needed"),
+        ({"machine": 1}, "machine: needed true or false"),
+        ({"compiled": "/"}, "only the fields"),
+        ([], "needed an object"),
+    ],
+)
+def test_a_wrong_request_is_told_what_was_needed(real, compiled, fields, says):
+    answer = real.post(f"/api/v1/jobs/{compiled}/profile", json=fields)
+    assert answer.status_code == 400
+    assert answer.get_json()["error"]["code"] == "E-REQUEST-BODY"
+    assert says in answer.get_json()["error"]["message"]
+
+
+def test_what_did_not_run_has_no_profile(client):
+    job = wait(client, submit(client)["id"])["id"]
+    for ask in (client.get, lambda path: client.post(path, json={})):
+        answer = ask(f"/api/v1/jobs/{job}/profile")
+        assert (answer.status_code, answer.get_json()["error"]["code"]) == (409, "E-RESULT-ABSENT")
+    assert client.get("/api/v1/jobs/nothing/profile/trace").status_code == 404
