@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from compiler.errors import CompileError
     from compiler.export import to_onnx
     from compiler.frontend import load
+    from compiler.frontend.tracing import model
     from compiler.ir.graph import Graph
     from compiler.reference import reference
     from compiler.runtime.program import Program
@@ -30,6 +31,7 @@ _HOMES = {
     "Program": ("compiler.runtime.program", "Program"),
     "compile": ("compiler.cached", "compile"),
     "load": ("compiler.frontend", "load"),
+    "model": ("compiler.frontend.tracing", "model"),
     "to_onnx": ("compiler.export", "to_onnx"),
     "tune": ("compiler.tuning.tune", "tune"),
     # The module of the same name can be called: the import system would put it here anyway.
@@ -42,6 +44,7 @@ __all__ = [
     "Program",
     "compile",
     "load",
+    "model",
     "parse",
     "reference",
     "to_onnx",

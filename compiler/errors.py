@@ -171,6 +171,18 @@ CODES: dict[str, Code] = {
         "load the model that the text was printed from first",
     ),
     # graph structure and types
+    "E-WRITE-PYTHON": Code(
+        "A written model uses a part of Python that is not read here.",
+        "models are functions of assignments, loops over range, and calls of operators",
+    ),
+    "E-WRITE-VALUE": Code(
+        "A written model uses a value where another kind of value is needed.",
+        "tensors come from parameters, operators and weight(...)",
+    ),
+    "E-WRITE-LIMIT": Code(
+        "A written model would be larger than written models may be.",
+        "make it smaller, or export it as ONNX",
+    ),
     "E-GRAPH-NAME": Code(
         "A value is used before it is defined, or defined twice.",
         "give each value one definition, before its first use",

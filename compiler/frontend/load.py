@@ -13,6 +13,7 @@ from compiler.frontend.importer import import_model
 from compiler.frontend.limits import OWN_LIMITS, Limits
 from compiler.frontend.tensors import TensorReader
 from compiler.frontend.wire import Tokens, scan, without_cuts
+from compiler.frontend.written import decoded, graph_of, language_of
 from compiler.ir.graph import Graph
 
 MAPPED_BYTES = 64 << 20
@@ -24,14 +25,19 @@ assert compiler.ops.__doc__, "importing the operators registers them"
 def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) -> Graph:
     """The graph of an ONNX model: a file, or its bytes.
 
+    A file whose name ends in .ir or .py is a written model: see written/.
     Large weights stay in the file and are read when needed; no other file is ever opened.
-    Errors: E-MODEL-*, each with the place in the model and what to do about it.
+    Errors: E-MODEL-*, each with the place in the model and what to do about it; of written models
+    E-TEXT-*, E-WRITE-* and what operators raise, at line and column.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         return _load(bytes(source), None, limits)
     path = os.path.abspath(os.fspath(source))
     name = os.path.basename(path)
+    language = language_of(name)
     try:
+        if language:
+            return graph_of(decoded(bytes(_contents(path, limits)), name), language, name)
         return _load(_contents(path, limits), path, limits)
     except CompileError as e:
         where = Where(name, e.where.line, e.where.column, e.where.length, e.where.node)

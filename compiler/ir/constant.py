@@ -52,6 +52,30 @@ class Splat:
         return hash(bytes(_content(np.asarray(self.value))))
 
 
+@dataclass(frozen=True)
+class Seeded:
+    """Normal numbers around 0 with this deviation, drawn from a seed: weights of written models.
+
+    Drawn when first read; the text form says them whole, however many there are.
+    """
+
+    seed: int
+    deviation: float
+
+    def read(self, t: TensorType) -> Array:
+        """The numbers; the same ones for the same type wherever they are drawn."""
+        drawn = self._drawn
+        if t not in drawn:
+            chance = np.random.default_rng(self.seed)
+            numbers = chance.standard_normal(t.static_shape, np.float32)
+            drawn[t] = (numbers * np.float32(self.deviation)).astype(t.dtype.numpy)
+        return drawn[t]
+
+    @cached_property
+    def _drawn(self) -> dict[TensorType, Array]:
+        return {}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Literal:
     """A small array, printed in the text form."""
@@ -150,7 +174,7 @@ def _equal(a: Array, b: Array) -> bool:
     return bool(np.array_equal(x, y))
 
 
-Storage = Splat | Literal | Bytes | FileRange
+Storage = Splat | Seeded | Literal | Bytes | FileRange
 
 _loaded: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
@@ -182,11 +206,11 @@ class Constant:
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes of memory that the storage holds: one element for a splat, 0 for a file range."""
+        """Bytes that the storage itself holds: one element of a splat, none of a file or seed."""
         match self.storage:
             case Splat():
                 return self.type.dtype.nbytes
-            case FileRange():
+            case FileRange() | Seeded():
                 return 0
             case Literal(values) | Bytes(values):
                 return values.nbytes

@@ -16,7 +16,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
 
@@ -430,8 +430,12 @@ class Schema:
                 "E-OP-ATTRIBUTE",
                 f"{op_name} needs the attribute {name!r}",
             )
-            bound[name] = _normalise(op_name, name, value, self.kinds.get(name))
+            bound[name] = self.value(op_name, name, value)
         return bound
+
+    def value(self, op_name: str, name: str, value: Any) -> Any:
+        """An attribute's value as nodes hold it. Errors: E-OP-ATTRIBUTE for one of another kind."""
+        return _normalise(op_name, name, value, self.kinds.get(name))
 
     def check_operands(self, op_name: str, operands: Sequence[Any]) -> None:
         """Errors: E-OP-OPERANDS for too few, too many, or a missing required one."""
@@ -447,7 +451,11 @@ class Schema:
 def _normalise(op_name: str, name: str, value: Any, kind: Any) -> Any:
     """Lists become tuples, numpy numbers Python's, whole numbers floats where floats are due."""
     if isinstance(value, list | tuple | np.ndarray):
-        return tuple(_normalise(op_name, name, v, None) for v in value)  # type: ignore[arg-type]
+        made = tuple(_normalise(op_name, name, v, None) for v in value)  # type: ignore[arg-type]
+        element = get_args(kind)[0] if get_origin(kind) is tuple else None
+        if kind in _NO_LISTS or (element in _NO_LISTS and not all(_is(v, element) for v in made)):
+            raise _wrong_kind(op_name, name, value, kind)
+        return made
     if isinstance(value, np.generic):
         value = value.item()
     if kind is float and isinstance(value, int):
@@ -457,10 +465,25 @@ def _normalise(op_name: str, name: str, value: Any, kind: Any) -> Any:
         or (kind is float and not isinstance(value, float))
         or (kind is bool and not isinstance(value, bool))
         or (kind is str and not isinstance(value, str))
+        or (kind is DType and not isinstance(value, DType))
+        or get_origin(kind) is tuple
     )
     if wrong:
-        needed = getattr(kind, "__name__", str(kind))
-        raise CompileError(
-            "E-OP-ATTRIBUTE", f"{op_name} needs {name} as {needed}, got {value!r:.60}"
-        )
+        raise _wrong_kind(op_name, name, value, kind)
     return value
+
+
+_NO_LISTS = (int, float, bool, str, DType)
+
+
+def _is(value: Any, kind: Any) -> bool:
+    """Whether an element of a list is of a kind; whole numbers will do for floats."""
+    if isinstance(value, bool) and kind is not bool:
+        return False
+    return isinstance(value, int | float) if kind is float else isinstance(value, kind)
+
+
+def _wrong_kind(op_name: str, name: str, value: Any, kind: Any) -> CompileError:
+    element = get_args(kind)[0].__name__ if get_origin(kind) is tuple else ""
+    needed = f"a list of {element}" if element else getattr(kind, "__name__", str(kind))
+    return CompileError("E-OP-ATTRIBUTE", f"{op_name} needs {name} as {needed}, got {value!r:.60}")

@@ -7,6 +7,7 @@
       return a, second=b
     }
 
+Constants are a splat, literal elements, numbers drawn from a seed, or loaded bytes.
 One node a line: outputs with types, operator, operands (`_` for one left out), attributes with
 defaults; `@` names the node when the name is not its first output's, `<-` lists the origins when
 they are not just that name. Regions follow as blocks. Names that are not plain words are quoted.
@@ -15,31 +16,22 @@ they are not just that name. Regions follow as blocks. Names that are not plain 
 from __future__ import annotations
 
 import json
-import operator
-import re
-from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from compiler.errors import CompileError, Where
-from compiler.ir import operator as ops
-from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat, Storage, loaded_storage
-from compiler.ir.graph import Graph, Node, Result, Value
-from compiler.ir.types import DType, TensorType, Type, parse_type
+from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
+from compiler.ir.graph import Graph, Node
+from compiler.ir.parser import WORD, Parser, parsed
+from compiler.ir.types import DType
 
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]*")
 _RESERVED = {"_", "return", "const", "graph"}
-_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)")
-_SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
-
-# Printing
 
 
 def quote(name: str) -> str:
     """A name as it stands in text: bare when it is a plain word."""
-    return name if _WORD.fullmatch(name) and name not in _RESERVED else json.dumps(name)
+    return name if WORD.fullmatch(name) and name not in _RESERVED else json.dumps(name)
 
 
 def print_graph(g: Graph) -> str:
@@ -113,6 +105,8 @@ def storage_text(c: Constant) -> str:
         case Splat(value):
             one = np.asarray(value, c.type.dtype.numpy).reshape(1)
             return f"splat({_elements(one, c.type.dtype)})"
+        case Seeded(seed, deviation):
+            return f"seeded({seed}, {deviation!r})"
         case Literal(values):
             return f"literal({_elements(values.reshape(-1), c.type.dtype)})"
         case Bytes() as b:
@@ -139,303 +133,9 @@ def _as_str(v: Any) -> str:
     return v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v)
 
 
-# Parsing
-
-
 def parse_graph(text: str, source: str = "text") -> Graph:
     """The graph that a text describes; names, types and structure are not verified here.
 
     Errors: E-TEXT-SYNTAX with line and column, E-TEXT-STORAGE for bytes that are not loaded.
     """
-    p = _Parser(text, source)
-    try:
-        g = p.graph()
-        p.end()
-    except CompileError as e:
-        raise e.at(p.where()) from None
-    except (ValueError, OverflowError, KeyError, RecursionError) as e:
-        raise CompileError("E-TEXT-SYNTAX", f"could not be read: {e}", where=p.where()) from e
-    return g
-
-
-T = TypeVar("T")
-
-
-class _Parser:
-    """Recursive descent straight over the characters."""
-
-    def __init__(self, text: str, source: str) -> None:
-        self.text, self.source, self.at, self.start, self.depth = text, source, 0, 0, 0
-
-    def where(self) -> Where:
-        line = self.text.count("\n", 0, self.start) + 1
-        column = self.start - (self.text.rfind("\n", 0, self.start) + 1) + 1
-        return Where(self.source, line, column, max(self.at - self.start, 1))
-
-    def fail(self, needed: str) -> CompileError:
-        got = self.text[self.at : self.at + 20].split("\n")[0] or "the end"
-        self.start = self.at
-        return CompileError("E-TEXT-SYNTAX", f"needed {needed}, got {got!r}", where=self.where())
-
-    def skip(self) -> None:
-        match = _SPACE.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-
-    def peek(self, token: str) -> bool:
-        self.skip()
-        return self.text.startswith(token, self.at)
-
-    def take(self, token: str) -> bool:
-        if self.peek(token):
-            self.start = self.at
-            self.at += len(token)
-            return True
-        return False
-
-    def expect(self, token: str) -> None:
-        if not self.take(token):
-            raise self.fail(repr(token))
-
-    def match(self, pattern: re.Pattern[str], needed: str) -> str:
-        self.skip()
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            raise self.fail(needed)
-        self.start, self.at = self.at, found.end()
-        return found.group()
-
-    def end(self) -> None:
-        self.skip()
-        if self.at != len(self.text):
-            raise self.fail("the end of the text")
-
-    def string(self) -> str:
-        value: str = json.loads(self.match(_STRING, "a quoted string"))
-        return value
-
-    def name(self) -> str:
-        return self.string() if self.peek('"') else self.match(_WORD, "a name")
-
-    def optional_name(self) -> str:
-        """A name, or "" for a bare `_`, which stands for what is left out."""
-        bare = not self.peek('"')
-        name = self.name()
-        return "" if bare and name == "_" else name
-
-    def keyword(self, word: str) -> bool:
-        self.skip()
-        found = _WORD.match(self.text, self.at)
-        if found is None or found.group() != word:
-            return False
-        self.start, self.at = self.at, found.end()
-        return True
-
-    def list_until(self, close: str, item: Callable[[], T]) -> list[T]:
-        items: list[T] = []
-        while not self.take(close):
-            if items:
-                self.expect(",")
-            items.append(item())
-        return items
-
-    def graph(self) -> Graph:
-        self.depth += 1
-        if self.depth > 64:
-            raise self.fail("at most 64 nested regions")
-        if not self.keyword("graph"):
-            raise self.fail("'graph'")
-        name = self.name()
-        self.expect("(")
-        inputs = self.list_until(")", self.typed_name)
-        self.expect("{")
-        constants: dict[str, Constant] = {}
-        nodes: list[Node] = []
-        while not self.keyword("return"):
-            if self.keyword("const"):
-                key, c = self.constant()
-                constants[key] = c
-            else:
-                nodes.append(self.node())
-        results: list[Result] = []
-        while not self.take("}"):
-            if results:
-                self.expect(",")
-            label = self.name()
-            results.append(Result(label, self.name() if self.take("=") else label))
-        self.depth -= 1
-        return Graph(name, tuple(inputs), tuple(results), tuple(nodes), constants)
-
-    def typed_name(self) -> Value:
-        name = self.optional_name()
-        self.expect(":")
-        return Value(name, self.type())
-
-    def type(self) -> Type:
-        self.skip()
-        self.start = begin = self.at
-        depth = 0
-        while self.at < len(self.text):
-            ch = self.text[self.at]
-            if ch in "([{":
-                if ch == "{" and self.text[self.at - 1] != "]":
-                    break
-                depth += 1
-            elif ch in ")]}":
-                if depth == 0:
-                    break
-                depth -= 1
-            elif depth == 0 and not (ch.isalnum() or ch == "_"):
-                break
-            self.at += 1
-        return parse_type(self.text[begin : self.at])
-
-    def origins(self) -> tuple[str, ...]:
-        found = [self.optional_name()]
-        while self.take(","):
-            found.append(self.name())
-        return () if found == [""] else tuple(found)
-
-    def constant(self) -> tuple[str, Constant]:
-        v = self.typed_name()
-        if not isinstance(v.type, TensorType):
-            raise self.fail("a tensor type")
-        self.expect("=")
-        storage = self.storage(v.type)
-        return v.name, Constant(v.type, storage, self.origins() if self.take("<-") else ())
-
-    def storage(self, t: TensorType) -> Storage:
-        kind = self.match(_WORD, "splat, literal, blob or file")
-        self.expect("(")
-        if kind in ("blob", "file"):
-            storage = loaded_storage(kind, self.string())
-            self.expect(")")
-            if len_of(storage, t) != t.n_elements * t.dtype.nbytes:
-                raise self.fail(f"as many bytes as {t} has")
-            return storage
-        values = self.elements(t.dtype)
-        if kind == "splat" and len(values) == 1:
-            return Splat(values[0])
-        if kind == "literal" and len(values) == t.n_elements:
-            return Literal(values.reshape(t.static_shape))
-        raise self.fail(f"splat with one element or literal with as many as {t} has")
-
-    def elements(self, dtype: DType) -> np.ndarray[Any, Any]:
-        if self.keyword("hex"):
-            raw = self.hex()
-            self.expect(")")
-            if len(raw) % dtype.nbytes:
-                raise self.fail(f"whole elements of {dtype}")
-            return np.frombuffer(raw, dtype.numpy)
-        items = self.list_until(")", self.value)
-        array = np.empty(len(items), dtype.numpy)
-        is_whole = array.dtype.kind in "iu"
-        for i, item in enumerate(items):
-            try:
-                array[i] = operator.index(item) if is_whole else item
-            except (TypeError, ValueError, OverflowError):
-                message = f"needed elements of {dtype}, got {item!r}"
-                raise CompileError("E-TEXT-SYNTAX", message, where=self.where()) from None
-        return array
-
-    def hex(self) -> bytes:
-        self.expect("(")
-        text = self.string()
-        try:
-            raw = bytes.fromhex(text)
-        except ValueError:
-            raise self.fail("bytes as pairs of hexadecimal digits") from None
-        self.expect(")")
-        return raw
-
-    def node(self) -> Node:
-        outputs = [self.typed_name()]
-        while self.take(","):
-            outputs.append(self.typed_name())
-        self.expect("=")
-        op = self.name()
-        if op not in ops.OPERATORS and op != "fusion" and not op.startswith("onnx."):
-            raise CompileError(
-                "E-TEXT-OPERATOR", f"there is no operator {op!r}", where=self.where()
-            )
-        self.expect("(")
-        inputs: list[str] = []
-        attrs: dict[str, Any] = {}
-        for key, value in self.list_until(")", self.argument):
-            if value is _OPERAND:
-                inputs.append(key)
-            else:
-                attrs[key] = value
-        first = next((v.name for v in outputs if v.name), "")
-        name = self.name() if self.take("@") else first
-        origins = self.origins() if self.take("<-") else (name,)
-        regions = dict(self.list_until("}", self.region)) if self.take("{") else {}
-        if op in ops.OPERATORS:
-            attrs = ops.OPERATORS[op].bind(attrs)
-        return Node(
-            op,
-            tuple(inputs),
-            tuple(v.name for v in outputs),
-            tuple(v.type for v in outputs),
-            attrs,
-            name,
-            origins,
-            regions,
-        )
-
-    def region(self) -> tuple[str, Graph]:
-        key = self.name()
-        self.expect(":")
-        g = self.graph()
-        self.skip()
-        if not self.peek("}"):
-            # Regions follow each other without commas, as lines do.
-            self.text = self.text[: self.at] + "," + self.text[self.at :]
-        return key, g
-
-    def argument(self) -> tuple[str, Any]:
-        name = self.optional_name()
-        if self.take("="):
-            return name, self.value()
-        return name, _OPERAND
-
-    def value(self) -> Any:
-        if self.peek('"'):
-            return self.string()
-        if self.take("["):
-            return tuple(self.list_until("]", self.value))
-        self.skip()
-        number = _NUMBER.match(self.text, self.at)
-        word = _WORD.match(self.text, self.at)
-        if number and (not word or number.end() >= word.end()):
-            text = self.match(_NUMBER, "a number")
-            return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
-        return self.word_value(self.match(_WORD, "a value"))
-
-    def word_value(self, word: str) -> Any:
-        if word in ("true", "false", "none"):
-            return {"true": True, "false": False, "none": None}[word]
-        if word == "hex":
-            return self.hex()
-        if word == "type":
-            self.expect("(")
-            t = self.type()
-            self.expect(")")
-            return t
-        if word == "tensor":
-            self.expect("(")
-            t = self.type()
-            self.expect(",")
-            if not isinstance(t, TensorType):
-                raise self.fail("a tensor type")
-            c = Constant(t, self.storage(t))
-            self.expect(")")
-            return c
-        return DType.parse(word)
-
-
-_OPERAND = object()
-
-
-def len_of(storage: Storage, t: TensorType) -> int:
-    """Bytes that a stored constant holds."""
-    return storage.nbytes if isinstance(storage, FileRange) else storage.read(t).nbytes
+    return parsed(Parser(text, source))

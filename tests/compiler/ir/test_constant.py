@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from compiler.errors import CompileError
-from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat, loaded_storage
+from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat, loaded_storage
 from compiler.ir.text import parse_graph
 from compiler.ir.types import tensor
 
@@ -103,3 +103,25 @@ def test_the_same_bytes_in_two_shapes_and_types_are_both_found_in_text() -> None
         assert again[name] == made
         np.testing.assert_array_equal(again[name].array(), made.array())
         assert again[name].array().dtype == made.type.dtype.numpy
+
+
+def test_drawn_numbers_are_said_by_their_seed() -> None:
+    text = "graph g() {\n  const w: f16[300,7] = seeded(5, 0.25)\n  return w\n}"
+    c = parse_graph(text).constants["w"]
+    assert c.storage == Seeded(5, 0.25)
+    assert c.stored_bytes == 0
+    values = c.array()
+    assert values.dtype == np.float16
+    assert 0.2 < values.std() < 0.3
+    assert np.array_equal(values, parse_graph(text).constants["w"].array())
+    assert str(parse_graph(text)) == text
+
+
+@pytest.mark.parametrize(
+    "words", ["i32[2] = seeded(1, 1)", "f32[N] = seeded(1, 1)", "f32[2] = seeded(-1, 1)",
+              "f32[2] = seeded(1, -1)", "f32[2] = seeded(1, nan)", "f32[2] = seeded(1)",
+              "f32[2] = seeded(4294967296, 1)", "f32[2] = seeded(1.5, 1)"]
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused(words: str) -> None:
+    with pytest.raises(CompileError, match="E-TEXT-SYNTAX"):
+        parse_graph(f"graph g() {{\n  const w: {words}\n  return w\n}}")

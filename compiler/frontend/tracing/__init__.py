@@ -1,0 +1,7 @@
+"""Models as Python functions over symbolic tensors; every operator is there by its own name."""
+
+from compiler.frontend.tracing.model import model
+from compiler.frontend.tracing.tensor import Tensor
+from compiler.frontend.tracing.tracing import Tracing, TracingLimits
+
+__all__ = ["Tensor", "Tracing", "TracingLimits", "model"]

@@ -1,0 +1,231 @@
+"""Symbolic tensors: what a model's code sees in place of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from compiler.errors import CompileError, require
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import Dim, DType, TensorType, Type
+
+if TYPE_CHECKING:
+    from compiler.frontend.tracing.tracing import Operand, Tracing
+
+BINARY = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "&": "logical_and",
+    "|": "logical_or",
+    "^": "logical_xor",
+    "<": "less",
+    "<=": "less_equal",
+    ">": "greater",
+    ">=": "greater_equal",
+    "==": "equal",
+}
+"""Python's operators between tensors, and the operators that they apply."""
+
+UNARY = {"-": "neg", "~": "logical_not", "abs": "abs"}
+
+
+class Tensor:
+    """A value of a model that is being traced: it has a type, and no elements.
+
+    Every operator is a method: `x.relu()`, `x.softmax(axis=-1)`, `x.reshape([-1, 8])`.
+    """
+
+    __slots__ = ("name", "tracing", "type")
+    __array_ufunc__ = None  # numpy leaves `array + tensor` to the tensor
+    __hash__ = object.__hash__
+
+    def __init__(self, tracing: Tracing, name: str, t: Type) -> None:
+        self.tracing, self.name, self.type = tracing, name, t
+
+    @property
+    def dtype(self) -> DType:
+        """Element type. Errors: E-WRITE-VALUE for a value that is no tensor."""
+        return self._tensor.dtype
+
+    @property
+    def shape(self) -> tuple[Dim, ...]:
+        """Sizes: numbers, or symbols where they are open. Errors: E-SHAPE-OPEN."""
+        return self._tensor.dims
+
+    @property
+    def rank(self) -> int:
+        """Number of axes. Errors: E-SHAPE-OPEN."""
+        return self._tensor.rank
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its axes in reverse order."""
+        return self.applied("transpose", perm=list(reversed(range(self.rank))))
+
+    @property
+    def _tensor(self) -> TensorType:
+        t = self.type
+        if not isinstance(t, TensorType):
+            raise CompileError("E-WRITE-VALUE", f"{self.name} is {t}, which is no tensor")
+        return t
+
+    def applied(self, op: str, *others: Operand, **options: Any) -> Tensor:
+        """An operator with one result, with this tensor as first operand."""
+        made = self.tracing.apply(OPERATORS[op], [self, *others], options)
+        assert isinstance(made, Tensor), f"{op} has several results"
+        return made
+
+    def binary(self, sign: str, other: Operand, reverse: bool = False) -> Tensor:
+        """`self sign other`, or the other way round."""
+        if sign == "!=":
+            return self.binary("==", other).applied("logical_not")
+        op = BINARY[sign]
+        if sign in "&|^" and self.dtype is not DType.bool:
+            op = op.replace("logical", "bit")
+        operands = [other, self] if reverse else [self, other]
+        made = self.tracing.apply(OPERATORS[op], operands, {})
+        assert isinstance(made, Tensor), f"{op} has one result"
+        return made
+
+    def unary(self, sign: str) -> Tensor:
+        """`-self`, `~self` or `abs(self)`."""
+        op = UNARY[sign]
+        if sign == "~" and self.dtype is not DType.bool:
+            op = "bit_not"
+        return self.applied(op)
+
+    def __getattr__(self, name: str) -> Callable[..., Tensor | tuple[Tensor, ...]]:
+        if name.startswith("_") or name not in OPERATORS:
+            raise AttributeError(f"a tensor has no attribute or operator {name!r}")
+        op = OPERATORS[name]
+        return lambda *others, **options: self.tracing.apply(op, [self, *others], options)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        return indexed(self, index if isinstance(index, tuple) else (index,))
+
+    def __bool__(self) -> bool:
+        raise CompileError(
+            "E-WRITE-VALUE",
+            f"whether the tensor {self.name} is true is known only when the model runs",
+            hint="choose between tensors with where(condition, a, b)",
+        )
+
+    def __len__(self) -> int:
+        size = self.shape[0] if self.rank else None
+        require(isinstance(size, int), "E-WRITE-VALUE", f"{self.name} has no known length")
+        return int(size)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.type}"
+
+    def __neg__(self) -> Tensor:
+        return self.unary("-")
+
+    def __invert__(self) -> Tensor:
+        return self.unary("~")
+
+    def __abs__(self) -> Tensor:
+        return self.unary("abs")
+
+
+_METHODS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "%": "mod",
+    "**": "pow",
+    "@": "matmul",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+}
+_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+
+def _add_methods() -> None:
+    """Give tensors Python's binary operators, all in the same way."""
+
+    def forward(sign: str) -> Callable[[Tensor, Any], Tensor]:
+        return lambda self, other: self.binary(sign, other)
+
+    def backward(sign: str) -> Callable[[Tensor, Any], Tensor]:
+        return lambda self, other: self.binary(sign, other, reverse=True)
+
+    for sign, word in {**_METHODS, **_COMPARISONS}.items():
+        setattr(Tensor, f"__{word}__", forward(sign))
+    for sign, word in _METHODS.items():
+        setattr(Tensor, f"__r{word}__", backward(sign))
+
+
+_add_methods()
+
+LAST = (1 << 63) - 1
+"""An end that no axis reaches."""
+
+
+def indexed(x: Tensor, index: tuple[Any, ...]) -> Tensor:
+    """`x[index]` as numpy reads it: whole numbers, slices, `...` and None.
+
+    Errors: E-WRITE-VALUE for anything else, E-OP-AXIS for too many.
+    """
+    places = sum(i is not None and i is not Ellipsis for i in index)
+    if places > x.rank:
+        message = f"{places} places are given, {x.name} has {x.rank} axes"
+        raise CompileError("E-OP-AXIS", message)
+    require(sum(i is Ellipsis for i in index) <= 1, "E-WRITE-VALUE", "`...` stands once at most")
+    full: list[Any] = []
+    for i in index if Ellipsis in map(_plain, index) else (*index, Ellipsis):
+        full += [slice(None)] * (x.rank - places) if i is Ellipsis else [i]
+    axis, cuts, dropped, added = 0, [], [], []
+    for i in full:
+        if i is None:
+            added.append(axis - len(dropped) + len(added))
+            continue
+        if isinstance(i, int) and not isinstance(i, bool):
+            size = x.shape[axis]
+            if isinstance(size, int) and not -size <= i < size:
+                message = f"place {i} of axis {axis}, which has size {size}"
+                raise CompileError("E-WRITE-VALUE", message, hint="places count from 0 or from -1")
+            cuts.append((axis, i, i + 1 if i != -1 else LAST, 1))
+            dropped.append(axis)
+        elif not isinstance(i, slice):
+            raise CompileError(
+                "E-WRITE-VALUE",
+                "an index is a whole number, a slice, `...` or None",
+                hint="take elements at computed places with gather(x, indices, axis=0)",
+            )
+        elif i != slice(None):
+            cuts.append((axis, *_bounds(i)))
+        axis += 1
+    return _taken(x, cuts, dropped, added)
+
+
+def _plain(i: Any) -> Any:
+    return None if isinstance(i, Tensor) else i
+
+
+def _bounds(cut: slice) -> tuple[int, int, int]:
+    step = 1 if cut.step is None else cut.step
+    start = (0 if step > 0 else LAST) if cut.start is None else cut.start
+    end = (LAST if step > 0 else -LAST) if cut.stop is None else cut.stop
+    return start, end, step
+
+
+def _taken(
+    x: Tensor, cuts: list[tuple[int, int, int, int]], dropped: list[int], added: list[int]
+) -> Tensor:
+    if cuts:
+        axes, starts, ends, steps = map(list, zip(*cuts, strict=True))
+        x = x.applied("slice", starts, ends, axes, steps)
+    if dropped:
+        x = x.applied("squeeze", axes=dropped)
+    return x.applied("unsqueeze", axes=added) if added else x

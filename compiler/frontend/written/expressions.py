@@ -1,0 +1,432 @@
+"""Expressions of the part of Python that written models may use."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError, Where, require
+from compiler.frontend.tracing.functions import MAKERS, current
+from compiler.frontend.tracing.tensor import BINARY, Tensor, indexed
+from compiler.frontend.tracing.tracing import Tracing, check_option, like_one_of, shown
+from compiler.frontend.written import numbers
+from compiler.frontend.written.text import WritingLimits
+from compiler.ir.operator import OPERATORS, Operator
+from compiler.ir.types import DType
+
+Scope = Mapping[str, Any]
+T = TypeVar("T")
+
+_SIGNS: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.USub: "-",
+    ast.UAdd: "+",
+    ast.Invert: "~",
+    ast.Not: "not",
+    ast.And: "and",
+    ast.Or: "or",
+}
+
+DTYPES = {d.label: d for d in DType}
+PROPERTIES = ("shape", "rank", "dtype", "T")
+BUILT_IN = ("range", "len")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of the text: its parameters, their defaults, and the names around it."""
+
+    name: str
+    parameters: tuple[str, ...]
+    by_name_only: tuple[str, ...]
+    defaults: Mapping[str, Any]
+    body: tuple[ast.stmt, ...]
+    outer: Scope
+
+    def bound(self, operands: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Values for all parameters. Errors: E-WRITE-VALUE."""
+        takes = f"{self.name} takes ({', '.join(self.parameters + self.by_name_only)})"
+        fits = len(operands) <= len(self.parameters)
+        require(fits, "E-WRITE-VALUE", f"{takes}, got {len(operands)} values")
+        found = dict(zip(self.parameters, operands, strict=False))
+        for name, value in options.items():
+            known = name in self.parameters + self.by_name_only and name not in found
+            require(known, "E-WRITE-VALUE", f"{takes}, got {name!r:.60}")
+            found[name] = value
+        for name in self.parameters + self.by_name_only:
+            require(
+                name in found or name in self.defaults,
+                "E-WRITE-VALUE",
+                f"{takes}, {name} is missing",
+            )
+            found.setdefault(name, self.defaults.get(name))
+        return found
+
+
+@dataclass(frozen=True)
+class _Method:
+    """An operator with its first operand."""
+
+    of: Tensor
+    op: Operator
+
+
+@dataclass(frozen=True)
+class _Word:
+    """A name that is there before the text: one that makes constants, `range` or `len`."""
+
+    name: str
+
+
+def is_known(value: Any) -> bool:
+    """Whether a value is known while a model is read."""
+    return value is None or isinstance(value, int | float | str | list | tuple)
+
+
+class Expressions(ABC):
+    """Gives expressions their values. Those of the text are of few kinds, all made here."""
+
+    def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
+        self.text, self.source, self.limits = text, source, limits
+        self.rows = text.splitlines(keepends=True)
+        self.tracing = Tracing("model", limits.tracing)
+        self.depth = 0
+
+    # Places.
+
+    def place(self, node: ast.AST) -> Where:
+        """Where a part of the syntax stands, in characters."""
+        line: int = getattr(node, "lineno", 1)
+        end_line: int = getattr(node, "end_lineno", None) or line
+        row = self.text.encode().split(b"\n")[line - 1]
+        start: int = getattr(node, "col_offset", 0)
+        end: int = getattr(node, "end_col_offset", None) or start + 1
+        if end_line != line:
+            end = len(row)
+        column = len(row[:start].decode("utf-8", "replace"))
+        length = len(row[start:end].decode("utf-8", "replace"))
+        return Where(self.source, line, column + 1, max(length, 1))
+
+    def at(self, node: ast.AST, compute: Callable[[], T]) -> T:
+        """What is computed, errors without a line placed at this part of the syntax."""
+        try:
+            return compute()
+        except CompileError as e:
+            if e.where.line:
+                raise
+            raise CompileError(
+                e.code, e.message, where=self.place(node), notes=e.notes, hint=e.hint
+            ) from e.__cause__
+        except RecursionError:
+            message = "this is nested too deeply"
+            raise CompileError("E-WRITE-LIMIT", message, where=self.place(node)) from None
+
+    def unavailable(self, node: ast.AST, what: str = "") -> CompileError:
+        """The error for a part of Python that is not read."""
+        words = what or _WORDS.get(type(node), type(node).__name__.lower())
+        return CompileError(
+            "E-WRITE-PYTHON", f"{words} is not available here", where=self.place(node)
+        )
+
+    # Values.
+
+    def value(self, node: ast.expr, scope: Scope) -> Any:
+        """The value of an expression. Errors: at its place."""
+        return self.at(node, lambda: self._value(node, scope))
+
+    def _value(self, node: ast.expr, scope: Scope) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                return self._literal(node, value)
+            case ast.Name(id=name):
+                return self._named(name, scope)
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.binary(op, self.value(left, scope), self.value(right, scope), node)
+            case ast.UnaryOp(op=op, operand=operand):
+                return self._unary(_SIGNS[type(op)], self.value(operand, scope))
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self._compare(op, self.value(left, scope), self.value(right, scope), node)
+            case ast.BoolOp(op=op, values=parts):
+                return self._logic(op, parts, scope)
+            case ast.IfExp(test=test, body=body, orelse=otherwise):
+                return self.value(body if self.truth(test, scope) else otherwise, scope)
+            case ast.List(elts=parts):
+                return [self.value(p, scope) for p in parts]
+            case ast.Tuple(elts=parts):
+                return tuple(self.value(p, scope) for p in parts)
+            case ast.Dict(keys=keys, values=values):
+                if None in keys:
+                    raise self.unavailable(node, "** in a dictionary")
+                return {
+                    _key(self.value(k, scope)): self.value(v, scope)
+                    for k, v in zip(keys, values, strict=True)
+                    if k is not None
+                }
+            case ast.Attribute(value=of, attr=name):
+                return self._attribute(self.value(of, scope), name)
+            case ast.Subscript(value=of, slice=index):
+                return self._element(self.value(of, scope), index, scope)
+            case ast.Call():
+                return self._call(node, scope)
+            case _:
+                raise self.unavailable(node)
+
+    @abstractmethod
+    def truth(self, test: ast.expr, scope: Scope) -> bool:
+        """A condition known while the model is read."""
+
+    @abstractmethod
+    def call_function(self, f: Function, operands: Sequence[Any], options: dict[str, Any]) -> Any:
+        """What a function of the text returns."""
+
+    def _literal(self, node: ast.expr, value: Any) -> Any:
+        if value is Ellipsis or value is None or isinstance(value, str):
+            return value
+        if isinstance(value, int | float):
+            return numbers.number_of(lambda: value)
+        raise self.unavailable(node, f"{type(value).__name__} as a literal")
+
+    def _named(self, name: str, scope: Scope) -> Any:
+        if name in scope:
+            return scope[name]
+        if name in MAKERS or name in BUILT_IN:
+            return _Word(name)
+        found = OPERATORS.get(name) or DTYPES.get(name)
+        if found is None:
+            known = [*scope, *MAKERS, *BUILT_IN, *OPERATORS]
+            hint = like_one_of(name, known) or "operators and earlier names are known here"
+            raise CompileError("E-GRAPH-NAME", f"{name!r:.60} is not defined", hint=hint)
+        return found
+
+    def binary(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
+        """`a op b`, a node when one of them is a tensor."""
+        sign = _SIGNS.get(type(op), "")
+        if not isinstance(a, Tensor) and not isinstance(b, Tensor):
+            return numbers.calculated(sign, a, b, self.limits.tracing.list_elements)
+        if sign not in BINARY:
+            raise self.unavailable(node, f"{sign or 'this operator'} between tensors")
+        if isinstance(a, Tensor):
+            return a.binary(sign, b)
+        assert isinstance(b, Tensor)
+        return b.binary(sign, a, reverse=True)
+
+    def _unary(self, sign: str, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            require(sign in "-~+", "E-WRITE-VALUE", "for a tensor, write logical_not(x)")
+            return value if sign == "+" else value.unary(sign)
+        if sign == "not" and is_known(value):
+            return not value
+        if not numbers.is_number(value) or (sign == "~" and not isinstance(value, int)):
+            raise CompileError("E-WRITE-VALUE", f"{sign} needs a number, got {shown(value)}")
+        return {"-": -value, "+": value}.get(sign, ~int(value))
+
+    def _compare(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
+        sign = _SIGNS.get(type(op), "")
+        if not sign:
+            raise self.unavailable(node, "`is` or `in`")
+        if isinstance(a, Tensor):
+            return a.binary(sign, b)
+        if isinstance(b, Tensor):
+            return b.binary({"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign), a)
+        return numbers.compared(sign, a, b)
+
+    def _logic(self, op: ast.AST, parts: list[ast.expr], scope: Scope) -> Any:
+        value: Any = None
+        for part in parts:
+            value = self.value(part, scope)
+            if not is_known(value):
+                hint = "for tensors, write logical_and(a, b) or logical_or(a, b)"
+                message = f"{_SIGNS[type(op)]} needs values that are known, got {shown(value)}"
+                raise CompileError("E-WRITE-VALUE", message, where=self.place(part), hint=hint)
+            if bool(value) == isinstance(op, ast.Or):
+                return value
+        return value
+
+    def _attribute(self, of: Any, name: str) -> Any:
+        if not isinstance(of, Tensor):
+            message = f"{shown(of)} has no attribute {name!r:.60}"
+            raise CompileError("E-WRITE-VALUE", message, hint="tensors have attributes")
+        match name:
+            case "shape":
+                return of.shape
+            case "rank":
+                return of.rank
+            case "dtype":
+                return of.dtype
+            case "T":
+                return of.T
+            case _:
+                pass
+        if name not in OPERATORS:
+            hint = like_one_of(name, (*PROPERTIES, *OPERATORS))
+            raise CompileError("E-WRITE-VALUE", f"a tensor has no {name!r:.60}", hint=hint)
+        return _Method(of, OPERATORS[name])
+
+    def _element(self, of: Any, index: ast.expr, scope: Scope) -> Any:
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        places = tuple(self._place_in(p, scope) for p in parts)
+        if isinstance(of, Tensor):
+            return indexed(of, places)
+        if not isinstance(of, list | tuple) or len(places) != 1:
+            raise CompileError("E-WRITE-VALUE", f"{shown(of)} cannot be indexed")
+        [at] = places
+        if not isinstance(at, int | slice):
+            raise CompileError("E-WRITE-VALUE", f"an index of a list is no {shown(at)}")
+        try:
+            return of[at]
+        except IndexError:
+            message = f"place {at} of a list of {len(of)}"
+            raise CompileError("E-WRITE-VALUE", message) from None
+
+    def _place_in(self, part: ast.expr, scope: Scope) -> Any:
+        if not isinstance(part, ast.Slice):
+            return self.value(part, scope)
+        ends = [
+            None if each is None else self.value(each, scope)
+            for each in (part.lower, part.upper, part.step)
+        ]
+        for each in ends:
+            fits = each is None or (type(each) is int and abs(each) < numbers.MOST)
+            needed = "a slice has whole numbers that are known"
+            require(fits, "E-WRITE-VALUE", f"{needed}, got {shown(each)}")
+        require(ends[2] != 0, "E-WRITE-VALUE", "the step of a slice is not 0")
+        return slice(*ends)
+
+    # Calls.
+
+    def _call(self, node: ast.Call, scope: Scope) -> Any:
+        called = self.value(node.func, scope)
+        operands: list[Any] = []
+        for each in node.args:
+            if isinstance(each, ast.Starred):
+                operands += self.series(each.value, scope)
+            else:
+                operands.append(self.value(each, scope))
+        options: dict[str, Any] = {}
+        for k in node.keywords:
+            if k.arg is None:
+                raise self.unavailable(k.value, "** in a call")
+            options[k.arg] = self.at(k, lambda k=k: self._option(called, k, scope))
+        return self.at(node.func, lambda: self._called(called, operands, options))
+
+    def _option(self, called: Any, k: ast.keyword, scope: Scope) -> Any:
+        """A value given by name; that an operator takes it is checked here, at its place."""
+        value = self.value(k.value, scope)
+        op = called.op if isinstance(called, _Method) else called
+        if isinstance(op, Operator) and k.arg:
+            check_option(op, k.arg, value)
+        return value
+
+    def _called(self, called: Any, operands: list[Any], options: dict[str, Any]) -> Any:
+        match called:
+            case Function():
+                return self.call_function(called, operands, options)
+            case _Method(of, op):
+                return self.tracing.apply(op, [of, *operands], options)
+            case Operator(name=name):
+                if name in numbers.FUNCTIONS and operands and all(map(numbers.is_number, operands)):
+                    return numbers.number_of(lambda: numbers.FUNCTIONS[name](*operands, **options))
+                return self.tracing.apply(called, operands, options)
+            case _Word("len"):
+                fits = len(operands) == 1 and isinstance(operands[0], list | tuple) and not options
+                require(fits, "E-WRITE-VALUE", "len takes one list; sizes are in x.shape")
+                return len(operands[0])
+            case _Word("range") if any(isinstance(o, Tensor) for o in operands):
+                return self.tracing.apply(OPERATORS["range"], operands, options)
+            case _Word("range"):
+                return self._range(operands, options)
+            case _Word(name):
+                return self._made(name, operands, options)
+            case _:
+                raise CompileError("E-WRITE-VALUE", f"{shown(called)} is no function")
+
+    def _made(self, name: str, operands: list[Any], options: dict[str, Any]) -> Tensor:
+        """A constant, with values checked for what its maker takes."""
+        token = current.set(self.tracing)
+        try:
+            return MAKERS[name](*operands, **options)
+        except TypeError:
+            words = (MAKERS[name].__doc__ or "").partition("\n")[0]
+            raise CompileError(
+                "E-WRITE-VALUE", f"{name} does not take these values", hint=words
+            ) from None
+        finally:
+            current.reset(token)
+
+    def _range(self, operands: list[Any], options: dict[str, Any]) -> list[int]:
+        fits = 1 <= len(operands) <= 3 and not options and all(type(o) is int for o in operands)
+        needed = "range takes one to three whole numbers that are known"
+        require(fits and (len(operands) < 3 or operands[2] != 0), "E-WRITE-VALUE", needed)
+        turns = range(*operands)
+        # The length of a huge range is no number that len() could give.
+        most = self.limits.turns
+        require(not turns[most:], "E-WRITE-LIMIT", f"a loop may have at most {most:,} turns")
+        return list(turns)
+
+    def series(self, node: ast.expr, scope: Scope) -> Sequence[Any]:
+        """What a loop goes through: a list or a range. Errors: E-WRITE-VALUE."""
+        value = self.value(node, scope)
+        if not isinstance(value, list | tuple):
+            message = f"loops go through range(...) or a list, not {shown(value)}"
+            raise CompileError("E-WRITE-VALUE", message, where=self.place(node))
+        return value
+
+
+def _key(key: Any) -> Any:
+    require(isinstance(key, str), "E-WRITE-VALUE", "the keys of a dictionary are texts")
+    return key
+
+
+_WORDS: dict[type[ast.AST], str] = {
+    ast.Import: "`import`",
+    ast.ImportFrom: "`import`",
+    ast.ClassDef: "`class`",
+    ast.While: "`while`",
+    ast.With: "`with`",
+    ast.Try: "`try`",
+    ast.Raise: "`raise`",
+    ast.Global: "`global`",
+    ast.Nonlocal: "`nonlocal`",
+    ast.Delete: "`del`",
+    ast.Assert: "`assert`",
+    ast.Lambda: "`lambda`",
+    ast.Await: "`await`",
+    ast.AsyncFunctionDef: "`async`",
+    ast.AsyncFor: "`async`",
+    ast.AsyncWith: "`async`",
+    ast.Yield: "`yield`",
+    ast.YieldFrom: "`yield`",
+    ast.JoinedStr: "an f-string",
+    ast.ListComp: "a list comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.DictComp: "a dictionary comprehension",
+    ast.GeneratorExp: "a generator",
+    ast.Set: "a set",
+    ast.NamedExpr: "`:=`",
+    ast.Starred: "`*` here",
+    ast.Break: "`break`",
+    ast.Continue: "`continue`",
+    ast.Match: "`match`",
+    ast.For: "`else` of a loop",
+    ast.Compare: "a chain of comparisons",
+}
+"""What parts of Python are called in messages."""

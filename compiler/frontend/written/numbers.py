@@ -1,0 +1,98 @@
+"""Arithmetic on numbers and lists while a model is read, with bounds on what comes out."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from compiler.errors import CompileError, require
+from compiler.frontend.tracing.tracing import shown
+
+MOST = 1 << 63
+"""Whole numbers beyond this have no place in a model."""
+
+ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+}
+
+COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "ceil": math.ceil,
+    "exp": math.exp,
+    "floor": math.floor,
+    "log": math.log,
+    "max": max,
+    "min": min,
+    "sqrt": math.sqrt,
+}
+"""Operators that may also be asked for numbers alone, as in `1 / sqrt(64)`."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a plain number."""
+    return isinstance(value, int | float)
+
+
+def calculated(sign: str, a: Any, b: Any, longest: int) -> Any:
+    """`a sign b` for numbers, and sums and multiples of lists. Errors: E-WRITE-VALUE, -LIMIT."""
+    if sign == "+" and type(a) is type(b) and isinstance(a, list | tuple):
+        return _bounded_list(len(a) + len(b), longest) or a + b
+    if sign == "*" and isinstance(a, list | tuple) and type(b) is int:
+        return _bounded_list(len(a) * b, longest) or a * b
+    if sign not in ARITHMETIC or not (is_number(a) and is_number(b)):
+        message = f"cannot do {shown(a)} {sign} {shown(b)}" if sign else "numbers have no such sign"
+        raise CompileError("E-WRITE-VALUE", message)
+    if sign == "**":
+        _check_power(a, b)
+    return number_of(lambda: ARITHMETIC[sign](a, b))
+
+
+def number_of(compute: Callable[[], Any]) -> Any:
+    """What a computation on numbers gives. Errors: E-WRITE-VALUE where it gives no number."""
+    try:
+        value = compute()
+    except (ArithmeticError, ValueError, TypeError) as e:
+        raise CompileError("E-WRITE-VALUE", f"this cannot be calculated: {e}") from e
+    message = "the result is no real number, or a whole number beyond 2**63"
+    fits = isinstance(value, int | float) and not (type(value) is int and abs(value) > MOST)
+    require(fits, "E-WRITE-VALUE", message)
+    return value
+
+
+def compared(sign: str, a: Any, b: Any) -> bool:
+    """A comparison of what is known while the model is read. Errors: E-WRITE-VALUE."""
+    same = (is_number(a) and is_number(b)) or type(a) is type(b)
+    if sign not in COMPARISONS or (not same and sign not in ("==", "!=")):
+        raise CompileError("E-WRITE-VALUE", f"cannot compare {shown(a)} {sign} {shown(b)}")
+    try:
+        return bool(COMPARISONS[sign](a, b))
+    except TypeError as e:
+        raise CompileError("E-WRITE-VALUE", f"cannot compare: {e}") from e
+
+
+def _bounded_list(length: int, longest: int) -> None:
+    if length > longest:
+        message = f"a list of {length:,} would be made; at most {longest:,} elements are"
+        raise CompileError("E-WRITE-LIMIT", message)
+
+
+def _check_power(a: Any, b: Any) -> None:
+    if isinstance(a, int) and isinstance(b, int) and abs(a) > 1 and b * math.log2(abs(a)) > 64:
+        raise CompileError("E-WRITE-VALUE", "the result is a whole number beyond 2**63")

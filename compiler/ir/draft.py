@@ -1,0 +1,61 @@
+"""A graph as somebody writes it: types may be left out, and parts know their places."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from compiler.dataclass import dataclass
+from compiler.errors import Where
+from compiler.ir.graph import Graph, Value
+from compiler.ir.parser import Parser, Span, parsed, place
+from compiler.ir.types import OpaqueType
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A graph whose outputs are `opaque` where the text states no type.
+
+    `spans` says where parts stand, by what they are and whose: "output", "type" and "result" by
+    the name of the value, "operator" by that of the node, "operand" by node and operand or
+    attribute. A second one of the same has " again" behind what it is.
+    """
+
+    source: str
+    text: str
+    graph: Graph
+    spans: dict[tuple[str, str], Span] = field(default_factory=dict)
+
+    def where(self, *parts: tuple[str, str]) -> Where:
+        """The place of the first of these parts that is in the text."""
+        found = next((self.spans[p] for p in parts if p in self.spans), (0, 0))
+        return place(self.source, self.text, *found)
+
+
+def parse_draft(text: str, source: str = "text") -> Draft:
+    """Read `name = op(...)` as well as `name: type = op(...)`; nothing is verified or inferred.
+
+    Errors: as `parse_graph`, which needs all types.
+    """
+    parser = _DraftParser(text, source)
+    return Draft(source, text, parsed(parser), parser.spans)
+
+
+class _DraftParser(Parser):
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.spans: dict[tuple[str, str], Span] = {}
+
+    def note(self, part: str, name: str, span: Span | None = None) -> None:
+        if (part, name) in self.spans:
+            part = f"{part} again"
+        self.spans.setdefault((part, name), span or (self.start, self.at))
+
+    def output(self) -> Value:
+        begin = self.at
+        name = self.optional_name()
+        span = self.start, self.at
+        if self.peek(":"):
+            self.at = begin
+            return self.typed_name()
+        self.note("output", name, span)
+        return Value(name, OpaqueType())

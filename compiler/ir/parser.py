@@ -1,0 +1,395 @@
+"""Reading the text form of graphs: recursive descent straight over the characters."""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from compiler.errors import CompileError, Where
+from compiler.ir import operator as ops
+from compiler.ir.constant import (
+    Constant,
+    FileRange,
+    Literal,
+    Seeded,
+    Splat,
+    Storage,
+    loaded_storage,
+)
+from compiler.ir.graph import Graph, Node, Result, Value
+from compiler.ir.types import DType, TensorType, Type, parse_type
+
+WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./\-]*")
+_STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_NUMBER = re.compile(r"[-+]?(?:inf|nan|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)")
+_SPACE = re.compile(r"(?:[ \t\r\n]|//[^\n]*)*")
+
+SEEDS = 1 << 32
+"""How many seeds there are for constants that are drawn."""
+
+
+def place(source: str, text: str, start: int, end: int) -> Where:
+    """Offsets into a text as line, column and length."""
+    line = text.count("\n", 0, start) + 1
+    column = start - (text.rfind("\n", 0, start) + 1) + 1
+    return Where(source, line, column, max(end - start, 1))
+
+
+T = TypeVar("T")
+
+
+Span = tuple[int, int]
+"""Offsets into a text: where something begins, and behind it."""
+
+
+class Parser:
+    """Recursive descent straight over the characters."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.text, self.source, self.at, self.start, self.depth = text, source, 0, 0, 0
+
+    def where(self) -> Where:
+        """The place of the token just read."""
+        return place(self.source, self.text, self.start, self.at)
+
+    def note(self, part: str, name: str, span: Span | None = None) -> None:
+        """Told where parts stand, the token just read unless a span is given: see draft.py."""
+
+    def fail(self, needed: str) -> CompileError:
+        """The error for text that is not what was needed here."""
+        got = self.text[self.at : self.at + 20].split("\n")[0] or "the end"
+        self.start = self.at
+        return CompileError("E-TEXT-SYNTAX", f"needed {needed}, got {got!r}", where=self.where())
+
+    def skip(self) -> None:
+        """Go over blanks and comments."""
+        match = _SPACE.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def peek(self, token: str) -> bool:
+        """Whether a token comes next."""
+        self.skip()
+        return self.text.startswith(token, self.at)
+
+    def take(self, token: str) -> bool:
+        """Read a token if it comes next; whether it did."""
+        if self.peek(token):
+            self.start = self.at
+            self.at += len(token)
+            return True
+        return False
+
+    def expect(self, token: str) -> None:
+        """Read a token that must come next."""
+        if not self.take(token):
+            raise self.fail(repr(token))
+
+    def match(self, pattern: re.Pattern[str], needed: str) -> str:
+        """Read what a pattern describes."""
+        self.skip()
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            raise self.fail(needed)
+        self.start, self.at = self.at, found.end()
+        return found.group()
+
+    def end(self) -> None:
+        """Nothing may follow."""
+        self.skip()
+        if self.at != len(self.text):
+            raise self.fail("the end of the text")
+
+    def string(self) -> str:
+        """A quoted string."""
+        value: str = json.loads(self.match(_STRING, "a quoted string"))
+        return value
+
+    def name(self) -> str:
+        """A name, bare or quoted."""
+        return self.string() if self.peek('"') else self.match(WORD, "a name")
+
+    def optional_name(self) -> str:
+        """A name, or "" for a bare `_`, which stands for what is left out."""
+        bare = not self.peek('"')
+        name = self.name()
+        return "" if bare and name == "_" else name
+
+    def keyword(self, word: str) -> bool:
+        """Read a word if it comes next; whether it did."""
+        self.skip()
+        found = WORD.match(self.text, self.at)
+        if found is None or found.group() != word:
+            return False
+        self.start, self.at = self.at, found.end()
+        return True
+
+    def list_until(self, close: str, item: Callable[[], T]) -> list[T]:
+        """Items with commas between them, up to a token."""
+        items: list[T] = []
+        while not self.take(close):
+            if items:
+                self.expect(",")
+            items.append(item())
+        return items
+
+    def graph(self) -> Graph:
+        """A graph or a region."""
+        self.depth += 1
+        if self.depth > 64:
+            raise self.fail("at most 64 nested regions")
+        if not self.keyword("graph"):
+            raise self.fail("'graph'")
+        name = self.name()
+        self.expect("(")
+        inputs = self.list_until(")", self.typed_name)
+        self.expect("{")
+        constants: dict[str, Constant] = {}
+        nodes: list[Node] = []
+        while not self.keyword("return"):
+            if self.keyword("const"):
+                key, c = self.constant()
+                constants[key] = c
+            else:
+                nodes.append(self.node())
+        results: list[Result] = []
+        while not self.take("}"):
+            if results:
+                self.expect(",")
+            label = self.name()
+            self.note("result", label)
+            results.append(Result(label, self.name() if self.take("=") else label))
+        self.depth -= 1
+        return Graph(name, tuple(inputs), tuple(results), tuple(nodes), constants)
+
+    def typed_name(self) -> Value:
+        """A name with its type."""
+        name = self.optional_name()
+        self.note("output", name)
+        self.expect(":")
+        t = self.type()
+        self.note("type", name)
+        return Value(name, t)
+
+    def output(self) -> Value:
+        """An output of a node."""
+        return self.typed_name()
+
+    def type(self) -> Type:
+        """A type."""
+        self.skip()
+        self.start = begin = self.at
+        depth = 0
+        while self.at < len(self.text):
+            ch = self.text[self.at]
+            if ch in "([{":
+                if ch == "{" and self.text[self.at - 1] != "]":
+                    break
+                depth += 1
+            elif ch in ")]}":
+                if depth == 0:
+                    break
+                depth -= 1
+            elif depth == 0 and not (ch.isalnum() or ch == "_"):
+                break
+            self.at += 1
+        return parse_type(self.text[begin : self.at])
+
+    def origins(self) -> tuple[str, ...]:
+        """The names behind `<-`."""
+        found = [self.optional_name()]
+        while self.take(","):
+            found.append(self.name())
+        return () if found == [""] else tuple(found)
+
+    def constant(self) -> tuple[str, Constant]:
+        """A constant behind `const`."""
+        v = self.typed_name()
+        if not isinstance(v.type, TensorType):
+            raise self.fail("a tensor type")
+        self.expect("=")
+        storage = self.storage(v.type)
+        return v.name, Constant(v.type, storage, self.origins() if self.take("<-") else ())
+
+    def storage(self, t: TensorType) -> Storage:
+        """How a constant is stored."""
+        kind = self.match(WORD, "splat, literal, seeded, blob or file")
+        self.expect("(")
+        if kind == "seeded":
+            return self.seeded(t)
+        if kind in ("blob", "file"):
+            storage = loaded_storage(kind, self.string())
+            self.expect(")")
+            if len_of(storage, t) != t.n_elements * t.dtype.nbytes:
+                raise self.fail(f"as many bytes as {t} has")
+            return storage
+        values = self.elements(t.dtype)
+        if kind == "splat" and len(values) == 1:
+            return Splat(values[0])
+        if kind == "literal" and len(values) == t.n_elements:
+            return Literal(values.reshape(t.static_shape))
+        raise self.fail(f"splat with one element or literal with as many as {t} has")
+
+    def seeded(self, t: TensorType) -> Seeded:
+        """A seed and a deviation."""
+        numbers = self.list_until(")", self.value)
+        match numbers:
+            case [int(seed), int() | float() as deviation] if 0 <= seed < SEEDS and t.is_static:
+                if t.dtype.is_float and 0 <= deviation < float("inf"):
+                    return Seeded(seed, float(deviation))
+            case _:
+                pass
+        raise self.fail("a seed and a deviation, for a float type of known sizes")
+
+    def elements(self, dtype: DType) -> np.ndarray[Any, Any]:
+        """The elements of a constant."""
+        if self.keyword("hex"):
+            raw = self.hex()
+            self.expect(")")
+            if len(raw) % dtype.nbytes:
+                raise self.fail(f"whole elements of {dtype}")
+            return np.frombuffer(raw, dtype.numpy)
+        items = self.list_until(")", self.value)
+        array = np.empty(len(items), dtype.numpy)
+        is_whole = array.dtype.kind in "iu"
+        for i, item in enumerate(items):
+            try:
+                array[i] = operator.index(item) if is_whole else item
+            except (TypeError, ValueError, OverflowError):
+                message = f"needed elements of {dtype}, got {item!r}"
+                raise CompileError("E-TEXT-SYNTAX", message, where=self.where()) from None
+        return array
+
+    def hex(self) -> bytes:
+        """Bytes as hexadecimal digits."""
+        self.expect("(")
+        text = self.string()
+        try:
+            raw = bytes.fromhex(text)
+        except ValueError:
+            raise self.fail("bytes as pairs of hexadecimal digits") from None
+        self.expect(")")
+        return raw
+
+    def node(self) -> Node:
+        """A node with its regions."""
+        outputs = [self.output()]
+        while self.take(","):
+            outputs.append(self.output())
+        self.expect("=")
+        op = self.name()
+        op_span = self.start, self.at
+        if op not in ops.OPERATORS and op != "fusion" and not op.startswith("onnx."):
+            raise CompileError(
+                "E-TEXT-OPERATOR", f"there is no operator {op!r}", where=self.where()
+            )
+        self.expect("(")
+        inputs: list[str] = []
+        attrs: dict[str, Any] = {}
+        spans: dict[str, Span] = {}
+        for key, value, span in self.list_until(")", self.argument):
+            if value is _OPERAND:
+                inputs.append(key)
+            else:
+                attrs[key] = value
+            spans.setdefault(key, span)
+        first = next((v.name for v in outputs if v.name), "")
+        name = self.name() if self.take("@") else first
+        self.note("operator", name, op_span)
+        for key, span in spans.items():
+            self.note("operand", f"{name} {key}", span)
+        origins = self.origins() if self.take("<-") else (name,)
+        regions = dict(self.list_until("}", self.region)) if self.take("{") else {}
+        if op in ops.OPERATORS:
+            self.start, end, self.at = op_span[0], self.at, op_span[1]
+            attrs = ops.OPERATORS[op].bind(attrs)
+            self.start = self.at = end
+        return Node(
+            op,
+            tuple(inputs),
+            tuple(v.name for v in outputs),
+            tuple(v.type for v in outputs),
+            attrs,
+            name,
+            origins,
+            regions,
+        )
+
+    def region(self) -> tuple[str, Graph]:
+        """A region with its key."""
+        key = self.name()
+        self.expect(":")
+        g = self.graph()
+        self.skip()
+        if not self.peek("}"):
+            # Regions follow each other without commas, as lines do.
+            self.text = self.text[: self.at] + "," + self.text[self.at :]
+        return key, g
+
+    def argument(self) -> tuple[str, Any, Span]:
+        """An operand, or an attribute with its value; and where its name stands."""
+        name = self.optional_name()
+        span = self.start, self.at
+        if self.take("="):
+            return name, self.value(), span
+        return name, _OPERAND, span
+
+    def value(self) -> Any:
+        """The value of an attribute."""
+        if self.peek('"'):
+            return self.string()
+        if self.take("["):
+            return tuple(self.list_until("]", self.value))
+        self.skip()
+        number = _NUMBER.match(self.text, self.at)
+        word = WORD.match(self.text, self.at)
+        if number and (not word or number.end() >= word.end()):
+            text = self.match(_NUMBER, "a number")
+            return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
+        return self.word_value(self.match(WORD, "a value"))
+
+    def word_value(self, word: str) -> Any:
+        """The value that begins with a word."""
+        if word in ("true", "false", "none"):
+            return {"true": True, "false": False, "none": None}[word]
+        if word == "hex":
+            return self.hex()
+        if word == "type":
+            self.expect("(")
+            t = self.type()
+            self.expect(")")
+            return t
+        if word == "tensor":
+            self.expect("(")
+            t = self.type()
+            self.expect(",")
+            if not isinstance(t, TensorType):
+                raise self.fail("a tensor type")
+            c = Constant(t, self.storage(t))
+            self.expect(")")
+            return c
+        return DType.parse(word)
+
+
+_OPERAND = object()
+
+
+def len_of(storage: Storage, t: TensorType) -> int:
+    """Bytes that a stored constant holds."""
+    return storage.nbytes if isinstance(storage, FileRange) else storage.read(t).nbytes
+
+
+def parsed(p: Parser) -> Graph:
+    """The graph that a parser reads. Errors: see parse_graph."""
+    try:
+        g = p.graph()
+        p.end()
+    except CompileError as e:
+        raise e.at(p.where()) from None
+    except (ValueError, OverflowError, KeyError, RecursionError) as e:
+        raise CompileError("E-TEXT-SYNTAX", f"could not be read: {e}", where=p.where()) from e
+    return g
