@@ -99,6 +99,7 @@ def _fetch(client: FlaskClient) -> Iterator[tuple[str, Any]]:
     yield "profile", steady(get(f"jobs/{job}/profile"), job)
     yield from _placements(client, get, job)
     yield from _numerics(client, get, job)
+    yield from _targets(client, get, job)
     yield "error", client.get("/api/v1/jobs/nothing").get_json()
 
 
@@ -119,6 +120,17 @@ def _numerics(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, An
     yield "numerics", steady(found, job)
     stage = found["rows"][found["first_moved"] or 0]["values_stage"]
     yield "numerics-values", steady(get(f"jobs/{checking}/numerics/{stage}"), job)
+
+
+def _targets(client: FlaskClient, get: Get, job: str) -> Iterator[tuple[str, Any]]:
+    """The first kernel for all machines but this one, in figures; its code for one."""
+    answer = client.post(f"/api/v1/jobs/{job}/targets", json={"kernel": 0})
+    making = answer.get_json()["id"]
+    client.get(f"/api/v1/jobs/{making}/events").get_data()
+    found = get(f"jobs/{making}/targets")
+    rows = [row for row in found["rows"] if row["target"] != "host"]
+    yield "targets", steady({**found, "rows": rows}, job)
+    yield "target", steady(get(f"jobs/{making}/targets/aarch64"), job)
 
 
 def _events(stream: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from app.api import (
     placements,
     profiles,
     results,
+    targets,
 )
 from app.api.table import PREFIX, Route
 
@@ -26,6 +27,7 @@ ROUTES: tuple[Route, ...] = (
     *numerics.ROUTES,
     *links.ROUTES,
     *profiles.ROUTES,
+    *targets.ROUTES,
     *openapi.ROUTES,
 )
 

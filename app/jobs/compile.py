@@ -23,6 +23,7 @@ from app.jobs.models import (
 from app.jobs.parts import Parts
 from app.jobs.place import tasks_part
 from app.jobs.recorder import Recorder, empty_summary
+from app.jobs.targets import computations_part
 from app.jobs.worker import Say
 from app.wire import kernels, programs
 from app.wire.links import kernel_links
@@ -128,6 +129,8 @@ class _Job:
         for name, payload in programs.texts(program):
             self.parts.write(name, payload)
         self.parts.write("tasks", tasks_part(program.graph))
+        computations = computations_part(program, self.options["precision"])
+        self.parts.write("computations", computations)
         self.parts.write("provenance", programs.provenance(self.recorder.graphs, program))
         self.ready("code")
 

@@ -17,6 +17,7 @@ _RANK, _DIM = 32, 2**31 - 1
 _MOST_AHEAD = 1_000_000
 _MOST_SEED = 2**32 - 1
 _PROFILE_SECONDS = (0.1, 20.0)
+_N_KERNELS = 1_000_000
 _N_THREADS = 64
 """Each takes a stack out of the memory that a job may use."""
 
@@ -146,6 +147,26 @@ class ProfileRequest:
     def to_json(self) -> dict[str, Any]:
         """The request with its kind and all defaults."""
         return {"kind": "profile", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetsRequest:
+    """Of which kernel of a compiled model code is to be made for other machines."""
+
+    job: str
+    kernel: int
+
+    @staticmethod
+    def from_json(job: str, body: Any) -> TargetsRequest:
+        """Errors: E-REQUEST-BODY."""
+        kernel = _object(body, "the request", {"kernel"}).get("kernel")
+        if type(kernel) is not int or not 0 <= kernel < _N_KERNELS:
+            raise _needed("kernel", f"a number from 0 to {_N_KERNELS - 1}", kernel)
+        return TargetsRequest(job, kernel)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind."""
+        return {"kind": "targets", **asdict(self)}
 
 
 def pipeline_text(body: Any) -> str:

@@ -64,6 +64,12 @@ def _parsed_after_start(ir: str) -> Any:
     return _parsed(ir)
 
 
+def code_bytes(ir: str, target: Target) -> int:
+    """How many bytes of machine code a module becomes, without its constants and tables."""
+    found = llvm.ObjectFileRef.from_data(object_code(ir, target))
+    return sum(s.size() for s in found.sections() if s.is_text())
+
+
 def object_code(
     ir: str, target: Target, store: ObjectStore | None = None, effort: int = EFFORT
 ) -> bytes:

@@ -102,7 +102,8 @@ def _function(kernel: Kernel, symbol: str, writer: _Writer) -> tuple[FunctionTex
     texts = team.texts if team is not None else []
     # A region's operands are handed to other threads in memory.
     named = [f"{p.replace(NOT_KEPT, '') if texts else p} {name}" for p, name in params(kernel)]
-    head = f'define void @"{symbol}"({", ".join(named)}) nounwind {{'
+    attributes = " ".join(("nounwind", *filter(None, (writer.target.vscale_range,))))
+    head = f'define void @"{symbol}"({", ".join(named)}) {attributes} {{'
     lines = [head, "entry:", *writer.lines(), "  br label %leave", "leave:"]
     lines += [*writer.ending(), "  ret void", "}"]
     return FunctionText("\n".join([*texts, *lines]), tuple(writer.out.declarations)), lines

@@ -44,6 +44,18 @@ class Target:
         return self.triple.startswith(("x86_64", "i686", "amd64"))
 
     @property
+    def vscale_range(self) -> str:
+        """What LLVM needs to know of a function to use SVE for vectors of known length.
+
+        Only where code may rely on the width of the registers: never on the host, whose vectors of
+        16 bytes are NEON's, however wide SVE is.
+        """
+        if "+sve" not in self.features or self.vector_bytes <= 16:
+            return ""
+        n = self.vector_bytes // 16
+        return f"vscale_range({n},{n})"
+
+    @property
     def has_masks(self) -> bool:
         """Whether loads and stores of part of a vector are single instructions."""
         return "+avx512vl" in self.features or self.cpu == "x86-64-v4" or "+sve" in self.features
@@ -106,8 +118,14 @@ TARGETS: dict[str, Target] = {
                64 * _KIB, 512 * _KIB, 8 * _MIB, 1, True),
         Target("neoverse-v1", _LINUX_ARM, "neoverse-v1", "", 16, 32,
                64 * _KIB, 1 * _MIB, 32 * _MIB, 1, True),
+        Target("aarch64-sve256", _LINUX_ARM, "generic", "+neon,+fp-armv8,+sve", 32, 32,
+               64 * _KIB, 1 * _MIB, 32 * _MIB, 1, True),
         Target("apple-m1", "arm64-apple-macosx13.0.0", "apple-m1", "", 16, 32,
                128 * _KIB, 3 * _MIB, 12 * _MIB, 1, True),
+        Target("riscv64-v256", "riscv64-unknown-linux-gnu", "generic-rv64",
+               "+m,+a,+f,+d,+c,+v,+zvl256b", 32, 32, 32 * _KIB, 512 * _KIB, 4 * _MIB, 1, True),
+        Target("wasm32-simd128", "wasm32-unknown-unknown", "generic", "+simd128", 16, 16,
+               32 * _KIB, 512 * _KIB, 8 * _MIB, 1, False),
     )
 }  # fmt: skip
 """Machines to make text or objects for, besides the host. Cache sizes are typical ones."""

@@ -92,6 +92,8 @@ export const api = {
   platforms: () => ask("/platforms"),
   /** @type {(job: string, options: import("./wire.js").PlaceOptions) => Promise<Job>} */
   place: (job, options) => post(`/jobs/${encodeURIComponent(job)}/placements`, options),
+  /** @type {(job: string, kernel: number) => Promise<Job>} */
+  targets: (job, kernel) => post(`/jobs/${encodeURIComponent(job)}/targets`, { kernel }),
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
   /**
@@ -150,6 +152,15 @@ export const placementParts = {
   /** @type {(id: string, scheduler: string) => Promise<import("./wire.js").Placement>} */
   one: (id, scheduler) =>
     ask(`/jobs/${encodeURIComponent(id)}/placements/${encodeURIComponent(scheduler)}`),
+};
+
+/** A kernel's code for other machines, as such a job has made it. */
+export const targetParts = {
+  /** @type {(id: string) => Promise<import("./wire.js").Targets>} */
+  all: (id) => ask(`/jobs/${encodeURIComponent(id)}/targets`),
+  /** @type {(id: string, target: string) => Promise<import("./wire.js").TargetCode>} */
+  one: (id, target) =>
+    ask(`/jobs/${encodeURIComponent(id)}/targets/${encodeURIComponent(target)}`),
 };
 
 const TERMINAL = ["finished", "failed", "cancelled"];

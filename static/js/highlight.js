@@ -18,7 +18,7 @@ const GRAMMARS = {
   ),
   asm: new RegExp(
     [
-      "(?<comment>(?:#|//|;).*$)",
+      "(?<comment>(?:#(?![-\\d])|//|;).*$)",
       "(?<label>^[\\w.$@]+:)",
       "(?<type>^\\s*\\.[\\w.]+)",
       "(?<vector>%?\\b(?:[xyz]mm\\d+|tmm\\d|[vqz]\\d+(?:\\.\\d*[bhsd])?)\\b|\\{%?k\\d\\}(?:\\{z\\})?)",

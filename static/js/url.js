@@ -6,6 +6,9 @@ import { OVERLAYS } from "./graph/overlays.js";
 
 export const VERSION = 1;
 
+/** Levels of a kernel's code, from the machine's up. */
+export const LEVELS = ["asm", "llvm", "loops", "schedule"];
+
 /** What the server takes at most. */
 export const MAX_THREADS = 64;
 
@@ -36,6 +39,8 @@ export const MAX_THREADS = 64;
  * @property {string} platform that kernels are placed on
  * @property {string} scheduler that decides where they run
  * @property {number} ahead for how many kernels operands are brought early; -1 for all
+ * @property {string} targets "host,aarch64": two machines whose code is side by side
+ * @property {string} level of code that is put side by side
  * @property {[from: number, to: number]} span shares of the simulated run that are in view
  * @property {Camera | null} camera null: as the drawing is first shown
  */
@@ -64,6 +69,8 @@ export const START = {
   platform: "gpu",
   scheduler: "iterated",
   ahead: -1,
+  targets: "host,aarch64",
+  level: "asm",
   span: [0, 1],
   camera: null,
 };
@@ -93,6 +100,8 @@ export function toFragment(place) {
     "pane",
     "platform",
     "scheduler",
+    "targets",
+    "level",
   ])) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
@@ -144,6 +153,8 @@ export function fromFragment(fragment) {
     platform: text("platform", START.platform),
     scheduler: text("scheduler", START.scheduler),
     ahead: Math.max(-1, wholeNumber(query.get("ahead"), START.ahead)),
+    targets: text("targets", START.targets),
+    level: oneOf(query.get("level"), LEVELS, START.level),
     span: spanFrom(query.get("span")),
     camera: cameraFrom(query.get("camera")),
   };

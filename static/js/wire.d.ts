@@ -7,3 +7,4 @@ export * from "./wire/memory.js";
 export * from "./wire/placements.js";
 export * from "./wire/shared_links.js";
 export * from "./wire/profiles.js";
+export * from "./wire/targets.js";

@@ -27,6 +27,8 @@ SCHEMAS = {
     "placement": "Placement",
     "numerics": "Numerics",
     "numerics-values": "CheckedValues",
+    "targets": "Targets",
+    "target": "TargetCode",
     "union": "Union",
     "provenance": "Provenance",
     "error": "Failure",

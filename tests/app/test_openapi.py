@@ -43,7 +43,7 @@ def test_every_route_of_the_table_is_in_the_wire_contract(repository):
 _PLACEHOLDERS = {
     "job_id": "ID", "upload_id": "ID", "link_id": "ID",
     "stage": "K", "kernel": "I", "part": "PART", "what": "WHAT",
-    "scheduler": "SCHEDULER",
+    "scheduler": "SCHEDULER", "target": "TARGET",
 }  # fmt: skip
 
 

@@ -27,6 +27,7 @@ EXAMPLES = (
     "Steps", "StageText", "Diff", "Union",
     "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
     "Numerics", "CheckedValues",
+    "Targets", "TargetCode",
     "Profile",
 )  # fmt: skip
 

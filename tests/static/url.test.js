@@ -25,6 +25,8 @@ const FULL = {
   open: ["g3", "g7"],
   platform: "two-sockets",
   scheduler: "ready_bytes",
+  targets: "x86-64-v3,wasm32-simd128",
+  level: "llvm",
   ahead: 0,
   span: [0.25, 0.3125],
   camera: { x: 12.5, y: -3, zoom: 0.25 },

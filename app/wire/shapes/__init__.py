@@ -105,6 +105,15 @@ from app.wire.shapes.stages import (
     UnionGroup,
     UnionNode,
 )
+from app.wire.shapes.targets import (
+    InstructionClass,
+    TargetCode,
+    TargetLinks,
+    TargetOptions,
+    TargetRow,
+    Targets,
+    TargetsRequest,
+)
 
 __all__ = [
     "About",
@@ -128,6 +137,7 @@ __all__ = [
     "GraphConstant",
     "GraphNode",
     "Host",
+    "InstructionClass",
     "Job",
     "JobOptions",
     "JobRequest",
@@ -193,6 +203,12 @@ __all__ = [
     "StageText",
     "Step",
     "Steps",
+    "TargetCode",
+    "TargetLinks",
+    "TargetOptions",
+    "TargetRow",
+    "Targets",
+    "TargetsRequest",
     "Timing",
     "TypedName",
     "Union",

@@ -8,6 +8,7 @@ from app.wire.shapes.facts import Host, Problem, Version
 from app.wire.shapes.numerics import CheckRequest
 from app.wire.shapes.placements import PlaceRequest
 from app.wire.shapes.profiles import ProfileRequest
+from app.wire.shapes.targets import TargetsRequest
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -55,7 +56,7 @@ class Job(TypedDict):
     created: float
     seconds: float
     error: Problem | None
-    request: JobRequest | PlaceRequest | CheckRequest | ProfileRequest
+    request: JobRequest | PlaceRequest | CheckRequest | ProfileRequest | TargetsRequest
     model_name: str
 
 

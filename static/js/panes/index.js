@@ -7,6 +7,7 @@ import { mountMemory } from "./memory.js";
 import { mountNode } from "./node.js";
 import { mountStack } from "./stack.js";
 import { mountSteps } from "./steps.js";
+import { mountTargets } from "./targets.js";
 import { mountText } from "./text.js";
 import { mountTiming } from "./timing.js";
 
@@ -33,6 +34,7 @@ export const PANES = [
   { id: "loops", group: "code", mount: codePane("loops") },
   { id: "llvm", group: "code", mount: codePane("llvm") },
   { id: "asm", group: "code", mount: codePane("asm") },
+  { id: "targets", group: "code", mount: mountTargets, works: true },
   { id: "compare", group: "compare", mount: mountCompare, works: true },
 ];
 

@@ -1,0 +1,67 @@
+"""Targets: the code of a kernel of a compiled model for other machines."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from app.api.answers import answer, body, queue
+from app.api.results import Kept
+from app.api.table import Table
+from app.wire import shapes
+from app.wire import targets as wire
+from app.wire.jobs import job_payload
+from app.wire.requests import TargetsRequest
+from compiler.errors import CompileError
+from compiler.targets.target import names
+
+ROUTES = Table()
+_OF_JOB = "/jobs/<job_id>/targets"
+
+
+@ROUTES.route(
+    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.TargetOptions, fails=(400, 404, 409, 503)
+)
+def new_targets(job_id: str) -> Response:
+    """Make code of a kernel for all targets: a job of its own, or the one that has done it."""
+    compiled = Kept(job_id)
+    wanted = TargetsRequest.from_json(compiled.job.id, body())
+    if not compiled.parts.has("computations"):
+        raise compiled.absent("kernels yet")
+    first = _text_kernel(compiled, wanted.kernel)
+    private = {"compiled": str(compiled.job.folder.resolve()), "text_kernel": first}
+    request = wanted.to_json()
+    found = queue().find_done(request)
+    job = found or queue().submit(request, compiled.job.model_name, private)
+    response = answer(job_payload(job), 202)
+    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
+    return response
+
+
+def _text_kernel(compiled: Kept, kernel: int) -> int:
+    """The first kernel that runs the same function. Errors: E-REQUEST-UNKNOWN for a fallback."""
+    rows = compiled.read("result")["kernels"]
+    if kernel >= len(rows):
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(rows)}"
+        )
+    first = rows[kernel]["text_kernel"]
+    if str(first) not in compiled.parts.read("computations")["kernels"]:
+        raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
+    return first
+
+
+@ROUTES.route("GET", _OF_JOB, shapes.Targets, fails=(404, 409))
+def all_targets(job_id: str) -> Response:
+    """What a kernel's instructions for all targets are that such a job has made so far."""
+    return Kept(job_id).packed("targets")
+
+
+@ROUTES.route("GET", f"{_OF_JOB}/<target>", shapes.TargetCode, fails=(404, 409))
+def target_code(job_id: str, target: str) -> Response:
+    """The code of the kernel for one target, at each level."""
+    kept = Kept(job_id)
+    if target not in names():
+        raise CompileError("E-REQUEST-UNKNOWN", f"there is no target {target!r:.60}")
+    if not kept.parts.has(wire.part_of(target)):
+        raise kept.absent(f"code for {target}")
+    return kept.packed(wire.part_of(target))

@@ -1,0 +1,59 @@
+"""The job that makes code of one kernel of a compiled model for every machine that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from app.jobs.parts import Parts
+from app.jobs.worker import Say
+from app.wire import VERSION, targets
+from app.wire.programs import first_kernels
+from compiler.compute.text import parse_computation
+from compiler.errors import CompileError
+from compiler.passes.pipeline.precision import precision_mode
+from compiler.runtime.elsewhere import code_for
+from compiler.runtime.program import Program
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import by_name, names
+
+
+def computations_part(program: Program, precision: str) -> dict[str, Any]:
+    """What a compiled model keeps so that its kernels can be scheduled anew later."""
+    found = {
+        str(number): {"text": str(k.computation), "constants": sorted(k.constants), "name": k.name}
+        for number, k in first_kernels(program)
+        if k.computation is not None
+    }
+    return {"version": VERSION, "precision": precision, "kernels": found}
+
+
+def make_targets(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Make code of a kernel for one target after the other; each is kept as soon as it is there.
+
+    Errors: E-RESULT-ABSENT when the computation is gone.
+    """
+    say("phase", {"phase": "targets", "words": "making code for other machines"})
+    kept = Parts(Path(request["compiled"])).read("computations")
+    wanted = kept["kernels"][str(request["text_kernel"])]
+    computation = parse_computation(wanted["text"])
+    constants = frozenset(wanted["constants"])
+    in_parts = precision_mode(kept["precision"]).in_parts
+    parts, summary = Parts(folder), targets.summary(request, wanted["name"])
+    for target in map(by_name, names()):
+        start = perf_counter()
+        try:
+            made = code_for(computation, constants, CodeOptions(target, in_parts=in_parts))
+        except CompileError as e:
+            row = targets.row(target, perf_counter() - start, None, e.message)
+        else:
+            row = targets.row(target, perf_counter() - start, made)
+            code = targets.code(target, request["kernel"], made)
+            parts.write(targets.part_of(target.name), code)
+        summary["rows"].append(row)
+        parts.write("targets", summary)
+        say("ready", {"part": target.name})

@@ -1,0 +1,66 @@
+"""A kernel's code for several machines as payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.wire import VERSION
+from app.wire.graphs import LINES_KEPT, cut_text
+from compiler.codegen.listing import CLASSES
+from compiler.runtime.elsewhere import Code
+from compiler.targets.target import Target
+
+LEVELS = ("asm", "llvm", "loops", "schedule")
+
+
+def part_of(target: str) -> str:
+    """The name of the part that holds the code for a target."""
+    return f"target-{target}"
+
+
+def summary(request: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """What is known before any code was made; `rows` gets one for each target."""
+    return {
+        "version": VERSION,
+        "job": request["job"],
+        "kernel": request["kernel"],
+        "name": name,
+        "classes": [{"name": k, "words": words} for k, words in CLASSES.items()],
+        "rows": [],
+    }
+
+
+def row(target: Target, seconds: float, made: Code | None, because: str = "") -> dict[str, Any]:
+    """One target among others; without code, with the reason why there is none."""
+    counts = made.counts if made else None
+    return {
+        "target": target.name,
+        "triple": target.triple,
+        "vector_bytes": target.vector_bytes,
+        "n_vector_registers": target.n_vector_registers,
+        "seconds": seconds,
+        "because": because,
+        "counts": counts.by_class if counts else {},
+        "n_instructions": counts.n_instructions if counts else None,
+        "widest_bytes": counts.widest_bytes if counts else None,
+        "n_registers": counts.n_registers if counts else None,
+        "n_spills": counts.n_spills if counts else None,
+        "n_bytes": made.n_bytes if made else None,
+    }
+
+
+def code(target: Target, kernel: int, made: Code) -> dict[str, Any]:
+    """The texts of a kernel for a target, and which line came of which."""
+    texts = {level: getattr(made, level) for level in LEVELS}
+    return {
+        "version": VERSION,
+        "target": target.name,
+        "kernel": kernel,
+        **{level: cut_text(text.split("\n"))[0] for level, text in texts.items()},
+        "cut": sum(cut_text(text.split("\n"))[1] for text in texts.values()),
+        "links": {
+            "llvm": list(made.llvm_lines[:LINES_KEPT]),
+            "asm": list(made.asm_lines[:LINES_KEPT]),
+        },
+    }

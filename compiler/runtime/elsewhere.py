@@ -1,0 +1,75 @@
+"""The code of one kernel for another machine: scheduled anew, to be read and not to be run."""
+
+from __future__ import annotations
+
+from compiler.codegen.debug import with_locations, without_locations
+from compiler.codegen.jit import assembly, code_bytes
+from compiler.codegen.listing import Counts, counts
+from compiler.codegen.llvm import function_lines
+from compiler.codegen.module import module_of
+from compiler.compute.computation import Computation
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError
+from compiler.loops.limits import NotLowerable
+from compiler.schedule.policy import schedule
+from compiler.targets.options import CodeOptions
+
+SYMBOL = "kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kernel at each level for one target, and which line came of which; -1 for none.
+
+    `llvm_lines` has for each line of the LLVM text the line of Loop IR, `asm_lines` for each line
+    of the assembly the line of LLVM text; empty where that is not known.
+    """
+
+    schedule: str
+    loops: str
+    llvm: str
+    asm: str
+    llvm_lines: tuple[int, ...]
+    asm_lines: tuple[int, ...]
+    counts: Counts
+    n_bytes: int
+
+
+def code_for(computation: Computation, constants: frozenset[str], options: CodeOptions) -> Code:
+    """The code that the policies choose for a computation on the target of the options.
+
+    Errors: E-LIMIT-CODE where no code is made of it, E-SCHEDULE-*.
+    """
+    target = options.target
+    made = schedule(computation, constants, options)
+    try:
+        function, lines = function_lines(made.kernel, SYMBOL, target)
+    except NotLowerable as e:
+        raise CompileError("E-LIMIT-CODE", str(e)) from e
+    module = module_of([function], "", target)
+    plain = _function_of(assembly(module, target))
+    text = function.text
+    located = _function_of(assembly(with_locations(module, {SYMBOL}), target))
+    kept, came = without_locations(located)
+    return Code(
+        "\n".join(made.moves),
+        str(made.kernel),
+        text,
+        "\n".join(plain),
+        lines if len(lines) == len(text.split("\n")) else (),
+        tuple(came[: len(plain)]) if kept[: len(plain)] == plain else (),
+        counts("\n".join(plain), target),
+        code_bytes(module, target),
+    )
+
+
+def _function_of(asm: str) -> list[str]:
+    """The lines of the function in a listing: from its label to where its size is told."""
+    lines = asm.rstrip().split("\n")
+    first = next(i for i, line in enumerate(lines) if line.lstrip("_").startswith(f"{SYMBOL}:"))
+    rest = lines[first:]
+    after = (i for i, line in enumerate(rest) if line.lstrip().startswith(_ENDS))
+    return rest[: next(after, len(rest))]
+
+
+_ENDS = (".Lfunc_end", ".size", ".cfi_endproc", "Lfunc_end", ".section", "end_function")

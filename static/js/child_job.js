@@ -1,0 +1,54 @@
+// A job that a pane asks for beside the compilation: submitted, followed to its end, cancelled.
+import { ApiError, api, follow } from "./api.js";
+
+/** @typedef {import("./wire.js").Job} Job */
+
+const AGAIN_MS = 1000;
+
+/**
+ * @param {() => Promise<Job>} submit
+ * @param {(name: string, data: any, id: string) => void} onEvent all that is heard before the end
+ * @returns {{id: Promise<string>, done: Promise<Job>, cancel: () => void}} `done` when it has succeeded or was cancelled
+ */
+export function childJob(submit, onEvent) {
+  let unfollow = () => {};
+  let over = false;
+  let unwanted = false;
+
+  /** @param {Job} job @returns {Promise<Job>} */
+  function ended(job) {
+    return new Promise((resolve, reject) => {
+      const ask = () => api.job(job.id).then(settle, reject);
+      /** @param {Job} now */
+      function settle(now) {
+        if (now.state === "failed" && now.error) reject(new ApiError(200, now.error));
+        else if (now.state === "succeeded" || now.state === "cancelled") resolve(now);
+        else setTimeout(listenTo, AGAIN_MS); // the server has no stream free
+      }
+      function listenTo() {
+        unfollow = follow(job.id, (name, data) => {
+          if (["finished", "failed", "cancelled", "lost"].includes(name)) void ask();
+          else onEvent(name, data, job.id);
+        });
+      }
+      if (job.state === "succeeded") resolve(job);
+      else listenTo();
+    });
+  }
+
+  const submitted = submit().then((job) => {
+    if (unwanted) void api.cancel(job.id).catch(() => {});
+    return job;
+  });
+  return {
+    id: submitted.then(({ id }) => id),
+    done: submitted.then(ended).finally(() => {
+      over = true;
+      unfollow();
+    }),
+    cancel() {
+      unwanted = true;
+      if (!over) void submitted.then(({ id }) => api.cancel(id)).catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,104 @@
+// The code of a kernel for one machine: which machine, and the lines, linked with the Loop IR.
+import { clone, el, listen, part, partOf } from "../dom.js";
+import { LINKED, linesFor, loopLine } from "../links.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { highlighted, mountCodeLines } from "./code_lines.js";
+
+/**
+ * @typedef {import("../wire.js").TargetCode} TargetCode
+ * @typedef {"asm" | "llvm" | "loops" | "schedule"} Level
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @param {string} label of the choice
+ * @param {(target: string) => void} onChoose
+ */
+export function mountSide(root, label, onChoose) {
+  root.replaceChildren(clone("pane-targets-side"));
+  const choice = partOf(root, "target", HTMLSelectElement);
+  const body = part(root, "code");
+  choice.setAttribute("aria-label", label);
+  /** @type {import("./code_lines.js").CodeLines | null} */
+  let lines = null;
+  /** @type {TargetCode | null} */
+  let code = null;
+  /** @type {Level} */
+  let level = "asm";
+  /** The line of Loop IR that is followed, and those that are pointed at; of this machine's Loop IR. */
+  let pinned = -1;
+  let n = 0;
+
+  const linked = () => LINKED.find((each) => each === level);
+  const links = () => code && { version: 1, kernel: code.kernel, ...code.links };
+
+  function mark(/** @type {number} */ pointed, /** @type {boolean} */ scroll) {
+    const text = linked();
+    if (lines && text)
+      lines.mark(linesFor(links(), text, pinned, n), linesFor(links(), text, pointed, n), scroll);
+  }
+
+  function draw() {
+    lines?.stop();
+    lines = null;
+    if (!code) return;
+    const text = linked();
+    const shown = code[level];
+    n = shown.split("\n").length;
+    part(root, "counts").textContent = word("targets.lines", { n, count: n.toLocaleString("en") });
+    body.dataset.code = `${code.target} ${level}`;
+    const name = word("targets.code-of", { level: word(`pane.${level}`), target: code.target });
+    if (!text) {
+      const rows = shown.split("\n").map((line, i) =>
+        el(
+          "div",
+          { class: "code-line" },
+          el("span", { class: "code-number" }, String(i + 1)),
+          el("span", { class: "code-text" }, ...highlighted(level, line)),
+        ),
+      );
+      body.replaceChildren(
+        el("div", { class: "code-lines", "data-language": level, tabIndex: 0, role: "region", "aria-label": name }, ...rows),
+      );
+      return;
+    }
+    lines = mountCodeLines(body, text, name, {
+      pick: (line) => {
+        const loop = loopLine(links(), text, line);
+        pinned = loop === pinned ? -1 : loop;
+        mark(-1, false);
+      },
+      point: (line) => mark(line < 0 ? -1 : loopLine(links(), text, line), false),
+    });
+    lines.show(shown);
+    mark(-1, true);
+  }
+
+  return {
+    /** @param {string[]} names @param {string} chosen */
+    offer(names, chosen) {
+      choice.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
+      choice.value = chosen;
+    },
+    /** @param {TargetCode} found @param {Level} at */
+    show(found, at) {
+      if (found.target !== code?.target || found.kernel !== code?.kernel) pinned = -1;
+      code = found;
+      level = at;
+      draw();
+    },
+    /** @param {string} words instead of code */
+    say(words) {
+      lines?.stop();
+      lines = null;
+      code = null;
+      part(root, "counts").textContent = "";
+      body.replaceChildren(el("p", { class: "pane-empty" }, words));
+    },
+    stop: together(
+      listen(choice, { change: () => onChoose(choice.value) }),
+      () => lines?.stop(),
+    ),
+  };
+}

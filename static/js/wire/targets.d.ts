@@ -1,0 +1,35 @@
+// A kernel's code for several machines.
+
+export interface TargetRow {
+  target: string;
+  triple: string;
+  vector_bytes: number;
+  n_vector_registers: number;
+  seconds: number;
+  because: string;
+  counts: Record<string, number>;
+  n_instructions: number | null;
+  widest_bytes: number | null;
+  n_registers: number | null;
+  n_spills: number | null;
+  n_bytes: number | null;
+}
+
+export interface Targets {
+  job: string;
+  kernel: number;
+  name: string;
+  classes: { name: string; words: string }[];
+  rows: TargetRow[];
+}
+
+export interface TargetCode {
+  target: string;
+  kernel: number;
+  schedule: string;
+  loops: string;
+  llvm: string;
+  asm: string;
+  cut: number;
+  links: { llvm: number[]; asm: number[] };
+}
