@@ -94,6 +94,8 @@ export const api = {
   place: (job, options) => post(`/jobs/${encodeURIComponent(job)}/placements`, options),
   /** @type {(job: string, kernel: number) => Promise<Job>} */
   targets: (job, kernel) => post(`/jobs/${encodeURIComponent(job)}/targets`, { kernel }),
+  /** @type {(job: string) => Promise<Job>} */
+  check: (job) => post(`/jobs/${encodeURIComponent(job)}/numerics`, {}),
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
   /**
@@ -161,6 +163,14 @@ export const targetParts = {
   /** @type {(id: string, target: string) => Promise<import("./wire.js").TargetCode>} */
   one: (id, target) =>
     ask(`/jobs/${encodeURIComponent(id)}/targets/${encodeURIComponent(target)}`),
+};
+
+/** What a checking job has found. */
+export const numericsParts = {
+  /** So far, asked for anew. @type {(id: string) => Promise<import("./wire.js").Numerics>} */
+  all: (id) => ask(`/jobs/${encodeURIComponent(id)}/numerics`),
+  /** @type {(id: string, stage: number) => Promise<import("./wire.js").CheckedValues>} */
+  values: (id, stage) => ask(`/jobs/${encodeURIComponent(id)}/numerics/${stage}`),
 };
 
 const TERMINAL = ["finished", "failed", "cancelled"];

@@ -1,5 +1,6 @@
 // The page: makes the state from the URL, keeps the two in step, and mounts the screen they ask for.
 import { api } from "./api.js";
+import { checkerOf } from "./checking.js";
 import { asProblem, createCompiler } from "./compile.js";
 import { listen, part } from "./dom.js";
 import { formatSeconds } from "./format.js";
@@ -128,6 +129,7 @@ state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) =
 
 keepGraphs(state);
 keepNeighbours(state);
+checkerOf(state);
 bindKeys(
   () => state.get().screen,
   new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }),

@@ -8,6 +8,12 @@ import { START } from "./url.js";
  * @property {number} share between 0 and 1
  * @property {import("./wire.js").PassEvent[]} passes done so far
  *
+ * @typedef {object} Checking
+ * @property {"" | "running" | "done" | "failed" | "cancelled"} state
+ * @property {string} words what it is doing
+ * @property {import("./wire.js").Numerics | null} found so far
+ * @property {import("./wire.js").Problem | null} problem
+ *
  * @typedef {object} Data
  * @property {import("./wire.js").About | null} about
  * @property {import("./wire.js").Sample[] | null} samples
@@ -25,6 +31,8 @@ import { START } from "./url.js";
  * @property {import("./wire.js").StageGraph | null} before of the stage before it
  * @property {import("./wire.js").Provenance | null} provenance
  * @property {import("./wire.js").Neighbours | null} neighbours
+ * @property {Checking} numerics how far the numbers are off
+ * @property {import("./wire.js").CheckedValues | null} values of the stage, when they were checked
  * @property {string[]} preview ONNX nodes of what the pointer is on in another pane
  * @property {string[]} boxed values of the opened step, before and after it
  *
@@ -34,6 +42,9 @@ import { START } from "./url.js";
 
 /** @type {Progress} */
 export const IDLE = { state: "", words: "", share: 0, passes: [] };
+
+/** @type {Checking} */
+export const NOT_CHECKED = { state: "", words: "", found: null, problem: null };
 
 /** @type {Page} */
 export const EMPTY = {
@@ -54,6 +65,8 @@ export const EMPTY = {
   before: null,
   provenance: null,
   neighbours: null,
+  numerics: NOT_CHECKED,
+  values: null,
   preview: [],
   boxed: [],
 };
@@ -67,6 +80,8 @@ export const NO_RESULT = {
   before: null,
   provenance: null,
   neighbours: null,
+  numerics: NOT_CHECKED,
+  values: null,
   preview: /** @type {string[]} */ ([]),
   boxed: /** @type {string[]} */ ([]),
 };

@@ -34,6 +34,7 @@ export const MAX_THREADS = 64;
  * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
  * @property {string} other job that this one is compared with, "" for none
+ * @property {string} check job that checked the numbers of this one, "" for none
  * @property {number} base stage that drawing and text are compared with; -1 for the one before
  * @property {string[]} open groups of a large graph that are drawn opened
  * @property {string} platform that kernels are placed on
@@ -64,6 +65,7 @@ export const START = {
   line: "",
   step: "",
   other: "",
+  check: "",
   base: -1,
   open: [],
   platform: "gpu",
@@ -92,6 +94,7 @@ export function toFragment(place) {
     "precision",
     "job",
     "other",
+    "check",
     "line",
     "step",
     "view",
@@ -148,6 +151,7 @@ export function fromFragment(fragment) {
     line: pairFrom(query.get("line")),
     step: pairFrom(query.get("step")),
     other: text("other", START.other),
+    check: text("check", START.check),
     base: wholeNumber(query.get("base"), START.base),
     open: [...new Set(query.getAll("open"))],
     platform: text("platform", START.platform),

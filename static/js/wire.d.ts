@@ -8,3 +8,4 @@ export * from "./wire/placements.js";
 export * from "./wire/shared_links.js";
 export * from "./wire/profiles.js";
 export * from "./wire/targets.js";
+export * from "./wire/numerics.js";

@@ -21,6 +21,7 @@ const FULL = {
   line: "3:12",
   step: "7:4",
   other: "20261121-aa",
+  check: "20261121-cc",
   base: 0,
   open: ["g3", "g7"],
   platform: "two-sockets",

@@ -1,5 +1,6 @@
 // What nodes can be coloured by instead of their family: what their kernels cost, or how their
 // values are kept. Pure; the colours of classes are the theme's.
+import { formatError } from "../errors_axis.js";
 import { formatBytes, formatFlops, formatSeconds } from "../format.js";
 
 /**
@@ -21,6 +22,7 @@ export const OVERLAYS = /** @type {const} */ ([
   "bytes",
   "dtype",
   "layout",
+  "error",
 ]);
 /** @typedef {typeof OVERLAYS[number]} OverlayName */
 
@@ -43,10 +45,12 @@ const COSTS = {
  * @param {Map<string, GraphNode>} nodes by id, of both graphs
  * @param {Kernel[]} kernels
  * @param {{less: string, other: string, plain: string}} words
+ * @param {import("../wire.js").CheckedValues | null} [checked] of the stage
  * @returns {Overlay | null} null: by family
  */
-export function overlayOf(name, shown, nodes, kernels, words) {
+export function overlayOf(name, shown, nodes, kernels, words, checked = null) {
   if (name === "family") return null;
+  if (name === "error") return byError(shown, checked, words.less);
   if (name === "dtype" || name === "layout") {
     const kindOf = name === "dtype" ? elements : layoutIn(words.plain);
     return byKind(shown, nodes, kindOf, words.other);
@@ -84,6 +88,40 @@ function byCost(shown, nodes, kernels, cost, less) {
     overlay.classOf.set(key, found);
     overlay.says.set(key, cost.format(value));
     classes[found].n += 1;
+  }
+  return overlay;
+}
+
+/** Lower ends of the classes, as shares of what stages may be off by: beyond it is the warmest. */
+const ERROR_SHARES = [1, 0.1, 0.01, 0.001, 0];
+
+/**
+ * A node has the error of its worst value, a closed group that of its worst node.
+ * @param {SceneNode[]} shown
+ * @param {import("../wire.js").CheckedValues | null} checked
+ * @param {string} less
+ * @returns {Overlay}
+ */
+function byError(shown, checked, less) {
+  const tolerance = checked?.tolerance ?? 1;
+  const classes = ERROR_SHARES.map((share) => ({
+    label: share > 0 ? `> ${formatError(share * tolerance)}` : less,
+    n: 0,
+  }));
+  /** @type {Map<string, number>} */
+  const errors = new Map();
+  for (const { node, relative_error } of checked?.values ?? [])
+    errors.set(node, Math.max(errors.get(node) ?? 0, relative_error ?? Infinity));
+  /** @type {Overlay} */
+  const overlay = { scale: "heat", classes, classOf: new Map(), says: new Map() };
+  for (const { key, ids } of shown) {
+    const found = ids.map((id) => errors.get(id)).filter((error) => error !== undefined);
+    if (found.length === 0) continue;
+    const worst = Math.max(...found);
+    const at = ERROR_SHARES.findIndex((share) => share === 0 || worst > share * tolerance);
+    overlay.classOf.set(key, at);
+    overlay.says.set(key, formatError(Number.isFinite(worst) ? worst : null));
+    classes[at].n += 1;
   }
   return overlay;
 }

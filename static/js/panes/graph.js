@@ -143,13 +143,13 @@ export function mountGraph(root, state, layouter) {
 
   /** Colours the nodes by what was chosen, and says what the colours mean. */
   function paintNodes() {
-    const { graph, before, color, result } = state.get();
+    const { graph, before, color, result, values } = state.get();
     const { scene } = drawing;
     const kinds = { less: "overlay.less", other: "overlay.other", plain: "overlay.plain" };
     const words = { less: word(kinds.less), other: word(kinds.other), plain: word(kinds.plain) };
     const nodes = new Map([...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
     const shown = scene?.nodes.filter((node) => node.shown) ?? [];
-    const overlay = overlayOf(color, shown, nodes, result?.kernels ?? [], words);
+    const overlay = overlayOf(color, shown, nodes, result?.kernels ?? [], words, values);
     const paints = overlay && colors()[overlay.scale];
     emphasis.paints = overlay && paints && new Map([...overlay.classOf].map(([k, i]) => [k, paints[i]]));
     drawing.says = (key) => {
@@ -299,7 +299,7 @@ export function mountGraph(root, state, layouter) {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
     }),
     listenToTheme(paintNodes),
-    state.watch(["color"], paintNodes),
+    state.watch(["color", "values"], paintNodes),
     mountGraphTable(twin, state),
     mountUnion(root, state, layouter, {
       showTable,

@@ -5,6 +5,7 @@ import { mountDevices } from "./devices.js";
 import { mountKernels } from "./kernels.js";
 import { mountMemory } from "./memory.js";
 import { mountNode } from "./node.js";
+import { mountNumerics } from "./numerics.js";
 import { mountStack } from "./stack.js";
 import { mountSteps } from "./steps.js";
 import { mountTargets } from "./targets.js";
@@ -24,6 +25,7 @@ export const PANES = [
   { id: "steps", group: "pass", mount: mountSteps },
   { id: "text", group: "pass", mount: mountText },
   { id: "node", group: "pass", mount: mountNode },
+  { id: "numerics", group: "pass", mount: mountNumerics },
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },

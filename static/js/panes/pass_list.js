@@ -1,5 +1,6 @@
 // The passes in order: what each did, how long it took. Choosing one selects the stage.
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { atMost } from "../errors_axis.js";
 import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectedIds } from "../selection.js";
@@ -38,6 +39,7 @@ export function mountPassList(root, state) {
     if (stages.length === 0)
       list.append(el("li", { class: "passes-none" }, word("passes.none-fit", { filter: wanted })));
     mark();
+    badges(list, state.get().numerics.found?.rows ?? []);
   }
 
   function mark() {
@@ -80,6 +82,7 @@ export function mountPassList(root, state) {
       part(root, "summary").textContent = result ? summary(result) : "";
       show();
     }),
+    state.watch(["numerics"], ({ numerics }) => badges(list, numerics.found?.rows ?? [])),
     state.watch(["stage"], () => (changedOnly.checked ? show() : mark())),
     state.watch(["stage", "result", "pipelines"], ({ stage, result, pipelines }) => {
       const found = result?.stages[stage];
@@ -163,6 +166,26 @@ function row(stage, before) {
   );
   button.dataset.stage = String(stage.stage);
   return button;
+}
+
+/**
+ * How far the stages are off that changed the graph, as far as they were checked.
+ * @param {HTMLElement} list
+ * @param {import("../wire.js").CheckedStage[]} checked
+ */
+function badges(list, checked) {
+  const rows = new Map(checked.map((each) => [String(each.stage), each]));
+  for (const button of list.querySelectorAll(".pass-row")) {
+    button.querySelector(".pass-error")?.remove();
+    const found = rows.get(/** @type {HTMLElement} */ (button).dataset.stage ?? "");
+    if (!found?.changed) continue;
+    const { mark, relative_error: error } = found;
+    const text = error === null ? word("numerics.badge-odd") : word("numerics.badge", { error: atMost(error) });
+    const title = word(`numerics-badge.${mark}`, { moved: word(found.has_moved ? "numerics.moved" : "numerics.same") });
+    const badge = el("span", { class: "pass-error", "data-mark": mark, title }, mark === "ok" ? text : `⚠ ${text}`);
+    if (found.has_moved) badge.dataset.moved = "";
+    button.querySelector(".pass-facts")?.append(badge);
+  }
 }
 
 /**

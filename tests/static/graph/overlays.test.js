@@ -81,3 +81,16 @@ test("DOT quotes what it must", () => {
   assert.match(dot, /n0 \[label="<n0>\\nsay \\"a\\"", tooltip="a\\"\\\\"\];/);
   assert.match(dot, /n0 -> n1;/);
 });
+
+test("errors are warm by what they may be, and a group has that of its worst node", () => {
+  const value = (/** @type {string} */ node, /** @type {number | null} */ relative_error) =>
+    /** @type {any} */ ({ name: node, node, relative_error });
+  const checked = /** @type {any} */ ({ tolerance: 1e-4, values: [value("a", 2e-7), value("b", null), value("c", 3e-6)] });
+  const shown = [drawn("n0", "a"), drawn("g1", "b", "a"), drawn("g2", "a", "c"), drawn("n3", "old")];
+  const overlay = overlayOf("error", shown, NODES, KERNELS, WORDS, checked);
+  assert.deepEqual([...(overlay?.classOf ?? [])], [["n0", 3], ["g1", 0], ["g2", 2]]);
+  assert.equal(overlay?.says.get("g2"), "3e-6");
+  assert.equal(overlay?.says.get("g1"), "∞");
+  assert.deepEqual(overlay?.classes.map(({ label }) => label), ["> 1e-4", "> 1e-5", "> 1e-6", "> 1e-7", "less"]);
+  assert.equal(overlayOf("error", shown, NODES, KERNELS, WORDS)?.classOf.size, 0);
+});

@@ -1,0 +1,213 @@
+// Asking the server to check the numbers: a job of its own, followed; what it finds is in the state.
+import { api, follow, numericsParts } from "./api.js";
+import { asProblem } from "./compile.js";
+import { NOT_CHECKED } from "./page.js";
+import { hasWord, word } from "./words.js";
+
+/** @typedef {import("./page.js").PageState} PageState */
+
+const AGAIN_MS = 1000;
+
+/** @type {WeakMap<PageState, ReturnType<typeof createChecker>>} */
+const checkers = new WeakMap();
+
+/**
+ * The one that checks for this state.
+ * @param {PageState} state
+ */
+export function checkerOf(state) {
+  const found = checkers.get(state) ?? createChecker(state);
+  checkers.set(state, found);
+  return found;
+}
+
+/** @param {PageState} state */
+function createChecker(state) {
+  let request = 0;
+  let id = "";
+  let asking = false;
+  let again = false;
+  let running = false;
+  /** @type {() => void} */
+  let unfollow = () => {};
+  /** @type {Map<number, Promise<import("./wire.js").CheckedValues>>} */
+  const kept = new Map();
+
+  /** Follows nothing any more; what still runs is ended. */
+  function leave() {
+    request += 1;
+    unfollow();
+    if (id && running) void api.cancel(id).catch(() => {});
+    id = "";
+    again = false;
+    asking = false;
+    running = false;
+    kept.clear();
+  }
+
+  /** @param {Partial<import("./page.js").Checking>} patch */
+  function move(patch) {
+    state.set({ numerics: { ...state.get().numerics, ...patch } });
+  }
+
+  /**
+   * @param {Exclude<import("./page.js").Checking["state"], "" | "running">} how
+   * @param {Partial<import("./page.js").Checking>} [patch]
+   */
+  function end(how, patch = {}) {
+    running = false;
+    move({ state: how, words: "", ...patch });
+  }
+
+  /** @param {unknown} problem */
+  function fail(problem) {
+    unfollow();
+    end("failed", { problem: asProblem(problem) });
+  }
+
+  async function start() {
+    const { parts } = state.get();
+    if (!parts) return;
+    leave();
+    const number = request;
+    state.set({
+      numerics: { ...NOT_CHECKED, state: "running", words: word("progress.sending") },
+      values: null,
+      check: "",
+    });
+    try {
+      const job = await api.check(parts.id);
+      if (number !== request) return void api.cancel(job.id).catch(() => {});
+      attach(job.id);
+    } catch (problem) {
+      if (number === request) fail(problem);
+    }
+  }
+
+  /** @param {string} job */
+  function attach(job) {
+    id = job;
+    const number = request;
+    running = true;
+    state.set({ check: job });
+    if (state.get().numerics.state !== "running")
+      move({ ...NOT_CHECKED, state: "running", words: word("progress.started") });
+    unfollow = follow(job, (name, data) => number === request && onEvent(name, data));
+  }
+
+  /**
+   * @param {string} name
+   * @param {any} data
+   */
+  function onEvent(name, data) {
+    if (name === "queued") move({ words: word("progress.queued", { n: data.position }) });
+    else if (name === "phase") {
+      const key = `numerics-phase.${data.phase}`;
+      move({ words: hasWord(key) ? word(key) : data.words });
+    } else if (name === "ready") void refresh();
+    else if (name === "finished") void refresh(true);
+    else if (name === "failed") void stopped(data.error);
+    else if (name === "cancelled") end("cancelled");
+    else if (name === "lost") void settle();
+  }
+
+  /**
+   * It passed a limit, or the model refused: what was found until then stays.
+   * @param {import("./wire.js").Problem} problem
+   */
+  async function stopped(problem) {
+    const number = request;
+    if (state.get().numerics.found) await refresh();
+    if (number === request) end("failed", { problem });
+  }
+
+  /** The stream ended without a word. */
+  async function settle() {
+    const number = request;
+    try {
+      const job = await api.job(id);
+      if (number !== request) return;
+      if (job.state === "succeeded") return void refresh(true);
+      if (job.error) return end("failed", { problem: job.error });
+      if (job.state === "cancelled") return end("cancelled");
+      setTimeout(() => number === request && attach(id), AGAIN_MS);
+    } catch (problem) {
+      if (number === request) fail(problem);
+    }
+  }
+
+  /**
+   * Fetches what was found so far; while an answer is on its way, what comes meanwhile waits for one
+   * more.
+   * @param {boolean} [over] whether nothing more will come
+   */
+  async function refresh(over = false) {
+    if (asking && !over) {
+      again = true;
+      return;
+    }
+    asking = true;
+    const number = request;
+    try {
+      const found = await numericsParts.all(id);
+      if (number !== request) return;
+      if (over) end("done", { found });
+      else if (state.get().numerics.state === "running") move({ found });
+    } catch (problem) {
+      if (number === request && over) fail(problem);
+    } finally {
+      if (number === request) asking = false;
+    }
+    if (number === request && again) {
+      again = false;
+      if (!over) void refresh();
+    }
+  }
+
+  /** The values of the stage at hand. */
+  async function load() {
+    const { numerics, stage, values } = state.get();
+    const wanted = numerics.found?.rows.find((each) => each.stage === stage)?.values_stage ?? null;
+    if (wanted === null) return state.set({ values: null });
+    if (values?.stage === wanted) return;
+    const number = request;
+    const asked = kept.get(wanted) ?? numericsParts.values(id, wanted);
+    kept.set(wanted, asked);
+    try {
+      const found = await asked;
+      const now = state.get().numerics.found?.rows.find((each) => each.stage === state.get().stage);
+      if (number === request && now?.values_stage === wanted) state.set({ values: found });
+    } catch {
+      kept.delete(wanted); // the table stays empty; the next stage asks anew
+    }
+  }
+
+  /** What the URL speaks of: a check of the compilation at hand, as long as the server keeps it. */
+  async function restore() {
+    const { check, parts } = state.get();
+    const number = ++request;
+    try {
+      const job = await api.job(check);
+      if (number !== request) return;
+      const of = /** @type {{job?: string}} */ (job.request).job;
+      if (job.kind !== "check" || of !== parts?.id) state.set({ check: "" });
+      else attach(check);
+    } catch {
+      if (number === request) state.set({ check: "" });
+    }
+  }
+
+  state.watch(["parts"], ({ parts, check }) => {
+    leave();
+    if (parts && check) void restore();
+  });
+  state.watch(["numerics", "stage"], () => void load());
+
+  return {
+    start,
+    /** Ends the check, and stays with what it found so far. */
+    cancel() {
+      if (id) void api.cancel(id).catch(() => {});
+    },
+  };
+}

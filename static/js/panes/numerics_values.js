@@ -1,0 +1,80 @@
+// The values of a stage by name: how far each is off, and how its elements are spread.
+import { el } from "../dom.js";
+import { formatError } from "../errors_axis.js";
+import { bar } from "../figures.js";
+import { formatCount, formatPercent } from "../format.js";
+import { word } from "../words.js";
+import { formatUlps } from "./numerics_found.js";
+
+/** @typedef {import("../wire.js").CheckedValue} CheckedValue */
+
+/**
+ * @param {(value: CheckedValue) => string} operatorOf
+ * @param {(value: CheckedValue) => void} onPick
+ */
+export function valueTable(operatorOf, onPick) {
+  return {
+    caption: word("numerics.values-caption"),
+    keyOf: (/** @type {CheckedValue} */ value) => value.name,
+    onPick,
+    columns: [
+      {
+        title: word("numerics-column.value"),
+        cell: (/** @type {CheckedValue} */ value) =>
+          el("button", { type: "button", class: "link-button mono" }, value.name),
+        order: (/** @type {CheckedValue} */ value) => value.name,
+      },
+      {
+        title: word("numerics-column.operator"),
+        cell: operatorOf,
+        order: operatorOf,
+        whole: true,
+      },
+      {
+        title: word("numerics-column.wide"),
+        hint: word("numerics-hint.wide"),
+        cell: (/** @type {CheckedValue} */ value) => formatError(value.relative_error),
+        order: (/** @type {CheckedValue} */ value) => value.relative_error ?? Infinity,
+        number: true,
+      },
+      {
+        title: word("numerics-column.ulps"),
+        hint: word("numerics-hint.ulps"),
+        cell: (/** @type {CheckedValue} */ value) => (value.ulps === null ? "∞" : formatUlps(value.ulps)),
+        order: (/** @type {CheckedValue} */ value) => value.ulps ?? Infinity,
+        number: true,
+      },
+      {
+        title: word("numerics-column.other"),
+        hint: word("numerics-hint.other"),
+        cell: (/** @type {CheckedValue} */ value) => (value.moved ? word("numerics.yes") : ""),
+        order: (/** @type {CheckedValue} */ value) => Number(value.moved),
+        whole: true,
+      },
+    ],
+  };
+}
+
+/**
+ * How many elements of a value are how far off.
+ * @param {CheckedValue} value
+ * @param {number[]} places upper ends of the classes
+ * @returns {HTMLElement[]}
+ */
+export function distances({ name, counts }, places) {
+  const total = counts.reduce((sum, n) => sum + n, 0);
+  if (total === 0) return [];
+  const last = counts.findLastIndex((n) => n > 0);
+  return [
+    el("h4", {}, word("numerics.distances", { name, n: formatCount(total) })),
+    el(
+      "div",
+      { class: "bars numerics-distances" },
+      ...counts.slice(0, last + 1).flatMap((n, i) => [
+        el("span", { class: "number" }, i < places.length ? `≤ ${places[i]} ULP` : `> ${places[places.length - 1]} ULP`),
+        bar(n / total),
+        el("span", { class: "number" }, `${formatCount(n)}  ${formatPercent(n / total)}`),
+      ]),
+    ),
+  ];
+}

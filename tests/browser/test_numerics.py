@@ -1,0 +1,153 @@
+"""Whether the numbers are right: checked, walked, selected, cancelled, and kept in the link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper, save
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.browser.playground import COMPILE_MS, Playground
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    return Playground(page).open()
+
+
+def checked(playground: Playground, how: str = "done") -> Locator:
+    """The pane when the check is over."""
+    expect(playground.page.locator(f'#pane[data-checked="{how}"]')).to_be_visible(
+        timeout=COMPILE_MS
+    )
+    return playground.pane
+
+
+def test_a_small_model_is_checked_at_once_and_its_passes_get_badges(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_cnn").compile()
+    playground.show_pane("numerics")
+    pane = checked(playground)
+    expect(pane.locator("[data-part=lead]")).to_contain_text("first pass that changes a number")
+    expect(pane.locator("[data-part=program]")).to_contain_text("against f64")
+    expect(pane.locator("[data-part=rewrites]")).to_contain_text("all are right")
+    moved = pane.locator("[data-part=lead] [data-stage]").first
+    stage = moved.get_attribute("data-stage") or ""
+    badge = page.locator(f'.pass-row[data-stage="{stage}"] .pass-error')
+    expect(badge).to_have_text(re.compile(r"≤ \de-\d"))
+    expect(badge).to_have_attribute("data-moved", "")
+    # The pass is a click away, here and in the plot; its values come with it.
+    moved.click()
+    playground.expect_stage(int(stage))
+    expect(pane.locator("[data-part=values-title]")).to_contain_text("fold_affine")
+    expect(pane.locator(f'[data-part=plot] [data-stage="{stage}"]')).to_have_attribute(
+        "aria-current", "step"
+    )
+
+
+def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_cnn").compile()
+    playground.show_pane("numerics")
+    pane = checked(playground)
+    rows = pane.locator("[data-part=values] tbody tr")
+    rows.nth(1).locator("button").click()
+    expect(page).to_have_url(re.compile(r"[#&]select="))
+    expect(pane.locator("[data-part=values] tr[data-selected]").first).to_be_visible()
+    expect(pane.locator("[data-part=distances]")).to_contain_text("elements by distance from f64")
+    page.locator(".graph-color").select_option("error")
+    expect(playground.part("stage")).to_have_attribute("data-color", "error")
+    expect(playground.part("legend").locator("[data-class]").first).to_be_visible()
+
+
+def test_the_link_brings_back_what_was_found(playground: Playground, page: Page) -> None:
+    playground.pick("digits_mlp").compile()
+    playground.show_pane("numerics")
+    checked(playground)
+    expect(page).to_have_url(re.compile(r"[#&]check=\d{8}-"))
+    asked: list[str] = []
+    page.on("request", lambda r: asked.append(f"{r.method} {r.url}"))
+    page.reload()
+    playground.wait_for_walk()
+    pane = checked(playground)
+    expect(pane.locator("[data-part=plot] .numerics-dot").first).to_be_visible()
+    assert not any(a.startswith("POST") and a.endswith("/numerics") for a in asked)
+
+
+def _saved(folder: Path, weights: Any, *nodes: Any, dtype: int, shape: list[int]) -> Path:
+    x = helper.make_tensor_value_info("x", dtype, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(list(nodes), "g", [x], [y], [numpy_helper.from_array(weights, "w")])
+    path = folder / "model.onnx"
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), path)
+    return path
+
+
+def test_a_model_that_refuses_random_inputs_is_told_what_to_do(
+    playground: Playground, tmp_path: Path
+) -> None:
+    table = np.ones((0, 3), np.float32)  # no index is inside it
+    node = helper.make_node("Gather", ["w", "x"], ["y"])
+    path = _saved(tmp_path, table, node, dtype=TensorProto.INT64, shape=[2])
+    playground.drop(path)
+    expect(playground.part("compile")).to_be_enabled()
+    playground.compile().show_pane("numerics")
+    pane = checked(playground, "failed")
+    expect(pane.locator("[data-part=problem]")).to_contain_text("refuses random inputs")
+    expect(pane.locator("[data-part=problem]")).to_contain_text("--input NAME=ARRAY.npy")
+    expect(pane.locator("[data-part=body]")).to_be_hidden()
+
+
+def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("squeezenet").compile()
+    pane = playground.show_pane("numerics")
+    expect(pane.locator("[data-part=intro]")).to_be_visible()
+    pane.locator("[data-part=start]").click()
+    expect(pane.locator("[data-part=busy]")).to_contain_text("stages …")
+    pane.locator("[data-part=cancel]").click()
+    checked(playground, "cancelled")
+    expect(pane.locator("[data-part=busy]")).to_contain_text("Cancelled")
+    expect(pane.locator("[data-part=start]")).to_have_text("Check again")
+
+
+def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(
+    playground: Playground, page: Page
+) -> None:
+    """No pass of ours is wrong: what the server found is made worse on its way."""
+
+    def worsen(route: Route) -> None:
+        answer = route.fetch()
+        found = answer.json()
+        rows = [r for r in found.get("rows", []) if r["changed"]]
+        if not rows:
+            return route.fulfill(response=answer)
+        last = rows[-1]
+        last.update(mark="wrong", relative_error=0.5, objection="")
+        rewrite = {"stage": last["stage"], "step": 0, "pass_name": last["name"], "rule": "hurried"}
+        wrong = {**rewrite, "at": "h", "kind": "normal", "objection": "2 of 4", "relative_error": 1}
+        found["first_wrong"] = last["stage"]
+        found["rewrites"] = {"n_applied": 9, "n_judged": 4, "wrong": [wrong]}
+        return route.fulfill(response=answer, json=found)
+
+    page.route(re.compile(r"/numerics$"), worsen)
+    playground.pick("digits_mlp").compile()
+    playground.show_pane("numerics")
+    pane = checked(playground)
+    lead = pane.locator("[data-part=lead] .numerics-wrong")
+    expect(lead).to_contain_text("⚠ The first pass beyond what is allowed is")
+    stage = lead.locator("[data-stage]").get_attribute("data-stage") or ""
+    expect(page.locator(f'.pass-row[data-stage="{stage}"] .pass-error')).to_have_text("⚠ ≤ 5e-1")
+    expect(pane.locator("[data-part=rewrites]")).to_contain_text("compilarium bisect digits_mlp")
+    pane.get_by_role("button", name="hurried").click()
+    expect(page).to_have_url(re.compile(rf"step={stage}:0"))
+    expect(page.locator('[role="tab"][data-pane="steps"]')).to_have_attribute(
+        "aria-selected", "true"
+    )
