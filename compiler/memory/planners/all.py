@@ -26,6 +26,7 @@ from compiler.memory.planners.orders import (
 from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Planner
 from compiler.memory.planners.quick import quick
+from compiler.memory.planners.skyline import skyline
 
 PLANNERS: Mapping[str, Planner] = {
     p.name: p
@@ -47,6 +48,7 @@ PLANNERS: Mapping[str, Planner] = {
         exact,
         joined,
         planar,
+        skyline,
         cp_sat,
         best,
     )

@@ -26,6 +26,7 @@ from compiler.memory.planners.orders import (
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Options, Outcome, Planner, planner
+from compiler.memory.planners.skyline import skyline
 from compiler.memory.problem import Problem
 
 ORDERS = (
@@ -39,7 +40,14 @@ ORDERS = (
     greedy_by_breadth,
     linear_scan,
 )
-SEARCHES = ((planar, 0.7), (joined, 0.3), (exact, 0.75), (hill_climb, 0.5), (cp_sat, 1.0))
+SEARCHES = (
+    (planar, 0.7),
+    (joined, 0.2),
+    (exact, 0.5),
+    (skyline, 0.8),
+    (hill_climb, 0.5),
+    (cp_sat, 1.0),
+)
 """Which searches follow the orders, and what part of the time that is left each may take."""
 
 LARGE_ORDERS = (greedy_by_span, greedy_by_size, greedy_by_lifetime, best_fit)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from compiler.memory.buffer import Block
+from compiler.memory.buffer import Block, live_bytes
 from compiler.memory.planners.joining import Joined, join, joinable
 from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
@@ -21,12 +22,12 @@ MOST_PARTS = (5, 10, 3, 0)
 FEWER = 0.95
 """Joining was of no use when more than this part of the blocks is left."""
 
-MOST_SPARE = 0.1
+MOST_SPARE = 0.15
 """A problem with more stretches of spare memory than this part of its blocks is not tight."""
 
 WIDTHS = (2, 8, 32, 128, 512)
-"""How many ways are followed at once, round by round. With spare memory, whose cut into blocks is a
-guess, there is but one round."""
+"""How many ways are followed at once, round by round. With spare memory there are but two rounds:
+more ways seldom help."""
 
 
 @planner(
@@ -59,23 +60,30 @@ def planar(problem: Problem, options: Options) -> Outcome:
     and follows a few ways where sums are equal by chance. For tight problems of any size.
     """
     start = start_of(problem, options)
-    blocks = problem.blocks
+    blocks = _whole(problem.blocks)
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start
     deadline = options.deadline()
     unit = max(b.alignment_bytes for b in blocks)
-    capacity = options.wanted_bytes(problem) // unit * unit
+    capacity = max(options.wanted_bytes(problem) // unit * unit, live_bytes(blocks))
     spare = spare_blocks(blocks, capacity)
     if len(spare) > MOST_SPARE * len(blocks):
         return start
-    widths = WIDTHS[:1] if spare else WIDTHS
-    for rectangles, sweep, width in _attempts([*blocks, *spare], capacity, widths):
+    full = [_attempts([*blocks, *spare], capacity, WIDTHS[:1] if spare else WIDTHS)]
+    open_ended = [_attempts(blocks, capacity, WIDTHS[:2])] if spare else []
+    for rectangles, sweep, width in itertools.chain(*full, *open_ended):
         offsets = sweep.packed(width, deadline)
         if offsets is not None:
             return placed(problem, _inside(rectangles, offsets, len(blocks)), options)
         if time.monotonic() >= deadline:
             return replace(start, stopped="time")
     return start
+
+
+def _whole(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks with the bytes behind them that no other can begin in."""
+    unit = max((b.alignment_bytes for b in blocks), default=1)
+    return [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
 
 
 def _attempts(

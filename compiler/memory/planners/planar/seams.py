@@ -6,7 +6,7 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from compiler.dataclass import dataclass
@@ -20,6 +20,15 @@ MOST_PAIRS = 300
 
 MOST_CHOICES = 500
 """Choices until the ways to divide a step are given up."""
+
+MOST_SPARE = 12
+"""Leaves of spare memory that are tried, and sets that may leave some."""
+
+MOST_SPLIT = 6
+"""Blocks among which those are looked for that begin beside spare memory."""
+
+UNLIKELY = 4.0
+"""What it counts, as a logarithm, when spare memory changes without need."""
 
 Numbers: TypeAlias = tuple[int, ...]
 Seam: TypeAlias = tuple[Tree, Numbers, Numbers]
@@ -50,6 +59,10 @@ class Division:
     chance: float
 
 
+NewLeaf: TypeAlias = Callable[[int], int]
+"""A leaf that stands for so many bytes that nobody uses."""
+
+
 class Step:
     """What ends and what begins at one moment, with the sums of sets of what begins.
 
@@ -63,73 +76,125 @@ class Step:
         self.ended, self.begun = bits(ended), bits([i for group in begun for i in group])
         items = [sizes[i] for i in numbers(self.ended | self.begun)]
         self.spread = math.log(sum(items) / len(items) / math.gcd(*items))
+        self.more = self.sum(self.ended) - self.sum(self.begun)
         self.plain = len(ended) == 1 or self.begun.bit_count() == 1
         self.behind: dict[int, dict[int, float]] = {}
-        if not self.plain:
+        if not self.plain or self.more:
             _add_sums(self.behind, [(1 << i, sizes[i]) for group in begun for i in group])
             _add_sums(self.behind, [(bits(g), sum(sizes[i] for i in g)) for g in begun])
 
-    def divisions(self, tree: Tree) -> Iterator[Division]:
+    def sum(self, some: int) -> int:
+        """Bytes of a set of leaves."""
+        return sum(self.sizes[i] for i in numbers(some))
+
+    def divisions(self, tree: Tree, spare: int, new_leaf: NewLeaf) -> Iterator[Division]:
         """Ways to divide the step into seams, likely ones first.
 
-        What no set of few takes over, all of what is left does: sums of both sides must be equal.
+        What no set of few takes over, all of what is left does. `spare` are leaves of memory that
+        nobody uses: they may be used up, and bytes that nobody takes over become new ones.
         """
-        whole = Pair(self.ended, self.begun, 0.0)
-        pairs = [] if self.plain else self._pairs(tree)
+        plain = self.plain and (not self.more or not spare)
+        pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
         of: dict[int, list[Pair]] = {i: [] for i in numbers(self.ended | self.begun)}
         for pair in pairs:
             for i in numbers(pair.some | pair.other):
-                of[i].append(pair)
+                if i in of:
+                    of[i].append(pair)
         seen: set[frozenset[tuple[int, int]]] = set()
-        for pairs in _covers(of, whole):
-            key = frozenset((pair.some, pair.other) for pair in pairs)
+        for chosen, rest in _covers(of, self.ended | self.begun, spare):
+            key = frozenset((pair.some, pair.other) for pair in chosen)
             if key in seen:
                 continue
             seen.add(key)
-            division = _divided(tree, pairs)
-            if division is not None:
-                yield division
+            unused = spare
+            for pair in chosen:
+                unused &= ~pair.some
+            for last in self._rests(tree, rest, unused, new_leaf):
+                division = _divided(tree, [*chosen, *last])
+                if division is not None:
+                    yield division
+                    break
 
-    def _pairs(self, tree: Tree) -> list[Pair]:
+    def _rests(
+        self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
+    ) -> Iterator[tuple[Pair, ...]]:
+        """What takes over what is left, and where bytes are used up or become free."""
+        some, other = rest & self.ended, rest & self.begun
+        more = self.sum(some) - self.sum(other)
+        if not rest:
+            yield ()
+        elif not more:
+            yield (Pair(some, other, 0.0),)
+        elif more > 0:
+            yield (Pair(some, other | 1 << new_leaf(more), 0.0),)
+            yield from self._two_rests(tree, some, other, new_leaf)
+        elif self.sum(spare) == -more:
+            yield (Pair(some | spare, other, 0.0),)
+        else:
+            for n in (1, 2):
+                for used in itertools.combinations(numbers(spare)[-MOST_SPARE:], n):
+                    left = sum(self.sizes[i] for i in used) + more
+                    if left >= 0:
+                        behind = other | (1 << new_leaf(left) if left else 0)
+                        yield (Pair(some | bits(used), behind, n * UNLIKELY),)
+
+    def _two_rests(
+        self, tree: Tree, some: int, other: int, new_leaf: NewLeaf
+    ) -> Iterator[tuple[Pair, ...]]:
+        """Two sets that both leave bytes over."""
+        few = numbers(other)[:MOST_SPLIT]
+        heads = [bits(h) for n in range(3) for h in itertools.combinations(few, n)]
+        for first in itertools.islice(Together(some).sets(tree), MOST_SPARE):
+            for head in heads:
+                over = self.sum(first) - self.sum(head)
+                under = self.sum(some & ~first) - self.sum(other & ~head)
+                if over > 0 and under > 0:
+                    yield (
+                        Pair(first, head | 1 << new_leaf(over), UNLIKELY),
+                        Pair(some & ~first, other & ~head | 1 << new_leaf(under), UNLIKELY),
+                    )
+
+    def _pairs(self, tree: Tree, spare: int) -> list[Pair]:
         """Sets of equal sums that can stand together in the tree, the least by chance first."""
-        before = Together(self.ended).sets(tree)
+        before = [
+            some
+            for some in Together(self.ended | spare).sets(tree)
+            if (some & spare).bit_count() <= 2 and some != spare
+        ]
         alike = Counter(some.bit_count() for some in before)
         pairs = (
             Pair(some, other, math.log(alike[some.bit_count()]) + ways - self.spread)
             for some in before
-            for other, ways in self.behind.get(
-                sum(self.sizes[i] for i in numbers(some)), {}
-            ).items()
-            if some != self.ended and other != self.begun
+            for other, ways in self.behind.get(self.sum(some), {}).items()
+            if some != self.ended or other != self.begun
         )
         return heapq.nsmallest(MOST_PAIRS, pairs, key=lambda p: p.chance)
 
 
-def _covers(of: dict[int, list[Pair]], whole: Pair) -> Iterator[list[Pair]]:
-    """Pairs that have nothing in common, and one more of all that is left."""
+def _covers(of: dict[int, list[Pair]], whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
+    """Pairs that have nothing in common, and all that is left."""
     choices = itertools.count()
 
-    def more(chosen: list[Pair], free: int, rest: int) -> Iterator[list[Pair]]:
+    def more(chosen: list[Pair], free: int, rest: int) -> Iterator[tuple[list[Pair], int]]:
         """`free` is yet to decide, `rest` goes into the last pair."""
         if next(choices) > MOST_CHOICES:
             return
         options: list[Pair] = []
         scarce = 0
-        for i in numbers(free):
+        for i in numbers(free & whole):
             fits = [p for p in of[i] if not (p.some | p.other) & ~free]
             if not fits:
                 free, rest = free & ~(1 << i), rest | 1 << i
             elif not options or len(fits) < len(options):
                 options, scarce = fits, i
-        if not free:
-            last = Pair(rest & whole.some, rest & whole.other, 0.0)
-            yield [*chosen, last] if rest else chosen
+        if not free & whole:
+            yield chosen, rest
             return
         for pair in options:
             yield from more([*chosen, pair], free & ~pair.some & ~pair.other, rest)
         yield from more(chosen, free & ~(1 << scarce), rest | 1 << scarce)
 
-    yield from more([], whole.some | whole.other, 0)
+    yield from more([], whole | spare, 0)
 
 
 def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
-from compiler.memory.planners.planar.seams import Seam, Step
+from compiler.memory.planners.planar.seams import Seam, Step, bits
 
 Rectangle: TypeAlias = tuple[int, int, int]
 """First step, the one behind the last, and bytes."""
@@ -18,17 +18,20 @@ Path: TypeAlias = "tuple[Path, Seam] | None"
 
 
 class State(NamedTuple):
-    """A way to go so far: what it took by chance, the orders that are left, and its seams."""
+    """A way to go so far: what it took by chance, the orders that are left, its seams, and the
+    leaves that stand for memory which nobody uses now, as bits."""
 
     chance: float
     tree: Tree
     path: Path
+    spare: int
 
 
 class Sweep:
-    """Rectangles whose sizes add up to the capacity at every step."""
+    """Rectangles within a capacity: at each step, all of it is used, or little is spare."""
 
     def __init__(self, rectangles: Sequence[Rectangle], capacity_bytes: int) -> None:
+        self.n = len(rectangles)
         self.sizes = [*(size for _, _, size in rectangles), capacity_bytes, capacity_bytes]
         self.steps = _steps(rectangles, self.sizes)
 
@@ -37,20 +40,37 @@ class Sweep:
 
         At most `width` ways to go are followed at once.
         """
-        first = len(self.sizes) - 2
-        states = [State(0.0, leaf(first), None)]
+        states = [State(0.0, leaf(self.n), None, 0)]
         for step in self.steps:
             following: dict[Tree, State] = {}
             for state in states:
                 if time.monotonic() > deadline:
                     return None
-                for new in _next(state, step, width):
+                for new in self._next(state, step, width):
                     if new.tree not in following or new.chance < following[new.tree].chance:
                         following[new.tree] = new
             states = sorted(following.values(), key=lambda s: s.chance)[:width]
             if not states:
                 return None
-        return _offsets(states[0], self.sizes)[:first]
+        return _offsets(states[0], self.sizes)[: self.n]
+
+    def _next(self, state: State, step: Step, width: int) -> list[State]:
+        ways = step.divisions(state.tree, state.spare, self._new_leaf)
+        found = list(itertools.islice(ways, 4 * width))
+        found.sort(key=lambda d: d.chance)
+        states: list[State] = []
+        for division in found[:width]:
+            path, spare = state.path, state.spare
+            for seam in division.seams:
+                path = (path, seam)
+                spare &= ~bits(seam[1])
+                spare |= bits([i for i in seam[2] if i > self.n + 1])
+            states.append(State(state.chance + division.chance, division.tree, path, spare))
+        return states
+
+    def _new_leaf(self, size: int) -> int:
+        self.sizes.append(size)
+        return len(self.sizes) - 1
 
 
 def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
@@ -61,29 +81,18 @@ def _steps(rectangles: Sequence[Rectangle], sizes: Sequence[int]) -> list[Step]:
     for i, (start, end, _) in enumerate(rectangles):
         ended.setdefault(end, []).append(i)
         begun.setdefault(start, {}).setdefault(end, []).append(i)
-    ended[min(begun)] = [n]
+    ended.setdefault(min(begun), []).append(n)
     last = max(ended)
     begun[last] = {last: [n + 1]}
-    return [Step(ended[t], list(begun[t].values()), sizes) for t in sorted(begun)]
-
-
-def _next(state: State, step: Step, width: int) -> list[State]:
-    found = list(itertools.islice(step.divisions(state.tree), 4 * width))
-    found.sort(key=lambda d: d.chance)
-    states: list[State] = []
-    for division in found[:width]:
-        path = state.path
-        for seam in division.seams:
-            path = (path, seam)
-        states.append(State(state.chance + division.chance, division.tree, path))
-    return states
+    moments = sorted(ended.keys() | begun.keys())
+    return [Step(ended.get(t, []), list(begun.get(t, {}).values()), sizes) for t in moments]
 
 
 def _offsets(state: State, sizes: Sequence[int]) -> list[int]:
     """Back through the seams: what ended at one lies, in some order, where its successors do."""
     offsets = [0] * len(sizes)
     assert state.tree[1] == LEAF
-    order = [len(sizes) - 1]
+    order = [state.tree[2][0]]
     path = state.path
     while path is not None:
         path, (tree, some, other) = path

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from benchmarks.planning_problems import planted
+from benchmarks.planning_planted import planted
 from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.best import best

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.planning_problems import pinwheels, planted
+from benchmarks.planning_planted import cut_up, pinwheels, planted
 from compiler.memory.buffer import Buffer, blocks_of, live_bytes
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
@@ -32,6 +32,24 @@ def test_sizes_of_one_alignment_stay_aligned() -> None:
     found = planar.plan(problem, Options(60))
     assert found.plan.peak_bytes == 4096 * 64
     assert check_plan(found.plan, problem=problem) == []
+
+
+def test_bytes_behind_a_buffer_that_none_can_begin_in_count_as_its_own() -> None:
+    made = cut_up("lines", 200, 2)
+    problem = make_problem(made.buffers, made.alignment_bytes)
+    found = planar.plan(problem, Options(60))
+    assert found.plan.peak_bytes <= made.optimum_bytes
+    assert check_plan(found.plan, problem=problem) == []
+
+
+@pytest.mark.parametrize("family", ["holes", "shrunk"])
+def test_spare_memory_is_found_where_it_begins_and_ends(family: str) -> None:
+    for seed in range(1, 3):
+        made = cut_up(family, 100, seed)
+        problem = make_problem(made.buffers, 1)
+        found = planar.plan(problem, Options(60))
+        assert found.stopped == "optimal"
+        assert check_plan(found.plan, problem=problem) == []
 
 
 def test_a_few_buffers_may_be_missing() -> None:

@@ -1,0 +1,291 @@
+"""One level of a beam search along skylines: compiled loops over arrays.
+
+A way is a partial packing, of which its *skyline* counts, the height that is taken at each step.
+Its lowest stretch is decided next: one of the blocks that fit into it is put there. Where none
+fits, the stretch is raised to its lower neighbour, and what lies below is lost. At each step, the
+skyline and what is yet to place is the least that the packing will need (`need`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from compiler.memory.planners.native import compiled, kept
+
+SKY_END = 1 << 60
+"""The height of the walls at the first step and behind the last: above every offset."""
+
+MOST_EACH = 48
+"""Blocks that are tried at one place."""
+
+
+NEAR_ROWS = 8
+"""Rows before a new one among which an equal way is looked for: those cost about the same."""
+
+
+class Field(NamedTuple):
+    """Blocks by start, and by end. Units: bytes, steps; `first[t]` is the first that starts at t or
+    later, `first_end[t]` the place in `by_end` of the first that ends there or later."""
+
+    size: Any
+    start: Any
+    end: Any
+    first: Any
+    by_end: Any
+    first_end: Any
+
+
+class Ways(NamedTuple):
+    """The ways that are followed, one per row.
+
+    `lost` and `filled` in bytes times steps; `least` is the peak that cannot be avoided any more,
+    `key` tells sets of placed blocks apart.
+    """
+
+    sky: Any
+    need: Any
+    placed: Any
+    lost: Any
+    filled: Any
+    least: Any
+    key: Any
+
+
+class Moves(NamedTuple):
+    """What may be done next, to which way, and what comes of it: columns of `facts` are way, block,
+    offset, the first step of the stretch, the height that steps before the block are raised to,
+    and the least peak."""
+
+    facts: Any
+    cost: Any
+    lost: Any
+    key: Any
+
+
+WAY, BLOCK, OFFSET, LEFT, RAISED, LEAST = range(6)
+
+
+class Weights(NamedTuple):
+    """How ways are compared: what a step of the skyline counts, and what filled memory does, where
+    lost memory counts 1; a peak above the bound counts most."""
+
+    edge: float
+    filled: float
+    above: float
+
+
+@compiled
+def is_free(placed: Any, block: int) -> bool:
+    """Whether a block is yet to place."""
+    return placed[block] == 0
+
+
+@compiled
+def lowest(sky: Any) -> tuple[int, int]:
+    """The first of the lowest stretches, half-open."""
+    left = 0
+    for t in range(1, len(sky)):
+        if sky[t] < sky[left]:
+            left = t
+    right = left + 1
+    while right < len(sky) and sky[right] == sky[left]:
+        right += 1
+    return left, right
+
+
+@compiled
+def lost_at(field: Field, placed: Any, block: int, t: int, low: int, high: int) -> int:
+    """Bytes that nothing can fill where the skyline goes from one height to another at step t.
+
+    Below a wall only blocks that begin or end at it can lie against it.
+    """
+    if low == high:
+        return 0
+    room = abs(high - low)
+    if low < high:
+        for at in range(field.first_end[t], field.first_end[t + 1]):
+            other = field.by_end[at]
+            if other != block and is_free(placed, other):
+                room -= field.size[other]
+    else:
+        for other in range(field.first[t], field.first[t + 1]):
+            if other != block and is_free(placed, other):
+                room -= field.size[other]
+    return max(room, 0)
+
+
+@compiled
+def has_twin(field: Field, moves: Moves, begin: int, stop: int, block: int) -> bool:
+    """Whether an equal block is tried at this place already."""
+    for at in range(begin, stop):
+        other = moves.facts[at, BLOCK]
+        if (
+            field.size[other] == field.size[block]
+            and field.start[other] == field.start[block]
+            and field.end[other] == field.end[block]
+        ):
+            return True
+    return False
+
+
+@compiled
+def enter(
+    field: Field, ways: Ways, moves: Moves, n: int, way: int, block: int, left: int, raised: int
+) -> tuple[int, int]:
+    """Enter a move at place n, without its cost: how many edges, and bytes lost at them."""
+    sky, need, placed = ways.sky[way], ways.need[way], ways.placed[way]
+    bottom, start, end = sky[left], field.start[block], field.end[block]
+    top = bottom + field.size[block]
+    least = ways.least[way]
+    for t in range(left, start):
+        least = max(least, need[t] + raised - bottom)
+    moves.lost[n] = ways.lost[way] + float(raised - bottom) * (start - left)
+    edges, lost = 0, 0
+    if start > 0:
+        before = raised if start > left else sky[start - 1]
+        edges += before != top
+        more = lost_at(field, placed, block, start, before, top)
+        least = max(least, need[start if before > top else start - 1] + more)
+        lost += more
+    if end < len(sky):
+        edges += sky[end] != top
+        more = lost_at(field, placed, block, end, top, sky[end])
+        least = max(least, need[end if top > sky[end] else end - 1] + more)
+        lost += more
+    facts = moves.facts[n]
+    facts[WAY], facts[BLOCK], facts[OFFSET] = way, block, bottom
+    facts[LEFT], facts[RAISED], facts[LEAST] = left, raised, least
+    return edges, lost
+
+
+@compiled
+def raise_lowest(ways: Ways, way: int, left: int, right: int) -> None:
+    """Give the stretch up: it becomes as high as its lower neighbour."""
+    sky, need = ways.sky[way], ways.need[way]
+    height = SKY_END
+    if left > 0:
+        height = sky[left - 1]
+    if right < len(sky):
+        height = min(height, sky[right])
+    more = height - sky[left]
+    for t in range(left, right):
+        sky[t] = height
+        need[t] += more
+        ways.least[way] = max(ways.least[way], need[t])
+    ways.lost[way] += float(more) * (right - left)
+
+
+@compiled
+def try_blocks(
+    field: Field,
+    ways: Ways,
+    moves: Moves,
+    n: int,
+    way: int,
+    most: int,
+    keys: Any,
+    weights: Weights,
+    bound: int,
+) -> int:
+    """Enter what may be done to a way at its lowest stretch; how many moves there are then."""
+    sky, placed = ways.sky[way], ways.placed[way]
+    begin, found = n, False
+    while not found and ways.least[way] < most:
+        left, right = lowest(sky)
+        raised = SKY_END
+        if left > 0:
+            raised = sky[left - 1]
+        if right < len(sky):
+            raised = min(raised, sky[right])
+        first_end = len(sky) + 1
+        for block in range(field.first[left], field.first[right]):
+            # What starts behind the end of another leaves room for that one.
+            if field.start[block] >= first_end or n - begin >= MOST_EACH:
+                break
+            if field.end[block] > right or not is_free(placed, block):
+                continue
+            found = True
+            first_end = min(first_end, field.end[block])
+            if has_twin(field, moves, begin, n, block):
+                continue
+            to = raised if raised < SKY_END else sky[left] + field.size[block]
+            edges, lost = enter(field, ways, moves, n, way, block, left, to)
+            least = moves.facts[n, LEAST]
+            if least >= most:
+                continue
+            area = float(field.size[block]) * (field.end[block] - field.start[block])
+            moves.cost[n] = (
+                (moves.lost[n] + lost) / bound
+                + weights.edge * edges
+                - weights.filled * (ways.filled[way] + area) / bound
+                + weights.above * (least - bound) / bound
+            )
+            moves.key[n] = ways.key[way] ^ keys[block]
+            n += 1
+        if not found:
+            raise_lowest(ways, way, left, right)
+    return n
+
+
+@compiled
+def follow(field: Field, ways: Ways, into: Ways, row: int, moves: Moves, at: int) -> None:
+    """Make a move: the new way goes into a row."""
+    way, block, offset, left, raised, least = moves.facts[at]
+    start, end = field.start[block], field.end[block]
+    into.sky[row] = ways.sky[way]
+    into.need[row] = ways.need[way]
+    into.placed[row] = ways.placed[way]
+    for t in range(left, start):
+        into.sky[row, t] = raised
+        into.need[row, t] += raised - offset
+    for t in range(start, end):
+        into.sky[row, t] = offset + field.size[block]
+    into.placed[row, block] = 1
+    into.lost[row] = moves.lost[at]
+    into.filled[row] = ways.filled[way] + float(field.size[block]) * (end - start)
+    into.least[row] = least
+    into.key[row] = moves.key[at]
+
+
+@kept
+def try_all(
+    field: Field,
+    ways: Ways,
+    n_ways: int,
+    moves: Moves,
+    keys: Any,
+    weights: Weights,
+    bound: int,
+    most: int,
+) -> int:
+    """Enter what may be done to all ways: how many moves there are.
+
+    Ways that will need `most` bytes or more end.
+    """
+    n = 0
+    for way in range(n_ways):
+        n = try_blocks(field, ways, moves, n, way, most, keys, weights, bound)
+    return n
+
+
+@kept
+def follow_best(field: Field, ways: Ways, into: Ways, moves: Moves, order: Any, log: Any) -> int:
+    """Make the first moves of an order, each a row of its own: how many.
+
+    `log` gets way, block and offset of each row.
+    """
+    rows = 0
+    for at in order:
+        if rows == len(into.lost):
+            break
+        same = False
+        for row in range(max(0, rows - NEAR_ROWS), rows):
+            if into.key[row] == moves.key[at] and into.least[row] == moves.facts[at, LEAST]:
+                same = True
+        if same:
+            continue
+        follow(field, ways, into, rows, moves, at)
+        for column in range(3):
+            log[rows, column] = moves.facts[at, column]
+        rows += 1
+    return rows

@@ -1,0 +1,91 @@
+"""Beam searches over a problem: its arrays, and the way back from the best packing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.skyline.beam import (
+    MOST_EACH,
+    Field,
+    Moves,
+    Ways,
+    Weights,
+    follow_best,
+    try_all,
+)
+
+WEIGHTS = (Weights(0.01, 0.5, 20.0), Weights(0.01, 2.0, 20.0), Weights(0.05, 0.1, 20.0))
+"""What one search finds another misses."""
+
+
+class Skylines:
+    """Blocks of at least a byte that may lie anywhere; `back` turns time round.
+
+    Sizes are rounded up to the largest alignment, so that all offsets are multiples of it.
+    """
+
+    def __init__(self, blocks: Sequence[Block], back: bool = False) -> None:
+        unit = max(b.alignment_bytes for b in blocks)
+        rows = [(-b.end, -b.start, b.size) if back else (b.start, b.end, b.size) for b in blocks]
+        start, end, size = np.array(rows, np.int64).T
+        steps = np.unique(start)
+        start, end = np.searchsorted(steps, start), np.searchsorted(steps, end)
+        size = -(-size // unit) * unit
+        self.order = np.lexsort((-size, start))
+        start, end, size = start[self.order], end[self.order], size[self.order]
+        marks = np.arange(len(steps) + 2)
+        by_end = np.argsort(end, kind="stable")
+        ends = np.searchsorted(end[by_end], marks)
+        self.field = Field(size, start, end, np.searchsorted(start, marks), by_end, ends)
+        change = np.zeros(len(steps) + 1, np.int64)
+        np.add.at(change, start, size)
+        np.add.at(change, end, -size)
+        self.load = np.cumsum(change)[:-1]
+
+    def packed(
+        self, width: int, weights: Weights, most_bytes: int, deadline: float, seed: int
+    ) -> list[int] | None:
+        """Offsets with a peak below `most_bytes`, of the best of `width` ways; None when all end,
+        or time does."""
+        n, bound = len(self.order), int(self.load.max())
+        now, then = self._ways(width), self._ways(width)
+        now.need[0], now.least[0] = self.load, bound
+        room = width * MOST_EACH
+        moves = Moves(
+            np.zeros((room, 6), np.int64),
+            *(np.zeros(room), np.zeros(room), np.zeros(room, np.int64)),
+        )
+        keys = np.random.default_rng(seed).integers(1, 1 << 62, n)
+        log = np.zeros((n, width, 3), np.int64)
+        n_ways = 1
+        for level in range(n):
+            if time.monotonic() >= deadline:
+                return None
+            n_moves = try_all(self.field, now, n_ways, moves, keys, weights, bound, most_bytes)
+            order = np.argsort(moves.cost[:n_moves])
+            n_ways = follow_best(self.field, now, then, moves, order, log[level])
+            if not n_ways:
+                return None
+            now, then = then, now
+        peaks = now.sky[:n_ways].max(axis=1)
+        return self._offsets(log, int(peaks.argmin())) if peaks.min() < most_bytes else None
+
+    def _ways(self, width: int) -> Ways:
+        n, n_steps = len(self.order), len(self.load)
+        return Ways(
+            *(np.zeros((width, n_steps), np.int64), np.zeros((width, n_steps), np.int64)),
+            *(np.zeros((width, n), np.uint8), np.zeros(width), np.zeros(width)),
+            *(np.zeros(width, np.int64), np.zeros(width, np.int64)),
+        )
+
+    def _offsets(self, log: np.ndarray, row: int) -> list[int]:
+        """Back through the log of (way, block, offset) by level and row."""
+        offsets = np.zeros(len(self.order), np.int64)
+        for level in range(len(log) - 1, -1, -1):
+            row, block, offset = log[level, row]
+            offsets[self.order[block]] = offset
+        return offsets.tolist()
