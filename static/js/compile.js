@@ -22,6 +22,10 @@ const FRESH_LOOK = {
   camera: null,
 };
 
+/** A stream that was refused or has ended is asked for again, at first soon, then less often. */
+const AGAIN_MS = 1000;
+const AGAIN_MOST_MS = 8000;
+
 /** How far a job is when a phase begins; the passes move it on from there. */
 const SHARES = {
   read: 0.04,
@@ -79,6 +83,7 @@ export function asProblem(problem) {
  */
 export function createCompiler(state) {
   let request = 0;
+  let losses = 0;
   /** @type {() => void} */
   let unfollow = () => {};
   /** While what a link speaks of is compiled: its pass is there only at the end. */
@@ -133,6 +138,8 @@ export function createCompiler(state) {
    * @param {any} data
    */
   function onEvent(id, name, data) {
+    if (name === "lost") return void settle(id);
+    losses = 0;
     const { progress } = state.get();
     const move = (/** @type {Partial<import("./page.js").Progress>} */ patch) =>
       state.set({ progress: { ...progress, ...patch } });
@@ -168,23 +175,27 @@ export function createCompiler(state) {
     else if (name === "failed") fail(data.error, data.n_stages);
     else if (name === "cancelled" && state.get().result) void show(id);
     else if (name === "cancelled") state.set({ progress: IDLE, job: "" });
-    else if (name === "lost") void settle(id);
   }
 
   /**
-   * The stream ended without a word: ask what became of the job.
+   * The stream ended without a word, or the server has none free: ask what became of the job. What
+   * there is of it is shown all the same.
    * @param {string} id
    */
   async function settle(id) {
+    const number = request;
     try {
       const job = await api.job(id);
+      if (number !== request) return;
       if (job.state === "succeeded") return void show(id);
       if (job.state === "failed")
         return fail(job.error ?? { code: "E-JOB", message: "" }, job.n_stages);
       if (job.state === "cancelled") return state.set({ progress: IDLE, job: "" });
-      watch(id, request);
+      if (job.n_stages > 0) void show(id);
+      const wait = Math.min(AGAIN_MOST_MS, AGAIN_MS * 2 ** losses++);
+      setTimeout(() => number === request && watch(id, number), wait);
     } catch (problem) {
-      fail(asProblem(problem), 0);
+      if (number === request) fail(asProblem(problem), 0);
     }
   }
 

@@ -31,9 +31,10 @@ export function createPlacements(job) {
       placing.all.catch(() => asked.delete(key));
       return placing;
     },
-    /** Ends what nobody waits for any more. */
+    /** Ends what nobody waits for any more; what is asked for again starts anew. */
     stop() {
       for (const placing of asked.values()) placing.stop();
+      asked.clear();
     },
   };
 }

@@ -43,6 +43,7 @@ export function mountDevices(root, state) {
   root.replaceChildren(clone("pane-devices"));
   const placements = createPlacements(parts.id);
   const busy = part(root, "busy");
+  const again = part(root, "again");
   const problemBox = part(root, "problem");
   const body = part(root, "body");
   const gantt = mountGantt(root, state);
@@ -63,9 +64,17 @@ export function mountDevices(root, state) {
     };
   });
 
+  /** Says what is done, and offers to end it or to begin again. */
+  function say(/** @type {"placing" | "searching" | "cancelled" | ""} */ what) {
+    busy.textContent = what && word(`devices.${what}`);
+    again.hidden = what === "";
+    again.textContent = word(what === "cancelled" ? "devices.again" : "devices.cancel");
+    again.dataset.does = what === "cancelled" ? "again" : "cancel";
+  }
+
   /** @param {unknown} problem */
   function fail(problem) {
-    busy.textContent = "";
+    say("");
     body.hidden = true;
     showProblem(problemBox, asProblem(problem));
   }
@@ -77,7 +86,7 @@ export function mountDevices(root, state) {
     const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
     const quick = known.schedulers.find((each) => each.name === scheduler)?.is_quick ?? false;
     for (const { key, select } of choices) select.value = String(state.get()[key]);
-    busy.textContent = word(quick ? "devices.placing" : "devices.searching");
+    say(quick ? "placing" : "searching");
     try {
       const placing = placements.place(options, quick);
       const placement = await placing.of(scheduler);
@@ -96,7 +105,7 @@ export function mountDevices(root, state) {
       part(root, "figures").replaceChildren(...figuresOf(placement, null));
       const all = await placing.all;
       if (number !== request) return;
-      busy.textContent = "";
+      say("");
       body.dataset.placed = [platform, scheduler, ahead].join(" ");
       part(root, "figures").replaceChildren(...figuresOf(placement, all));
       part(root, "against").textContent = word("devices.against", {
@@ -121,6 +130,14 @@ export function mountDevices(root, state) {
     fill(choices[1].select, known.schedulers);
     stopWatching = together(
       state.watch(["platform", "scheduler", "ahead"], () => void load(known)),
+      listen(again, {
+        click: () => {
+          if (again.dataset.does === "again") return void load(known);
+          request += 1;
+          placements.stop();
+          say("cancelled");
+        },
+      }),
       state.watch(["selection", "at"], () => mark(false)),
     );
   }, fail);

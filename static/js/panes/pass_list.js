@@ -36,6 +36,8 @@ export function mountPassList(root, state) {
     list.replaceChildren(
       ...stages.map((each) => el("li", {}, row(each, result?.stages[each.stage - 1] ?? null))),
     );
+    const end = result && stoppedAt(result);
+    if (end) list.append(end);
     if (stages.length === 0)
       list.append(el("li", { class: "passes-none" }, word("passes.none-fit", { filter: wanted })));
     mark();
@@ -100,6 +102,21 @@ export function mountPassList(root, state) {
 /** @param {Stage} stage @returns {number} bytes of its values and constants */
 function bytesMade({ value_bytes, constant_bytes }) {
   return value_bytes + constant_bytes;
+}
+
+/**
+ * Below the passes that were done: why there are no more, or not all of what follows them.
+ * @param {Result} result
+ */
+function stoppedAt({ state, error, complete }) {
+  if (complete || state === "running") return null;
+  const words = error ? `${error.code}: ${error.message}` : word("passes.cancelled");
+  return el(
+    "li",
+    { class: "passes-stopped" },
+    el("span", { class: "badge", "data-kind": "removed" }, word("passes.stopped")),
+    el("span", {}, words),
+  );
 }
 
 /** @param {Result} result */

@@ -2,6 +2,7 @@
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { selectNode, selectedIds } from "../selection.js";
+import { inSlices } from "../slices.js";
 import { chosenBase, comparedWith } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -30,6 +31,11 @@ export function mountText(root, state) {
   let mode = "unified";
   let request = 0;
   let limit = CHUNK;
+  let stopDrawing = () => {};
+  /** Whether the first selected line is still to be brought into view. */
+  let isSought = false;
+  /** Selected lines of the text before and of the one after. @type {[Set<number>, Set<number>]} */
+  let lines = [new Set(), new Set()];
   /** @type {DiffRow[]} */
   let rows = [];
   /** @type {[StageText, StageText] | null} */
@@ -63,12 +69,12 @@ export function mountText(root, state) {
   }
 
   function show() {
+    stopDrawing();
     const shown = rows.slice(0, limit);
-    body.replaceChildren(
-      mode === "split"
-        ? split(shown)
-        : el("div", { class: "code-lines" }, ...shown.map((row) => unified(row))),
-    );
+    const { element, n, make } = mode === "split" ? split(shown) : unified(shown);
+    body.replaceChildren(element);
+    findLines();
+    stopDrawing = inSlices(n, (start, end) => make(start, end).forEach(markLines));
     if (rows.length > limit) {
       const onclick = () => ((limit = Infinity), show());
       body.append(
@@ -83,24 +89,32 @@ export function mountText(root, state) {
         ),
       );
     }
-    mark(false);
   }
 
-  function mark(/** @type {boolean} */ scroll) {
+  function findLines() {
     const { graph, before } = state.get();
     const ids = selectedIds([...(graph?.nodes ?? []), ...(before?.nodes ?? [])], state.get());
-    const [old, now] = texts
-      ? [linesOf(texts[0], ids), linesOf(texts[1], ids)]
-      : [new Set(), new Set()];
+    lines = texts ? [linesOf(texts[0], ids), linesOf(texts[1], ids)] : [new Set(), new Set()];
+  }
+
+  function mark() {
+    findLines();
+    isSought = true;
+    markLines(body);
+  }
+
+  /** Marks the selected lines in what is drawn; lines that are sought may come with a later slice. */
+  function markLines(/** @type {HTMLElement} */ drawn) {
     let first = null;
-    for (const line of body.querySelectorAll(".code-line")) {
+    for (const line of drawn.querySelectorAll(".code-line")) {
       const { old: a, new: b } = /** @type {HTMLElement} */ (line).dataset;
       const selected =
-        (a !== undefined && old.has(Number(a))) || (b !== undefined && now.has(Number(b)));
+        (a !== undefined && lines[0].has(Number(a))) || (b !== undefined && lines[1].has(Number(b)));
       line.toggleAttribute("data-selected", selected);
       if (selected) first ??= line;
     }
-    if (scroll) first?.scrollIntoView({ block: "nearest" });
+    if (isSought) first?.scrollIntoView({ block: "nearest" });
+    if (first) isSought = false;
   }
 
   function pick(/** @type {Event} */ event) {
@@ -114,6 +128,7 @@ export function mountText(root, state) {
 
   return together(
     () => (request += 1),
+    () => stopDrawing(),
     listen(body, { click: pick }),
     listen(all, { change: () => void load() }),
     listen(base, { change: () => state.set({ base: Number(base.value) }) }),
@@ -141,7 +156,7 @@ export function mountText(root, state) {
       base.value = String(chosenBase(result?.stages ?? [], chosen));
     }),
     state.watch(["parts", "stage", "base"], () => void load()),
-    state.watch(["selection", "at", "graph", "before"], () => mark(true)),
+    state.watch(["selection", "at", "graph", "before"], mark),
   );
 }
 
@@ -181,8 +196,39 @@ function idAt(text, line) {
 
 const KINDS = { "+": "added", "-": "removed", " ": "same", "…": "gap" };
 
+/**
+ * @typedef {object} Drawing lines that are made a slice at a time
+ * @property {HTMLElement} element
+ * @property {number} n how many there are
+ * @property {(start: number, end: number) => HTMLElement[]} make what was added to the element
+ */
+
+/**
+ * A slice of lines; out of sight the browser neither lays it out nor paints it.
+ * @param {HTMLElement[]} lines
+ */
+function slice(lines) {
+  const made = el("div", { class: "code-slice" }, el("div", { class: "code-lines" }, ...lines));
+  made.style.setProperty("--lines", String(lines.length));
+  return made;
+}
+
+/** @param {DiffRow[]} rows @returns {Drawing} */
+function unified(rows) {
+  const element = el("div", {});
+  return {
+    element,
+    n: rows.length,
+    make(start, end) {
+      const made = slice(rows.slice(start, end).map(unifiedLine));
+      element.append(made);
+      return [made];
+    },
+  };
+}
+
 /** @param {DiffRow} row */
-function unified([mark, old, now, text]) {
+function unifiedLine([mark, old, now, text]) {
   if (mark === "…") return gap(old ?? 0, 4);
   return line(
     mark,
@@ -225,18 +271,23 @@ function number(at) {
   return el("span", { class: "code-number" }, at === null ? "" : String(at + 1));
 }
 
-/** @param {DiffRow[]} rows */
+/** @param {DiffRow[]} rows @returns {Drawing} */
 function split(rows) {
-  const left = el("div", {});
-  const right = el("div", {});
-  const sides = [el("div", { class: "code-lines" }), el("div", { class: "code-lines" })];
-  left.append(sides[0]);
-  right.append(sides[1]);
-  for (const [old, now] of pair(rows)) {
-    sides[0].append(side(old, "old"));
-    sides[1].append(side(now, "new"));
-  }
-  return el("div", { class: "split" }, left, right);
+  const pairs = pair(rows);
+  const sides = [el("div", {}), el("div", {})];
+  return {
+    element: el("div", { class: "split" }, ...sides),
+    n: pairs.length,
+    make(start, end) {
+      const some = pairs.slice(start, end);
+      const made = [
+        slice(some.map(([old]) => side(old, "old"))),
+        slice(some.map(([, now]) => side(now, "new"))),
+      ];
+      sides.forEach((each, i) => each.append(made[i]));
+      return made;
+    },
+  };
 }
 
 /**

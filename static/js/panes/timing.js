@@ -1,6 +1,6 @@
 // Where the time goes: compiling, stage by stage; running, kernel by kernel; and whether the numbers
 // are still right.
-import { clone, closest, el, listen, part } from "../dom.js";
+import { clone, closest, el, listen, part, walkWithArrows } from "../dom.js";
 import { bar, figure } from "../figures.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
 import { selectKernel, selectedKernels } from "../selection.js";
@@ -96,11 +96,11 @@ function running(result) {
     const button = kernelButton(kernel, "");
     button.title = `${kernel.name}: ${formatSeconds(kernel.median_s ?? 0)}`;
     button.setAttribute("aria-label", button.title);
-    button.tabIndex = -1;
     button.style.flexGrow = String((kernel.median_s ?? 0) / total);
     button.style.setProperty("--family", `var(--family-${familyOf(kernel)})`);
     strip.append(button);
   }
+  walkWithArrows(strip);
   const slowest = [...timed]
     .sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0))
     .slice(0, LONGEST);

@@ -1,0 +1,112 @@
+"""What axe finds on a page, and what a keyboard cannot reach on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.playground import Playground
+from tests.browser.serving import REPOSITORY
+
+AXE = REPOSITORY / "node_modules" / "axe-core" / "axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+_RUN = """
+async ([include, values]) => {
+  const {violations} = await axe.run({include}, {
+    runOnly: {type: "tag", values}, resultTypes: ["violations"],
+  });
+  return violations.flatMap(({id, help, nodes}) =>
+    nodes.slice(0, 4).map(({target, failureSummary}) =>
+      `${id}: ${help}: ${target.join(" ")}: ${failureSummary.split("\\n").slice(1).join(" ")}`));
+}
+"""
+
+_FOCUSABLE = """
+void (window.focusables = (root) => [...root.querySelectorAll(
+  "a[href], button, input, select, textarea, summary, canvas[tabindex], [tabindex]"
+)].filter((each) => !each.disabled && each.checkVisibility({visibilityProperty: true})
+  && each.getClientRects().length > 0));
+"""
+
+_UNREACHABLE = """
+(selector) => {
+  const root = document.querySelector(selector);
+  const focusable = focusables(root);
+  const name = (each) => `${each.tagName} ${each.dataset.part ?? each.className} ` +
+    `${(each.ariaLabel ?? each.textContent).trim().slice(0, 30)}`;
+  // Of a list that arrow keys walk only one member is a stop of Tab.
+  const lists = "[role=tablist], [role=radiogroup], [role=listbox], " +
+    "[data-keys=arrows]:not([role=tabpanel])";
+  const walked = (each) => {
+    const list = each.parentElement.closest(lists);
+    const stops = list === null ? [] : [list, ...focusables(list)];
+    return stops.some((one) => one.tabIndex >= 0);
+  };
+  const pressed = [...root.querySelectorAll("*")].filter((each) =>
+    getComputedStyle(each).cursor === "pointer" && each.checkVisibility()
+    && getComputedStyle(each.parentElement).cursor !== "pointer");
+  const answers = (each) =>
+    focusable.some((one) => one.contains(each) || each.contains(one))
+    || each.closest("label, [tabindex], [data-keys=arrows]") !== null;
+  return [
+    ...focusable.filter((each) => each.tabIndex < 0 && each.id !== "main" && !walked(each))
+      .map((each) => `no stop of Tab: ${name(each)}`),
+    ...pressed.filter((each) => !answers(each)).map((each) => `for pointers only: ${name(each)}`),
+  ];
+}
+"""
+
+_UNMARKED = """
+(selector) => {
+  const look = (each) => {
+    const style = getComputedStyle(each);
+    const outline = style.outlineStyle !== "none" && style.outlineWidth;
+    return [outline, style.boxShadow, style.borderColor, style.backgroundColor].join();
+  };
+  const was = document.activeElement;
+  const found = focusables(document.querySelector(selector)).slice(0, 150).filter((each) => {
+    was?.blur?.();
+    const before = look(each);
+    each.focus({focusVisible: true, preventScroll: true});
+    return document.activeElement === each && look(each) === before;
+  });
+  document.activeElement?.blur();
+  return found.map((each) => `unseen focus: ${each.tagName} ${each.outerHTML.slice(0, 90)}`);
+}
+"""
+
+
+class Inspector:
+    """Looks at a page through axe, and along its keyboard."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        page.evaluate(_FOCUSABLE)
+
+    def violations(self, selector: str = "html") -> list[str]:
+        """What axe has to say about a part of the page."""
+        return self.page.evaluate(_RUN, [selector, TAGS])
+
+    def unreachable(self, selector: str = "body") -> list[str]:
+        """What a pointer can press and no key, and what has a focus that is not seen."""
+        found = self.page.evaluate(_UNREACHABLE, selector)
+        return found + self.page.evaluate(_UNMARKED, selector)
+
+
+def each_pane(playground: Playground) -> Iterator[str]:
+    """Opens every pane that the page has, one after another, and gives its id."""
+    groups = playground.part("groups").locator("button")
+    for group in range(groups.count()):
+        groups.nth(group).click()
+        tabs = playground.part("tabs").locator("[role=tab]")
+        names = tabs.evaluate_all("tabs => tabs.map((tab) => tab.dataset.pane)")
+        for name in names:
+            tab = playground.page.locator(f"#tab-{name}")
+            if tab.get_attribute("aria-selected") != "true":
+                tab.click()
+            expect(tab).to_have_attribute("aria-selected", "true")
+            playground.page.wait_for_load_state("networkidle")
+            yield name

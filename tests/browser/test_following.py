@@ -1,0 +1,59 @@
+"""A job is followed to its end when the server has no stream free; and can be left before."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import Page, Route, expect
+
+from tests.browser.conftest import Watch
+from tests.browser.playground import COMPILE_MS, Playground
+
+
+def test_without_a_stream_the_job_is_asked_after_now_and_then(page: Page, watch: Watch) -> None:
+    asked: list[str] = []
+
+    def refuse(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=503, body="{}", content_type="application/json")
+
+    page.route(re.compile(r"/events$"), refuse)
+    watch.expect("503")
+    playground = Playground(page).open().pick("digits_mlp")
+    playground.part("compile").click()
+    playground.wait_for_walk()
+    expect(page.locator(".pass-row").nth(3)).to_be_visible(timeout=COMPILE_MS)
+    # Looking into the model and compiling it, asked for after 1 s, 2 s, 4 s and then every 8 s.
+    assert 2 <= len(asked) < 20
+
+
+def test_a_search_for_a_placement_can_be_ended_and_begun_again(page: Page) -> None:
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    pane = playground.show_pane("devices")
+    expect(playground.part("busy")).to_have_text("", timeout=COMPILE_MS)
+    again = playground.part("again")
+    expect(again).to_be_hidden()
+    playground.part("scheduler").select_option("cp_sat")
+    again.click()
+    expect(pane).to_contain_text("Cancelled.")
+    expect(again).to_have_text("Place again")
+    playground.part("scheduler").select_option("heft")
+    expect(playground.part("busy")).to_have_text("", timeout=COMPILE_MS)
+    expect(again).to_be_hidden()
+
+
+def test_a_job_that_passed_a_limit_says_so_below_its_passes(page: Page) -> None:
+    message = "the job was stopped after its limit of 60 s"
+
+    def stop(route: Route) -> None:
+        result = route.fetch().json()
+        error = {"code": "E-LIMIT-SECONDS", "message": message}
+        route.fulfill(json={**result, "complete": False, "state": "failed", "error": error})
+
+    page.route(re.compile(r"/result$"), stop)
+    playground = Playground(page).open().pick("digits_mlp")
+    playground.part("compile").click()
+    expect(page.locator("#walk-problem")).to_contain_text(message, timeout=COMPILE_MS)
+    page.keyboard.press("Escape")
+    expect(page.locator(".passes-stopped")).to_contain_text(message)
+    expect(page.locator(".pass-row").nth(3)).to_be_visible()
