@@ -29,6 +29,7 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     from app.store.database import Database, sqlite_url
     from app.store.links import LinkStore
     from app.uploads import UploadStore
+    from app.written import TextReader
 
     settings = Settings.of(config)
     app = Flask(__name__, template_folder=str(site_folder("templates")), static_folder=None)
@@ -47,6 +48,10 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
     app.extensions["links"] = LinkStore(app.extensions["database"], settings.links_limit)
     app.extensions["link_rate"] = Rate(settings.links_per_minute, 60.0)
+
+    app.extensions["texts"] = TextReader(
+        limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes
+    )
 
     security.register(app)
     errors.register(app)

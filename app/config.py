@@ -44,6 +44,8 @@ class Settings:
     queue_limit: int = 20
     job_limit_s: float = 60.0
     memory_limit_bytes: int = 4096 * MIB
+    text_limit_s: float = 3.0
+    """How long a text that is being written may take to be read."""
     output_limit_bytes: int = 256 * MIB
     n_jobs_kept: int = 100
     keep_spare_child: bool = True

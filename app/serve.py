@@ -77,6 +77,7 @@ def serve(
     finally:
         signal.signal(signal.SIGTERM, previous)
         jobs.stop()
+        app.extensions["texts"].stop()
         server.server_close()
 
 

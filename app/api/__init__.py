@@ -15,6 +15,7 @@ from app.api import (
     profiles,
     results,
     targets,
+    written,
 )
 from app.api.table import PREFIX, Route
 
@@ -28,6 +29,7 @@ ROUTES: tuple[Route, ...] = (
     *links.ROUTES,
     *profiles.ROUTES,
     *targets.ROUTES,
+    *written.ROUTES,
     *openapi.ROUTES,
 )
 

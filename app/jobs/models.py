@@ -15,6 +15,7 @@ from app.samples import Labelled, Sample, find_sample, labelled
 from app.wire import graphs
 from compiler.errors import CompileError
 from compiler.frontend.random_weights import random_weights
+from compiler.frontend.written import PAGE_LIMITS, decoded, graph_of, language_of
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.ir.types import TensorType
@@ -40,17 +41,30 @@ def read_model(request: Mapping[str, Any]) -> Model:
         facts = _facts(graph, sample.id, "sample", sample.id, sample.path)
         return Model(graph, facts, labelled(sample), sample.id)
     path = Path(request["path"])
-    graph = compiler.load(path)
+    graph = _load_upload(path, request["name"])
     facts = _facts(graph, request["name"], "upload", choice["upload"], path)
     return Model(graph, facts, None, request["name"])
 
 
 def model_file(request: Mapping[str, Any]) -> Path | bytes:
-    """The ONNX file of the model of a request. Errors: E-REQUEST-UNKNOWN."""
+    """The ONNX file of the model of a request; what was written is exported as one.
+
+    Errors: E-REQUEST-UNKNOWN, and what reading and exporting raise.
+    """
     choice = request["model"]
     if "sample" in choice:
         return _sample_file(find_sample(choice["sample"]), Path(request["cache"]))
-    return Path(request["path"])
+    path = Path(request["path"])
+    is_text = language_of(request["name"])
+    return compiler.to_onnx(_load_upload(path, request["name"])) if is_text else path
+
+
+def _load_upload(path: Path, name: str) -> Graph:
+    """The graph of an upload: a model file, or a text whose language its name tells."""
+    language = language_of(name)
+    if not language:
+        return compiler.load(path)
+    return graph_of(decoded(path.read_bytes(), name), language, name, PAGE_LIMITS)
 
 
 def _sample_file(sample: Sample, cache: Path) -> Path | bytes:

@@ -8,7 +8,7 @@ from typing import Any
 import compiler.ops
 from app.wire import VERSION
 from compiler.ir import text as ir_text
-from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Splat
+from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
@@ -205,6 +205,8 @@ def _storage(c: Constant) -> tuple[str, str]:
     match c.storage:
         case Splat():
             return "splat", ir_text.storage_text(c)
+        case Seeded():
+            return "seeded", ir_text.storage_text(c)
         case Literal():
             return "literal", ir_text.storage_text(c)
         case Bytes():

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from compiler.errors import CompileError
+from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.place.place import SCHEDULERS
 from compiler.place.platform_text import shipped
 
@@ -173,6 +174,16 @@ def pipeline_text(body: Any) -> str:
     """The text of a pipeline to check. Errors: E-REQUEST-BODY."""
     fields = _object(body, "the request", {"text"})
     return _text(fields.get("text"), "text", _PIPELINE_CHARACTERS)
+
+
+def text_to_check(body: Any) -> tuple[str, str]:
+    """Language and text of a model that is being written. Errors: E-REQUEST-BODY."""
+    fields = _object(body, "the request", {"language", "text"})
+    language, text = fields.get("language"), fields.get("text")
+    if language not in LANGUAGES:
+        raise _needed("language", f"one of {', '.join(LANGUAGES)}", language)
+    # Longer texts are read as far as saying that they are too long.
+    return language, _text(text, "text", 10 * PAGE_LIMITS.characters)
 
 
 def whole_number(text: str | None, name: str, default: int, low: int, high: int) -> int:

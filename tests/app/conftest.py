@@ -43,6 +43,7 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
     yield make
     for app in made:
         app.extensions["jobs"].stop()
+        app.extensions["texts"].stop()
 
 
 @pytest.fixture

@@ -114,6 +114,14 @@ from app.wire.shapes.targets import (
     Targets,
     TargetsRequest,
 )
+from app.wire.shapes.written import (
+    CheckedText,
+    ConstantMaker,
+    TextExample,
+    TextLine,
+    TextToCheck,
+    Writing,
+)
 
 __all__ = [
     "About",
@@ -128,8 +136,10 @@ __all__ = [
     "CheckedRewrites",
     "CheckedRun",
     "CheckedStage",
+    "CheckedText",
     "CheckedValue",
     "CheckedValues",
+    "ConstantMaker",
     "Diff",
     "ErrorCode",
     "ErrorCodes",
@@ -209,6 +219,9 @@ __all__ = [
     "TargetRow",
     "Targets",
     "TargetsRequest",
+    "TextExample",
+    "TextLine",
+    "TextToCheck",
     "Timing",
     "TypedName",
     "Union",
@@ -216,5 +229,6 @@ __all__ = [
     "UnionNode",
     "Upload",
     "Where",
+    "Writing",
     "WrongRewrite",
 ]

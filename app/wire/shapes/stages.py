@@ -28,7 +28,7 @@ class GraphConstant(TypedDict):
 
     name: str
     type: str
-    storage: Literal["splat", "literal", "blob", "file"]
+    storage: Literal["splat", "seeded", "literal", "blob", "file"]
     text: str
     bytes: int
     stored_bytes: int

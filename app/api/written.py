@@ -1,0 +1,37 @@
+"""Models that are being written: checked while somebody types."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, cast
+
+from flask import Response, current_app
+
+from app.api.answers import answer, body
+from app.api.table import Table
+from app.wire import shapes
+from app.wire import written as wire
+from app.wire.requests import text_to_check
+from app.written import TextReader
+
+ROUTES = Table()
+
+
+@ROUTES.route("GET", "/texts", shapes.Writing)
+def writing() -> Response:
+    """Examples of written models, and what they may use."""
+    return answer(_writing())
+
+
+@cache
+def _writing() -> dict[str, Any]:
+    return wire.writing()
+
+
+@ROUTES.route(
+    "POST", "/texts/check", shapes.CheckedText, body=shapes.TextToCheck, fails=(400, 408, 503)
+)
+def check_text() -> Response:
+    """Read the text of a model: what is wrong with it and where, or the types of its values."""
+    language, text = text_to_check(body())
+    return answer(cast(TextReader, current_app.extensions["texts"]).read(language, text))

@@ -1,0 +1,70 @@
+"""Written models as payloads: what is wrong with a text, what its lines define, and examples."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from app.paths import site_folder
+from app.wire import VERSION
+from compiler.errors import CompileError
+from compiler.frontend.tracing.functions import MAKERS
+from compiler.frontend.written import LANGUAGES, PAGE_LIMITS, Written, language_of
+
+_FOLDER = "written"
+_ORDER = ("mlp", "attention", "convolution", "gated")
+
+
+def checked_text(written: Written | None, problem: CompileError | None = None) -> dict[str, Any]:
+    """What reading a text gave; `ir` is the model in the text form, "" when it is too long."""
+    problems = [*(written.problems if written else ()), *([problem] if problem else [])]
+    graph = written.graph if written else None
+    text = str(graph) if graph else ""
+    return {
+        "version": VERSION,
+        "problems": [p.to_json() for p in problems],
+        "lines": [
+            {"line": x.line, "name": x.name, "type": str(x.type)[:200]}
+            for x in (written.lines if written else ())
+        ],
+        "n_nodes": len(graph.nodes) if graph else None,
+        "ir": text if len(text) <= PAGE_LIMITS.characters else "",
+    }
+
+
+def writing() -> dict[str, Any]:
+    """What somebody who writes needs: limits, what makes constants, and examples."""
+    return {
+        "version": VERSION,
+        "languages": list(LANGUAGES),
+        "characters": PAGE_LIMITS.characters,
+        "makers": [
+            {
+                "name": name,
+                "signature": f"{name}({', '.join(map(_parameter, _parameters(f)))})",
+                "words": inspect.getdoc(f) or "",
+            }
+            for name, f in MAKERS.items()
+        ],
+        "examples": examples(),
+    }
+
+
+def examples() -> list[dict[str, str]]:
+    """The texts that ship, with the sentence that each begins with."""
+    found: list[dict[str, str]] = []
+    paths = {p.stem: p for p in (site_folder("samples") / _FOLDER).iterdir() if language_of(p.name)}
+    for name in _ORDER:
+        text = paths[name].read_text(encoding="utf-8")
+        words = text.partition("\n")[0].strip('"/ ')
+        language = language_of(paths[name].name)
+        found.append({"name": name, "language": language, "words": words, "text": text})
+    return found
+
+
+def _parameters(f: Any) -> list[inspect.Parameter]:
+    return list(inspect.signature(f).parameters.values())
+
+
+def _parameter(p: inspect.Parameter) -> str:
+    return p.name if p.default is p.empty else f"{p.name}="

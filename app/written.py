@@ -1,0 +1,121 @@
+"""Texts of models while they are being written: read in a child process that stays for the next.
+
+Reading runs the compiler's type rules over what strangers write, so it happens outside of the
+server, under limits; unlike a job it must answer within a moment, so the child is kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from compiler.errors import CompileError
+
+START_LIMIT_S = 30.0
+"""How long a new child may take until it listens."""
+
+WAITING_LIMIT_S = 10.0
+"""How long a text waits while others are read."""
+
+_N_TEXTS = 500
+"""A child is replaced after so many texts, so that nothing gathers in it."""
+
+
+class TextReader:
+    """Reads one text at a time. Units: seconds and bytes of address space."""
+
+    def __init__(
+        self, *, limit_s: float, memory_bytes: int, module: str = "app.written_child"
+    ) -> None:
+        self.limit_s, self.memory_bytes, self.module = limit_s, memory_bytes, module
+        self.lock = threading.Lock()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.n_texts = 0
+        self.rest = b""
+
+    def read(self, language: str, text: str) -> dict[str, Any]:
+        """What is to be said about a text: problems, values by line, and the graph's text form.
+
+        Errors: E-LIMIT-QUEUE when too many are being read, E-LIMIT-SECONDS and E-LIMIT-CRASH for
+        a text that cannot be read within the limits.
+        """
+        if not self.lock.acquire(timeout=WAITING_LIMIT_S):
+            raise CompileError("E-LIMIT-QUEUE", "too many texts are being read at once")
+        try:
+            return self._asked({"language": language, "text": text})
+        finally:
+            self.lock.release()
+
+    def stop(self) -> None:
+        """End the child, if there is one."""
+        process, self.process, self.rest = self.process, None, b""
+        if process is None:
+            return
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _asked(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.process is None or self.process.poll() is not None or self.n_texts >= _N_TEXTS:
+            self._start()
+        assert self.process is not None
+        assert self.process.stdin is not None
+        self.n_texts += 1
+        try:
+            self.process.stdin.write(json.dumps(request).encode() + b"\n")
+            self.process.stdin.flush()
+            return json.loads(self._line(self.limit_s))
+        except BrokenPipeError:
+            raise self._crash() from None
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
+        self.stop()
+        self.n_texts = 0
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", self.module, str(self.memory_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=Path(__file__).resolve().parents[1],
+        )
+        self._line(START_LIMIT_S)  # it says that it listens
+
+    def _line(self, limit_s: float) -> bytes:
+        """The next line that the child says. Errors: E-LIMIT-SECONDS, E-LIMIT-CRASH."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        pipe, end_s = self.process.stdout.fileno(), time.monotonic() + limit_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            while b"\n" not in self.rest:
+                if not selector.select(max(0.0, end_s - time.monotonic())):
+                    self.stop()
+                    message = f"reading the text was stopped after its limit of {limit_s:g} s"
+                    raise CompileError("E-LIMIT-SECONDS", message, hint="make the model smaller")
+                data = os.read(pipe, 65536)
+                if not data:
+                    raise self._crash()
+                self.rest += data
+        line, _, self.rest = self.rest.partition(b"\n")
+        return line
+
+    def _crash(self) -> CompileError:
+        self.stop()
+        return CompileError("E-LIMIT-CRASH", "the process that read the text ended before it had")

@@ -1,0 +1,13 @@
+"""A reader of texts that gets into trouble when asked to."""
+
+import os
+import sys
+import time
+
+print("ready", flush=True)
+for line in sys.stdin:
+    if "hang" in line:
+        time.sleep(60)
+    if "die" in line:
+        os._exit(3)
+    print('{"problems": []}', flush=True)

@@ -1,0 +1,108 @@
+"""Models that are being written: read in a child that stays, and compiled as uploads are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from flask.testing import FlaskClient
+
+import compiler
+from app import create_app
+from app.wire.written import examples
+from app.written import TextReader
+from compiler.errors import CompileError
+from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
+from compiler.runtime.inputs import random_inputs
+from tests.app.conftest import wait
+
+EXAMPLES = examples()
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+    app.extensions["texts"].stop()
+
+
+def checked(client: FlaskClient, language: str, text: str) -> dict[str, Any]:
+    answer = client.post("/api/v1/texts/check", json={"language": language, "text": text})
+    assert answer.status_code == 200, answer.get_json()
+    return answer.get_json()
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e["name"])
+def test_the_examples_are_models_and_their_code_is_right(example):
+    written = LANGUAGES[example["language"]](example["text"], "x", PAGE_LIMITS)
+    assert written.problems == ()
+    assert example["words"].endswith(".")
+    inputs = random_inputs(written.graph, 3)
+    found = compiler.compile(written.graph).run(inputs)
+    for name, expected in compiler.reference(written.graph, inputs).items():
+        np.testing.assert_allclose(found[name], expected, rtol=2e-4, atol=2e-5)
+
+
+def test_a_text_is_checked_as_somebody_types(real):
+    text = "def m(x: f32[2,3]):\n    h = relu(x)\n    return h @ hh\n"
+    found = checked(real, "py", text)
+    [problem] = found["problems"]
+    assert problem["code"] == "E-GRAPH-NAME"
+    assert problem["where"] == {"source": "", "line": 3, "column": 16, "length": 2, "node": ""}
+    assert found["lines"] == [{"line": 2, "name": "h", "type": "f32[2,3]"}]
+    assert found["n_nodes"] is None
+    right = checked(real, "py", text.replace("hh", "h.T"))
+    assert (right["problems"], right["n_nodes"]) == ([], 3)
+    assert compiler.parse(right["ir"])
+    assert checked(real, "ir", right["ir"])["n_nodes"] == 3
+
+
+def test_what_is_too_long_or_of_no_language_is_refused(real):
+    [problem] = checked(real, "py", "x" * 20_001)["problems"]
+    assert problem["code"] == "E-WRITE-LIMIT"
+    assert "20,001" in problem["message"]
+    for body in (
+        {"language": "cobol", "text": ""},
+        {"language": "py"},
+        {"language": "py", "text": 3},
+    ):
+        assert real.post("/api/v1/texts/check", json=body).status_code == 400
+
+
+def test_a_written_model_is_compiled_and_its_numbers_are_checked(real):
+    text = EXAMPLES[0]["text"].encode()
+    upload = real.post("/api/v1/uploads?name=mine.py", data=text).get_json()["id"]
+    options = {"measure": False, "accuracy": False}
+    body = {"kind": "compile", "model": {"upload": upload}, "options": options}
+    job = real.post("/api/v1/jobs", json=body).get_json()["id"]
+    assert wait(real, job)["state"] == "succeeded"
+    result = real.get(f"/api/v1/jobs/{job}/result").get_json()
+    assert result["model"]["name"] == "mine.py"
+    assert result["check"]["outputs"]
+    assert "seeded(" in real.get(f"/api/v1/jobs/{job}/stages/0/text").get_json()["text"]
+
+
+def test_a_mistake_in_an_uploaded_text_names_its_place(real):
+    text = b"def m(x: f32[2]):\n    return y"
+    upload = real.post("/api/v1/uploads?name=mine.py", data=text).get_json()["id"]
+    body = {"kind": "inspect", "model": {"upload": upload}}
+    job = wait(real, real.post("/api/v1/jobs", json=body).get_json()["id"])
+    assert job["error"]["code"] == "E-GRAPH-NAME"
+    assert (job["error"]["where"]["line"], job["error"]["where"]["column"]) == (2, 12)
+
+
+def test_a_child_that_hangs_or_dies_is_replaced():
+    slow = TextReader(limit_s=0.3, memory_bytes=4 << 30, module="tests.app.odd_text_reader")
+    start = time.monotonic()
+    with pytest.raises(CompileError, match="E-LIMIT-SECONDS"):
+        slow.read("py", "hang")
+    assert time.monotonic() - start < 20
+    with pytest.raises(CompileError, match="E-LIMIT-CRASH"):
+        slow.read("py", "die")
+    assert slow.read("py", "fine") == {"problems": []}
+    slow.stop()
+    slow.stop()
