@@ -41,9 +41,9 @@ ORDERS = (
     linear_scan,
 )
 SEARCHES = (
-    (planar, 0.7),
+    (planar, 0.55),
     (joined, 0.2),
-    (exact, 0.5),
+    (exact, 0.45),
     (skyline, 0.8),
     (hill_climb, 0.5),
     (cp_sat, 1.0),

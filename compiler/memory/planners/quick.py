@@ -14,7 +14,10 @@ from compiler.memory.problem import Problem
 GAP = 0.01
 """A plan within this of the bound is good enough."""
 
-MOST_ATTEMPTS = 100
+ATTEMPTS = 100
+MOST_ATTEMPTS = 500
+"""So many attempts to climb are made, and up to so many where the gap is still too large."""
+
 MOST_PAIRS = 5_000_000
 """Attempts end when so many pairs of blocks were compared: about a fifth of a second."""
 
@@ -37,9 +40,10 @@ def quick(problem: Problem, options: Options) -> Outcome:
     wanted = options.wanted_bytes(problem)
     tries = climb(blocks, lambda order: place(blocks, order, "first"), options.seed)
     best: list[int] = []
-    for peak, offsets in itertools.islice(tries, attempts):
+    good = (1 + GAP) * problem.lower_bound_bytes
+    for attempt, (peak, offsets) in enumerate(itertools.islice(tries, attempts), 1):
         best = offsets
-        if peak <= wanted:
+        if peak <= wanted or (attempt >= ATTEMPTS and peak <= good):
             break
     climbed = placed(problem, best, options)
     return climbed if climbed.plan.peak_bytes < found.plan.peak_bytes else found

@@ -24,3 +24,16 @@ def test_a_gap_that_orders_leave_is_climbed_the_same_way_each_time() -> None:
         assert quick.plan(problem).plan == after
         n_better += after.peak_bytes < before.peak_bytes
     assert n_better
+
+
+def test_a_ring_of_values_like_that_of_dilated_convolutions_reaches_its_bound() -> None:
+    rows: list[tuple[int, int, int]] = [(1216, 0, 4)]
+    for layer, kept in enumerate((1232, 1264, 1328, 1456)):
+        step = 3 * layer
+        rows += [(2400, step + 1, step + 3), (1200, step + 2, step + 4)]
+        rows.append((kept, step + 3, step + 7))
+    rows += [(2400, 13, 15), (1200, 14, 16), (1200, 15, 17), (1200, 16, 18)]
+    buffers = [Buffer(f"b{i}", 64 * n, start, end) for i, (n, start, end) in enumerate(rows)]
+    problem = make_problem(buffers, 64)
+    assert greedy.plan(problem).plan.peak_bytes > problem.lower_bound_bytes
+    assert quick.plan(problem).plan.peak_bytes == problem.lower_bound_bytes
