@@ -19,7 +19,7 @@ from compiler.machine.keep import keep, processor
 from compiler.machine.measure import measure
 from compiler.runtime.program import Program
 
-MOST_ROUNDS = 2000
+MOST_ROUNDS = 20_000
 _SAY_EVERY_S = 0.05
 
 

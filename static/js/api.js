@@ -96,6 +96,12 @@ export const api = {
   targets: (job, kernel) => post(`/jobs/${encodeURIComponent(job)}/targets`, { kernel }),
   /** @type {(job: string) => Promise<Job>} */
   check: (job) => post(`/jobs/${encodeURIComponent(job)}/numerics`, {}),
+  /** @type {(job: string) => Promise<import("./wire.js").Profile>} */
+  profile: (job) => ask(`/jobs/${encodeURIComponent(job)}/profile`),
+  /** @type {(job: string, options: import("./wire.js").ProfileOptions) => Promise<Job>} */
+  measure: (job, options) => post(`/jobs/${encodeURIComponent(job)}/profile`, options),
+  /** @type {(job: string) => string} */
+  traceAddress: (job) => `${ROOT}/jobs/${encodeURIComponent(job)}/profile/trace`,
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
   /**
@@ -174,7 +180,7 @@ export const numericsParts = {
 };
 
 const TERMINAL = ["finished", "failed", "cancelled"];
-const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", ...TERMINAL];
+const EVENTS = ["queued", "started", "phase", "imported", "pass", "ready", "round", ...TERMINAL];
 
 /**
  * Follows a job until its terminal event. Late subscribers get every event from the start.

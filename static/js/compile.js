@@ -19,6 +19,8 @@ const FRESH_LOOK = {
   step: "",
   base: -1,
   open: /** @type {string[]} */ ([]),
+  measured: "",
+  within: "",
   camera: null,
 };
 
@@ -110,6 +112,7 @@ export function createCompiler(state) {
     state.set({
       ...NO_RESULT,
       job: "",
+      measured: "",
       problem: null,
       partial: 0,
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },

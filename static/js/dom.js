@@ -92,28 +92,6 @@ export function closest(event, selector) {
 }
 
 /**
- * One stop of Tab for a row of buttons; arrow keys lead from one to the next.
- * @param {HTMLElement} row
- */
-export function walkWithArrows(row) {
-  const buttons = () => /** @type {HTMLElement[]} */ ([...row.children]);
-  const stopAt = (/** @type {Element | null} */ one) => {
-    for (const each of buttons()) each.tabIndex = each === one ? 0 : -1;
-  };
-  row.dataset.keys = "arrows";
-  stopAt(row.firstElementChild);
-  row.addEventListener("keydown", (event) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const at = buttons().findIndex((each) => each === document.activeElement);
-    const next = by && at >= 0 ? buttons()[at + by] : undefined;
-    if (!next) return;
-    event.preventDefault();
-    stopAt(next);
-    next.focus();
-  });
-}
-
-/**
  * Adds listeners that one call removes again.
  * @param {EventTarget} target
  * @param {Record<string, (event: any) => void>} listeners

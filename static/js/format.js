@@ -35,6 +35,11 @@ export function formatFlops(flops) {
   return scaled(flops, 1000, ["flop", "kflop", "Mflop", "Gflop", "Tflop"]);
 }
 
+/** @param {number} perSecond operations per second */
+export function formatRate(perSecond) {
+  return scaled(perSecond, 1000, ["flop/s", "kflop/s", "Mflop/s", "Gflop/s", "Tflop/s"]);
+}
+
 /** @param {number} seconds */
 export function formatSeconds(seconds) {
   if (!Number.isFinite(seconds)) return "–";

@@ -7,6 +7,7 @@ import { formatSeconds } from "./format.js";
 import { createLayouter } from "./graph/layout.js";
 import { bindKeys } from "./keys.js";
 import { keepGraphs, keepNeighbours } from "./loader.js";
+import { keepProfile } from "./measuring.js";
 import { EMPTY, NO_RESULT } from "./page.js";
 import { openHelp } from "./panes/help.js";
 import { showProblem } from "./panes/problem.js";
@@ -130,6 +131,7 @@ state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) =
 keepGraphs(state);
 keepNeighbours(state);
 checkerOf(state);
+keepProfile(state);
 bindKeys(
   () => state.get().screen,
   new Proxy({}, { get: (_, id) => actions[String(id)], has: (_, id) => String(id) in actions }),

@@ -13,6 +13,7 @@ import { START } from "./url.js";
  * @property {string} words what it is doing
  * @property {import("./wire.js").Numerics | null} found so far
  * @property {import("./wire.js").Problem | null} problem
+ * @typedef {{share: number, words: string, problem: import("./wire.js").Problem | null}} Measuring
  *
  * @typedef {object} Data
  * @property {import("./wire.js").About | null} about
@@ -33,6 +34,8 @@ import { START } from "./url.js";
  * @property {import("./wire.js").Neighbours | null} neighbours
  * @property {Checking} numerics how far the numbers are off
  * @property {import("./wire.js").CheckedValues | null} values of the stage, when they were checked
+ * @property {import("./wire.js").Profile | null} profile what was measured of the run
+ * @property {Measuring | null} measuring null when nothing is being measured
  * @property {string[]} preview ONNX nodes of what the pointer is on in another pane
  * @property {string[]} boxed values of the opened step, before and after it
  *
@@ -67,6 +70,8 @@ export const EMPTY = {
   neighbours: null,
   numerics: NOT_CHECKED,
   values: null,
+  profile: null,
+  measuring: null,
   preview: [],
   boxed: [],
 };
@@ -82,6 +87,8 @@ export const NO_RESULT = {
   neighbours: null,
   numerics: NOT_CHECKED,
   values: null,
+  profile: null,
+  measuring: null,
   preview: /** @type {string[]} */ ([]),
   boxed: /** @type {string[]} */ ([]),
 };

@@ -43,6 +43,9 @@ export const MAX_THREADS = 64;
  * @property {string} targets "host,aarch64": two machines whose code is side by side
  * @property {string} level of code that is put side by side
  * @property {[from: number, to: number]} span shares of the simulated run that are in view
+ * @property {string} measured the job that measured the run again, "" for the compilation itself
+ * @property {"" | "scope" | "operator"} flame what the parts of a run are grouped by, "" for what suits
+ * @property {string} within key of the part of the run that is looked into, "" for all of it
  * @property {Camera | null} camera null: as the drawing is first shown
  */
 
@@ -74,6 +77,9 @@ export const START = {
   targets: "host,aarch64",
   level: "asm",
   span: [0, 1],
+  measured: "",
+  flame: "",
+  within: "",
   camera: null,
 };
 
@@ -105,6 +111,9 @@ export function toFragment(place) {
     "scheduler",
     "targets",
     "level",
+    "measured",
+    "flame",
+    "within",
   ])) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
@@ -160,6 +169,9 @@ export function fromFragment(fragment) {
     targets: text("targets", START.targets),
     level: oneOf(query.get("level"), LEVELS, START.level),
     span: spanFrom(query.get("span")),
+    measured: text("measured", START.measured),
+    flame: oneOf(query.get("flame"), ["", "scope", "operator"], START.flame),
+    within: text("within", START.within),
     camera: cameraFrom(query.get("camera")),
   };
 }

@@ -24,3 +24,13 @@ export const FAMILIES = /** @type {const} */ ([
 export function asFamily(name) {
   return FAMILIES.find((family) => family === name) ?? "opaque";
 }
+
+/**
+ * The family that colours a kernel: what its words name, "opaque" where the reference runs it.
+ * @param {{native: boolean, words: string}} kernel
+ * @returns {Family}
+ */
+export function familyOfKernel({ native, words }) {
+  if (!native) return "opaque";
+  return FAMILIES.find((family) => words.includes(family)) ?? "contraction";
+}

@@ -6,6 +6,8 @@ import { mountKernels } from "./kernels.js";
 import { mountMemory } from "./memory.js";
 import { mountNode } from "./node.js";
 import { mountNumerics } from "./numerics.js";
+import { mountProfile } from "./profile.js";
+import { mountRoofline } from "./roofline.js";
 import { mountStack } from "./stack.js";
 import { mountSteps } from "./steps.js";
 import { mountTargets } from "./targets.js";
@@ -31,6 +33,8 @@ export const PANES = [
   { id: "kernels", group: "program", mount: mountKernels },
   { id: "devices", group: "program", mount: mountDevices, works: true },
   { id: "timing", group: "time", mount: mountTiming },
+  { id: "profile", group: "time", mount: mountProfile },
+  { id: "roofline", group: "time", mount: mountRoofline },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },

@@ -1,15 +1,13 @@
-// Where the time goes: compiling, stage by stage; running, kernel by kernel; and whether the numbers
-// are still right.
-import { clone, closest, el, listen, part, walkWithArrows } from "../dom.js";
+// How long a run takes, whether its numbers are still right, and where the time of compiling goes. Kernel
+// by kernel: profile.js.
+import { clone, closest, el, listen, part } from "../dom.js";
 import { bar, figure } from "../figures.js";
-import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
-import { selectKernel, selectedKernels } from "../selection.js";
+import { formatBytes, formatCount, formatPercent, formatRate, formatSeconds } from "../format.js";
 import { together } from "../state.js";
 import { hasWord, word } from "../words.js";
 
 /**
  * @typedef {import("../wire.js").Result} Result
- * @typedef {import("../wire.js").Kernel} Kernel
  */
 
 const LONGEST = 12;
@@ -29,10 +27,7 @@ export function mountTiming(root, state) {
     listen(body, {
       click: (event) => {
         const data = closest(event, "button")?.dataset ?? {};
-        const kernel = state
-          .get()
-          .result?.kernels.find((each) => String(each.kernel) === data.kernel);
-        if (kernel) state.set(selectKernel(kernel));
+        if (data.pane) state.set({ pane: data.pane });
         else if (data.stage !== undefined) state.set({ stage: Number(data.stage) });
       },
     }),
@@ -45,22 +40,12 @@ export function mountTiming(root, state) {
         reproduce(result, state),
       );
     }),
-    state.watch(["result", "selection"], ({ result, selection }) => {
-      const chosen = new Set(selectedKernels(result, selection).map((each) => String(each.kernel)));
-      for (const each of body.querySelectorAll("[data-kernel]"))
-        each.toggleAttribute(
-          "data-selected",
-          chosen.has(/** @type {HTMLElement} */ (each).dataset.kernel ?? ""),
-        );
-    }),
   );
 }
 
 /** @param {Result} result */
 function running(result) {
   const { run, kernels, host } = result;
-  const timed = kernels.filter((each) => each.median_s !== null);
-  const total = timed.reduce((sum, each) => sum + (each.median_s ?? 0), 0);
   const section = el("section", { class: "section" }, el("h2", {}, word("timing.run")));
   if (!run || run.skipped || run.median_s === null) {
     section.append(
@@ -72,83 +57,27 @@ function running(result) {
     );
     return section;
   }
+  const flops = kernels.reduce((sum, each) => sum + each.flops, 0);
+  const seconds = (/** @type {number | null} */ value) =>
+    value === null ? "–" : formatSeconds(value);
   section.append(
     el(
       "dl",
       { class: "memory-figures" },
       figure("timing.median", formatSeconds(run.median_s)),
-      figure("timing.minimum", run.min_s === null ? "–" : formatSeconds(run.min_s)),
-      figure("timing.kernels", formatSeconds(total)),
-      figure(
-        "timing.flops",
-        `${(kernels.reduce((sum, each) => sum + each.flops, 0) / run.median_s / 1e9).toFixed(1)} GF/s`,
-      ),
+      figure("timing.interval", `${seconds(run.low_s)} – ${seconds(run.high_s)}`),
+      figure("timing.minimum", seconds(run.min_s)),
+      figure("timing.flops", formatRate(flops / run.median_s)),
     ),
     el(
       "p",
       { class: "muted" },
       word("timing.honest", { host: host.name, n: run.repeats, threads: run.threads }),
-    ),
-  );
-  if (timed.length === 0) return section;
-  const strip = el("div", { class: "strip", role: "group", "aria-label": word("timing.strip") });
-  for (const kernel of timed) {
-    const button = kernelButton(kernel, "");
-    button.title = `${kernel.name}: ${formatSeconds(kernel.median_s ?? 0)}`;
-    button.setAttribute("aria-label", button.title);
-    button.style.flexGrow = String((kernel.median_s ?? 0) / total);
-    button.style.setProperty("--family", `var(--family-${familyOf(kernel)})`);
-    strip.append(button);
-  }
-  walkWithArrows(strip);
-  const slowest = [...timed]
-    .sort((a, b) => (b.median_s ?? 0) - (a.median_s ?? 0))
-    .slice(0, LONGEST);
-  section.append(
-    strip,
-    el("h3", {}, word("timing.slowest", { n: slowest.length })),
-    el(
-      "div",
-      { class: "bars" },
-      ...slowest.flatMap((kernel) => [
-        kernelButton(kernel, kernel.name),
-        bar((kernel.median_s ?? 0) / (slowest[0].median_s || 1)),
-        el(
-          "span",
-          { class: "number" },
-          `${formatSeconds(kernel.median_s ?? 0)}  ${formatPercent((kernel.median_s ?? 0) / total)}`,
-          kernel.predicted_s === null
-            ? null
-            : el(
-                "span",
-                { class: "muted", title: word("timing.least-words") },
-                `  ${word("timing.least", { time: formatSeconds(kernel.predicted_s), bound: kernel.bound })}`,
-              ),
-        ),
-      ]),
+      " ",
+      el("button", { type: "button", class: "link-button", "data-pane": "profile" }, word("timing.kernels")),
     ),
   );
   return section;
-}
-
-/** @param {Kernel} kernel */
-function familyOf({ native, words }) {
-  if (!native) return "opaque";
-  return (
-    ["contraction", "elementwise", "reduction", "movement", "view", "scan", "control"].find(
-      (each) => words.includes(each),
-    ) ?? "contraction"
-  );
-}
-
-/**
- * @param {Kernel} kernel
- * @param {string} text
- */
-function kernelButton(kernel, text) {
-  const button = el("button", { type: "button", class: text ? "link-button mono" : "" }, text);
-  button.dataset.kernel = String(kernel.kernel);
-  return button;
 }
 
 /** @param {Result} result */

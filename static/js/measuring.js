@@ -1,0 +1,116 @@
+// What was measured of the program that is shown: the first time by its compilation, and again when
+// somebody asks. The newest figures are everybody's: the kernels of the result get them too.
+import { api } from "./api.js";
+import { asProblem } from "./compile.js";
+import { untilOver } from "./following.js";
+import { word } from "./words.js";
+
+/**
+ * @typedef {import("./page.js").PageState} PageState
+ * @typedef {import("./wire.js").Profile} Profile
+ * @typedef {import("./wire.js").Result} Result
+ */
+
+/** The job that is measuring now; "" for none, and before the server has named it. */
+let running = "";
+
+/**
+ * Keeps `profile` in step with the compilation that is shown, or with the measuring that the URL names.
+ * @param {PageState} state
+ * @returns {() => void}
+ */
+export function keepProfile(state) {
+  /** @type {Promise<Profile> | null} */
+  let asked = null;
+  let askedFor = "";
+  return state.watch(["parts", "result", "measured"], async ({ parts, result, measured }) => {
+    const id = measured || parts?.id;
+    if (!parts || !id || !result?.run || result.run.median_s === null) return;
+    if (id !== askedFor) [asked, askedFor] = [api.profile(id), id];
+    try {
+      const profile = await asked;
+      const now = state.get();
+      if (!profile || now.parts !== parts || askedFor !== id || !now.result) return;
+      if (profile.kernels.some((each) => !now.result?.kernels[each.kernel]))
+        return state.set({ measured: "" }); // of another program
+      const given = measured ? withFigures(now.result, profile) : now.result;
+      if (now.profile !== profile || given !== now.result) state.set({ profile, result: given });
+    } catch (problem) {
+      if (askedFor !== id) return;
+      askedFor = "";
+      // A measuring that the server has forgotten: what the compilation measured is still there.
+      if (measured) state.set({ measured: "" });
+      else if (state.get().parts === parts) state.set({ problem: asProblem(problem) });
+    }
+  });
+}
+
+/**
+ * The result with other figures of its run and kernels; itself when it has them already.
+ * @param {Result} result
+ * @param {Profile} profile
+ * @returns {Result}
+ */
+export function withFigures(result, { run, kernels }) {
+  const of = new Map(kernels.map((each) => [each.kernel, each]));
+  if (result.run?.median_s === run.median_s && result.run.repeats === run.repeats) return result;
+  return {
+    ...result,
+    run: result.run && {
+      ...result.run,
+      median_s: run.median_s,
+      min_s: run.min_s,
+      low_s: run.low_s,
+      high_s: run.high_s,
+      repeats: run.repeats,
+    },
+    kernels: result.kernels.map((kernel) => {
+      const times = of.get(kernel.kernel);
+      if (!times) return kernel;
+      const { median_s, min_s, low_s, high_s } = times;
+      const gflops = kernel.flops / median_s / 1e9;
+      const gbytes_per_s = (kernel.bytes_read + kernel.bytes_written) / median_s / 1e9;
+      return { ...kernel, median_s, min_s, low_s, high_s, gflops, gbytes_per_s };
+    }),
+  };
+}
+
+/**
+ * Measures again; `measuring` in the state tells how far it is.
+ * @param {PageState} state
+ * @param {import("./wire.js").ProfileOptions} options
+ */
+export async function measureAgain(state, options) {
+  const { parts, measuring } = state.get();
+  if (!parts || measuring) return;
+  const is = (/** @type {Partial<import("./page.js").Measuring>} */ patch) => {
+    const now = state.get();
+    if (now.parts === parts && now.measuring)
+      state.set({ measuring: { ...now.measuring, ...patch } });
+  };
+  state.set({ measuring: { share: 0, words: word("measuring.starts"), problem: null } });
+  try {
+    const job = await api.measure(parts.id, options);
+    running = job.id;
+    if (!state.get().measuring) await api.cancel(job.id);
+    await untilOver(job.id, (name, data) => {
+      if (name === "queued") is({ words: word("progress.queued", { n: data.position }) });
+      else if (name === "phase") is({ words: word(`measuring.${data.phase}`) });
+      else if (name === "round")
+        is({ share: data.share, words: word("measuring.round", { n: data.done }) });
+    });
+    if (state.get().parts === parts) state.set({ measured: job.id, measuring: null });
+  } catch (problem) {
+    if (state.get().parts !== parts) return;
+    const gone = problem instanceof DOMException && problem.name === "AbortError";
+    state.set({ measuring: gone ? null : { share: 0, words: "", problem: asProblem(problem) } });
+  } finally {
+    running = "";
+  }
+}
+
+/** Ends the measuring that runs; what was measured before stays. @param {PageState} state */
+export function stopMeasuring(state) {
+  state.set({ measuring: null });
+  if (running) void api.cancel(running).catch(() => {});
+}

@@ -1,0 +1,88 @@
+// The button that measures again, how far that is, and what is said of every measured time.
+import { el, listen, part, partOf } from "../dom.js";
+import { formatPercent, formatSeconds } from "../format.js";
+import { measureAgain, stopMeasuring } from "../measuring.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { showProblem } from "./problem.js";
+
+/**
+ * @typedef {import("../wire.js").Profile} Profile
+ * @typedef {{median_s: number, low_s: number, high_s: number}} Measured
+ */
+
+/** One run in ten that is so much above the fastest: the machine had other things to do. */
+const NOISY = 0.15;
+
+/**
+ * @param {HTMLElement} root with the parts of templates/_measuring.html
+ * @param {import("../page.js").PageState} state
+ */
+export function mountMeasuring(root, state) {
+  const again = partOf(root, "again", HTMLButtonElement);
+  const cancel = partOf(root, "measuring-cancel", HTMLButtonElement);
+  const seconds = partOf(root, "seconds", HTMLSelectElement);
+  const busy = part(root, "measuring-busy");
+  const track = part(root, "measuring-track");
+  const measure = (/** @type {boolean} */ machine) =>
+    measureAgain(state, { seconds: Number(seconds.value), machine });
+  return {
+    measure,
+    stop: together(
+      listen(again, { click: () => void measure(false) }),
+      listen(cancel, {
+        click: () => {
+          stopMeasuring(state);
+          again.focus();
+        },
+      }),
+      state.watch(["measuring", "result"], ({ measuring, result }) => {
+        const runs = measuring !== null && measuring.problem === null;
+        again.disabled = seconds.disabled = runs || !result?.complete;
+        busy.hidden = !runs;
+        showProblem(part(root, "problem"), measuring?.problem ?? null);
+        if (!runs) return;
+        const percent = Math.round(measuring.share * 100);
+        track.setAttribute("aria-valuenow", String(percent));
+        if (track.firstElementChild instanceof HTMLElement)
+          track.firstElementChild.style.width = `${percent}%`;
+        part(root, "measuring-words").textContent = measuring.words;
+      }),
+    ),
+  };
+}
+
+/**
+ * Why there are no times, or nothing when there are.
+ * @param {import("../page.js").Page} page
+ * @returns {HTMLElement | null}
+ */
+export function nothingMeasured({ result, profile }) {
+  if (profile) return null;
+  const awaited = result?.state === "running" || (result?.run && result.run.median_s !== null);
+  const why = result?.run?.skipped || word("measuring.off");
+  const text = awaited ? word("measuring.soon") : word("measuring.none", { why });
+  return el("p", { class: "pane-empty" }, text);
+}
+
+/** "12.1 µs (12.0 – 12.3)": no time without its interval. @param {Measured} times */
+export function timeWithInterval({ median_s, low_s, high_s }) {
+  return word("measured.time", {
+    median: formatSeconds(median_s),
+    low: formatSeconds(low_s),
+    high: formatSeconds(high_s),
+  });
+}
+
+/** On what, how often, and how quiet it was. @param {Profile} profile */
+export function honestWords({ machine, run, threads }) {
+  const above = run.slow_s / run.min_s - 1;
+  return word("measured.honest", {
+    rounds: word("measured.rounds", { n: run.repeats }),
+    machine: machine.name,
+    features: machine.features.join(", "),
+    threads: word("measured.threads", { n: threads }),
+    processors: word("measured.processors", { n: machine.n_processors }),
+    noise: word(above > NOISY ? "measured.noisy" : "measured.quiet", { share: formatPercent(above) }),
+  });
+}

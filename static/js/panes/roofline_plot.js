@@ -1,0 +1,158 @@
+// The roofline plot itself: pointed at and walked with the keyboard.
+import { listen, part, partOf } from "../dom.js";
+import { drawRoofline } from "../draw_roofline.js";
+import { formatBytes, formatPercent, formatRate } from "../format.js";
+import { createPainter } from "../graph/canvas.js";
+import { familyOfKernel } from "../graph/families.js";
+import { layoutRoofline, nextByTime, nextSpot, spotAt } from "../roofline_map.js";
+import { selectKernel } from "../selection.js";
+import { together } from "../state.js";
+import { colors } from "../theme.js";
+import { word } from "../words.js";
+import { timeWithInterval } from "./measuring.js";
+
+/**
+ * @typedef {import("../roofline_map.js").Spot} Spot
+ * @typedef {import("../roofline_map.js").Ceiling} Ceiling
+ */
+
+const ARROWS = /** @type {const} */ ({
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+});
+const TIP_MARGIN = 4;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @param {Spot[]} spots
+ * @param {Ceiling[]} ceilings
+ */
+export function mountRooflinePlot(root, state, spots, ceilings) {
+  const canvas = partOf(root, "canvas", HTMLCanvasElement);
+  const box = part(root, "figure");
+  const tip = part(root, "tip");
+  const says = part(root, "says");
+  /** @type {Spot | null} */
+  let focus = null;
+
+  const map = () => layoutRoofline(spots, ceilings, painter.size());
+  const painter = createPainter(canvas, (context, size) =>
+    drawRoofline(context, size, layoutRoofline(spots, ceilings, size), colors(), {
+      focus: focus?.times.kernel ?? -1,
+      isSelected,
+      familyOf: ({ kernel }) => familyOfKernel(kernel),
+      nameOf,
+      words: { x: word("roofline.x"), y: word("roofline.y") },
+    }),
+  );
+
+  /** @param {Spot} spot */
+  function isSelected({ kernel }) {
+    const { selection, kernel: chosen } = state.get();
+    if (chosen >= 0) return kernel.kernel === chosen;
+    return kernel.origins.some((origin) => selection.includes(origin));
+  }
+
+  /** @param {Spot | null} spot */
+  function pick(spot) {
+    if (!spot) return;
+    focus = spot;
+    state.set(selectKernel(spot.kernel));
+    tell();
+  }
+
+  function tell() {
+    says.classList.toggle("muted", focus === null);
+    says.textContent = focus ? sentence(focus) : word("roofline.point");
+    painter.repaint();
+  }
+
+  const point = (/** @type {MouseEvent} */ event) => {
+    const rect = canvas.getBoundingClientRect();
+    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
+  };
+
+  /** @param {PointerEvent} event */
+  function onMove(event) {
+    const at = point(event);
+    const spot = spotAt(map(), at);
+    canvas.style.cursor = spot ? "pointer" : "";
+    tip.hidden = !spot;
+    state.set({ preview: spot?.kernel.origins ?? [] });
+    if (!spot) return;
+    tip.textContent = sentence(spot);
+    const most = box.clientWidth - tip.offsetWidth - TIP_MARGIN;
+    tip.style.left = `${Math.min(at.x + 14, Math.max(0, most))}px`;
+    tip.style.top = `${Math.min(at.y + 18, Math.max(0, box.clientHeight - tip.offsetHeight))}px`;
+  }
+
+  canvas.setAttribute("aria-label", word("roofline.describe", { n: spots.length }));
+  return {
+    pick,
+    isSelected,
+    stop: together(
+      painter.stop,
+      () => state.set({ preview: [] }),
+      listen(canvas, {
+        pointermove: onMove,
+        pointerleave: () => {
+          tip.hidden = true;
+          state.set({ preview: [] });
+        },
+        click: (event) => pick(spotAt(map(), point(event))),
+        keydown: (event) => {
+          if (event.ctrlKey || event.metaKey || event.altKey) return;
+          const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+          /** @type {1 | -1 | undefined} */
+          const by = event.key === "n" ? 1 : event.key === "p" ? -1 : undefined;
+          if (!direction && !by) return;
+          event.preventDefault();
+          pick(by ? nextByTime(spots, focus, by) : nextSpot(spots, focus, direction));
+        },
+      }),
+      state.watch(["selection", "kernel"], ({ kernel }) => {
+        if (kernel >= 0) focus = spots.find((each) => each.kernel.kernel === kernel) ?? null;
+        else if (focus && !isSelected(focus)) focus = null;
+        tell();
+      }),
+    ),
+  };
+}
+
+/** @param {Ceiling} ceiling */
+function nameOf({ kind, name, speed }) {
+  if (kind === "compute") return `${word(`unit.${name}`)} ${formatRate(speed)}`;
+  return `${name} ${formatBytes(speed)}/s`;
+}
+
+/** @param {Spot} spot */
+function sentence({ kernel, times, intensity, rate, low, high, ceiling, reached, tiny }) {
+  const values = {
+    name: kernel.name,
+    intensity: intensity.toPrecision(3),
+    rate: formatRate(rate),
+    low: formatRate(low),
+    high: formatRate(high),
+    time: timeWithInterval(times),
+  };
+  return [
+    word("roofline.says", values),
+    ceiling === null || reached === null
+      ? ""
+      : word("roofline.says-reached", { share: formatPercent(reached), ceiling: formatRate(ceiling) }),
+    times.bound
+      ? word("roofline.says-bound", {
+          bound: word(`bound.${times.bound}`),
+          bytes: formatBytes(times.bytes),
+          fits: times.fits,
+        })
+      : "",
+    tiny ? word("roofline.says-overhead") : "",
+    times.fewer_products ? word("roofline.says-fewer") : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
+}

@@ -1,0 +1,116 @@
+"""What was measured: the dearest kernel in the flame chart, a run timed again, the roofline."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.playground import COMPILE_MS, Playground
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    return Playground(page).open()
+
+
+def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_cnn").compile()
+    pane = playground.show_pane("profile")
+    canvas = pane.locator("[data-part=canvas]")
+    expect(canvas).to_have_attribute("aria-label", re.compile("Flame chart of one run"))
+    canvas.focus()
+    page.keyboard.press("n")
+    says = pane.locator("[data-part=says]")
+    expect(says).to_contain_text(re.compile(r"\(.+ – .+\), .+ % of the run"))
+    chosen = pane.locator("[data-part=table] tr[data-selected]")
+    expect(chosen).to_have_count(1)
+    name = chosen.locator("button").inner_text()
+    expect(says).to_contain_text(name)
+    # The slowest stands first in the table, which is the same in numbers.
+    shares = pane.locator("[data-part=table] tbody tr")
+    expect(shares.first.locator("button")).to_have_text(name)
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    expect(pane.locator("[data-part=path] strong")).to_contain_text("s")
+    expect(page).to_have_url(re.compile("within="))
+    page.reload()
+    playground.wait_for_walk()
+    expect(pane.locator("[data-part=path] button")).not_to_have_count(0)
+    canvas.focus()
+    page.keyboard.press("0")
+    expect(page).not_to_have_url(re.compile("within="))
+    page.keyboard.press("n")
+    assembly = playground.show_pane("asm")
+    expect(assembly).to_contain_text(name, timeout=COMPILE_MS)
+    expect(assembly).to_contain_text("ret")
+
+
+def test_a_trace_is_saved_and_has_the_sum_that_is_shown(playground: Playground, page: Page) -> None:
+    playground.pick("digits_mlp").compile()
+    pane = playground.show_pane("profile")
+    with page.expect_download() as saving:
+        pane.locator("[data-part=trace]").click()
+    with open(saving.value.path(), encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    timed = [e for e in events if "rounds" in e.get("args", {})]
+    expect(pane.locator("[data-part=table] tbody tr")).to_have_count(len(timed))
+    whole = next(e for e in events if e["name"] == "all kernels")
+    assert whole["dur"] == pytest.approx(sum(e["dur"] for e in timed))
+    shown = pane.locator("[data-part=figures] dd").nth(1).inner_text()
+    number, unit = shown.split(" ")[:2]
+    assert float(number) * {"µs": 1, "ms": 1000}[unit] == pytest.approx(whole["dur"], rel=0.01)
+
+
+def test_a_run_is_measured_again_and_the_link_brings_the_figures_back(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_mlp").compile()
+    pane = playground.show_pane("profile")
+    pane.locator("[data-part=seconds]").select_option("10")
+    again = pane.locator("[data-part=again]")
+    again.click()
+    expect(again).to_be_disabled()
+    expect(pane.locator("[data-part=measuring-words]")).to_contain_text("…")
+    pane.locator("[data-part=measuring-cancel]").click()
+    expect(again).to_be_enabled()
+    expect(page).not_to_have_url(re.compile("measured="))
+    honest = pane.locator("[data-part=honest]")
+    expect(honest).to_contain_text("50 rounds")
+    pane.locator("[data-part=seconds]").select_option("0.5")
+    again.click()
+    expect(page).to_have_url(re.compile("measured="), timeout=COMPILE_MS)
+    expect(honest).not_to_contain_text("50 rounds")
+    told = honest.inner_text()
+    page.reload()
+    playground.wait_for_walk()
+    expect(honest).to_have_text(told)
+
+
+def test_the_roofline_is_walked_with_the_keyboard_and_chosen_from_elsewhere(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_cnn").compile()
+    pane = playground.show_pane("roofline")
+    canvas = pane.locator("[data-part=canvas]")
+    expect(canvas).to_have_attribute("aria-label", re.compile("Roofline plot of"))
+    canvas.focus()
+    page.keyboard.press("ArrowLeft")
+    says = pane.locator("[data-part=says]")
+    expect(says).to_contain_text("flop/byte")
+    chosen = pane.locator("[data-part=table] tr[data-selected]")
+    expect(chosen).to_have_count(1)
+    first = chosen.locator("button").inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(chosen.locator("button")).not_to_have_text(first)
+    second = chosen.locator("button").inner_text()
+    expect(page).to_have_url(re.compile("kernel="))
+    kernels = playground.show_pane("kernels").locator("tbody tr[data-selected]")
+    expect(kernels.filter(has_text=second)).to_have_count(1)
+    playground.show_pane("roofline")
+    expect(says).to_contain_text(second)
+    expect(pane.locator("[data-part=ceilings]")).to_contain_text("DRAM")
