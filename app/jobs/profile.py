@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 from app.jobs.compile import compiled, first_run
 from app.jobs.models import read_model, shapes_that_fit, try_random_inputs
 from app.jobs.parts import Parts
-from app.jobs.rounds import timed_rounds
+from app.jobs.rounds import Tell, timed_rounds
 from app.jobs.worker import Say
 from app.wire import profiles
 from compiler.errors import CompileError
 from compiler.machine.keep import keep, processor
-from compiler.machine.measure import measure
+from compiler.machine.measure import ROUNDS, measure
 from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000
@@ -36,7 +36,7 @@ def profile_model(
     options = wanted["options"]
     if request["machine"]:
         say("phase", {"phase": "machine", "words": "measuring this machine"})
-        keep(measure(processor()))
+        keep(measure(processor(), _counted(_sparsely(say))))
     say("phase", {"phase": "code", "words": "making the code again"})
     graph = read_model(wanted).graph
     given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
@@ -64,7 +64,19 @@ def _check_same(program: Program, result: Mapping[str, Any]) -> None:
         )
 
 
-def _sparsely(say: Say) -> Any:
+def _counted(tell: Tell) -> Callable[[str], None]:
+    """What measuring the machine tells, as rounds of all that there are."""
+    done = -1  # the first word is of compiling the probes
+
+    def told(what: str) -> None:
+        nonlocal done
+        done += 1
+        tell(done, done / ROUNDS)
+
+    return told
+
+
+def _sparsely(say: Say) -> Tell:
     last = 0.0
 
     def tell(done: int, share: float) -> None:

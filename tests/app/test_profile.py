@@ -89,6 +89,19 @@ def test_it_can_be_timed_again_for_longer(real, compiled):
     assert third["request"]["job"] == compiled
 
 
+def test_the_machine_is_measured_before_when_asked(real, compiled, tmp_path, monkeypatch):
+    monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
+    asked = {"seconds": 0.1, "machine": True}
+    again = real.post(f"/api/v1/jobs/{compiled}/profile", json=asked).get_json()
+    assert wait(real, again["id"])["state"] == "succeeded"
+    machine = get(real, f"{again['id']}/profile")["machine"]
+    assert machine["is_measured"]
+    assert machine["measured"] > 1.7e9
+    assert list(tmp_path.rglob("machine-*.json"))
+    told = [e.data["share"] for e in jobs_of(real).find(again["id"]).events if e.name == "round"]
+    assert any(0 < share < 1 for share in told)
+
+
 def test_a_trace_has_the_passes_and_the_sum_of_the_kernels(real, compiled):
     answer = real.get(f"/api/v1/jobs/{compiled}/profile/trace")
     assert f"{compiled}.trace.json" in answer.headers["Content-Disposition"]
