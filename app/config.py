@@ -51,7 +51,7 @@ class Settings:
     keep_spare_child: bool = True
     worker_module: str = "app.jobs.worker"
 
-    drawn_nodes_limit: int = 1000
+    drawn_nodes_limit: int = 500
     heartbeat_s: float = 15.0
     stream_limit_s: float = 60.0
     n_streams: int = 32

@@ -1,81 +1,177 @@
 """One drawing for all stages: the union of their nodes, so that a surviving node never moves.
 
-The DOT text carries keys and sizes only, never a name of the model. Large unions are drawn with
-neighbours grouped; each group can be opened.
+The drawing is nested: groups of nodes (`app/grouping`) can be closed to one box, and each group has
+a DOT text of its own, so that a layout is never of more than one level. The DOT carries keys and
+sizes only, never a name of the model. See docs/graph-view.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import graphviz
 
+from app.grouping import Group, Homes, Item, tree_of
 from app.wire import VERSION
 
 _PX_PER_INCH = 72
 _NODE_HEIGHT, _NODE_WIDTHS = 40, (64, 232)
+_GROUP_HEIGHT, _GROUP_WIDTHS = 48, (176, 260)
 _PX_PER_CHARACTER, _PADDING = 7, 24
-_GROUP_LIMIT = 40
-"""Chains longer than this are grouped in several pieces."""
+_TERMINALS_AT_ROOT = 20
+"""More inputs and results than this are drawn beside the node that reads or makes them."""
+INTO, OUT_OF = "into", "out_of"
+"""In the DOT of a group: the points on its border where edges from and to outside pass."""
 
 
 @dataclass(slots=True)
 class Drawing:
-    """The union of stages: ids with labels and the stages they are in, and the edges."""
+    """The union of stages: ids with labels and the stages they are in, the edges, the groups."""
 
+    root: Group
     labels: dict[str, str] = field(default_factory=dict)
     stages: dict[str, list[list[int]]] = field(default_factory=dict)
     edges: dict[tuple[str, str], None] = field(default_factory=dict)
+    group_of: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(skeletons: Sequence[Mapping[str, Any]]) -> Drawing:
-        """The union; a stage is the position of its skeleton, unchanged stages repeat theirs."""
-        made = Drawing()
+        """The union; a stage is the position of its skeleton, unchanged stages repeat theirs.
+
+        Groups are those of the first stage, the model as imported: more stages never change them.
+        """
+        items = _items(skeletons[0])
+        ids = {i.id for i in items}
+        inner = [(a, b) for a, b in skeletons[0]["edges"] if a in ids and b in ids]
+        made = Drawing(tree_of(items, inner))
+        homes = Homes.of(made.root, items)
+        terminals: list[str] = []
         for stage, skeleton in enumerate(skeletons):
-            for node_id, label in skeleton["nodes"]:
-                made.labels.setdefault(node_id, label)
-                if len(label) > len(made.labels[node_id]):
-                    made.labels[node_id] = label
-                ranges = made.stages.setdefault(node_id, [])
-                if ranges and ranges[-1][1] == stage:
-                    ranges[-1][1] = stage + 1
-                else:
-                    ranges.append([stage, stage + 1])
+            for node_id, label, op, origins in skeleton["nodes"]:
+                made._add(node_id, label, stage)
+                if node_id not in made.group_of:
+                    made.group_of[node_id] = homes.find(origins)
+                    terminals += [node_id] * (op in _TERMINALS)
             for source, target in skeleton["edges"]:
                 made.edges[source, target] = None
+        if len(terminals) > _TERMINALS_AT_ROOT:
+            made._place_beside_neighbours(set(terminals))
         return made
 
+    def _add(self, node_id: str, label: str, stage: int) -> None:
+        self.labels[node_id] = max(self.labels.get(node_id, ""), label, key=len)
+        ranges = self.stages.setdefault(node_id, [])
+        if ranges and ranges[-1][1] == stage:
+            ranges[-1][1] = stage + 1
+        else:
+            ranges.append([stage, stage + 1])
 
-def union_payload(drawing: Drawing, limit: int, opened: Collection[str]) -> dict[str, Any]:
-    """The drawing as DOT, with groups when it has more nodes than the limit."""
-    ids = list(drawing.labels)
-    groups = grouped(ids, list(drawing.edges), limit) if len(ids) > limit else []
-    key_of: dict[str, str] = {}
-    closed: list[dict[str, Any]] = []
-    for number, members in enumerate(groups):
-        key = f"g{number}"
-        if key in opened:
-            continue
-        key_of.update((m, key) for m in members)
-        label = f"{len(members)} nodes"
-        closed.append({"key": key, "label": label, "members": members, **_size(label)})
-    nodes: list[dict[str, Any]] = []
-    for number, node_id in enumerate(ids):
-        if node_id not in key_of:
-            key_of[node_id] = key = f"n{number}"
-            size = _size(drawing.labels[node_id])
-            nodes.append({"key": key, "id": node_id, "stages": drawing.stages[node_id], **size})
-    edges = dict.fromkeys((key_of[a], key_of[b]) for a, b in drawing.edges)
+    def _place_beside_neighbours(self, ids: set[str]) -> None:
+        for source, target in reversed(self.edges):
+            for node_id, beside in ((source, target), (target, source)):
+                if node_id in ids and beside not in ids:
+                    self.group_of[node_id] = self.group_of[beside]
+
+    def keys(self) -> dict[str, str]:
+        """What stands for each node in the DOT."""
+        return {node_id: f"n{number}" for number, node_id in enumerate(self.labels)}
+
+    def levels(self) -> dict[str, dict[tuple[str, str], None]]:
+        """The edges between the children of each group, by keys.
+
+        An edge of the model is drawn in pieces: within each group around only one of its ends, to
+        or from the border, and between the two children where the ways to both ends part.
+        """
+        paths = {"": (), **{group.key: group.path for group in self.root.groups()}}
+        ways = {i: (*paths[self.group_of[i]], key) for i, key in self.keys().items()}
+        levels: dict[str, dict[tuple[str, str], None]] = {key: {} for key in paths}
+        for source, target in self.edges:
+            a, b = ways[source], ways[target]
+            shared = 0
+            while shared < min(len(a), len(b)) - 1 and a[shared] == b[shared]:
+                shared += 1
+            levels[a[shared - 1] if shared else ""][a[shared], b[shared]] = None
+            for at in range(shared + 1, len(a)):
+                levels[a[at - 1]][a[at], OUT_OF] = None
+            for at in range(shared + 1, len(b)):
+                levels[b[at - 1]][INTO, b[at]] = None
+        return levels
+
+
+_TERMINALS = ("input", "result")
+
+
+def _items(skeleton: Mapping[str, Any]) -> list[Item]:
+    return [
+        Item(node_id, op, tuple(origins))
+        for node_id, _, op, origins in skeleton["nodes"]
+        if op not in _TERMINALS
+    ]
+
+
+def union_payload(drawing: Drawing, limit: int) -> dict[str, Any]:
+    """The drawing as nested DOT texts; groups are open at first as long as `limit` boxes do."""
+    nodes: list[dict[str, Any]] = [
+        {
+            "key": key,
+            "id": node_id,
+            "stages": drawing.stages[node_id],
+            "group": drawing.group_of[node_id],
+            **_size(drawing.labels[node_id]),
+        }
+        for node_id, key in drawing.keys().items()
+    ]
+    opened = _open_at_first(drawing, limit)
+    groups = [_group(group, group.key in opened) for group in drawing.root.groups()]
+    boxes: dict[str, list[dict[str, Any]]] = {"": [], **{g["key"]: [] for g in groups}}
+    for box in (*nodes, *groups):
+        boxes[box["group"]].append(box)
+    levels = drawing.levels()
+    for group in groups:
+        group["dot"] = _dot(boxes[group["key"]], levels[group["key"]])
+    n_drawn = len(boxes[""]) + sum(len(boxes[key]) - 1 for key in opened)
     return {
         "version": VERSION,
-        "dot": _dot([*nodes, *closed], [e for e in edges if e[0] != e[1]]),
-        "n_nodes": len(ids),
-        "n_drawn": len(nodes) + len(closed),
-        "collapsed": bool(closed),
+        "dot": _dot(boxes[""], levels[""]),
+        "n_nodes": len(nodes),
+        "n_drawn": n_drawn,
+        "collapsed": len(opened) < len(groups),
         "nodes": nodes,
-        "groups": closed,
+        "groups": groups,
+    }
+
+
+def _open_at_first(drawing: Drawing, limit: int) -> set[str]:
+    """From the outside in, all groups of a depth or none, while no more boxes are drawn.
+
+    What counts are the nodes of the model as imported: more stages open and close nothing.
+    """
+    opened: set[str] = set()
+    n_drawn = len(drawing.root.children)
+    level = [child for child in drawing.root.children if isinstance(child, Group)]
+    while level:
+        n_drawn += sum(len(group.children) - 1 for group in level)
+        if n_drawn > limit:
+            break
+        opened |= {group.key for group in level}
+        level = [c for group in level for c in group.children if isinstance(c, Group)]
+    return opened
+
+
+def _group(group: Group, is_open: bool) -> dict[str, Any]:
+    low, high = _GROUP_WIDTHS
+    width = len(group.label) * _PX_PER_CHARACTER + 3 * _PADDING
+    return {
+        "key": group.key,
+        "label": group.label,
+        "kind": group.kind,
+        "times": group.times,
+        "group": group.parent.key if group.parent else "",
+        "open": is_open,
+        "width": min(max(width, low), high),
+        "height": _GROUP_HEIGHT,
     }
 
 
@@ -85,80 +181,30 @@ def _size(label: str) -> dict[str, int]:
     return {"width": min(max(width, low), high), "height": _NODE_HEIGHT}
 
 
-def _dot(boxes: Sequence[Mapping[str, Any]], edges: Sequence[tuple[str, str]]) -> str:
+def _dot(boxes: Sequence[Mapping[str, Any]], edges: Mapping[tuple[str, str], None]) -> str:
     dot = graphviz.Digraph(
         "union",
         graph_attr={"rankdir": "TB", "nodesep": "0.25", "ranksep": "0.4"},
         node_attr={"shape": "box", "fixedsize": "true", "label": ""},
         edge_attr={"arrowhead": "none"},
     )
-    for box in boxes:
-        dot.node(
-            box["key"],
-            width=f"{box['width'] / _PX_PER_INCH:.3f}",
-            height=f"{box['height'] / _PX_PER_INCH:.3f}",
-        )
-    for source, target in edges:
-        dot.edge(source, target)
+    # Keys and numbers need no quoting: a line for each is much quicker than the package's own way.
+    dot.body.extend(_statements(boxes, edges))
     return dot.source
 
 
-def grouped(ids: Sequence[str], edges: Sequence[tuple[str, str]], limit: int) -> list[list[str]]:
-    """Groups of neighbours, so that no more than about `limit` boxes are drawn.
-
-    First chains, in which every node has one way in and one way out; when that is not enough,
-    stretches of a topological order, which never make a new cycle.
-    """
-    order = _topological(ids, edges)
-    chains = _chains(order, edges)
-    size = -(-len(chains) // limit)
-    merged = [
-        [node for chain in chains[i : i + size] for node in chain]
-        for i in range(0, len(chains), size)
-    ]
-    return [g for g in merged if len(g) > 1]
-
-
-def _chains(order: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[list[str]]:
-    n_out: dict[str, int] = {}
-    sources: dict[str, list[str]] = {}
-    for source, target in edges:
-        n_out[source] = n_out.get(source, 0) + 1
-        sources.setdefault(target, []).append(source)
-    chains: list[list[str]] = []
-    chain_of: dict[str, int] = {}
-    for node in order:
-        into = sources.get(node, [])
-        at = chain_of.get(into[0], -1) if len(into) == 1 and n_out[into[0]] == 1 else -1
-        if at >= 0 and len(chains[at]) < _GROUP_LIMIT:
-            chains[at].append(node)
-        else:
-            at = len(chains)
-            chains.append([node])
-        chain_of[node] = at
-    return chains
-
-
-def _topological(ids: Sequence[str], edges: Sequence[tuple[str, str]]) -> list[str]:
-    """Depth-first from the results up, sources first: chains lie together.
-
-    A union of stages may have cycles; the edge that closes one is ignored.
-    """
-    sources: dict[str, list[str]] = {i: [] for i in ids}
-    for source, target in edges:
-        sources[target].append(source)
-    order: list[str] = []
-    seen: set[str] = set()
-    for root in reversed(ids):
-        stack = [(root, iter(sources[root]))] if root not in seen else []
-        seen.add(root)
-        while stack:
-            node, rest = stack[-1]
-            following = next((s for s in rest if s not in seen), None)
-            if following is None:
-                order.append(node)
-                stack.pop()
-            else:
-                seen.add(following)
-                stack.append((following, iter(sources[following])))
-    return order
+def _statements(
+    boxes: Sequence[Mapping[str, Any]], edges: Mapping[tuple[str, str], None]
+) -> Iterator[str]:
+    for box in boxes:
+        width, height = box["width"] / _PX_PER_INCH, box["height"] / _PX_PER_INCH
+        yield f"\t{box['key']} [width={width:.3f} height={height:.3f}]\n"
+    ends = {end for edge in edges for end in edge}
+    for port, rank in ((INTO, "min"), (OUT_OF, "max")):
+        if port in ends:
+            yield f"\t{{rank={rank} {port} [shape=point width=0.01 height=0.01]}}\n"
+    groups = {box["key"] for box in boxes if "kind" in box}
+    for tail, head in edges:
+        # At a group, edges come and go in the middle: there they go on when it is open.
+        ports = ["tailport=s"] * (tail in groups) + ["headport=n"] * (head in groups)
+        yield f"\t{tail} -> {head} [{' '.join(ports)}]\n"

@@ -159,6 +159,7 @@ class Bench:
             search = playground.part("search")
             search.fill("Add_15")
             search.press("Enter")
+            playground.expect_laid_out()
             page.evaluate("measured.tasks = []")
             times, moves = [], []
             at = stage.get_attribute("data-stage") or ""
@@ -268,8 +269,8 @@ def _answers(payload: Any) -> Any:
 
 def _fake_layout(route: Route, layout: Any) -> None:
     """Places that are known, in place of the layout engine."""
-    script = f"const layout = {json.dumps(layout)};" + (
-        "self.onmessage = ({data}) => self.postMessage({id: data.id, layout, seconds: 0});"
+    script = f"const layouts = [{json.dumps(layout)}];" + (
+        "self.onmessage = ({data}) => self.postMessage({id: data.id, layouts, seconds: 0});"
     )
     route.fulfill(body=script, content_type="text/javascript")
 
@@ -331,7 +332,7 @@ def wide_drawing(n_columns: int, n_rows: int) -> dict[str, Any]:
         "n_drawn": len(names),
         "collapsed": False,
         "nodes": [
-            {"key": f"n{i}", "id": n, "stages": [[0, 99]], "width": w, "height": h}
+            {"key": f"n{i}", "id": n, "stages": [[0, 99]], "group": "", "width": w, "height": h}
             for i, n in enumerate(names)
         ],
         "groups": [],

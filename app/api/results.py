@@ -211,13 +211,12 @@ def stage_diff(job_id: str, stage: int) -> Response:
     f"{_JOB}/union",
     shapes.Union,
     query=[
-        Query("limit", f"group neighbours above this many nodes, at most {_MAX_DRAWN}"),
-        Query("open", "groups to show with all their nodes, separated by commas", str),
+        Query("limit", f"open groups while at most so many boxes are drawn, at most {_MAX_DRAWN}"),
     ],
     fails=(400, *_ABSENT),
 )
 def union(job_id: str) -> Response:
-    """The nodes of all stages in one drawing, as DOT."""
+    """The nodes of all stages in one nested drawing, as DOT."""
     kept = Kept(job_id)
     rows = kept.stages()
     if not rows:
@@ -225,17 +224,9 @@ def union(job_id: str) -> Response:
     limit = whole_number(
         request.args.get("limit"), "limit", settings().drawn_nodes_limit, 1, _MAX_DRAWN
     )
-    opened = set(request.args.get("open", "").split(","))
     own = {r["graph_stage"]: kept.read(f"stage-{r['graph_stage']}-skeleton") for r in rows}
     drawing = Drawing.of([own[r["graph_stage"]] for r in rows])
-    payload = union_payload(drawing, limit, opened)
-    if payload["n_drawn"] > _MAX_DRAWN:
-        raise CompileError(
-            "E-REQUEST-BODY",
-            f"open: {payload['n_drawn']} nodes would be drawn, at most {_MAX_DRAWN} are",
-            hint="open fewer groups",
-        )
-    return kept.answer(payload)
+    return kept.answer(union_payload(drawing, limit))
 
 
 @ROUTES.route("GET", f"{_JOB}/neighbours", shapes.Neighbours, fails=_ABSENT)

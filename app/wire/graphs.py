@@ -314,14 +314,17 @@ def shortened(text: str, limit: int) -> str:
 
 
 def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:
-    """What a drawing of a graph needs: [id, label] of each node, and each edge once.
+    """What a drawing of a graph needs: [id, label, operator, origins] of each node, each edge once.
 
     The label is the longer of the two lines that the page draws in the node.
     """
     nodes = [
-        *([v.name, max(v.name, drawn_type(v.type), key=len)] for v in graph.inputs),
-        *([n.output, max(drawn_name(n), drawn_type(n.type), key=len)] for n in graph.nodes),
-        *([prefix + r.name, r.name] for r in graph.results),
+        *([v.name, max(v.name, drawn_type(v.type), key=len), "input", []] for v in graph.inputs),
+        *(
+            [n.output, max(drawn_name(n), drawn_type(n.type), key=len), n.op, list(n.origins)]
+            for n in graph.nodes
+        ),
+        *([prefix + r.name, r.name, "result", []] for r in graph.results),
     ]
     edges = dict.fromkeys((e[0], e[1]) for e in _edges(graph, prefix))
     return {"version": VERSION, "nodes": nodes, "edges": [list(e) for e in edges]}

@@ -262,12 +262,9 @@ export function createParts(id) {
       once(`stages/${stage}/diff?against=${against}&context=${context}`),
     /**
      * Of all stages that are there; a running job gets more of them.
-     * @type {(open: string[], stages: number) => Promise<import("./wire.js").Union>}
+     * @type {(stages: number) => Promise<import("./wire.js").Union>}
      */
-    union(open, stages) {
-      const path = open.length ? `union?open=${open.map(encodeURIComponent).join(",")}` : "union";
-      return once(path, `${path} ${stages}`);
-    },
+    union: (stages) => once("union", `union ${stages}`),
     /** @type {(kernel: number, part: string) => Promise<import("./wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
     /** @type {(kernel: number) => Promise<import("./wire.js").KernelLinks>} */

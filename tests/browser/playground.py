@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,6 +86,11 @@ class Playground:
         expect(current).to_have_attribute("data-stage", str(stage))
         if current.get_attribute("data-unchanged") is None:
             expect(self.part("stage")).to_have_attribute("data-stage", str(stage))
+
+    def expect_laid_out(self) -> None:
+        """Until the node in focus is drawn, in the groups that were opened for it."""
+        expect(self.part("stage")).to_have_attribute("data-layout", "ready")
+        expect(self.part("stage")).to_have_attribute("data-focus-at", re.compile(r"^-?\d"))
 
     def press(self, key: str) -> None:
         """A key, as if the page and nothing in it had the focus."""

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.page import blocks
 from tests.browser.playground import COMPILE_MS, Playground
 from tests.models import light_model
 
@@ -91,23 +90,3 @@ def test_the_first_graph_is_there_while_the_job_runs_and_the_job_can_be_stopped(
     expect(halt).to_be_hidden()
     expect(playground.part("place")).to_contain_text("stopped before the end")
     expect(stage).to_have_attribute("data-layout", "ready")
-
-
-def test_what_is_found_in_a_closed_group_is_opened_and_selected(
-    playground: Playground, page: Page, tmp_path: Path
-) -> None:
-    path = tmp_path / "long.onnx"
-    path.write_bytes(blocks(140))
-    playground.drop(path)
-    page.wait_for_function("!document.querySelector('[data-part=compile]').disabled")
-    playground.compile()
-    playground.press("Home")
-    expect(playground.part("notice")).to_contain_text("neighbours together")
-    search = playground.part("search")
-    search.fill("Add_1111")
-    expect(playground.part("found")).to_have_text("1 found")
-    search.press("Enter")
-    expect(page).to_have_url(re.compile("open=g.*select=Add_1111|select=Add_1111.*open=g"))
-    stage = playground.part("stage")
-    expect(stage).to_have_attribute("data-layout", "ready")
-    expect(stage).to_have_attribute("data-focus-at", re.compile(r"^\d"))

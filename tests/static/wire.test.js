@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { readLayout } from "../../static/js/graph/dot_layout.js";
+import { layoutNested, openGroups, piecesOf } from "../../static/js/graph/nesting.js";
 import { FAMILIES } from "../../static/js/graph/families.js";
 import { buildScene, placeUnion } from "../../static/js/graph/scene.js";
 import { layoutMemory } from "../../static/js/memory_map.js";
@@ -32,10 +33,11 @@ const graphs = new Map(
 );
 const graphviz = await Graphviz.load();
 const union = golden("union");
-const places = placeUnion(
-  union,
-  readLayout(graphviz.layout(union.dot, /** @type {any} */ ("json0"), "dot")),
+const open = openGroups(union, []);
+const layouts = await layoutNested(union, open, async (dots) =>
+  dots.map((dot) => readLayout(graphviz.layout(dot, /** @type {any} */ ("json0"), "dot"))),
 );
+const places = placeUnion(union, open, layouts);
 
 /** @param {number} stage @param {import("../../static/js/url.js").View} view */
 function sceneOf(stage, view) {
@@ -61,8 +63,11 @@ test("every node of every stage has a place, and every edge a path", () => {
     const paths = new Set(
       scene.edges.filter((edge) => edge.shown).map((edge) => `${edge.from} ${edge.to}`),
     );
-    for (const [from, to] of graph?.edges ?? [])
-      assert.ok(paths.has(`${places.keyOf.get(from)} ${places.keyOf.get(to)}`), `${from} to ${to}`);
+    for (const [source, target] of graph?.edges ?? []) {
+      const [a, b] = [places.placeOf.get(source), places.placeOf.get(target)];
+      assert.ok(a && b);
+      for (const [from, to] of piecesOf(a, b)) assert.ok(paths.has(`${from} ${to}`), `${source} to ${target}`);
+    }
   }
 });
 

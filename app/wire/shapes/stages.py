@@ -144,27 +144,32 @@ class Diff(TypedDict):
 
 
 class UnionNode(TypedDict):
-    """A node of the drawing; present in the half-open ranges `stages`. Units: px at zoom 1."""
+    """A node of the drawing, in a group; present in the half-open ranges `stages`. Units: px."""
 
     key: str
     id: str
     stages: list[list[int]]
+    group: str
     width: int
     height: int
 
 
 class UnionGroup(TypedDict):
-    """Neighbours drawn as one. Units: px at zoom 1."""
+    """Nodes and groups drawn as one while it is closed, by `dot` inside while open. Units: px."""
 
     key: str
     label: str
-    members: list[str]
+    kind: Literal["scope", "repeat", "block", "stretch"]
+    times: int
+    group: str
+    open: bool
     width: int
     height: int
+    dot: str
 
 
 class Union(TypedDict):
-    """All stages' nodes in one drawing, as DOT without any text of the model."""
+    """All stages' nodes in one drawing, as nested DOT without any text of the model."""
 
     version: Version
     dot: str

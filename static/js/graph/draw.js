@@ -1,6 +1,8 @@
 // Paints a scene on a canvas: only what is in view, with as much detail as the zoom can carry.
 import { toScreen } from "./camera.js";
 import { fillFar, strokeFar } from "./draw_far.js";
+import { drawFrame, drawMarks } from "./draw_group.js";
+import { SIGNS, clip, outline } from "./pen.js";
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -15,6 +17,10 @@ import { fillFar, strokeFar } from "./draw_far.js";
  * @property {Set<string>} near their neighbours
  * @property {Set<string>} found hits of the search
  * @property {Set<string>} fallbacks what the reference runs
+ * @property {Set<string>} through keys of the pieces of edges at what is selected
+ * @property {Set<string>} hovered keys of the pieces of edges at what the pointer is on
+ * @property {string} edge key of the piece that is chosen, "" for none
+ * @property {Map<string, string>} sums of groups: what all in it have of what colours the nodes
  * @property {string} focus key of the node in focus, "" for none
  * @property {string} hover
  * @property {Map<string, Paint> | null} paints what colours the nodes by key; null: their family
@@ -32,9 +38,6 @@ const FADED = 0.28;
 /** Between the strokes of the hatching that marks fallbacks, in drawing units. */
 const HATCH = 7;
 
-/** Signs of the states: shape and letter besides the colour. */
-export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
-
 /**
  * @param {CanvasRenderingContext2D} context already scaled to CSS pixels
  * @param {Scene} scene
@@ -46,14 +49,16 @@ export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed
  */
 export function drawScene(context, scene, camera, size, colors, emphasis) {
   context.clearRect(0, 0, size.width, size.height);
-  const { nodes, edges } = inView(scene, camera, size);
+  const visible = inView(scene, camera, size);
+  const { nodes, frames, edges } = visible;
   if (isFar(camera)) {
-    for (const _ of farSteps(context, { nodes, edges }, camera, size, colors, emphasis));
-    drawStanding(context, { nodes, edges }, camera, size, colors, emphasis);
+    for (const _ of farSteps(context, visible, camera, size, colors, emphasis));
+    drawStanding(context, visible, camera, size, colors, emphasis);
     return nodes.length;
   }
   context.save();
   toDrawingUnits(context, camera, size);
+  for (const frame of frames) drawFrame(context, frame, camera.zoom, colors, emphasis);
   for (const edge of edges) drawEdge(context, edge, camera.zoom, colors, emphasis);
   for (const node of nodes)
     drawNode(context, node, camera.zoom, colors, emphasis, isFaded(node, emphasis));
@@ -61,7 +66,7 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
   return nodes.length;
 }
 
-/** @typedef {{nodes: SceneNode[], edges: SceneEdge[]}} Visible */
+/** @typedef {{nodes: SceneNode[], frames: SceneNode[], edges: SceneEdge[]}} Visible */
 
 /**
  * Whether nodes are too small for anything but their colour.
@@ -82,6 +87,7 @@ export function inView(scene, camera, size) {
   const view = viewBox(camera, size);
   return {
     nodes: scene.nodes.filter((node) => node.shown && sees(view, node)),
+    frames: scene.frames.filter((frame) => frame.shown && sees(view, frame)),
     edges: scene.edges.filter((edge) => edge.shown && overlaps(edge.box, view)),
   };
 }
@@ -96,10 +102,11 @@ export function inView(scene, camera, size) {
  * @param {Emphasis} emphasis
  * @returns {Generator<void>}
  */
-export function* farSteps(context, { nodes, edges }, camera, size, colors, emphasis) {
+export function* farSteps(context, { nodes, frames, edges }, camera, size, colors, emphasis) {
   const { zoom } = camera;
   context.save();
   toDrawingUnits(context, camera, size);
+  for (const frame of frames) drawFrame(context, frame, zoom, colors, emphasis);
   const pen = { color: colors.lineStrong, alpha: 0.6, width: 0.6, dash: [] };
   const quiet = edges.filter(({ status }) => status === "same" || status === "changed");
   yield* strokeFar(context, quiet, zoom, pen);
@@ -128,12 +135,11 @@ export function* farSteps(context, { nodes, edges }, camera, size, colors, empha
  */
 export function drawStanding(context, { nodes, edges }, camera, size, colors, emphasis) {
   const { selected, near, hover, focus } = emphasis;
-  if (selected.size === 0 && hover === "" && focus === "") return;
+  if (selected.size === 0 && hover === "" && focus === "" && emphasis.edge === "") return;
   context.save();
   toDrawingUnits(context, camera, size);
   for (const edge of edges)
-    if ([edge.from, edge.to].some((key) => selected.has(key) || key === hover))
-      drawEdge(context, edge, camera.zoom, colors, emphasis);
+    if (isStrong(edge, emphasis)) drawEdge(context, edge, camera.zoom, colors, emphasis);
   for (const node of nodes) {
     const { key } = node;
     if (selected.has(key) || near.has(key) || key === hover || key === focus)
@@ -210,13 +216,9 @@ function sees(view, { x, y, w, h }) {
  * @param {Emphasis} emphasis
  */
 function drawEdge(context, edge, zoom, colors, emphasis) {
-  const { path, tip } = edge;
+  const { path, ends } = edge;
   if (path.length < 8) return;
-  const strong =
-    emphasis.selected.has(edge.from) ||
-    emphasis.selected.has(edge.to) ||
-    emphasis.hover === edge.from ||
-    emphasis.hover === edge.to;
+  const strong = isStrong(edge, emphasis);
   const quiet = edge.status === "same" || edge.status === "changed";
   const color = strong ? colors.accent : quiet ? colors.lineStrong : colors.status[edge.status];
   context.globalAlpha = strong || !quiet ? 1 : 0.75;
@@ -232,25 +234,29 @@ function drawEdge(context, edge, zoom, colors, emphasis) {
   }
   context.stroke();
   context.setLineDash([]);
-  if (zoom > 0.16) {
-    // Without a place for the arrow's point the spline itself reaches the node.
-    const n = path.length;
-    if (tip) drawArrow(context, path[n - 2], path[n - 1], tip, color, strong);
-    else drawArrow(context, path[n - 4], path[n - 3], [path[n - 2], path[n - 1]], color, strong);
-  }
+  if (ends && zoom > 0.16) drawArrow(context, path, color, strong);
   context.globalAlpha = 1;
 }
 
 /**
+ * @param {SceneEdge} edge
+ * @param {Emphasis} emphasis
+ */
+function isStrong({ key }, { through, hovered, edge }) {
+  return through.has(key) || hovered.has(key) || edge === key;
+}
+
+/**
+ * At the end of a path.
  * @param {CanvasRenderingContext2D} context
- * @param {number} x
- * @param {number} y
- * @param {[number, number]} tip
+ * @param {number[]} path
  * @param {string} color
  * @param {boolean} strong
  */
-function drawArrow(context, x, y, tip, color, strong) {
-  const angle = Math.atan2(tip[1] - y, tip[0] - x);
+function drawArrow(context, path, color, strong) {
+  const n = path.length;
+  const tip = [path[n - 2], path[n - 1]];
+  const angle = Math.atan2(tip[1] - path[n - 3], tip[0] - path[n - 4]);
   const length = strong ? 9 : 7;
   context.fillStyle = color;
   context.beginPath();
@@ -322,8 +328,12 @@ function drawNode(context, node, zoom, colors, emphasis, faded) {
   }
   // Muted text cannot be read on the darker classes of an overlay.
   const subColor = emphasis.paints?.has(node.key) ? colors.ink : colors.muted;
-  if (heightPx >= TEXT_PX) drawText(context, node, heightPx, colors, subColor);
-  if (marked) drawSign(context, left, top, status, zoom, colors);
+  if (heightPx >= TEXT_PX) {
+    const sub = node.node ? node.sub : (emphasis.sums.get(node.key) ?? node.sub);
+    drawText(context, { ...node, sub }, heightPx, colors, subColor);
+  }
+  if (marked && node.node === null) drawMarks(context, left + w, top, node.marks, zoom, colors);
+  else if (marked) drawSign(context, left, top, status, zoom, colors);
   if (emphasis.focus === node.key) {
     outline(context, left + 3, top + 3, w - 6, h - 6, Math.max(1, node.round - 3));
     context.strokeStyle = colors.ink;
@@ -386,20 +396,6 @@ function drawText(context, node, heightPx, colors, subColor) {
 }
 
 /**
- * The text, shortened in its middle until it fits: names differ most at their ends.
- * @param {CanvasRenderingContext2D} context
- * @param {string} text
- * @param {number} room
- */
-function clip(context, text, room) {
-  const width = context.measureText(text).width;
-  if (width <= room) return text;
-  const keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
-  const head = Math.ceil(keep / 2);
-  return `${text.slice(0, head)}…${text.slice(text.length - (keep - head))}`;
-}
-
-/**
  * @param {CanvasRenderingContext2D} context
  * @param {number} left
  * @param {number} top
@@ -427,17 +423,4 @@ function drawSign(context, left, top, status, zoom, colors) {
   context.textBaseline = "middle";
   context.font = `700 ${radius * 1.5}px ${colors.sans}`;
   context.fillText(SIGNS[status], left, top + radius * 0.08);
-}
-
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {number} x
- * @param {number} y
- * @param {number} w
- * @param {number} h
- * @param {number} r
- */
-function outline(context, x, y, w, h, r) {
-  context.beginPath();
-  context.roundRect(x, y, w, h, r);
 }

@@ -1,6 +1,6 @@
 // The drawing as a file: SVG and DOT as text. What is drawn on the canvas is drawn here once more,
 // all of it, in the colours of the theme.
-import { SIGNS } from "./draw.js";
+import { SIGNS } from "./pen.js";
 
 /**
  * @typedef {import("./scene.js").Scene} Scene
@@ -40,15 +40,15 @@ export function toSvg(scene, colors, paintOf) {
  * @param {import("./scene.js").SceneEdge} edge
  * @param {Colors} colors
  */
-function svgEdge({ path, tip, status }, colors) {
-  const points = [...path, ...(tip ?? [])].map((each) => each.toFixed(1));
-  const curve = points.slice(2, path.length).join(" ");
-  const end = tip ? ` L${points.slice(path.length).join(" ")}` : "";
+function svgEdge({ path, ends, status }, colors) {
+  const points = path.map((each) => each.toFixed(1));
+  const curve = points.slice(2).join(" ");
+  const tip = ends ? ' marker-end="url(#tip)"' : "";
   const isNews = status === "added" || status === "removed";
   const color = isNews ? colors.status[status] : colors.lineStrong;
   const dash = status === "removed" ? ' stroke-dasharray="5 4"' : "";
-  const d = `M${points[0]} ${points[1]} C${curve}${end}`;
-  return `<path d="${d}" fill="none" stroke="${color}"${dash} marker-end="url(#tip)"/>`;
+  const d = `M${points[0]} ${points[1]} C${curve}`;
+  return `<path d="${d}" fill="none" stroke="${color}"${dash}${tip}/>`;
 }
 
 /**

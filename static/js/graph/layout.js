@@ -2,14 +2,14 @@
 
 /**
  * @typedef {import("./dot_layout.js").Layout} Layout
- * @typedef {{layout: Layout, seconds: number}} Placed
+ * @typedef {{layouts: Layout[], seconds: number}} Placed
  * @typedef {{promise: Promise<Placed>, cancel: () => void}} Request
  */
 
 export class LayoutCancelled extends Error {}
 
 /**
- * @typedef {{warm: () => void, layout: (dot: string) => Request, stop: () => void}} Layouter
+ * @typedef {{warm: () => void, layout: (dots: string[]) => Request, stop: () => void}} Layouter
  */
 
 /**
@@ -37,7 +37,7 @@ export function createLayouter(workerUrl) {
     stop,
     /** Has the engine loaded, for a layout that will be asked for soon. */
     warm: () => started().postMessage({ id: 0 }),
-    layout(dot) {
+    layout(dots) {
       if (giveUp) stop();
       const id = ++count;
       const current = started();
@@ -47,13 +47,13 @@ export function createLayouter(workerUrl) {
           if (data.id !== id) return;
           giveUp = null;
           if (data.problem !== undefined) reject(new Error(data.problem));
-          else resolve({ layout: data.layout, seconds: data.seconds });
+          else resolve({ layouts: data.layouts, seconds: data.seconds });
         };
         current.onerror = (event) => {
           giveUp = null;
           reject(new Error(event.message || "the layout worker stopped"));
         };
-        current.postMessage({ id, dot });
+        current.postMessage({ id, dots });
       });
       return { promise, cancel: () => id === count && stop() };
     },

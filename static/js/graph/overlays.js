@@ -41,7 +41,7 @@ const COSTS = {
 /**
  * How the shown nodes are to be coloured.
  * @param {OverlayName} name
- * @param {SceneNode[]} shown
+ * @param {SceneNode[]} shown an open group is not coloured, it only has a sum
  * @param {Map<string, GraphNode>} nodes by id, of both graphs
  * @param {Kernel[]} kernels
  * @param {{less: string, other: string, plain: string}} words
@@ -72,9 +72,14 @@ function byCost(shown, nodes, kernels, cost, less) {
   const find = kernelsOf(kernels);
   /** @type {Map<string, number>} */
   const values = new Map();
-  for (const { key, ids } of shown) {
+  /** @type {Map<string, string>} */
+  const says = new Map();
+  for (const { key, ids, open } of shown) {
     const found = new Set(ids.flatMap((id) => find(nodes.get(id))));
-    if (found.size) values.set(key, [...found].reduce((sum, kernel) => sum + cost.of(kernel), 0));
+    if (found.size === 0) continue;
+    const sum = [...found].reduce((all, kernel) => all + cost.of(kernel), 0);
+    says.set(key, cost.format(sum));
+    if (!open) values.set(key, sum);
   }
   const most = Math.max(0, ...values.values());
   const classes = SHARES.map((share) => ({
@@ -82,11 +87,10 @@ function byCost(shown, nodes, kernels, cost, less) {
     n: 0,
   }));
   /** @type {Overlay} */
-  const overlay = { scale: "heat", classes, classOf: new Map(), says: new Map() };
+  const overlay = { scale: "heat", classes, classOf: new Map(), says };
   for (const [key, value] of values) {
     const found = most > 0 ? SHARES.findIndex((share) => value >= share * most) : SHARES.length - 1;
     overlay.classOf.set(key, found);
-    overlay.says.set(key, cost.format(value));
     classes[found].n += 1;
   }
   return overlay;
@@ -114,13 +118,14 @@ function byError(shown, checked, less) {
     errors.set(node, Math.max(errors.get(node) ?? 0, relative_error ?? Infinity));
   /** @type {Overlay} */
   const overlay = { scale: "heat", classes, classOf: new Map(), says: new Map() };
-  for (const { key, ids } of shown) {
+  for (const { key, ids, open } of shown) {
     const found = ids.map((id) => errors.get(id)).filter((error) => error !== undefined);
     if (found.length === 0) continue;
     const worst = Math.max(...found);
+    overlay.says.set(key, formatError(Number.isFinite(worst) ? worst : null));
+    if (open) continue;
     const at = ERROR_SHARES.findIndex((share) => share === 0 || worst > share * tolerance);
     overlay.classOf.set(key, at);
-    overlay.says.set(key, formatError(Number.isFinite(worst) ? worst : null));
     classes[at].n += 1;
   }
   return overlay;
@@ -156,7 +161,8 @@ function byKind(shown, nodes, kindOf, other) {
   const kinds = new Map();
   /** @type {Map<string, number>} */
   const counts = new Map();
-  for (const { key, ids } of shown) {
+  for (const { key, ids, open } of shown) {
+    if (open) continue;
     const found = ids.map((id) => nodes.get(id)?.types[0]).filter((type) => type !== undefined);
     if (found.length === 0) continue;
     const kind = mostFrequent(found.map(kindOf));

@@ -2,6 +2,7 @@
 // place it has in the union, and says whether it is there, and what the pass did to it.
 import { marksOf } from "../snapshots.js";
 import { asFamily } from "./families.js";
+import { HEADER, nest, piecesOf } from "./nesting.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph
@@ -11,10 +12,15 @@ import { asFamily } from "./families.js";
  * @typedef {import("./families.js").Family} Family
  * @typedef {"same" | "added" | "removed" | "changed"} Status
  *
+ * @typedef {"node" | "scope" | "repeat" | "block" | "stretch"} Kind
+ *
  * @typedef {object} Place
  * @property {string} key
- * @property {string[]} ids what is drawn here: one node, or the members of a closed group
+ * @property {string[]} around keys of the open groups that it lies in, outermost first
+ * @property {string[]} ids what is drawn here: one node, or all nodes in a group
  * @property {string} label "" for a node: it has its own
+ * @property {number} times how many equal blocks are in a group, 1 for none
+ * @property {Kind} kind
  * @property {number} x
  * @property {number} y
  * @property {number} w
@@ -23,15 +29,22 @@ import { asFamily } from "./families.js";
  * @typedef {object} Places
  * @property {number} width
  * @property {number} height
- * @property {Place[]} places
- * @property {Map<string, string>} keyOf id -> key
+ * @property {Place[]} places nodes and closed groups
+ * @property {Place[]} frames open groups, each before those in it
+ * @property {Map<string, Place>} placeOf id -> the place that it is drawn in
  * @property {EdgePlace[]} edges
  *
- * @typedef {{from: string, to: string, path: number[], tip: [number, number] | null, box: [number, number, number, number]}} EdgePlace
+ * @typedef {object} EdgePlace a piece of edges of the model, from box to box or to the border of a group
+ * @property {string} from
+ * @property {string} to
+ * @property {boolean} ends whether edges end here, and do not go on into or out of a group
+ * @property {number[]} path x and y of a start and then of three points per Bézier piece
+ * @property {[number, number, number, number]} box left, top, right, bottom
  *
  * @typedef {object} SceneNode
  * @property {string} key
  * @property {string} id "" for a group
+ * @property {string[]} around
  * @property {string[]} ids those of them that are there
  * @property {number} x
  * @property {number} y
@@ -40,65 +53,44 @@ import { asFamily } from "./families.js";
  * @property {number} round
  * @property {string} label
  * @property {string} sub
+ * @property {number} times
+ * @property {Kind} kind
+ * @property {boolean} open
  * @property {Family} family
  * @property {Status} status
+ * @property {Record<"added" | "removed" | "changed", number>} marks how many nodes in it are marked
  * @property {boolean} shown
  * @property {GraphNode | null} node null for a group
  * @property {GraphNode[]} members what is drawn here, of a group all that are there
  *
- * @typedef {EdgePlace & {status: Status, shown: boolean}} SceneEdge
+ * @typedef {EdgePlace & {key: string, status: Status, shown: boolean}} SceneEdge
  *
  * @typedef {object} Scene
  * @property {number} width
  * @property {number} height
- * @property {SceneNode[]} nodes
+ * @property {SceneNode[]} nodes nodes and closed groups
+ * @property {SceneNode[]} frames open groups, each before those in it
  * @property {SceneEdge[]} edges
- * @property {Map<string, SceneNode>} byKey
- * @property {Map<string, string>} keyOf
+ * @property {Map<string, SceneNode>} byKey nodes, closed and open groups
+ * @property {Map<string, string>} keyOf id -> key of the box that it is drawn in
  * @property {Map<string, {before: string[], after: string[]}>} neighbours by key, of what is shown
+ * @property {Pass} pass what it shows
+ * @property {Places} places
  */
 
 /**
- * Joins the union with its layout.
+ * Joins the union with the layouts of what is open of it.
  * @param {Union} union
- * @param {Layout} layout
+ * @param {Set<string>} open
+ * @param {Map<string, Layout>} layouts
  * @returns {Places}
  */
-export function placeUnion(union, layout) {
-  /** @type {Map<string, {ids: string[], label: string}>} */
-  const known = new Map();
-  for (const node of union.nodes) known.set(node.key, { ids: [node.id], label: "" });
-  for (const group of union.groups)
-    known.set(group.key, { ids: group.members, label: group.label });
-
-  /** @type {Place[]} */
-  const places = [];
-  /** @type {Map<string, string>} */
-  const keyOf = new Map();
-  for (const { key, x, y, w, h } of layout.nodes) {
-    const found = known.get(key);
-    if (!found) continue;
-    places.push({ key, ...found, x, y, w, h });
-    for (const id of found.ids) keyOf.set(id, key);
-  }
-  const edges = layout.edges.map((edge) => ({ ...edge, box: boxAround(edge.path) }));
-  return { width: layout.width, height: layout.height, places, keyOf, edges };
-}
-
-/**
- * @param {number[]} path
- * @returns {[number, number, number, number]}
- */
-function boxAround(path) {
-  /** @type {[number, number, number, number]} */
-  const box = [Infinity, Infinity, -Infinity, -Infinity];
-  for (let i = 0; i + 1 < path.length; i += 2) {
-    box[0] = Math.min(box[0], path[i]);
-    box[1] = Math.min(box[1], path[i + 1]);
-    box[2] = Math.max(box[2], path[i]);
-    box[3] = Math.max(box[3], path[i + 1]);
-  }
-  return box;
+export function placeUnion(union, open, layouts) {
+  const { width, height, boxes, frames, edges } = nest(union, open, layouts);
+  /** @type {Map<string, Place>} */
+  const placeOf = new Map();
+  for (const place of boxes) for (const id of place.ids) placeOf.set(id, place);
+  return { width, height, places: boxes, frames, placeOf, edges };
 }
 
 /**
@@ -112,17 +104,22 @@ function boxAround(path) {
  */
 export function buildScene(places, before, after, view, changed) {
   const pass = changed && before ? { before, after } : { before: null, after };
-  const nodes = statesOfNodes(pass, view);
-  const sceneNodes = places.places.map((place) => sceneNode(place, nodes));
-  const edges = sceneEdges(places, pass, view);
+  const states = statesOfNodes(pass, view);
+  const nodes = places.places.map((place) => sceneNode(place, states, false));
+  const frames = places.frames.map((place) => sceneNode(place, states, true));
+  const shown = view === "before" && pass.before ? [pass.before] : [pass.after];
+  if (view === "diff" && pass.before) shown.push(pass.before);
   return {
     width: places.width,
     height: places.height,
-    nodes: sceneNodes,
-    edges,
-    byKey: new Map(sceneNodes.map((node) => [node.key, node])),
-    keyOf: places.keyOf,
-    neighbours: neighboursOf(edges),
+    nodes,
+    frames,
+    edges: sceneEdges(places, pass, view),
+    byKey: new Map([...nodes, ...frames].map((node) => [node.key, node])),
+    keyOf: new Map([...places.placeOf].map(([id, { key }]) => [id, key])),
+    neighbours: neighboursOf(places, shown),
+    pass,
+    places,
   };
 }
 
@@ -163,27 +160,33 @@ export function statesOfNodes({ before, after }, view) {
 /**
  * @param {Place} place
  * @param {NodeStates} states
+ * @param {boolean} open
  * @returns {SceneNode}
  */
-function sceneNode(place, states) {
-  const { key, x, y, w, h } = place;
+function sceneNode(place, states, open) {
+  const { key, around, times, kind, x, y, w, h } = place;
   const present = place.ids.filter((id) => states.has(id));
-  const grouped = place.label !== "";
-  const only = grouped ? undefined : states.get(place.ids[0]);
+  const only = kind === "node" ? states.get(place.ids[0]) : undefined;
   const terminal = only ? only.node.kind !== "node" : false;
+  const marks = countMarks(present, states);
   return {
     key,
+    around,
+    times,
+    kind,
+    open,
     x,
     y,
     w,
     h,
-    id: grouped ? "" : place.ids[0],
+    id: kind === "node" ? place.ids[0] : "",
     ids: present,
     round: terminal ? h / 2 : 6,
-    label: only ? labelOf(only.node) : place.label,
-    sub: only ? subOf(only.node) : operatorsOf(present, states),
+    label: only ? labelOf(only.node) : times > 1 ? `${place.label} ×${times}` : place.label,
+    sub: only ? subOf(only.node) : `${present.length} nodes: ${operatorsOf(present, states)}`,
     family: only ? asFamily(only.node.family) : "input",
-    status: grouped ? statusOfGroup(present, states) : (only?.status ?? "same"),
+    status: only ? only.status : statusOfGroup(marks, present.length),
+    marks,
     shown: present.length > 0,
     node: only?.node ?? null,
     members: present.flatMap((id) => states.get(id)?.node ?? []),
@@ -193,12 +196,24 @@ function sceneNode(place, states) {
 /**
  * @param {string[]} ids
  * @param {NodeStates} states
+ */
+function countMarks(ids, states) {
+  const marks = { added: 0, removed: 0, changed: 0 };
+  for (const id of ids) {
+    const status = states.get(id)?.status ?? "same";
+    if (status !== "same") marks[status] += 1;
+  }
+  return marks;
+}
+
+/**
+ * @param {SceneNode["marks"]} marks
+ * @param {number} n
  * @returns {Status}
  */
-function statusOfGroup(ids, states) {
-  const found = new Set(ids.map((id) => states.get(id)?.status ?? "same"));
-  if (found.size === 0) return "same";
-  return found.size === 1 ? [...found][0] : "changed";
+function statusOfGroup({ added, removed, changed }, n) {
+  if (added + removed + changed === 0) return "same";
+  return added === n ? "added" : removed === n ? "removed" : "changed";
 }
 
 /**
@@ -258,51 +273,100 @@ export function shortType(type) {
  * @returns {SceneEdge[]}
  */
 function sceneEdges(places, { before, after }, view) {
-  const old = before ? edgeKeys(places, before) : null;
-  const now = edgeKeys(places, after);
+  const now = pieceKeys(places, after);
+  const old = before ? pieceKeys(places, before) : now;
   return places.edges.map((edge) => {
-    const key = `${edge.from} ${edge.to}`;
-    const was = old ? old.has(key) : now.has(key);
-    const is = now.has(key);
+    const key = pieceKey(edge.from, edge.to);
+    const [was, is] = [old.has(key), now.has(key)];
     const shown = view === "before" ? was : view === "after" ? is : was || is;
-    return { ...edge, shown, status: was === is ? "same" : is ? "added" : "removed" };
+    return { ...edge, key, shown, status: was === is ? "same" : is ? "added" : "removed" };
   });
 }
 
+/** @param {string} from @param {string} to */
+export function pieceKey(from, to) {
+  return `${from} ${to}`;
+}
+
 /**
+ * The pieces of all edges of a graph that are drawn.
  * @param {Places} places
  * @param {StageGraph} graph
  * @returns {Set<string>}
  */
-function edgeKeys(places, graph) {
+function pieceKeys(places, graph) {
   /** @type {Set<string>} */
   const keys = new Set();
-  for (const [from, to] of graph.edges) {
-    const a = places.keyOf.get(from);
-    const b = places.keyOf.get(to);
-    if (a && b && a !== b) keys.add(`${a} ${b}`);
-  }
+  for (const [source, target] of graph.edges)
+    for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
   return keys;
 }
 
 /**
- * @param {SceneEdge[]} edges
+ * @param {Places} places
+ * @param {string} source id
+ * @param {string} target id
+ */
+function piecesBetween({ placeOf }, source, target) {
+  const [a, b] = [placeOf.get(source), placeOf.get(target)];
+  return a && b ? piecesOf(a, b) : [];
+}
+
+/**
+ * The pieces in which the edges to and from some boxes are drawn.
+ * @param {Scene} scene
+ * @param {Set<string>} boxes keys
+ * @returns {Set<string>} keys of pieces
+ */
+export function piecesAt({ places, pass, keyOf }, boxes) {
+  /** @type {Set<string>} */
+  const keys = new Set();
+  if (boxes.size === 0) return keys;
+  for (const graph of [pass.before, pass.after])
+    for (const [source, target] of graph?.edges ?? [])
+      if (boxes.has(keyOf.get(source) ?? "") || boxes.has(keyOf.get(target) ?? ""))
+        for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
+  return keys;
+}
+
+/**
+ * The edges of the model that pass a drawn piece: of the graph after the pass, else of that before.
+ * @param {Scene} scene
+ * @param {string} piece
+ * @returns {{edges: StageGraph["edges"], graph: StageGraph} | null}
+ */
+export function edgesThrough({ places, pass }, piece) {
+  for (const graph of [pass.after, pass.before]) {
+    const edges = (graph?.edges ?? []).filter(([source, target]) =>
+      piecesBetween(places, source, target).some(([from, to]) => pieceKey(from, to) === piece),
+    );
+    if (graph && edges.length) return { edges, graph };
+  }
+  return null;
+}
+
+/**
+ * @param {Places} places
+ * @param {StageGraph[]} graphs that are shown
  * @returns {Scene["neighbours"]}
  */
-function neighboursOf(edges) {
-  /** @type {Scene["neighbours"]} */
-  const neighbours = new Map();
+function neighboursOf({ placeOf }, graphs) {
+  /** @type {Map<string, {before: Set<string>, after: Set<string>}>} */
+  const found = new Map();
   const of = (/** @type {string} */ key) => {
-    let found = neighbours.get(key);
-    if (!found) neighbours.set(key, (found = { before: [], after: [] }));
-    return found;
+    let own = found.get(key);
+    if (!own) found.set(key, (own = { before: new Set(), after: new Set() }));
+    return own;
   };
-  for (const { from, to, shown } of edges) {
-    if (!shown) continue;
-    of(from).after.push(to);
-    of(to).before.push(from);
-  }
-  return neighbours;
+  for (const { edges } of graphs)
+    for (const [source, target] of edges) {
+      const [from, to] = [placeOf.get(source)?.key, placeOf.get(target)?.key];
+      if (from === undefined || to === undefined || from === to) continue;
+      of(from).after.add(to);
+      of(to).before.add(from);
+    }
+  const sorted = [...found].map(([key, { before, after }]) => [key, { before: [...before], after: [...after] }]);
+  return new Map(/** @type {[string, {before: string[], after: string[]}][]} */ (sorted));
 }
 
 /**
@@ -327,23 +391,33 @@ export function boxOfKeys(scene, keys) {
 }
 
 /**
- * The drawn node at a point, the last painted first.
+ * What is drawn at a point, the last painted first: a node, a closed group, or the line of text over
+ * an open one.
  * @param {Scene} scene
  * @param {{x: number, y: number}} point
  * @param {number} slack drawing units around a node that still count
  * @returns {SceneNode | null}
  */
-export function nodeAt(scene, point, slack = 0) {
-  for (let i = scene.nodes.length - 1; i >= 0; i--) {
-    const node = scene.nodes[i];
-    if (
-      node.shown &&
-      Math.abs(point.x - node.x) <= node.w / 2 + slack &&
-      Math.abs(point.y - node.y) <= node.h / 2 + slack
-    )
-      return node;
-  }
-  return null;
+export function nodeAt({ nodes, frames }, point, slack = 0) {
+  const box = nodes.findLast((node) => node.shown && isIn(node, point, slack));
+  return box ?? frames.findLast((frame) => frame.shown && isIn(headerOf(frame), point, 0)) ?? null;
+}
+
+/**
+ * The line of text over an open group.
+ * @param {SceneNode} frame
+ */
+export function headerOf({ x, y, w, h }) {
+  return { x, y: y - h / 2 + HEADER / 2, w, h: HEADER };
+}
+
+/**
+ * @param {{x: number, y: number, w: number, h: number}} box
+ * @param {{x: number, y: number}} point
+ * @param {number} slack
+ */
+function isIn({ x, y, w, h }, point, slack) {
+  return Math.abs(point.x - x) <= w / 2 + slack && Math.abs(point.y - y) <= h / 2 + slack;
 }
 
 /**
@@ -355,8 +429,10 @@ export function nodeAt(scene, point, slack = 0) {
  */
 export function walk(scene, from, direction) {
   const here = scene.byKey.get(from);
-  if (!here || !here.shown)
-    return scene.nodes.filter((n) => n.shown).sort((a, b) => a.y - b.y || a.x - b.x)[0]?.key ?? "";
+  if (!here || !here.shown || here.open) {
+    const inside = scene.nodes.filter((n) => n.shown && (!here?.open || n.around.includes(from)));
+    return inside.sort((a, b) => a.y - b.y || a.x - b.x)[0]?.key ?? "";
+  }
   if (direction === "before" || direction === "after") {
     const next = (scene.neighbours.get(from)?.[direction] ?? [])
       .map((key) => scene.byKey.get(key))

@@ -12,9 +12,8 @@ import {
   seesAny,
   wholeLook,
 } from "../graph/looks.js";
-import { buildScene, walk } from "../graph/scene.js";
+import { buildScene, piecesAt, walk } from "../graph/scene.js";
 import { OVERLAYS, overlayOf } from "../graph/overlays.js";
-import { memberFound } from "../graph/search.js";
 import { fallbackNodes } from "../running.js";
 import { NOTHING, selectNode, selectedIds } from "../selection.js";
 import { differs } from "../snapshots.js";
@@ -23,6 +22,7 @@ import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { mountCanvas } from "./graph_canvas.js";
 import { mountExport } from "./graph_export.js";
+import { mountGroups } from "./graph_groups.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
@@ -49,6 +49,10 @@ export function mountGraph(root, state, layouter) {
   const twin = part(root, "table-twin");
   /** @type {import("../graph/scene.js").Places | null} */
   let places = null;
+  /** @type {import("../wire.js").Union | null} */
+  let union = null;
+  /** @type {{key: string, x: number, y: number} | null} a group that keeps its place on the screen */
+  let held = null;
   /** @type {Camera | null} the look that nobody chose */
   let auto = null;
   /** @type {import("./graph_canvas.js").Drawing} */
@@ -59,8 +63,12 @@ export function mountGraph(root, state, layouter) {
       near: new Set(),
       found: new Set(),
       fallbacks: new Set(),
+      through: new Set(),
+      hovered: new Set(),
+      sums: new Map(),
       focus: "",
       hover: "",
+      edge: "",
       paints: null,
     },
     because: new Map(),
@@ -86,29 +94,44 @@ export function mountGraph(root, state, layouter) {
       emphasis.found = new Set(keys);
       canvas.repaint();
     },
-    show: (key) => show([key]),
-    choose: (key, query) => {
-      const place = nodeOf(key);
-      const member = place && !place.node ? memberFound(place, query) : null;
-      // What is found in a closed group is selected in it, once it is open.
-      if (member) state.set({ ...selectNode(member), open: [...state.get().open, key] });
-      else choose(place);
-      show([key]);
+    show: ({ key }) => show([key]),
+    // What is found in a closed group is selected in it, once it is open.
+    choose: ({ key, id }) => {
+      const found = nodeOf(key)?.members.find((each) => each.id === id);
+      if (found) state.set({ ...selectNode(found), open: groups.toggledFor(id) });
+      show([drawing.scene?.keyOf.get(id) ?? key]);
     },
-    focus: () => emphasis.focus,
+    at: () => state.get().at,
+  });
+  const groups = mountGroups(root, state, {
+    union: () => union,
+    frame: (key) => nodeOf(key),
+    hold: (key) => {
+      const group = nodeOf(key);
+      held = group && { key, x: group.x, y: group.y - group.h / 2 };
+    },
   });
   /** Nodes have other places now; the one that is looked at keeps its place on the screen. */
-  function placed(/** @type {import("../graph/scene.js").Places | null} */ found) {
+  function placed(
+    /** @type {import("../graph/scene.js").Places | null} */ found,
+    /** @type {import("../wire.js").Union | null} */ drawn,
+  ) {
     const { scene } = drawing;
-    const held = scene && found && (emphasis.selected.size > 0 || state.get().camera);
-    const looked = held ? anchorOf(scene, camera(), [emphasis.focus, ...emphasis.selected]) : null;
-    const was = looked && camera();
-    places = found;
+    const isLooking = scene && found && (emphasis.selected.size > 0 || state.get().camera);
+    const looked = isLooking ? anchorOf(scene, camera(), [emphasis.focus, ...emphasis.selected]) : null;
+    const was = scene && (held || looked) && camera();
+    [places, union] = [found, drawn];
     auto = null;
     rebuild();
-    const now = looked && drawing.scene?.byKey.get(drawing.scene.keyOf.get(looked.id) ?? "");
-    if (was && now) look({ ...was, x: was.x + now.x - looked.x, y: was.y + now.y - looked.y });
-    revealSelected();
+    groups.show();
+    const group = held && nodeOf(held.key);
+    const node = looked && drawing.scene?.byKey.get(drawing.scene.keyOf.get(looked.id) ?? "");
+    if (was && held && group)
+      look({ ...was, x: was.x + group.x - held.x, y: was.y + group.y - group.h / 2 - held.y });
+    else if (was && looked && node)
+      look({ ...was, x: was.x + node.x - looked.x, y: was.y + node.y - looked.y });
+    if (!held) revealSelected();
+    if (found) held = null;
   }
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
@@ -149,9 +172,11 @@ export function mountGraph(root, state, layouter) {
     const words = { less: word(kinds.less), other: word(kinds.other), plain: word(kinds.plain) };
     const nodes = new Map([...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
     const shown = scene?.nodes.filter((node) => node.shown) ?? [];
-    const overlay = overlayOf(color, shown, nodes, result?.kernels ?? [], words, values);
+    const boxes = [...shown, ...(scene?.frames ?? [])];
+    const overlay = overlayOf(color, boxes, nodes, result?.kernels ?? [], words, values);
     const paints = overlay && colors()[overlay.scale];
     emphasis.paints = overlay && paints && new Map([...overlay.classOf].map(([k, i]) => [k, paints[i]]));
+    emphasis.sums = sumsOf(scene, overlay);
     drawing.says = (key) => {
       const value = overlay?.says.get(key);
       return value === undefined ? "" : word(`overlay.${color}`, { value });
@@ -183,7 +208,9 @@ export function mountGraph(root, state, layouter) {
     const { scene } = drawing;
     emphasis.selected = new Set();
     emphasis.near = new Set();
-    emphasis.focus = scene?.keyOf.get(state.get().at) ?? "";
+    // A group has no id: once stood on, it keeps the keyboard until a node is selected.
+    const stoodOn = nodeOf(emphasis.focus)?.node === null ? emphasis.focus : "";
+    emphasis.focus = scene?.keyOf.get(state.get().at) ?? stoodOn;
     for (const id of scene && graph
       ? selectedIds([...graph.nodes, ...(before?.nodes ?? [])], state.get())
       : []) {
@@ -198,6 +225,7 @@ export function mountGraph(root, state, layouter) {
       for (const near of [...sources, ...readers])
         if (!emphasis.selected.has(near)) emphasis.near.add(near);
     }
+    emphasis.through = scene ? piecesAt(scene, emphasis.selected) : new Set();
     canvas.repaint();
   }
 
@@ -224,10 +252,10 @@ export function mountGraph(root, state, layouter) {
     return { size: { width, height: height - covered }, raise };
   }
 
-  /** Selects a node; opens a group. */
+  /** Selects a node; opens or closes a group. */
   function choose(/** @type {SceneNode | null} */ node) {
     if (node?.node) state.set(selectNode(node.node));
-    else if (node) state.set({ open: [...state.get().open, node.key], camera: null });
+    else if (node) groups.toggle(node);
   }
 
   /** Puts the keyboard on a node. A group is only stood on; Enter opens it. */
@@ -314,6 +342,7 @@ export function mountGraph(root, state, layouter) {
     }),
     state.watch(["camera"], canvas.repaint),
     search.stop,
+    groups.stop,
     canvas.stop,
   );
   const still = (/** @type {() => unknown} */ action) => () => void action();
@@ -330,8 +359,27 @@ export function mountGraph(root, state, layouter) {
       "node-left": () => step("left"),
       "node-right": () => step("right"),
       "node-select": () => choose(nodeOf(emphasis.focus)),
+      "toggle-group": () => groups.toggleAt(nodeOf(emphasis.focus)),
+      "open-groups": groups.openAll,
+      "close-groups": groups.closeAll,
     },
   };
+}
+
+/**
+ * What is written in groups beside their names: how many nodes, and all of what colours them.
+ * @param {Scene | null} scene
+ * @param {import("../graph/overlays.js").Overlay | null} overlay
+ * @returns {Map<string, string>}
+ */
+function sumsOf(scene, overlay) {
+  const boxes = [...(scene?.nodes ?? []), ...(scene?.frames ?? [])].filter(({ node }) => node === null);
+  return new Map(
+    boxes.flatMap(({ key, ids }) => {
+      const value = overlay?.says.get(key);
+      return value === undefined ? [] : [[key, word("graph.group", { n: ids.length, value })]];
+    }),
+  );
 }
 
 /**

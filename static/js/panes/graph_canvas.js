@@ -6,7 +6,7 @@ import { drawPointed } from "../graph/boxes.js";
 import { drawScene, drawStanding, inView, isFar } from "../graph/draw.js";
 import { createMap, fromMap } from "../graph/minimap.js";
 import { mountPointer } from "../graph/pointer.js";
-import { nodeAt } from "../graph/scene.js";
+import { headerOf, nodeAt, piecesAt } from "../graph/scene.js";
 import { PAINTED_AT_ONCE, createStill, farPaint } from "../graph/still.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
@@ -115,15 +115,15 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
     canvas.toggleAttribute("data-hit", node !== null);
     if (emphasis.hover !== (node?.key ?? "")) {
       emphasis.hover = node?.key ?? "";
+      const { scene } = drawing;
+      emphasis.hovered = scene && node && !node.open ? piecesAt(scene, new Set([node.key])) : new Set();
       painter.repaint();
     }
     tip.hidden = node === null;
     if (!node) return;
     fillTip(tip, node, drawing.because.get(node.key) ?? "", drawing.says(node.key));
-    const corner = toScreen(camera(), painter.size(), {
-      x: node.x + node.w / 2,
-      y: node.y - node.h / 2,
-    });
+    const { x, y, w, h } = node.open ? headerOf(node) : node;
+    const corner = toScreen(camera(), painter.size(), { x: x + w / 2, y: y - h / 2 });
     const { width, height } = painter.size();
     tip.style.left = `${Math.max(4, Math.min(corner.x + 10, width - tip.offsetWidth - 6))}px`;
     tip.style.top = `${Math.max(4, Math.min(corner.y, height - tip.offsetHeight - 6))}px`;

@@ -3,29 +3,39 @@ import { asProblem } from "../compile.js";
 import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
 import { LayoutCancelled } from "../graph/layout.js";
+import { countBoxes, layoutNested, openGroups } from "../graph/nesting.js";
 import { placeUnion } from "../graph/scene.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
-/** @typedef {import("../graph/scene.js").Places} Places */
+/**
+ * @typedef {import("../graph/scene.js").Places} Places
+ * @typedef {import("../graph/dot_layout.js").Layout} Layout
+ * @typedef {import("../wire.js").Union} Union
+ */
 
 const NOTICE_AFTER_MS = 2500;
+/** What a page paints and a layout engine bears. */
+const MOST_BOXES = 5000;
 
 /**
  * @param {HTMLElement} root of the graph
  * @param {import("../page.js").PageState} state
  * @param {import("../graph/layout.js").Layouter} layouter
- * @param {{placed: (places: Places | null) => void, showTable: (on: boolean) => void}} hooks
+ * @param {{placed: (places: Places | null, union: Union | null) => void, showTable: (on: boolean) => void}} hooks
  * @returns {() => void}
  */
 export function mountUnion(root, state, layouter, { placed, showTable }) {
   const stage = part(root, "stage");
   const notice = part(root, "notice");
   let request = 0;
-  /** What was asked for last: the groups that are open, and how many stages there were. */
+  /** What was asked for last: how many stages there were, and the groups that were toggled. */
   let asked = "";
   /** @type {import("../api.js").Parts | null} the job that is drawn */
   let drawn = null;
+  /** Layouts of the job by DOT: opening a group lays out that group and those around it. */
+  /** @type {Map<string, Layout>} */
+  let known = new Map();
   let isBusy = false;
 
   async function load() {
@@ -38,26 +48,35 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
     const number = ++request;
     delete stage.dataset.layout;
     // While groups are opened, or a running job gets more stages, the drawing stays.
-    if (parts !== drawn) placed(null);
+    if (parts !== drawn) {
+      placed(null, null);
+      known = new Map();
+    }
     [drawn, asked] = [parts, wanted];
     if (!parts || stages === 0) return;
     isBusy = true;
     say([]);
     const late = setTimeout(() => number === request && offerCancel(), NOTICE_AFTER_MS);
     try {
-      const union = await parts.union(open, stages);
+      const union = await parts.union(stages);
       if (number !== request) return;
-      const { layout, seconds } = await layouter.layout(union.dot).promise;
+      const { opened, refused } = openedOf(union, open);
+      let seconds = 0;
+      const layouts = await layoutNested(union, opened, async (dots) => {
+        const missing = dots.filter((dot) => !known.has(dot));
+        if (missing.length) {
+          const made = await layouter.layout(missing).promise;
+          missing.forEach((dot, i) => known.set(dot, made.layouts[i]));
+          seconds += made.seconds;
+        }
+        return dots.map((dot) => /** @type {Layout} */ (known.get(dot)));
+      });
       if (number !== request) return;
       stage.dataset.layout = "ready";
       stage.dataset.layoutMs = (seconds * 1000).toFixed(0);
       part(root, "legend").title = word("graph.layout-time", { time: formatSeconds(seconds) });
-      say(
-        union.collapsed
-          ? [word("graph.collapsed", { n: union.n_nodes, drawn: union.n_drawn })]
-          : [],
-      );
-      placed(placeUnion(union, layout));
+      say(refused ? [word("graph.too-many", { n: refused, most: MOST_BOXES })] : []);
+      placed(placeUnion(union, opened, layouts), union);
     } catch (problem) {
       if (number === request) giveUp(problem);
     } finally {
@@ -111,4 +130,15 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
     () => (request += 1),
     () => layouter.stop(),
   );
+}
+
+/**
+ * The groups to draw open: what is asked for, unless that is more than can be drawn.
+ * @param {Union} union
+ * @param {string[]} toggled
+ */
+function openedOf(union, toggled) {
+  const opened = openGroups(union, toggled);
+  const n = countBoxes(union, opened);
+  return n > MOST_BOXES ? { opened: openGroups(union, []), refused: n } : { opened, refused: 0 };
 }

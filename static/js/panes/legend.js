@@ -1,6 +1,6 @@
 // What colours and signs on the drawing mean; only those that occur.
 import { el } from "../dom.js";
-import { SIGNS } from "../graph/draw.js";
+import { SIGNS } from "../graph/pen.js";
 import { FAMILIES } from "../graph/families.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";

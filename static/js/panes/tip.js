@@ -8,7 +8,7 @@ import { word } from "../words.js";
  * @param {string} because why the reference runs it; "" when it does not
  * @param {string} value what the colouring says of it; "" for nothing
  */
-export function fillTip(tip, { label, sub, status, node, ids }, because, value) {
+export function fillTip(tip, { label, sub, status, node, ids, open }, because, value) {
   const lines = [];
   if (node) {
     lines.push(el("span", { class: "mono" }, `${node.id}: ${node.types[0] ?? sub}`));
@@ -17,7 +17,7 @@ export function fillTip(tip, { label, sub, status, node, ids }, because, value) 
         el("br"),
         el("span", { class: "muted" }, word("tip.from", { names: shorten(node.origins) })),
       );
-  } else lines.push(el("span", {}, word("tip.group", { n: ids.length })));
+  } else lines.push(el("span", {}, word(open ? "tip.open-group" : "tip.group", { n: ids.length })));
   if (value) lines.push(el("br"), el("span", {}, value));
   if (because)
     lines.push(

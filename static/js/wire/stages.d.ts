@@ -134,13 +134,32 @@ export interface Neighbours {
   edges: Neighbour[];
 }
 
+export interface UnionNode {
+  key: string;
+  id: string;
+  stages: [number, number][];
+  group: string;
+  width: number;
+  height: number;
+}
+export interface UnionGroup {
+  key: string;
+  label: string;
+  kind: "scope" | "repeat" | "block" | "stretch";
+  times: number;
+  group: string;
+  open: boolean;
+  width: number;
+  height: number;
+  dot: string;
+}
 export interface Union {
   dot: string;
   n_nodes: number;
   n_drawn: number;
   collapsed: boolean;
-  nodes: { key: string; id: string; stages: [number, number][]; width: number; height: number }[];
-  groups: { key: string; label: string; members: string[]; width: number; height: number }[];
+  nodes: UnionNode[];
+  groups: UnionGroup[];
 }
 
 export interface OnnxNode {

@@ -100,13 +100,14 @@ const union = {
     key: `n${i}`,
     id,
     stages: /** @type {[number, number][]} */ ([[0, 2]]),
+    group: "",
     width: 72,
     height: 36,
   })),
 };
 const graphviz = await Graphviz.load();
 const layout = readLayout(graphviz.layout(union.dot, /** @type {any} */ ("json0"), "dot"));
-const places = placeUnion(union, layout);
+const places = placeUnion(union, new Set(), new Map([["", layout]]));
 const diff = buildScene(places, before, after, "diff", true);
 
 /** @param {import("../../../static/js/graph/scene.js").Scene} scene */
@@ -223,18 +224,21 @@ test("a fusion is labelled with the operators inside", () => {
 });
 
 test("a closed group stands for its members: shown while one is there, marked by what became of them", () => {
+  const group = { label: "2 nodes", times: 1, open: false, group: "", width: 72, height: 36, dot: "" };
   const grouped = placeUnion(
     {
       ...union,
-      nodes: union.nodes.filter((n) => !["a", "b"].includes(n.id)),
-      groups: [{ key: "n1", label: "2 nodes", members: ["a", "b"], width: 72, height: 36 }],
+      nodes: union.nodes.map((n) => (["a", "b"].includes(n.id) ? { ...n, key: `m${n.key}`, group: "n1" } : n)),
+      groups: [{ ...group, key: "n1", kind: "block" }],
     },
-    layout,
+    new Set(),
+    new Map([["", layout]]),
   );
   const scene = buildScene(grouped, before, after, "diff", true);
   assert.deepEqual(scene.byKey.get("n1")?.ids, ["a", "b"]);
   assert.equal(scene.byKey.get("n1")?.status, "changed");
-  assert.equal(scene.byKey.get("n1")?.sub, "relu, fusion");
+  assert.deepEqual(scene.byKey.get("n1")?.marks, { added: 0, removed: 1, changed: 1 });
+  assert.equal(scene.byKey.get("n1")?.sub, "2 nodes: relu, fusion");
   assert.equal(
     buildScene(
       grouped,
@@ -279,8 +283,8 @@ test("a point hits the node that is drawn there, and no hidden one", () => {
 });
 
 test("search needs every word, looks at origins too, and only at what is shown", () => {
-  assert.deepEqual(searchNodes(diff, "FUSION f32"), ["n2"]);
-  assert.deepEqual(searchNodes(diff, "a").includes("n2"), true);
+  assert.deepEqual(searchNodes(diff, "FUSION f32"), [{ key: "n2", id: "b" }]);
+  assert.ok(searchNodes(diff, "a").some(({ key }) => key === "n2"));
   assert.deepEqual(searchNodes(diff, "fusion nothing"), []);
   assert.deepEqual(searchNodes(diff, "  "), []);
 });

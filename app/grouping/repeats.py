@@ -1,0 +1,154 @@
+"""Equal blocks in a row: isomorphic subgraphs that follow each other in a topological order.
+
+A sequence of signs is searched for stretches that repeat with a period; of each, the blocks are
+cut where the fewest values cross, and only blocks with equal signs *and* equal edges inside count.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, groupby
+
+LEAST_IN_BLOCK, LEAST_IN_PAIR = 4, 10
+"""Fewer nodes in a block, or in one of only two, are seen at a glance without being grouped."""
+_LARGE = 0.3
+_PERIODS_TRIED = 32
+_SEARCHES = 2
+"""A second search finds what repeats only beside the first finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`times` equal blocks of `period` items each, from `start` on."""
+
+    start: int
+    period: int
+    times: int
+
+    @property
+    def end(self) -> int:
+        """The position behind the last block."""
+        return self.start + self.period * self.times
+
+    @property
+    def worth(self) -> float:
+        """Items that need not be looked at, less for large blocks: these may repeat inside."""
+        return self.period * (self.times - 1) / self.period**_LARGE
+
+    @property
+    def blocks(self) -> list[range]:
+        """The positions of each block."""
+        return [range(at, at + self.period) for at in range(self.start, self.end, self.period)]
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """Items in a topological order: what each is, how many nodes it has, what it reads."""
+
+    signs: Sequence[int]
+    sizes: Sequence[int]
+    sources: Sequence[Sequence[int]]
+    """Positions that come before the item's own."""
+
+    def shape(self, block: range) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """A block up to isomorphism: its signs, and for each item how far back it reads inside."""
+        return tuple(
+            (self.signs[i], tuple(i - s for s in self.sources[i] if s >= block.start))
+            for i in block
+        )
+
+
+def runs(items: Sequenced) -> list[Run]:
+    """Runs that do not overlap: those that spare most come first, then what fits beside them."""
+    found: list[Run] = []
+    stretches = [range(len(items.signs))]
+    for _ in range(_SEARCHES):
+        chosen = [run for stretch in stretches for run in _apart(_runs_in(items, stretch))]
+        stretches = list(_beside(chosen, stretches))
+        found += chosen
+    return sorted(found, key=lambda run: run.start)
+
+
+def _apart(candidates: Iterable[Run]) -> list[Run]:
+    """The best of them, and of the others what overlaps none that was taken before."""
+    taken: list[Run] = []
+    for run in sorted(candidates, key=lambda r: (-r.worth, r.period, r.start)):
+        at = bisect(taken, run.start, key=lambda r: r.start)
+        before, after = taken[at - 1 : at] if at else [], taken[at : at + 1]
+        if all(r.end <= run.start for r in before) and all(run.end <= r.start for r in after):
+            taken.insert(at, run)
+    return taken
+
+
+def _beside(chosen: Iterable[Run], stretches: Iterable[range]) -> Iterator[range]:
+    inside = sorted(chosen, key=lambda run: run.start)
+    for stretch in stretches:
+        at = stretch.start
+        for run in inside:
+            if run.start in stretch:
+                yield range(at, run.start)
+                at = run.end
+        yield range(at, stretch.stop)
+
+
+def _runs_in(items: Sequenced, stretch: range) -> Iterator[Run]:
+    for period in _likely_periods(items.signs, stretch):
+        periodic = list(_periodic(items.signs, stretch, period))
+        cuts = _cuts(items, stretch, period) if periodic else {}
+        for part in periodic:
+            yield from _best_phase(items, part, period, cuts)
+
+
+def _likely_periods(signs: Sequence[int], stretch: range) -> list[int]:
+    """Distances at which signs come back, alone or with the two behind them; the likeliest."""
+    gaps: Counter[int] = Counter()
+    for width in (1, 3):
+        last: dict[tuple[int, ...], int] = {}
+        for i in range(stretch.start, stretch.stop - width + 1):
+            word = tuple(signs[i : i + width])
+            if word in last:
+                gaps[i - last[word]] += 1
+            last[word] = i
+    ranked = sorted(gaps, key=lambda gap: (-gaps[gap] * gap, gap))
+    return ranked[:_PERIODS_TRIED]
+
+
+def _periodic(signs: Sequence[int], stretch: range, period: int) -> Iterator[range]:
+    """Maximal stretches of at least two periods whose signs repeat with the period."""
+    start = stretch.start
+    for i in range(stretch.start, stretch.stop - period + 1):
+        if i < stretch.stop - period and signs[i] == signs[i + period]:
+            continue
+        if i - start >= period:
+            yield range(start, i + period)
+        start = i + 1
+
+
+def _cuts(items: Sequenced, stretch: range, period: int) -> dict[int, int]:
+    """For the border in front of each item, how many values of the period before it cross it."""
+    last = {i: i for i in stretch}
+    for i in stretch:
+        last.update((s, i) for s in items.sources[i] if s in last)
+    changes: Counter[int] = Counter()
+    for source, reader in last.items():
+        changes[source + 1] += 1
+        changes[min(reader, source + period) + 1] -= 1
+    return dict(zip(stretch, accumulate(changes[i] for i in stretch), strict=True))
+
+
+def _best_phase(
+    items: Sequenced, periodic: range, period: int, cuts: Mapping[int, int]
+) -> Iterator[Run]:
+    """The runs of equal blocks, begun where the fewest values cross between two of them."""
+    phases = range(periodic.start, min(periodic.start + period, periodic.stop - 2 * period + 1))
+    start = min(phases, key=lambda at: (cuts[at + period], at))
+    n_blocks = (periodic.stop - start) // period
+    blocks = [range(start + k * period, start + (k + 1) * period) for k in range(n_blocks)]
+    for _, alike in groupby(blocks, key=items.shape):
+        equal = list(alike)
+        least = LEAST_IN_BLOCK if len(equal) > 2 else LEAST_IN_PAIR
+        if len(equal) > 1 and sum(items.sizes[i] for i in equal[0]) >= least:
+            yield Run(equal[0].start, period, len(equal))

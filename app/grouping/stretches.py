@@ -1,0 +1,69 @@
+"""What is left without scopes and repeats is cut into stretches of neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+_CHAIN_LIMIT = 40
+"""Chains longer than this are grouped in several pieces."""
+
+
+def stretches(ids: Sequence[int], edges: Sequence[tuple[int, int]], limit: int) -> list[list[int]]:
+    """Groups of neighbours, so that no more than about `limit` boxes are drawn.
+
+    First chains, in which every node has one way in and one way out; when that is not enough,
+    stretches of a topological order, which never make a new cycle.
+    """
+    order = depth_first(ids, edges)
+    chains = _chains(order, edges)
+    size = -(-len(chains) // limit)
+    merged = [
+        [node for chain in chains[i : i + size] for node in chain]
+        for i in range(0, len(chains), size)
+    ]
+    return [g for g in merged if len(g) > 1]
+
+
+def _chains(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[list[int]]:
+    n_out: dict[int, int] = {}
+    sources: dict[int, list[int]] = {}
+    for source, target in edges:
+        n_out[source] = n_out.get(source, 0) + 1
+        sources.setdefault(target, []).append(source)
+    chains: list[list[int]] = []
+    chain_of: dict[int, int] = {}
+    for node in order:
+        into = sources.get(node, [])
+        at = chain_of.get(into[0], -1) if len(into) == 1 and n_out[into[0]] == 1 else -1
+        if at >= 0 and len(chains[at]) < _CHAIN_LIMIT:
+            chains[at].append(node)
+        else:
+            at = len(chains)
+            chains.append([node])
+        chain_of[node] = at
+    return chains
+
+
+def depth_first(ids: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int]:
+    """A topological order, depth-first from the results up, sources first: chains lie together.
+
+    Several stages together may have cycles; the edge that closes one is ignored.
+    """
+    sources: dict[int, list[int]] = {i: [] for i in ids}
+    for source, target in edges:
+        sources[target].append(source)
+    order: list[int] = []
+    seen: set[int] = set()
+    for root in reversed(ids):
+        stack = [(root, iter(sources[root]))] if root not in seen else []
+        seen.add(root)
+        while stack:
+            node, rest = stack[-1]
+            following = next((s for s in rest if s not in seen), None)
+            if following is None:
+                order.append(node)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(sources[following])))
+    return order

@@ -1,0 +1,265 @@
+"""The tree of groups over the nodes of the model as imported, and where later nodes lie in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from app.grouping.repeats import Run, Sequenced, runs
+from app.grouping.scopes import common, scopes_of
+from app.grouping.stretches import depth_first, stretches
+
+LEAST_GROUPED = 24
+"""A model of fewer nodes is seen at a glance."""
+LEAST_IN_SCOPE = 4
+MOST_IN_LEVEL = 150
+"""A level with more boxes is cut into stretches."""
+
+Kind = Literal["scope", "repeat", "block", "stretch"]
+Edges = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A node of the model as imported."""
+
+    id: str
+    op: str
+    origins: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Group:
+    """Children that are drawn as one box while it is closed; `times` equal ones in a repeat."""
+
+    kind: Kind
+    label: str
+    children: list[Group | str]
+    times: int = 1
+    key: str = ""
+    """Stable for a model: `g` and the place in the tree, outermost first; "" for the root."""
+    parent: Group | None = None
+
+    def ids(self) -> Iterator[str]:
+        """All nodes inside, at any depth."""
+        for child in self.children:
+            yield from child.ids() if isinstance(child, Group) else (child,)
+
+    def groups(self) -> Iterator[Group]:
+        """All groups inside, each before those in it."""
+        for child in self.children:
+            if isinstance(child, Group):
+                yield child
+                yield from child.groups()
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Keys of the groups around what is in this one, outermost first, with its own."""
+        return (*(self.parent.path if self.parent else ()), *([self.key] if self.key else ()))
+
+
+def tree_of(items: Sequence[Item], edges: Edges) -> Group:
+    """The root of the tree: scopes of names, equal blocks in a row, and stretches of the rest."""
+    root = Group("scope", "", [i.id for i in items])
+    if len(items) >= LEAST_GROUPED:
+        builder = _Builder(items, edges)
+        children = builder.by_scope(builder.in_order(), 0)
+        if len(children) == 1 and isinstance(children[0], Group):
+            children = children[0].children
+        root.children = builder.arranged(children)
+    for number, group in enumerate(root.groups()):
+        group.key = f"g{number}"
+    for group in (root, *root.groups()):
+        for child in group.children:
+            if isinstance(child, Group):
+                child.parent = group
+    return root
+
+
+@dataclass(slots=True)
+class Homes:
+    """Finds the group in which a node of any stage is drawn, by the ONNX nodes it came from."""
+
+    paths: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(root: Group, items: Sequence[Item]) -> Homes:
+        """The homes of all nodes of the model."""
+        at = {i: root.path for i in root.children if isinstance(i, str)}
+        for group in root.groups():
+            at.update((i, group.path) for i in group.children if isinstance(i, str))
+        found = Homes()
+        for item in items:
+            for origin in item.origins:
+                found.paths.setdefault(origin, []).append(at[item.id])
+        return found
+
+    def find(self, origins: Sequence[str]) -> str:
+        """The key of the group that holds most of these ONNX nodes, level by level; of equals the
+        first; "" for the root."""
+        paths = [path for origin in origins for path in self.paths.get(origin, ())]
+        here, depth = "", 0
+        while paths:
+            votes = Counter(path[depth] for path in paths if len(path) > depth)
+            if not votes or sum(votes.values()) * 2 < len(paths):
+                break
+            here = max(votes, key=lambda key: votes[key])
+            paths = [path for path in paths if len(path) > depth and path[depth] == here]
+            depth += 1
+        return here
+
+
+class _Builder:
+    """What is the same for all levels of one tree."""
+
+    def __init__(self, items: Sequence[Item], edges: Edges) -> None:
+        self.ops = {i.id: i.op for i in items}
+        self.sources: dict[str, list[str]] = {i.id: [] for i in items}
+        for a, b in edges:
+            self.sources[b].append(a)
+        self.signs: dict[object, int] = {}
+        self.scopes = _scopes(items, edges)
+
+    def in_order(self) -> list[str]:
+        """The model's own order, but what reads nothing stands in front of its first reader."""
+        ids = list(self.ops)
+        place = {i: at for at, i in enumerate(ids)}
+        first: dict[str, int] = {}
+        for i in ids:
+            for source in self.sources[i]:
+                if not self.sources[source]:
+                    first.setdefault(source, place[i])
+        return sorted(ids, key=lambda i: (first.get(i, place[i]), i not in first, place[i]))
+
+    def by_scope(self, ids: Sequence[str], depth: int) -> list[Group | str]:
+        """The nodes of a scope, with those of a scope inside it together."""
+        inside: dict[str, list[str]] = {}
+        for i in ids:
+            if len(self.scopes[i]) > depth:
+                inside.setdefault(self.scopes[i][depth], []).append(i)
+        small = {scope for scope, own in inside.items() if len(own) < LEAST_IN_SCOPE}
+        children: list[Group | str] = []
+        seen: set[str] = set()
+        for i in ids:
+            scope = self.scopes[i][depth] if len(self.scopes[i]) > depth else None
+            if scope is None or scope in small:
+                children.append(i)
+            elif scope not in seen:
+                seen.add(scope)
+                children.append(self._scope(scope, inside[scope], depth))
+        return children
+
+    def _scope(self, label: str, ids: Sequence[str], depth: int) -> Group:
+        children = self.by_scope(ids, depth + 1)
+        if len(children) == 1 and isinstance(only := children[0], Group):
+            return Group("scope", f"{label}/{only.label}", only.children)
+        return Group("scope", label, children)
+
+    def arranged(self, children: Sequence[Group | str]) -> list[Group | str]:
+        """The children of a level, everything inside them arranged: repeats found, too many cut."""
+        for child in children:
+            if isinstance(child, Group):
+                child.children = self.arranged(child.children)
+                _take_over_repeat(child)
+        edges = list(self._edges(children))
+        everything = range(len(children))
+        orders = [everything, depth_first(everything, edges)]
+        found = [(order, runs(self._sequence(children, order))) for order in orders]
+        order, repeats = max(found, key=lambda each: sum(run.worth for run in each[1]))
+        made: list[Group | str] = []
+        at = 0
+        for run in repeats:
+            made += [children[i] for i in order[at : run.start]]
+            blocks = [[children[order[i]] for i in block] for block in run.blocks]
+            made.append(self._repeat(run, blocks))
+            at = run.end
+        made += [children[i] for i in order[at:]]
+        return self._cut(made)
+
+    def _repeat(self, run: Run, blocks: Sequence[list[Group | str]]) -> Group:
+        if run.period == 1:
+            labels = [b[0].label for b in blocks if isinstance(b[0], Group)]
+            children = [child for block in blocks for child in block]
+            return Group("repeat", f"{labels[0]} … {labels[-1]}", self._cut(children), run.times)
+        made: list[Group | str] = []
+        for number, block in enumerate(blocks):
+            made.append(Group("block", f"block {number + 1}", self.arranged(block)))
+        return Group("repeat", "block", self._cut(made), run.times)
+
+    def _sequence(self, children: Sequence[Group | str], order: Sequence[int]) -> Sequenced:
+        in_order = [children[k] for k in order]
+        sources: list[dict[int, None]] = [{} for _ in order]
+        for a, b in self._edges(in_order):
+            if a < b:
+                sources[b][a] = None
+        return Sequenced(
+            [self._sign(child) for child in in_order],
+            [sum(1 for _ in _ids(child)) for child in in_order],
+            [tuple(sorted(each)) for each in sources],
+        )
+
+    def _edges(self, children: Sequence[Group | str]) -> dict[tuple[int, int], None]:
+        """Which child reads which, by position."""
+        at = {i: k for k, child in enumerate(children) for i in _ids(child)}
+        pairs = ((at[a], k) for b, k in at.items() for a in self.sources[b] if a in at)
+        return dict.fromkeys((a, b) for a, b in pairs if a != b)
+
+    def _sign(self, child: Group | str) -> int:
+        """Equal for nodes of one operator, and for isomorphic groups."""
+        if isinstance(child, str):
+            return self.signs.setdefault(self.ops[child], len(self.signs))
+        ids = list(child.ids())
+        edges = self._edges(ids)
+        place = {k: at for at, k in enumerate(depth_first(range(len(ids)), list(edges)))}
+        reads: dict[int, list[int]] = {k: [] for k in place}
+        for a, b in edges:
+            reads[b].append(place[b] - place[a])
+        shape = tuple((self.ops[ids[k]], *sorted(back)) for k, back in reads.items())
+        return self.signs.setdefault(shape, len(self.signs))
+
+    def _cut(self, children: list[Group | str]) -> list[Group | str]:
+        """No more children than a level holds: neighbours together, as often as it takes."""
+        if len(children) <= MOST_IN_LEVEL:
+            return children
+        pieces = stretches(range(len(children)), list(self._edges(children)), MOST_IN_LEVEL)
+        piece_of = {k: number for number, piece in enumerate(pieces) for k in piece}
+        made: list[Group | str] = []
+        seen: set[int] = set()
+        for k, child in enumerate(children):
+            number = piece_of.get(k)
+            if number is None:
+                made.append(child)
+            elif number not in seen:
+                seen.add(number)
+                inside = [children[each] for each in pieces[number]]
+                n_nodes = sum(1 for each in inside for _ in _ids(each))
+                made.append(Group("stretch", f"{n_nodes} nodes", self._cut(inside)))
+        return made
+
+
+def _scopes(items: Sequence[Item], edges: Edges) -> dict[str, tuple[str, ...]]:
+    """The scopes of each node; what reads nothing and tells none lies with its readers."""
+    found = {i.id: scopes_of(i.origins[0]) if i.origins else () for i in items}
+    reads = {b for _, b in edges}
+    readers: dict[str, list[tuple[str, ...]]] = {}
+    for a, b in edges:
+        if a not in reads and b in found:
+            readers.setdefault(a, []).append(found[b])
+    for i, paths in readers.items():
+        if found.get(i) == ():
+            found[i] = common(paths)
+    return found
+
+
+def _take_over_repeat(group: Group) -> None:
+    """A group with nothing but a repeat in it is that repeat under its own name."""
+    if group.times == 1 and len(group.children) == 1:
+        only = group.children[0]
+        if isinstance(only, Group):
+            group.children, group.times = only.children, only.times
+
+
+def _ids(child: Group | str) -> Iterator[str]:
+    return child.ids() if isinstance(child, Group) else iter((child,))

@@ -1,0 +1,78 @@
+// Groups on the canvas: the frame around an open one, and how many nodes in it are marked.
+import { HEADER } from "./nesting.js";
+import { SIGNS, clip, outline } from "./pen.js";
+
+/**
+ * @typedef {import("./scene.js").SceneNode} SceneNode
+ * @typedef {import("../theme.js").Colors} Colors
+ */
+
+/** Below this height in pixels of its line of text, a frame is only a line. */
+const TEXT_PX = 9;
+const ROUND = 10;
+
+/**
+ * @param {CanvasRenderingContext2D} context in drawing units
+ * @param {SceneNode} frame
+ * @param {number} zoom
+ * @param {Colors} colors
+ * @param {import("./draw.js").Emphasis} emphasis
+ */
+export function drawFrame(context, frame, zoom, colors, emphasis) {
+  const { key, x, y, w, h, label, sub, marks } = frame;
+  const [left, top] = [x - w / 2, y - h / 2];
+  const isMeant = emphasis.hover === key || emphasis.focus === key;
+  outline(context, left, top, w, h, ROUND);
+  // Every second depth is tinted: what is in what is seen without following lines.
+  context.globalAlpha = frame.around.length % 2 ? 1 : 0.55;
+  context.fillStyle = frame.around.length % 2 ? colors.paper : colors.surface;
+  context.fill();
+  context.globalAlpha = 1;
+  context.strokeStyle = isMeant ? colors.accent : colors.lineStrong;
+  context.lineWidth = (isMeant ? 2 : 1) / Math.min(1, Math.max(zoom, 0.3));
+  context.stroke();
+  if (HEADER * zoom < TEXT_PX) return;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  const room = w - 24;
+  context.fillStyle = colors.ink;
+  context.font = `600 12px ${colors.sans}`;
+  const title = clip(context, `\u25be ${label}`, room);
+  context.fillText(title, left + 10, top + HEADER / 2);
+  const rest = room - context.measureText(title).width - 10;
+  if (rest > 60) {
+    const at = left + 20 + context.measureText(title).width;
+    context.fillStyle = colors.muted;
+    context.font = `400 11px ${colors.sans}`;
+    context.fillText(clip(context, emphasis.sums.get(key) ?? sub, rest), at, top + HEADER / 2);
+  }
+  drawMarks(context, left + w, top, marks, zoom, colors);
+}
+
+/**
+ * How many nodes in a group were added, removed, changed: signs and numbers on its upper right corner.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} right
+ * @param {number} top
+ * @param {SceneNode["marks"]} marks
+ * @param {number} zoom
+ * @param {Colors} colors
+ */
+export function drawMarks(context, right, top, marks, zoom, colors) {
+  const size = Math.max(11, 6.5 / zoom);
+  context.font = `700 ${size}px ${colors.sans}`;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  let end = right - size * 0.4;
+  for (const mark of /** @type {const} */ (["changed", "removed", "added"])) {
+    if (marks[mark] === 0) continue;
+    const text = `${SIGNS[mark]}${marks[mark]}`;
+    const width = context.measureText(text).width + size * 0.7;
+    context.fillStyle = colors.status[mark];
+    outline(context, end - width, top - size * 0.7, width, size * 1.4, size * 0.35);
+    context.fill();
+    context.fillStyle = colors.paper;
+    context.fillText(text, end - width + size * 0.35, top + size * 0.05);
+    end -= width + size * 0.25;
+  }
+}

@@ -1,0 +1,31 @@
+// Small things that every part of the drawing is drawn with.
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} x
+ * @param {number} y
+ * @param {number} w
+ * @param {number} h
+ * @param {number} r
+ */
+export function outline(context, x, y, w, h, r) {
+  context.beginPath();
+  context.roundRect(x, y, w, h, r);
+}
+
+/**
+ * The text, shortened in its middle until it fits: names differ most at their ends.
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} room
+ */
+export function clip(context, text, room) {
+  const width = context.measureText(text).width;
+  if (width <= room) return text;
+  const keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
+  const head = Math.ceil(keep / 2);
+  return `${text.slice(0, head)}…${text.slice(text.length - (keep - head))}`;
+}
+
+/** Signs of the states: shape and letter besides the colour. */
+export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });

@@ -1,0 +1,76 @@
+// Opening and closing groups of the drawing: by click, by key, for what is looked for.
+import { listen, part } from "../dom.js";
+import { openGroups, pathsOf, toggle } from "../graph/nesting.js";
+import { together } from "../state.js";
+
+/**
+ * @typedef {import("../wire.js").Union} Union
+ * @typedef {import("../graph/scene.js").SceneNode} SceneNode
+ *
+ * @typedef {object} Groups
+ * @property {(group: SceneNode) => void} toggle
+ * @property {(box: SceneNode | null) => void} toggleAt the group itself, or the one around a node
+ * @property {(id: string) => string[]} toggledFor what is toggled when a node is to be seen
+ * @property {() => void} openAll
+ * @property {() => void} closeAll
+ * @property {() => void} show whether there is anything to open
+ * @property {() => void} stop
+ */
+
+/**
+ * @param {HTMLElement} root of the graph
+ * @param {import("../page.js").PageState} state
+ * @param {{union: () => Union | null, frame: (key: string) => SceneNode | null, hold: (key: string) => void}} hooks
+ *   `hold`: the group keeps its place on the screen
+ * @returns {Groups}
+ */
+export function mountGroups(root, state, { union, frame, hold }) {
+  const set = (/** @type {string[]} */ keys, /** @type {boolean} */ open) => {
+    const drawn = union();
+    if (drawn) state.set({ open: toggle(drawn, state.get().open, keys, open) });
+  };
+  const all = (/** @type {boolean} */ open) => () =>
+    set((union()?.groups ?? []).map(({ key }) => key), open);
+
+  function toggleGroup(/** @type {SceneNode} */ group) {
+    hold(group.key);
+    set([group.key], !group.open);
+  }
+
+  function toggledFor(/** @type {string} */ id) {
+    const drawn = union();
+    const node = drawn?.nodes.find((each) => each.id === id);
+    const around = (drawn && node && pathsOf(drawn).get(node.group)) ?? [];
+    return drawn ? toggle(drawn, state.get().open, around, true) : state.get().open;
+  }
+
+  /** Without groups there is nothing to press. */
+  function show() {
+    const drawn = union();
+    const n = drawn?.groups.length ?? 0;
+    const open = drawn ? openGroups(drawn, state.get().open).size : 0;
+    part(root, "groups").hidden = n === 0;
+    part(root, "open-groups").toggleAttribute("disabled", open === n);
+    part(root, "close-groups").toggleAttribute("disabled", open === 0);
+    part(root, "stage").dataset.groups = `${open}/${n}`;
+  }
+
+  const [openAll, closeAll] = [all(true), all(false)];
+  const stop = together(
+    listen(part(root, "open-groups"), { click: openAll }),
+    listen(part(root, "close-groups"), { click: closeAll }),
+    state.watch(["open"], show),
+  );
+  return {
+    toggle: toggleGroup,
+    toggleAt(box) {
+      const group = box && box.node === null ? box : frame(box?.around.at(-1) ?? "");
+      if (group) toggleGroup(group);
+    },
+    toggledFor,
+    openAll,
+    closeAll,
+    show,
+    stop,
+  };
+}

@@ -1,0 +1,77 @@
+"""Groups of the drawing: opened and closed by pointer and key, found into, and kept in the link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.page import blocks
+from tests.browser.playground import Playground
+
+N_BLOCKS = 140
+
+
+@pytest.fixture
+def playground(page: Page, tmp_path: Path) -> Playground:
+    """A model of 140 equal blocks, as imported."""
+    path = tmp_path / "long.onnx"
+    path.write_bytes(blocks(N_BLOCKS))
+    playground = Playground(page).open().drop(path)
+    expect(playground.part("compile")).to_be_enabled()
+    playground.compile()
+    playground.press("Home")
+    playground.expect_stage(0)
+    return playground
+
+
+def test_groups_open_and_close_by_pointer_and_key_and_the_link_says_which(
+    playground: Playground, page: Page
+) -> None:
+    stage = playground.part("stage")
+    expect(stage).to_have_attribute("data-groups", re.compile(r"^1/"))
+    playground.press("X")
+    expect(stage).to_have_attribute("data-groups", re.compile(r"^0/"))
+    expect(stage).to_have_attribute("data-drawn", "4")  # an input, the blocks, a node, a result
+    playground.press("f")
+    playground.part("canvas").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    expect(page.locator("#announce")).to_contain_text(f"block ×{N_BLOCKS}")
+    page.keyboard.press("Enter")
+    expect(stage).to_have_attribute("data-groups", re.compile(r"^1/"))
+    expect(page).not_to_have_url(re.compile("open="))
+    page.keyboard.press("x")
+    expect(stage).to_have_attribute("data-groups", re.compile(r"^0/"))
+    expect(page).to_have_url(re.compile("open=-g0"))
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    playground.wait_for_walk()
+    expect(stage).to_have_attribute("data-groups", re.compile(r"^0/"))
+    playground.part("canvas").focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    playground.expect_laid_out()
+    x, y = map(float, (stage.get_attribute("data-focus-at") or "").split(","))
+    playground.part("canvas").click(position={"x": x, "y": y})
+    expect(stage).to_have_attribute("data-groups", re.compile(r"^1/"))
+
+
+def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walking(
+    playground: Playground, page: Page
+) -> None:
+    search = playground.part("search")
+    search.fill("Add_1111")
+    expect(playground.part("found")).to_have_text("1 found, in a closed group")
+    search.press("Enter")
+    expect(page).to_have_url(re.compile("select=Add_1111.*open=g|open=g.*select=Add_1111"))
+    playground.expect_laid_out()
+    expect(playground.part("found")).to_have_text("1 found")
+    stage = playground.part("stage")
+    place = stage.get_attribute("data-focus-at") or ""
+    for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowUp"):
+        playground.press(key)
+        expect(stage).to_have_attribute("data-focus-at", place)
