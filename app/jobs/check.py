@@ -16,6 +16,8 @@ from app.jobs.worker import Say
 from app.wire import numerics
 from compiler.check.findings import Finding
 from compiler.check.stepwise import Check, Wanted, Way, begin_check
+from compiler.check.yardstick import Run
+from compiler.cli.peers import first_run, installed, load_peer
 from compiler.errors import CompileError
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.trace import Event
@@ -89,7 +91,14 @@ class _Job:
             self.kept["pipeline"], options["precision"], options["threads"], options["target"]
         )
         try:
-            return begin_check(model, way, shapes=shapes, wanted=wanted, tell=self.tell)
+            return begin_check(
+                model,
+                way,
+                shapes=shapes,
+                peers=_second_opinion(model),
+                wanted=wanted,
+                tell=self.tell,
+            )
         except CompileError as e:
             raise _refused(e, self.kept["model"]["name"]) from e
 
@@ -148,6 +157,14 @@ def check_compiled(
     E-INPUT-* for a model that refuses random inputs.
     """
     _Job(request, folder, say).run()
+
+
+def _second_opinion(model: Path | bytes) -> dict[str, Run]:
+    """Another runtime, where there is one; it is asked only when the two references disagree."""
+    name = "onnxruntime"
+    if not installed(name):
+        return {}
+    return {name: lambda inputs: first_run(load_peer(name, model), inputs)}
 
 
 def _how(compiled: Path) -> Mapping[str, Any]:

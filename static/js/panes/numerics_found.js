@@ -10,6 +10,9 @@ import { word } from "../words.js";
  * @typedef {import("../wire.js").CheckedStage} CheckedStage
  */
 
+/** Times as far as the first one, from which on the pass that moved the numbers most is told. */
+const MUCH_MORE = 10;
+
 /**
  * Which pass changed a number first, and which one is beyond what is allowed.
  * @param {Numerics} found
@@ -27,9 +30,9 @@ export function leadOf({ rows, first_moved, first_wrong, allowed, broken, progra
         "p",
         { class: "numerics-wrong" },
         "⚠ ",
-        word("numerics.first-wrong"),
-        " ",
-        link(wrong),
+        ...(wrong.stage === 0
+          ? [word("numerics.imported-wrong")]
+          : [word("numerics.first-wrong"), " ", link(wrong)]),
         ": ",
         wrong.objection || word("numerics.off-by", { error: formatError(wrong.relative_error), allowed: formatError(allowed) }),
       ),
@@ -48,7 +51,20 @@ export function leadOf({ rows, first_moved, first_wrong, allowed, broken, progra
         word("numerics.moved-by", { moved: formatError(moved.moved), allowed: formatError(allowed) }),
       ),
     );
-  else if (how === "done" && !broken) lines.push(el("p", {}, word("numerics.never-moved")));
+  const most = rows.reduce((a, b) => ((b.moved ?? 0) > (a.moved ?? 0) ? b : a), rows[0]);
+  if (moved && (most.moved ?? 0) > MUCH_MORE * (moved.moved ?? Infinity))
+    lines.push(
+      el(
+        "p",
+        {},
+        word("numerics.most-moved"),
+        " ",
+        link(most),
+        ": ",
+        word("numerics.most-moved-by", { moved: formatError(most.moved) }),
+      ),
+    );
+  if (!moved && how === "done" && !broken) lines.push(el("p", {}, word("numerics.never-moved")));
   return lines;
 }
 

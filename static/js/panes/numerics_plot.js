@@ -8,6 +8,9 @@ import { word } from "../words.js";
  * @typedef {import("../wire.js").CheckedRun} CheckedRun
  */
 
+/** Of the axis, at both ends, where no number is written: there it would run into others. */
+const ROOM = 0.16;
+
 /**
  * @param {import("../wire.js").Numerics} found
  * @param {number} stage the one at hand
@@ -49,9 +52,11 @@ function axisLine(axis, allowed) {
   const zero = el("span", {}, "0");
   zero.style.setProperty("--at", "0");
   line.append(zero);
-  for (const power of ticksOf(axis, 5)) {
+  for (const power of ticksOf(axis, 3)) {
+    const share = shareOf(axis, 10 ** power);
+    if (share < ROOM || share > 1 - ROOM) continue;
     const tick = el("span", {}, formatError(10 ** power, 0));
-    tick.style.setProperty("--at", shareOf(axis, 10 ** power).toFixed(4));
+    tick.style.setProperty("--at", share.toFixed(4));
     line.append(tick);
   }
   return [
