@@ -198,17 +198,24 @@ export function nextFlame(at, direction) {
 }
 
 /**
- * The kernel that is next when they are walked from the one that takes longest; the first for none.
+ * The kernel that is next when they are walked from the one that takes longest, all its parts together;
+ * its largest part stands for it. The first for none.
  * @param {Flame} within
  * @param {Flame | null} at
  * @param {1 | -1} by
  */
 export function nextSlowest(within, at, by) {
-  const leaves = allOf(within)
-    .filter((each) => each.kind === "kernel")
-    .sort((a, b) => b.seconds - a.seconds);
-  const place = at ? leaves.indexOf(at) : -1;
-  return place < 0 ? (leaves[0] ?? null) : (leaves[place + by] ?? at);
+  /** @type {Map<number, {seconds: number, largest: Flame}>} */
+  const kernels = new Map();
+  for (const leaf of allOf(within).filter((each) => each.kind === "kernel")) {
+    const known = kernels.get(leaf.kernel) ?? { seconds: 0, largest: leaf };
+    known.seconds += leaf.seconds;
+    if (leaf.seconds > known.largest.seconds) known.largest = leaf;
+    kernels.set(leaf.kernel, known);
+  }
+  const order = [...kernels.values()].sort((a, b) => b.seconds - a.seconds);
+  const place = order.findIndex(({ largest }) => at !== null && largest.kernel === at.kernel);
+  return order[place < 0 ? 0 : place + by]?.largest ?? at;
 }
 
 /**

@@ -103,6 +103,9 @@ test("keys walk up and down, along, and from the slowest kernel on", () => {
   const second = nextSlowest(root, first, 1);
   assert.equal(second?.name, "softmax");
   assert.equal(nextSlowest(root, second, -1), first);
+  // A kernel in many parts is as slow as all of them.
+  const parts = /** @type {any} */ ({ kernels: [times(0, 4, { "/a": 0.5, "/b": 0.5 }), times(2, 3, { "/top": 1 })] });
+  assert.equal(nextSlowest(flameOf(parts, kernels, options), null, 1)?.kernel, 0);
 });
 
 test("the sum says what is worth optimising, and what is beside the kernels", () => {
