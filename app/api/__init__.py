@@ -15,6 +15,7 @@ from app.api import (
     profiles,
     results,
     targets,
+    tuning,
     written,
 )
 from app.api.table import PREFIX, Route
@@ -30,6 +31,7 @@ ROUTES: tuple[Route, ...] = (
     *profiles.ROUTES,
     *targets.ROUTES,
     *written.ROUTES,
+    *tuning.ROUTES,
     *openapi.ROUTES,
 )
 

@@ -13,6 +13,7 @@ from app.api.table import Query, Table
 from app.config import Settings
 from app.jobs.queue import JobQueue
 from app.jobs.records import Event, Job
+from app.jobs.tune import SCHEDULES
 from app.samples import find_sample
 from app.wire import VERSION, shapes
 from app.wire.jobs import job_payload
@@ -47,10 +48,20 @@ def new_job() -> Response:
         private = {"path": str(store.path(kept.id).resolve()), "name": name}
     reuse = whole_number(request.args.get("reuse"), "reuse", 0, 0, 1)
     done = queue().find_done(wanted.to_json()) if reuse else None
+    if wanted.tuned:
+        private["schedules"] = _schedules(wanted.tuned)
     job = done or queue().submit(wanted.to_json(), name, private)
     response = answer(job_payload(job), 202)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return response
+
+
+def _schedules(tuning_id: str) -> str:
+    """The file with what a tuning job found. Errors: E-RESULT-ABSENT."""
+    file = queue().find(tuning_id).folder / SCHEDULES
+    if not file.is_file():
+        raise CompileError("E-RESULT-ABSENT", f"the job {tuning_id} has found no schedules")
+    return str(file.resolve())
 
 
 @ROUTES.route("GET", "/jobs/<job_id>", shapes.Job, fails=(404,))

@@ -187,6 +187,7 @@ def compiled(
         threads=options["threads"],
         precision=options["precision"],
         inputs=shapes or None,
+        tuned=request.get("schedules", True),
         progress=progress,
     )
 

@@ -9,6 +9,7 @@ from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.place import place_model
 from app.jobs.profile import profile_model
 from app.jobs.targets import make_targets
+from app.jobs.tune import tune_model
 from app.jobs.worker import Work
 
 assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
@@ -21,6 +22,7 @@ KINDS: dict[str, Work] = {
     "check": check_compiled,
     "profile": profile_model,
     "targets": make_targets,
+    "tune": tune_model,
 }
 
 host_facts()  # asks LLVM, which takes a moment the first time

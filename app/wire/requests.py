@@ -19,6 +19,7 @@ _MOST_AHEAD = 1_000_000
 _MOST_SEED = 2**32 - 1
 _PROFILE_SECONDS = (0.1, 20.0)
 _N_KERNELS = 1_000_000
+_SEARCHES = ("annealing", "genetic", "random")
 _N_THREADS = 64
 """Each takes a stack out of the memory that a job may use."""
 
@@ -45,6 +46,7 @@ class JobRequest:
     pipeline: str = "default"
     shapes: Mapping[str, list[int]] = field(default_factory=dict)
     options: Options = Options()
+    tuned: str = ""
 
     @staticmethod
     def from_json(body: Any) -> JobRequest:
@@ -59,6 +61,7 @@ class JobRequest:
             _text(fields.get("pipeline", "default"), "pipeline", _PIPELINE_CHARACTERS),
             _shapes(fields.get("shapes", {})),
             _options(fields.get("options", {})),
+            _text(fields.get("tuned", ""), "tuned", 60),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -168,6 +171,38 @@ class TargetsRequest:
     def to_json(self) -> dict[str, Any]:
         """The request with its kind."""
         return {"kind": "targets", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRequest:
+    """A compiled model whose kernels, or one of them, are to be tuned, for how long and how."""
+
+    job: str
+    budget_seconds: float = 20.0
+    search: str = "annealing"
+    kernel: int | None = None
+    seed: int = 0
+
+    @staticmethod
+    def from_json(job: str, body: Any, most_seconds: float) -> TuneRequest:
+        """Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", set(TuneRequest.__slots__) - {"job"})
+        seconds = fields.get("budget_seconds", min(20.0, most_seconds))
+        if type(seconds) not in (int, float) or not 1 <= seconds <= most_seconds:
+            raise _needed("budget_seconds", f"a number from 1 to {most_seconds:g}", seconds)
+        search, kernel = fields.get("search", "annealing"), fields.get("kernel")
+        if search not in _SEARCHES:
+            raise _needed("search", f"one of {', '.join(_SEARCHES)}", search)
+        if kernel is not None and not (type(kernel) is int and 0 <= kernel < _N_KERNELS):
+            raise _needed("kernel", f"null or a number from 0 to {_N_KERNELS - 1}", kernel)
+        seed = fields.get("seed", 0)
+        if not (type(seed) is int and 0 <= seed < 2**31):
+            raise _needed("seed", f"a number from 0 to {2**31 - 1}", seed)
+        return TuneRequest(job, float(seconds), search, kernel, seed)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind and all defaults."""
+        return {"kind": "tune", **asdict(self)}
 
 
 def pipeline_text(body: Any) -> str:

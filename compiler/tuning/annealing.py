@@ -97,6 +97,7 @@ class AnnealingSearch(Search):
         model = self._trained()
         visited = self._walked(model)
         self.promised = exp(min(visited.values(), default=inf))
+        self.expected.update((point, exp(cost)) for point, cost in visited.items())
         for point in sorted(visited, key=visited.__getitem__):
             if self.chance.random() < EPSILON:
                 yield self.space.random(self.chance)

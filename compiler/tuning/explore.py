@@ -29,6 +29,19 @@ TRUST = 0.25
 """The part of what the learned model promises that counts when time is shared out."""
 
 
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A candidate that was measured. Scores are parts of the policy's time; `expected` is what the
+    learned model said before, if there was one."""
+
+    kernel: str
+    number: int
+    schedule: str
+    verdict: Verdict
+    expected: float | None
+    best: float
+
+
 @dataclass
 class Walk:
     """A search under way. Units: seconds of a run of the whole model.
@@ -41,6 +54,8 @@ class Walk:
     seconds: float = 1.0
     room: float = 1.0
     tell: Callable[[int, float], None] = lambda n, best: None
+    name: str = ""
+    watch: Callable[[Sequence[Trial]], None] = lambda trials: None
     why_stopped: Why = "budget"
     outcomes: Counter[str] = field(default_factory=Counter)
     n_batches: int = 0
@@ -82,21 +97,32 @@ class Walk:
             self.why_stopped = "exhausted"
             return
         before = self.best
+        trials: list[Trial] = []
         for point, verdict in zip(batch, self.measure(batch), strict=True):
             self.outcomes[verdict.outcome] += 1
             self.search.learn(point, verdict.ratio)
             self.since += 1
             if verdict.ratio < self.best * (1 - GAIN):
                 self.best, self.since = verdict.ratio, 0
+            text, expected = self.search.space.text(point), self.search.expected.get(point)
+            trials.append(Trial(self.name, self.n_tried, text, verdict, expected, self.best))
         self.gained = self.seconds * (before - self.best)
         self.n_batches += 1
         self.tell(self.n_tried, self.best)
+        self.watch(trials)
         if self.since >= PATIENCE:
             self.why_stopped = "converged"
 
 
-def explore(walks: Sequence[Walk], seconds: float, clock: Callable[[], float]) -> None:
+def explore(
+    walks: Sequence[Walk],
+    seconds: float,
+    clock: Callable[[], float],
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
     """Search for some seconds of a clock, one batch at least; Ctrl-C ends it and keeps all.
+
+    So does `stopped`, which is asked between batches.
 
     Each batch goes to the search that promises most.
     """
@@ -107,6 +133,8 @@ def explore(walks: Sequence[Walk], seconds: float, clock: Callable[[], float]) -
         walk = max(open_walks, key=lambda w: w.promise)
         try:
             walk.step()
+            if stopped():
+                raise KeyboardInterrupt
         except KeyboardInterrupt:
             for w in open_walks:
                 w.why_stopped = "interrupted"

@@ -76,6 +76,8 @@ class TuningReport:
     tuned_seconds: float = 0.0
     seconds: float = 0.0
     interrupted: bool = False
+    ratios: tuple[float, ...] = ()
+    """How many times faster each run of the tuned model was than the untuned one before it."""
 
     @property
     def n_kept(self) -> int:

@@ -35,6 +35,8 @@ class Search(ABC):
         self.describe = describe
         self.proposed: set[Point] = {space.default}
         self.scores: dict[Point, float] = {space.default: 1.0}
+        self.expected: dict[Point, float] = {}
+        """Scores that were predicted of points before they were measured, if anybody can."""
         self.promised = inf
         """The score that the best point not yet measured is predicted to have, if anybody can."""
 

@@ -7,12 +7,13 @@ may push its neighbours' data out of the caches. So a tuned program is not slowe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from os import PathLike
 from time import perf_counter
 from typing import Any, Literal
 
+from compiler.dataclass import dataclass
 from compiler.driver import compile
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
@@ -21,7 +22,7 @@ from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.runtime.threads import code_options
 from compiler.tuning.annealing import AnnealingSearch, Experience
-from compiler.tuning.explore import Walk, explore
+from compiler.tuning.explore import Trial, Walk, explore
 from compiler.tuning.features import features
 from compiler.tuning.judge import Judge, Verdict
 from compiler.tuning.report import KernelReport, TuningReport
@@ -57,6 +58,21 @@ LEAST_VERIFYING_SECONDS = 0.5
 Tell = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Watch:
+    """Who looks on while a model is tuned, and may end it.
+
+    `began` gets the computations before the first candidate, `tried` each batch of candidates;
+    `stopped` is asked between batches whether to end with what there is. `only` names kernels to
+    look at; without it, all are.
+    """
+
+    began: Callable[[Sequence[Task]], None] = lambda tasks: None
+    tried: Callable[[Sequence[Trial]], None] = lambda trials: None
+    stopped: Callable[[], bool] = lambda: False
+    only: Collection[str] = ()
+
+
 def tune(
     graph: Graph | str | PathLike[str] | bytes,
     *,
@@ -65,6 +81,7 @@ def tune(
     seed: int = 0,
     database: str | PathLike[str] | None = None,
     tell: Tell = lambda what: None,
+    watch: Watch | None = None,
     **options: Any,
 ) -> TuningReport:
     """Find faster schedules for a model's kernels on this machine and keep them in a database.
@@ -79,7 +96,8 @@ def tune(
         raise CompileError("E-OPTION-VALUE", f"needed a budget of seconds, got {budget_seconds}")
     if not 0 <= seed < MOST_SEEDS:
         raise CompileError("E-OPTION-VALUE", f"needed a seed of 0 to {MOST_SEEDS - 1}, got {seed}")
-    return _Tuning(graph, options, search, seed, _database(database), tell).run(budget_seconds)
+    tuning = _Tuning(graph, options, search, seed, _database(database), tell, watch or Watch())
+    return tuning.run(budget_seconds)
 
 
 def _database(named: str | PathLike[str] | None) -> Database:
@@ -104,11 +122,12 @@ class _Tuning:
         seed: int,
         database: Database,
         tell: Tell,
+        watch: Watch,
     ) -> None:
         self.graph, self.options = graph, dict(options)
         self.search: SearchName = search
         self.seed = seed
-        self.database, self.tell = database, tell
+        self.database, self.tell, self.watch = database, tell, watch
         self.untuned = self._compiled({})
         if self.untuned.is_open or self.untuned.serves_all_sizes:
             raise CompileError(
@@ -128,20 +147,27 @@ class _Tuning:
         """All of it."""
         start = perf_counter()
         profile = self.untuned.profile(self.inputs, 10)
-        tasks = tasks_of(self.untuned, profile)
+        tasks = [t for t in tasks_of(self.untuned, profile) if self._is_wanted(t)]
+        self.watch.began(tasks)
         walks = [(t, self._walk(t)) for t in tasks if not self._is_known(t)]
         search_end = start + budget_seconds * (1 - CONFIRMING - VERIFYING)
-        explore([w for _, w in walks], search_end - perf_counter(), perf_counter)
+        explore(
+            [w for _, w in walks], search_end - perf_counter(), perf_counter, self.watch.stopped
+        )
         self.report.interrupted = any(w.why_stopped == "interrupted" for _, w in walks)
         self.report.kernels += [_as_known(_reported(t), self.known[t.key])
                                 for t in tasks if self._is_known(t)]  # fmt: skip
         self._confirm([(t, w) for t, w in walks if w.n_batches], budget_seconds * CONFIRMING)
         self.judges.clear()
         least = 0.0 if self.report.interrupted else LEAST_VERIFYING_SECONDS
-        self._verify(tasks, max(start + budget_seconds - perf_counter(), least))
+        left = min(start + budget_seconds - perf_counter(), budget_seconds * VERIFYING)
+        self._verify(tasks, max(left, least))
         self._keep()
         self.report.seconds = perf_counter() - start
         return self.report
+
+    def _is_wanted(self, task: Task) -> bool:
+        return not self.watch.only or any(k.name in self.watch.only for k in task.kernels)
 
     def _is_known(self, task: Task) -> bool:
         """Whether an earlier run has looked for a computation until nothing got better."""
@@ -165,7 +191,7 @@ class _Tuning:
             faster = f", best {1 / best:.2f} times as fast" if best < 1 else ""
             self.tell(f"{name} ({100 * task.share:.0f} % of a run): {n} tried{faster}")
 
-        return Walk(search, measure, task.seconds, task.room, tell)
+        return Walk(search, measure, task.seconds, task.room, tell, name, self.watch.tried)
 
     def _judge(self, task: Task) -> Judge:
         """Who judges schedules of a computation; those of others go when memory runs short."""
@@ -225,11 +251,14 @@ class _Tuning:
                     k.kept, k.because = False, "not faster among its neighbours"
         self.tell("timing the whole model")
         tuned = self._compiled(self._kept())
-        least = _in_turns((self.untuned, tuned), self.inputs, seconds / 2)
+        turns = _in_turns((self.untuned, tuned), self.inputs, seconds / 2)
+        least = min(a for a, _ in turns), min(b for _, b in turns)
         if least[1] > least[0]:
             for k in self._kept_reports():
                 k.kept, k.because = False, "the whole model was not faster"
             least = (least[0], least[0])
+        elif self._kept():
+            self.report.ratios = tuple(a / b for a, b in turns)
         self.report.untuned_seconds, self.report.tuned_seconds = least
 
     def _kept_reports(self) -> list[KernelReport]:
@@ -293,15 +322,16 @@ def _profiles(
 
 def _in_turns(
     programs: tuple[Program, Program], inputs: Mapping[str, Any], seconds: float
-) -> tuple[float, float]:
-    """The least seconds of a whole run of two programs, run in turns."""
-    least = [inf, inf]
-    end, rounds = perf_counter() + seconds, 0
-    while rounds < 3 or perf_counter() < end:
-        for i, program in enumerate(programs):
+) -> list[tuple[float, float]]:
+    """Seconds of whole runs of two programs, run in turns."""
+    turns: list[tuple[float, float]] = []
+    end = perf_counter() + seconds
+    while len(turns) < 3 or perf_counter() < end:
+        found: list[float] = []
+        for program in programs:
             program.run(inputs)  # finds its data where it left it, and not where the other did
             start = perf_counter()
             program.run(inputs)
-            least[i] = min(least[i], perf_counter() - start)
-        rounds += 1
-    return least[0], least[1]
+            found.append(perf_counter() - start)
+        turns.append((found[0], found[1]))
+    return turns

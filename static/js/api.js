@@ -92,6 +92,10 @@ export const api = {
   platforms: () => ask("/platforms"),
   /** @type {(job: string, options: import("./wire.js").PlaceOptions) => Promise<Job>} */
   place: (job, options) => post(`/jobs/${encodeURIComponent(job)}/placements`, options),
+  /** @type {(job: string, options: import("./wire.js").TuneOptions) => Promise<Job>} */
+  tune: (job, options) => post(`/jobs/${encodeURIComponent(job)}/tuning`, options),
+  /** @type {(id: string) => Promise<Job>} */
+  stopTuning: (id) => post(`/jobs/${encodeURIComponent(id)}/tuning/stop`, {}),
   /** @type {(job: string, kernel: number) => Promise<Job>} */
   targets: (job, kernel) => post(`/jobs/${encodeURIComponent(job)}/targets`, { kernel }),
   /** @type {(job: string) => Promise<Job>} */
@@ -161,6 +165,13 @@ export const placementParts = {
   one: (id, scheduler) =>
     ask(`/jobs/${encodeURIComponent(id)}/placements/${encodeURIComponent(scheduler)}`),
 };
+
+/**
+ * What a tuning job has tried so far.
+ * @param {string} id
+ * @returns {Promise<import("./wire.js").Tuning>}
+ */
+export const tuningPart = (id) => ask(`/jobs/${encodeURIComponent(id)}/tuning`);
 
 /** A kernel's code for other machines, as such a job has made it. */
 export const targetParts = {

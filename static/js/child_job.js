@@ -8,7 +8,7 @@ const AGAIN_MS = 1000;
 /**
  * @param {() => Promise<Job>} submit
  * @param {(name: string, data: any, id: string) => void} onEvent all that is heard before the end
- * @returns {{id: Promise<string>, done: Promise<Job>, cancel: () => void}} `done` when it has succeeded or was cancelled
+ * @returns {{id: Promise<string>, done: Promise<Job>, leave: () => void, cancel: () => void}} `done` when it has succeeded or was cancelled
  */
 export function childJob(submit, onEvent) {
   let unfollow = () => {};
@@ -46,6 +46,8 @@ export function childJob(submit, onEvent) {
       over = true;
       unfollow();
     }),
+    /** Nobody listens any more; the job goes on. */
+    leave: () => unfollow(),
     cancel() {
       unwanted = true;
       if (!over) void submitted.then(({ id }) => api.cancel(id)).catch(() => {});

@@ -40,6 +40,7 @@ export const MAX_THREADS = 64;
  * @property {string} platform that kernels are placed on
  * @property {string} scheduler that decides where they run
  * @property {number} ahead for how many kernels operands are brought early; -1 for all
+ * @property {string} tuning job that looks for faster schedules, "" for none
  * @property {string} targets "host,aarch64": two machines whose code is side by side
  * @property {string} level of code that is put side by side
  * @property {[from: number, to: number]} span shares of the simulated run that are in view
@@ -74,6 +75,7 @@ export const START = {
   platform: "gpu",
   scheduler: "iterated",
   ahead: -1,
+  tuning: "",
   targets: "host,aarch64",
   level: "asm",
   span: [0, 1],
@@ -109,6 +111,7 @@ export function toFragment(place) {
     "pane",
     "platform",
     "scheduler",
+    "tuning",
     "targets",
     "level",
     "measured",
@@ -166,6 +169,7 @@ export function fromFragment(fragment) {
     platform: text("platform", START.platform),
     scheduler: text("scheduler", START.scheduler),
     ahead: Math.max(-1, wholeNumber(query.get("ahead"), START.ahead)),
+    tuning: text("tuning", START.tuning),
     targets: text("targets", START.targets),
     level: oneOf(query.get("level"), LEVELS, START.level),
     span: spanFrom(query.get("span")),

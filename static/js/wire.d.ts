@@ -9,3 +9,4 @@ export * from "./wire/shared_links.js";
 export * from "./wire/profiles.js";
 export * from "./wire/targets.js";
 export * from "./wire/numerics.js";
+export * from "./wire/tuning.js";

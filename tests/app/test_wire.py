@@ -27,7 +27,7 @@ EXAMPLES = (
     "Steps", "StageText", "Diff", "Union",
     "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
     "Numerics", "CheckedValues",
-    "Targets", "TargetCode",
+    "Targets", "TargetCode", "Tuning",
     "Profile",
 )  # fmt: skip
 

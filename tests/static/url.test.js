@@ -26,6 +26,7 @@ const FULL = {
   open: ["g3", "g7"],
   platform: "two-sockets",
   scheduler: "ready_bytes",
+  tuning: "20260101-0123456789abcdef0123",
   targets: "x86-64-v3,wasm32-simd128",
   level: "llvm",
   ahead: 0,

@@ -114,6 +114,14 @@ from app.wire.shapes.targets import (
     Targets,
     TargetsRequest,
 )
+from app.wire.shapes.tuning import (
+    TunedKernel,
+    TunedModel,
+    TuneOptions,
+    TuneRequest,
+    TuneTrial,
+    Tuning,
+)
 from app.wire.shapes.written import (
     CheckedText,
     ConstantMaker,
@@ -223,6 +231,12 @@ __all__ = [
     "TextLine",
     "TextToCheck",
     "Timing",
+    "TuneOptions",
+    "TuneRequest",
+    "TuneTrial",
+    "TunedKernel",
+    "TunedModel",
+    "Tuning",
     "TypedName",
     "Union",
     "UnionGroup",

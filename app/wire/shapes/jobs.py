@@ -9,6 +9,7 @@ from app.wire.shapes.numerics import CheckRequest
 from app.wire.shapes.placements import PlaceRequest
 from app.wire.shapes.profiles import ProfileRequest
 from app.wire.shapes.targets import TargetsRequest
+from app.wire.shapes.tuning import TuneRequest
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -33,13 +34,17 @@ class JobOptions(TypedDict, total=False):
 
 
 class JobRequest(TypedDict):
-    """What a new job is to do; `pipeline` is a preset's name or a pipeline's text."""
+    """What a new job is to do; `pipeline` is a preset's name or a pipeline's text.
+
+    `tuned` is the tuning job whose schedules are used, "" for none.
+    """
 
     kind: Literal["compile", "inspect"]
     model: ModelChoice
     pipeline: NotRequired[str]
     shapes: NotRequired[dict[str, list[int]]]
     options: NotRequired[JobOptions]
+    tuned: NotRequired[str]
 
 
 class Job(TypedDict):
@@ -56,7 +61,9 @@ class Job(TypedDict):
     created: float
     seconds: float
     error: Problem | None
-    request: JobRequest | PlaceRequest | CheckRequest | ProfileRequest | TargetsRequest
+    request: (
+        JobRequest | PlaceRequest | CheckRequest | ProfileRequest | TargetsRequest | TuneRequest
+    )
     model_name: str
 
 

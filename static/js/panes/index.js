@@ -13,6 +13,7 @@ import { mountSteps } from "./steps.js";
 import { mountTargets } from "./targets.js";
 import { mountText } from "./text.js";
 import { mountTiming } from "./timing.js";
+import { mountTuning } from "./tuning.js";
 
 /**
  * @typedef {object} Pane
@@ -35,6 +36,7 @@ export const PANES = [
   { id: "timing", group: "time", mount: mountTiming },
   { id: "profile", group: "time", mount: mountProfile },
   { id: "roofline", group: "time", mount: mountRoofline },
+  { id: "tuning", group: "time", mount: mountTuning, works: true },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },

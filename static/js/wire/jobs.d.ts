@@ -10,6 +10,7 @@ export interface JobRequest {
   pipeline?: string;
   shapes?: Record<string, number[]>;
   options?: Record<string, unknown>;
+  tuned?: string;
 }
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";

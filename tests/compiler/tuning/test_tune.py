@@ -54,7 +54,7 @@ def halved(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Judge, "verdicts", verdicts)
     monkeypatch.setattr(tuning, "_profiles", profiles)
-    monkeypatch.setattr(tuning, "_in_turns", lambda *_: (2.0, 1.0))
+    monkeypatch.setattr(tuning, "_in_turns", lambda *_: [(2.0, 1.0)])
 
 
 @pytest.mark.parametrize("search", tuning.SEARCHES)
@@ -122,7 +122,9 @@ def test_an_interrupted_tuning_keeps_what_was_found(
     path = tmp_path / "schedules.sqlite"
     real = tuning.explore
 
-    def interrupted(walks: Sequence[Walk], seconds: float, clock: Callable[[], float]) -> None:
+    def interrupted(
+        walks: Sequence[Walk], seconds: float, clock: Callable[[], float], _: object
+    ) -> None:
         real(walks, 0.3, clock)
         for walk in walks:
             walk.why_stopped = "interrupted"
@@ -137,7 +139,7 @@ def test_schedules_that_do_not_pay_in_the_model_are_let_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halved(monkeypatch)
-    monkeypatch.setattr(tuning, "_in_turns", lambda *_: (1.0, 1.2))
+    monkeypatch.setattr(tuning, "_in_turns", lambda *_: [(1.0, 1.2)])
     path = tmp_path / "schedules.sqlite"
     report = tune(GRAPH, budget_seconds=2, search="random", database=path)
     assert report.n_kept == 0

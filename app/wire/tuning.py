@@ -1,0 +1,86 @@
+"""A search for faster schedules as payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+from app.wire import VERSION
+from compiler.runtime.profile import median_interval
+from compiler.tuning.explore import Trial
+from compiler.tuning.report import KernelReport
+from compiler.tuning.task import Task
+
+
+def empty(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known before the first candidate."""
+    return {
+        "version": VERSION,
+        "job": request["job"],
+        "kernel": request["kernel"],
+        "search": request["search"],
+        "budget_seconds": request["budget_seconds"],
+        "searching_seconds": 0.0,
+        "kernels": [],
+        "trials": [],
+        "model": None,
+    }
+
+
+def kernel_row(task: Task, numbers: Mapping[str, int]) -> dict[str, Any]:
+    """A computation that is searched, before it was."""
+    return {
+        "name": task.kernels[0].name,
+        "kernels": [numbers[k.name] for k in task.kernels if k.name in numbers],
+        "share": task.share,
+        "policy": task.schedule,
+        "schedule": "",
+        "untuned_s": None,
+        "tuned_s": None,
+        "kept": False,
+        "because": "",
+        "why_stopped": "",
+    }
+
+
+def trial_row(trial: Trial, place: int) -> dict[str, Any]:
+    """A candidate: how long it took as a part of the policy's time, or why it was no good."""
+    ratio = trial.verdict.ratio
+    return {
+        "kernel": place,
+        "number": trial.number,
+        "outcome": trial.verdict.outcome,
+        "words": trial.verdict.words,
+        "ratio": ratio if isfinite(ratio) else None,
+        "expected": trial.expected,
+        "best": trial.best,
+        "schedule": trial.schedule,
+    }
+
+
+def judged(row: Mapping[str, Any], report: KernelReport) -> dict[str, Any]:
+    """A computation's row after its best candidates were timed longer, and in the whole model."""
+    return {
+        **row,
+        "schedule": report.schedule or row["schedule"],
+        "untuned_s": report.untuned_seconds or None,
+        "tuned_s": report.seconds or None,
+        "kept": report.kept,
+        "because": report.because,
+        "why_stopped": report.why_stopped,
+    }
+
+
+def model_row(untuned: float, tuned: float, ratios: Sequence[float]) -> dict[str, Any]:
+    """Whole runs, untuned and tuned in turns: the least times, and the middle ratio."""
+    middle = sorted(ratios)[len(ratios) // 2] if ratios else None
+    low, high = median_interval(ratios) if ratios else (None, None)
+    return {
+        "untuned_s": untuned,
+        "tuned_s": tuned,
+        "ratio": middle,
+        "low": low,
+        "high": high,
+        "rounds": len(ratios),
+    }

@@ -1,0 +1,305 @@
+// A search for faster schedules, as it goes: candidates, the best so far, and what came of it.
+import { api, tuningPart } from "../api.js";
+import { childJob } from "../child_job.js";
+import { asProblem, requestFor } from "../compile.js";
+import { clone, el, listen, part, partOf } from "../dom.js";
+import { formatPercent, formatSeconds } from "../format.js";
+import { lineDiff } from "../line_diff.js";
+import { longest, shownKernel } from "../selection.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { highlighted } from "./code_lines.js";
+import { showProblem } from "./problem.js";
+import { mountTable } from "./table.js";
+import { courseOf, expectedOf, outcome } from "./tuning_chart.js";
+
+/**
+ * @typedef {import("../wire.js").Tuning} Tuning
+ * @typedef {import("../wire.js").TuneTrial} TuneTrial
+ */
+
+const BUDGETS = [5, 10, 20, 30, 45, 90, 180];
+/** Of a job's time, what is not for the search; as the server has it. */
+const REST_S = 15;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @returns {() => void}
+ */
+export function mountTuning(root, state) {
+  const { parts, result } = state.get();
+  const kernels = (result?.kernels ?? []).filter(
+    (each) => each.parts.includes("schedule") && each.inside === null,
+  );
+  if (!parts || kernels.length === 0) {
+    root.replaceChildren(el("p", { class: "pane-empty" }, word("tuning.none")));
+    return () => {};
+  }
+  root.replaceChildren(clone("pane-tuning"));
+  const body = part(root, "body");
+  const busy = part(root, "busy");
+  const problem = part(root, "problem");
+  const start = partOf(root, "start", HTMLButtonElement);
+  const stop = partOf(root, "stop", HTMLButtonElement);
+  const kernel = partOf(root, "kernel", HTMLSelectElement);
+  const budget = partOf(root, "budget", HTMLSelectElement);
+  const search = partOf(root, "search", HTMLSelectElement);
+  const which = partOf(root, "which", HTMLSelectElement);
+  let request = 0;
+  let leave = () => {};
+  /** @type {Tuning | null} */
+  let known = null;
+
+  const table = mountTable(part(root, "table"), tableOf());
+  kernel.replaceChildren(
+    el("option", { value: "" }, word("tuning.all")),
+    ...kernels.map((each) =>
+      el("option", { value: String(each.kernel) }, `${each.kernel}  ${each.name}`),
+    ),
+  );
+  const first = shownKernel(result, state.get()) ?? longest(kernels);
+  kernel.value = kernels.includes(/** @type {any} */ (first)) ? String(first?.kernel) : "";
+
+  function fail(/** @type {unknown} */ thrown) {
+    quiet("");
+    showProblem(problem, asProblem(thrown));
+  }
+
+  function quiet(/** @type {string} */ words) {
+    busy.textContent = words;
+    start.disabled = false;
+    stop.hidden = true;
+  }
+
+  /** @param {() => Promise<import("../wire.js").Job>} submit */
+  async function follow(submit) {
+    const number = ++request;
+    showProblem(problem, null);
+    start.disabled = true;
+    stop.hidden = false;
+    stop.disabled = false;
+    busy.textContent = word("tuning.starting");
+    delete body.dataset.over;
+    const job = childJob(submit, (name, _, id) => {
+      if (name === "ready" && number === request) void read(id, number, false);
+    });
+    leave();
+    leave = job.leave;
+    try {
+      const id = await job.id;
+      if (number === request) state.set({ tuning: id });
+      const done = await job.done;
+      if (number !== request) return;
+      if (done.state === "cancelled") return quiet(word("tuning.cancelled"));
+      await read(id, number, true);
+    } catch (thrown) {
+      if (number === request) fail(thrown);
+    }
+  }
+
+  async function read(/** @type {string} */ id, /** @type {number} */ number, /** @type {boolean} */ over) {
+    const found = await tuningPart(id);
+    if (number !== request || (body.dataset.over && !over)) return;
+    known = found;
+    const n = found.trials.length;
+    const left = Math.ceil(0.7 * found.budget_seconds - found.searching_seconds);
+    if (over) quiet(word("tuning.done", { n, time: formatSeconds(found.searching_seconds) }));
+    else if (!stop.disabled)
+      busy.textContent =
+        left > 0 ? word("tuning.searching", { n, left }) : word("tuning.closing", { n });
+    body.hidden = false;
+    if (which.options.length !== found.kernels.length)
+      which.replaceChildren(
+        ...found.kernels.map(({ name }, i) => el("option", { value: String(i) }, name)),
+      );
+    draw();
+    verdict(id, found);
+    if (over) body.dataset.over = id;
+  }
+
+  function draw() {
+    if (!known) return;
+    const row = known.kernels[Number(which.value)];
+    const trials = known.trials.filter((each) => each.kernel === Number(which.value));
+    if (!row) return;
+    const faster = trials.filter(({ ratio }) => ratio !== null && ratio < 1).length;
+    const bad = trials.filter(({ ratio }) => ratio === null).length;
+    const best = trials[trials.length - 1]?.best ?? 1;
+    part(root, "figures").replaceChildren(
+      ...figure(word("tuning.tried"), String(trials.length)),
+      ...figure(word("tuning.faster"), String(faster)),
+      ...figure(word("tuning.bad"), String(bad)),
+      ...figure(word("tuning.best"), best.toFixed(2)),
+      ...figure(word("tuning.share"), formatPercent(row.share)),
+    );
+    part(root, "course").replaceChildren(courseOf(trials));
+    const { picture, n } = expectedOf(trials);
+    part(root, "expected").replaceChildren(
+      n ? picture : el("p", { class: "muted" }, word("tuning.no-model")),
+    );
+    part(root, "diff").replaceChildren(diffOf(row.policy, row.schedule));
+    part(root, "refused").replaceChildren(...reasons(trials));
+    table.show(trials);
+  }
+
+  function verdict(/** @type {string} */ id, /** @type {Tuning} */ { kernels: rows, model }) {
+    const box = part(root, "verdict");
+    if (!model) return box.replaceChildren();
+    const kept = rows.filter((row) => row.kept);
+    const whole =
+      model.ratio === null
+        ? word("tuning.model-same", { before: formatSeconds(model.untuned_s) })
+        : word("tuning.model", {
+            n: model.rounds,
+            ratio: model.ratio.toFixed(3),
+            low: (model.low ?? 0).toFixed(3),
+            high: (model.high ?? 0).toFixed(3),
+            before: formatSeconds(model.untuned_s),
+            after: formatSeconds(model.tuned_s),
+          });
+    box.replaceChildren(
+      el("p", {}, el("strong", {}, whole)),
+      el(
+        "ul",
+        { class: "value-list" },
+        ...rows
+          .filter((row) => row.kept || row.because)
+          .map((row) =>
+            el(
+              "li",
+              {},
+              row.kept
+                ? word("tuning.kept", {
+                    name: row.name,
+                    before: formatSeconds(row.untuned_s ?? 0),
+                    after: formatSeconds(row.tuned_s ?? 0),
+                  })
+                : word("tuning.dropped", { name: row.name, because: row.because }),
+            ),
+          ),
+      ),
+      ...kept
+        .slice(0, 1)
+        .map(() =>
+          el("button", { class: "button", type: "button", onclick: () => void use(id) }, word("tuning.use")),
+        ),
+    );
+  }
+
+  /** The model compiled with what was found, measured beside this result. */
+  async function use(/** @type {string} */ id) {
+    try {
+      const job = await api.submit({ ...requestFor(state.get()), tuned: id });
+      state.set({ other: job.id, pane: "compare" });
+    } catch (thrown) {
+      fail(thrown);
+    }
+  }
+
+  api.about().then(({ limits }) => {
+    const most = Math.max(1, limits.job_limit_s - REST_S);
+    const offered = [...BUDGETS.filter((each) => each < most), most];
+    budget.replaceChildren(
+      ...offered.map((each) => el("option", { value: String(each) }, `${each} s`)),
+    );
+    budget.value = String(offered.includes(20) ? 20 : offered[offered.length - 1]);
+    part(root, "limits").textContent = word("tuning.limits", { most, limit: limits.job_limit_s });
+  }, fail);
+
+  const release = together(
+    () => (request += 1),
+    () => leave(),
+    table.stop,
+    listen(which, { change: draw }),
+    listen(start, {
+      click: () =>
+        void follow(() =>
+          api.tune(parts.id, {
+            budget_seconds: Number(budget.value),
+            search: search.value,
+            kernel: kernel.value === "" ? null : Number(kernel.value),
+          }),
+        ),
+    }),
+    listen(stop, {
+      click: () => {
+        stop.disabled = true;
+        busy.textContent = word("tuning.stopping");
+        void api.stopTuning(state.get().tuning).catch(fail);
+      },
+    }),
+  );
+  const { tuning } = state.get();
+  if (tuning) void follow(() => api.job(tuning));
+  return release;
+}
+
+/** @param {string} name @param {string} value */
+function figure(name, value) {
+  return [el("div", {}, el("dt", {}, name), el("dd", {}, value))];
+}
+
+/** @param {string} policy @param {string} schedule */
+function diffOf(policy, schedule) {
+  if (!schedule) return el("p", { class: "muted" }, word("tuning.same"));
+  // Reasons stand beside the policy's moves only.
+  const moves = policy.replace(/ because ".*"$/gm, "");
+  const sign = { "": " ", added: "+", removed: "−" };
+  return el(
+    "div",
+    { class: "code-lines", "data-language": "schedule", tabIndex: 0, role: "region", "aria-label": word("pane.schedule") },
+    ...lineDiff(moves, schedule).map(({ kind, text }) =>
+      el(
+        "div",
+        { class: "code-line", "data-kind": kind || undefined },
+        el("span", { class: "code-sign" }, sign[kind]),
+        el("span", { class: "code-text" }, ...highlighted("schedule", text)),
+      ),
+    ),
+  );
+}
+
+/** Why candidates were turned down, the commonest reason first. @param {TuneTrial[]} trials */
+function reasons(trials) {
+  /** @type {Map<string, number>} */
+  const counted = new Map();
+  for (const trial of trials) {
+    if (trial.ratio !== null && trial.ratio < 1) continue;
+    const what = trial.ratio === null ? outcome(trial) : word("tuning.slower");
+    counted.set(what, (counted.get(what) ?? 0) + 1);
+  }
+  return [...counted]
+    .sort((a, b) => b[1] - a[1])
+    .map(([what, n]) => el("li", {}, word("tuning.reason", { n, what })));
+}
+
+function tableOf() {
+  const number = (/** @type {number | null} */ n) => (n === null ? "–" : n.toFixed(3));
+  return {
+    caption: word("tuning.caption"),
+    keyOf: (/** @type {TuneTrial} */ each) => String(each.number),
+    onPick: () => {},
+    columns: [
+      {
+        title: word("tuning.number"),
+        cell: (/** @type {TuneTrial} */ each) => String(each.number),
+        order: (/** @type {TuneTrial} */ each) => each.number,
+        number: true,
+      },
+      {
+        title: word("tuning.ratio"),
+        cell: (/** @type {TuneTrial} */ each) => number(each.ratio),
+        order: (/** @type {TuneTrial} */ each) => each.ratio ?? Infinity,
+        number: true,
+      },
+      {
+        title: word("tuning.foretold"),
+        cell: (/** @type {TuneTrial} */ each) => number(each.expected),
+        order: (/** @type {TuneTrial} */ each) => each.expected ?? Infinity,
+        number: true,
+      },
+      { title: word("tuning.outcome"), cell: outcome },
+    ],
+  };
+}

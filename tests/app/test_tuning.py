@@ -1,0 +1,73 @@
+"""Faster schedules looked for over the wire: candidates told, finds kept for who asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask.testing import FlaskClient
+
+from app import create_app
+from app.api import ROUTES
+from app.api.openapi import description
+from app.jobs.tune import SCHEDULES
+from tests.app.conftest import submit, wait
+from tests.app.schema import check
+
+OPTIONS = {"measure": False, "check": False, "accuracy": False}
+COMPILE = {"kind": "compile", "model": {"sample": "digits_mlp"}, "options": OPTIONS}
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """A client of an application whose children do real work; all tests here share it."""
+    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+
+
+def test_candidates_are_told_and_what_was_found_is_used_by_who_asks(real: FlaskClient) -> None:
+    model = {**COMPILE, "shapes": {"image": [1, 1, 8, 8]}}
+    compiled = wait(real, real.post("/api/v1/jobs", json=model).get_json()["id"])
+    rows = real.get(f"/api/v1/jobs/{compiled['id']}/result").get_json()["kernels"]
+    kernel = max((k for k in rows if k["native"]), key=lambda k: k["flops"])["kernel"]
+    asked = {"budget_seconds": 1, "search": "random", "kernel": kernel}
+    posted = real.post(f"/api/v1/jobs/{compiled['id']}/tuning", json=asked).get_json()
+    # Stopped at once: a batch is tried, checked and kept all the same.
+    assert real.post(f"/api/v1/jobs/{posted['id']}/tuning/stop").status_code == 202
+    done = wait(real, posted["id"])
+    assert (done["kind"], done["state"]) == ("tune", "succeeded"), done["error"]
+    found = real.get(f"/api/v1/jobs/{done['id']}/tuning").get_json()
+    described = description(ROUTES)
+    check(found, described["components"]["schemas"]["Tuning"], described)
+    (row,) = found["kernels"]
+    assert kernel in row["kernels"]
+    assert row["policy"]
+    assert [t["number"] for t in found["trials"]] == list(range(1, len(found["trials"]) + 1))
+    assert len(found["trials"]) >= 1
+    assert found["model"]["tuned_s"] <= found["model"]["untuned_s"]
+    folder = real.application.extensions["jobs"].find(done["id"]).folder
+    assert (folder / SCHEDULES).is_file()
+    again = real.post("/api/v1/jobs", json={**model, "tuned": done["id"]})
+    assert wait(real, again.get_json()["id"])["state"] == "succeeded"
+    wrong = real.post("/api/v1/jobs", json={**model, "tuned": compiled["id"]})
+    assert wrong.get_json()["error"]["code"] == "E-RESULT-ABSENT"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"budget_seconds": 1e6}, "budget_seconds: needed a number from 1 to "),
+        ({"budget_seconds": True}, "budget_seconds"),
+        ({"search": "luck"}, "search: needed one of annealing"),
+        ({"kernel": -1}, "kernel"),
+        ({"seed": -1}, "seed"),
+        ({"database": "/etc"}, "needed only the fields"),
+    ],
+)
+def test_a_wrong_request_is_told_what_was_needed(client: FlaskClient, body: Any, says: str) -> None:
+    job = wait(client, submit(client)["id"])["id"]
+    answer = client.post(f"/api/v1/jobs/{job}/tuning", json=body)
+    assert answer.status_code == 400
+    assert says in answer.get_json()["error"]["message"]

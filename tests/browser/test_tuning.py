@@ -1,0 +1,45 @@
+"""A search for faster schedules: followed as it goes, stopped, and kept in the link."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.playground import COMPILE_MS, Playground
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    return Playground(page).open()
+
+
+def test_a_search_is_followed_and_stopped_and_keeps_what_it_has(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_transformer").compile()
+    pane = playground.show_pane("tuning")
+    pane.locator("[data-part=search]").select_option("random")
+    pane.locator("[data-part=budget] option").first.wait_for(state="attached")
+    pane.locator("[data-part=start]").click()
+    # Candidates come while it searches; then it is asked to end.
+    expect(pane.locator(".tuning-right, .tuning-bad")).not_to_have_count(0, timeout=COMPILE_MS)
+    stop = pane.locator("[data-part=stop]")
+    if stop.is_visible():
+        stop.click()
+    body = pane.locator("[data-part=body]")
+    expect(body).to_have_attribute("data-over", re.compile(r"\d"), timeout=COMPILE_MS)
+    expect(pane.locator("[data-part=verdict]")).to_contain_text("whole run")
+    shown = pane.locator(".tuning-right, .tuning-bad").count()
+    assert shown > 0
+    pane.locator("summary", has_text="as a table").click()
+    expect(pane.locator("[data-part=table] tbody tr")).to_have_count(
+        pane.locator("[data-part=course] .tuning-right, [data-part=course] .tuning-bad").count()
+    )
+    link = page.url
+    assert "tuning=" in link
+    page.goto("about:blank")
+    page.goto(link)
+    playground.wait_for_walk()
+    expect(body).to_have_attribute("data-over", re.compile(r"\d"), timeout=COMPILE_MS)
