@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "check",
     "bisect": "bisect",
     "why": "why",
+    "report": "report",
     "conformance": "conformance",
     "plan": "plan",
     "place": "place",

@@ -8,6 +8,8 @@ import { ownGraphs } from "./stages.js";
  * @typedef {import("./wire.js").JobRequest} JobRequest
  */
 
+import { word } from "./words.js";
+
 const ROOT = "/api/v1";
 
 /** What the server answered instead of a result. */
@@ -23,6 +25,18 @@ export class ApiError extends Error {
   }
 }
 
+/** Answers that lie in the page itself, which then asks no server. @type {Map<string, any> | null} */
+let kept = null;
+
+/**
+ * Has a page live on answers about one job, by their paths below the job's address.
+ * @param {string} job
+ * @param {Record<string, unknown>} answers
+ */
+export function keepAnswers(job, answers) {
+  kept = new Map(Object.entries(answers).map(([path, each]) => [`/jobs/${job}/${path}`, each]));
+}
+
 /**
  * @template T
  * @param {string} path
@@ -30,6 +44,11 @@ export class ApiError extends Error {
  * @returns {Promise<T>}
  */
 async function ask(path, init) {
+  if (kept) {
+    if (kept.has(path)) return kept.get(path);
+    const message = word("report.not-here", { what: path.replace(/^\/jobs\/\w+\/|\?.*/g, "") });
+    throw new ApiError(404, { code: "E-RESULT-ABSENT", message });
+  }
   let response;
   try {
     response = await fetch(ROOT + path, init);
@@ -284,9 +303,23 @@ export function createParts(id) {
     neighbours: () => once("neighbours"),
     /** @returns {Promise<import("./wire.js").Provenance>} */
     provenance: () => once("provenance"),
-    /** @type {(what: string) => string} */
-    downloadAddress: (what) => `${ROOT}/jobs/${encodeURIComponent(id)}/download/${what}`,
+    /** @type {(what: string) => string | undefined} none without a server */
+    downloadAddress: (what) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(id)}/download/${what}`,
   };
+}
+
+/**
+ * The report of a job as a file. Errors: ApiError; AbortError when aborted.
+ * @param {string} id
+ * @param {string} fragment where it opens
+ * @param {AbortSignal} signal
+ * @returns {Promise<Blob>}
+ */
+export async function reportOf(id, fragment, signal) {
+  const query = new URLSearchParams({ fragment });
+  const response = await fetch(`${ROOT}/jobs/${encodeURIComponent(id)}/report?${query}`, { signal });
+  if (response.ok) return response.blob();
+  return unpack(response.status, await response.text());
 }
 
 /** @typedef {ReturnType<typeof createParts>} Parts */

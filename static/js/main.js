@@ -3,8 +3,8 @@ import { api } from "./api.js";
 import { checkerOf } from "./checking.js";
 import { asProblem, createCompiler } from "./compile.js";
 import { listen, part } from "./dom.js";
-import { formatSeconds } from "./format.js";
 import { createLayouter } from "./graph/layout.js";
+import { headline } from "./headline.js";
 import { bindKeys } from "./keys.js";
 import { keepGraphs, keepNeighbours } from "./loader.js";
 import { keepProfile } from "./measuring.js";
@@ -92,21 +92,6 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   busy.textContent = page.progress.words;
   place.append(busy);
 });
-
-/** @param {import("./wire.js").Result} result */
-function headline({ kernels, run, stages, complete, state }) {
-  if (!complete && state !== "running") return word("header.incomplete");
-  if (kernels.length === 0) return "";
-  const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
-  const last = stages[stages.length - 1];
-  return [
-    word("header.shrunk", { from: stages[0].n_nodes, to: last.n_nodes }),
-    word("header.kernels", { n: kernels.length }),
-    time,
-  ]
-    .filter(Boolean)
-    .join(" · ");
-}
 
 // A problem met while walking is shown over the walk.
 state.watch(["problem", "screen", "result"], ({ problem, screen: at, result }) => {

@@ -50,7 +50,7 @@ def look_closely(playground: Playground) -> None:
     playground.part("search").press("Enter")
     playground.part("zoom-in").click()
     playground.show_pane("memory")
-    expect(page).to_have_url(re.compile("camera=.*|pane=memory"))
+    expect(page).to_have_url(re.compile("pane=memory"))
 
 
 @pytest.fixture
@@ -187,6 +187,43 @@ def test_a_view_can_be_embedded_by_another_site_and_only_be_read_there(
     assert problems == refused
     assert link.startswith(server)
     context.close()
+
+
+def test_a_report_opens_from_disk_and_asks_nobody(
+    page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    look_closely(playground)
+    wanted = dict(state_of(page))
+    page.get_by_role("button", name="Share this view").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the report").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "digits_cnn.report.html"
+    assert file.stat().st_size < 2_000_000
+
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, reduced_motion="reduce", offline=True
+    )
+    saved = context.new_page()
+    watch = Watch(saved, file.as_uri())
+    saved.goto(file.as_uri())
+    report = Playground(saved)
+    report.wait_for_walk()
+    assert dict(state_of(saved)) == wanted
+    for pane in ("steps", "text", "node", "stack", "memory", "kernels", "timing", "asm"):
+        report.show_pane(pane)
+        expect(report.pane).not_to_be_empty()
+    for _ in report.walk_all():
+        pass
+    saved.get_by_role("button", name="How this was made").click()
+    about = saved.locator("#about-dialog")
+    expect(about).to_contain_text("compilarium compile digits_cnn")
+    expect(about).to_contain_text(re.compile("[0-9a-f]{64}"))
+    assert saved.locator("[data-pane=compare], [data-group=compare]").count() == 0
+    context.close()
+    watch.finish()
 
 
 def test_an_unknown_link_says_so_and_leaves_a_page_to_use(page: Page, watch: Watch) -> None:

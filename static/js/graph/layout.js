@@ -14,16 +14,17 @@ export class LayoutCancelled extends Error {}
 
 /**
  * @param {string} workerUrl
+ * @param {WorkerType} [type] "classic" where the worker is text in a file: such pages have no origin
  * @returns {Layouter}
  */
-export function createLayouter(workerUrl) {
+export function createLayouter(workerUrl, type = "module") {
   /** @type {Worker | null} */
   let worker = null;
   let count = 0;
   /** @type {((problem: Error) => void) | null} */
   let giveUp = null;
 
-  const started = () => (worker ??= new Worker(workerUrl, { type: "module" }));
+  const started = () => (worker ??= new Worker(workerUrl, { type }));
 
   function stop() {
     // A layout under way can only be ended with its worker.

@@ -28,7 +28,7 @@ export const PANES = [
   { id: "steps", group: "pass", mount: mountSteps },
   { id: "text", group: "pass", mount: mountText },
   { id: "node", group: "pass", mount: mountNode },
-  { id: "numerics", group: "pass", mount: mountNumerics },
+  { id: "numerics", group: "pass", mount: mountNumerics, works: true },
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },

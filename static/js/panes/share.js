@@ -1,7 +1,8 @@
 // The dialog that shares a view: short link, markup to embed it, full link, command line.
-import { api, createParts } from "../api.js";
+import { api, createParts, reportOf } from "../api.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, listen, part, partOf } from "../dom.js";
+import { formatBytes } from "../format.js";
 import { embedMarkup } from "../shared.js";
 import { together } from "../state.js";
 import { toFragment } from "../url.js";
@@ -22,6 +23,7 @@ export function openShare(dialog, state) {
   const fragment = toFragment(state.get());
   const stop = together(
     mountShortLink(dialog, fragment),
+    mountReport(dialog, state, fragment),
     mountCopying(dialog),
     listen(part(dialog, "close"), { click: () => dialog.close() }),
     listen(dialog, { close: () => stop() }),
@@ -68,6 +70,56 @@ function mountShortLink(root, fragment) {
     }
   }
   return listen(make, { click: () => void ask() });
+}
+
+/**
+ * @param {HTMLElement} root
+ * @param {PageState} state
+ * @param {string} fragment
+ */
+function mountReport(root, state, fragment) {
+  const button = partOf(root, "report", HTMLButtonElement);
+  const cancel = part(root, "report-cancel");
+  const says = part(root, "reporting");
+  const problem = part(root, "report-problem");
+  let writing = new AbortController();
+  function busy(/** @type {boolean} */ is, /** @type {string} */ words) {
+    button.disabled = is;
+    cancel.hidden = !is;
+    says.textContent = words;
+  }
+  async function write() {
+    const { job, result } = state.get();
+    writing = new AbortController();
+    const { signal } = writing;
+    busy(true, word("share.reporting"));
+    showProblem(problem, null);
+    try {
+      const file = await reportOf(job, fragment, signal);
+      saveFile(file, `${result?.model.name ?? "model"}.report.html`);
+      busy(false, word("share.reported", { size: formatBytes(file.size) }));
+    } catch (thrown) {
+      busy(false, "");
+      if (!signal.aborted) showProblem(problem, asProblem(thrown));
+    }
+  }
+  return together(
+    listen(button, { click: () => void write() }),
+    listen(cancel, { click: () => writing.abort() }),
+    () => writing.abort(),
+  );
+}
+
+/**
+ * @param {Blob} file
+ * @param {string} name
+ */
+function saveFile(file, name) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(file);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href));
 }
 
 /**

@@ -4,23 +4,24 @@ import { together } from "../state.js";
 import { word } from "../words.js";
 import { PANES } from "./index.js";
 
-const GROUPS = [...new Set(PANES.map(({ group }) => group))];
-
 /**
  * @param {HTMLElement} side holds the rows (`groups`, `tabs`) and the pane (`pane`)
  * @param {import("../page.js").PageState} state
+ * @param {readonly import("./index.js").Pane[]} [panes]
  * @returns {{stop: () => void, actions: Record<string, () => void>}}
  */
-export function mountTabs(side, state) {
+export function mountTabs(side, state, panes = PANES) {
+  const names = [...new Set(panes.map(({ group }) => group))];
+  const panesOf = (/** @type {string} */ group) => panes.filter((pane) => pane.group === group);
   const [groups, tabs, root] = ["groups", "tabs", "pane"].map((name) => part(side, name));
   /** The pane that was open last in each group. @type {Record<string, string>} */
   const last = Object.fromEntries(
-    GROUPS.map((group) => [group, PANES.find((pane) => pane.group === group)?.id ?? ""]),
+    names.map((group) => [group, panes.find((pane) => pane.group === group)?.id ?? ""]),
   );
-  const shown = () => PANES.find(({ id }) => id === state.get().pane) ?? PANES[0];
+  const shown = () => panes.find(({ id }) => id === state.get().pane) ?? panes[0];
   const open = (/** @type {string | undefined} */ pane) => pane && state.set({ pane });
   let stopPane = () => {};
-  groups.append(...GROUPS.map(groupButton));
+  groups.append(...names.map(groupButton));
 
   const stop = together(
     listen(groups, {
@@ -38,7 +39,7 @@ export function mountTabs(side, state) {
     }),
     state.watch(["pane"], () => {
       last[shown().group] = shown().id;
-      mark(groups, tabs, shown());
+      mark(groups, tabs, shown(), panesOf(shown().group));
     }),
     state.watch(["pane", "result"], ({ result }) => {
       stopPane();
@@ -57,15 +58,10 @@ export function mountTabs(side, state) {
   return {
     stop,
     actions: {
-      "next-pane": () => open(after(PANES, shown(), 1).id),
-      "previous-pane": () => open(after(PANES, shown(), -1).id),
+      "next-pane": () => open(after(panes, shown(), 1).id),
+      "previous-pane": () => open(after(panes, shown(), -1).id),
     },
   };
-}
-
-/** @param {string} group */
-function panesOf(group) {
-  return PANES.filter((pane) => pane.group === group);
 }
 
 /**
@@ -97,9 +93,9 @@ function tab({ id }) {
  * @param {HTMLElement} groups
  * @param {HTMLElement} tabs
  * @param {import("./index.js").Pane} pane
+ * @param {readonly import("./index.js").Pane[]} row of its group
  */
-function mark(groups, tabs, pane) {
-  const row = panesOf(pane.group);
+function mark(groups, tabs, pane, row) {
   if (tabs.dataset.group !== pane.group) {
     tabs.dataset.group = pane.group;
     tabs.setAttribute("aria-label", word(`pane-group.${pane.group}`));

@@ -1,0 +1,59 @@
+"""The report of a job: one file that opens without a server."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from flask import Response, current_app, request
+
+from app.api.answers import queue
+from app.api.table import PREFIX, Query, Table
+from app.jobs.records import Job
+from app.report.contents import contents
+from app.report.page import report_html
+from app.samples import find_sample
+from app.wire.shared_links import shared_place
+from compiler.errors import CompileError
+
+ROUTES = Table()
+
+
+@ROUTES.route(
+    "GET",
+    "/jobs/<job_id>/report",
+    "text/html",
+    query=[Query("fragment", "the state of the page that it opens in", str)],
+    fails=(400, 404, 409, 413),
+)
+def report(job_id: str) -> Response:
+    """Everything about a finished job in one HTML file that needs no server."""
+    job = queue().find(job_id)
+    if not job.is_over:
+        raise CompileError("E-RESULT-ABSENT", "the job is not over yet", notes=[job.state])
+    wanted = request.args.get("fragment", "")
+    fragment = shared_place({"fragment": wanted}).text if wanted else ""
+    client = current_app.test_client()
+
+    def ask(path: str) -> Mapping[str, Any] | None:
+        answer = client.get(f"{PREFIX}/jobs/{job_id}/{path}")
+        return answer.get_json() if answer.status_code == 200 else None
+
+    html = report_html(job.model_name, contents(ask), fragment, _facts(job))
+    response = Response(html, mimetype="text/html")
+    response.headers["Cache-Control"] = "no-store"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", job.model_name).strip("-.") or "model"
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}.report.html"'
+    return response
+
+
+def _facts(job: Job) -> dict[str, Any]:
+    """What the result does not say: which job, which seed, which bytes."""
+    model = job.request.get("model", {})
+    digest = model.get("upload", "")
+    if "sample" in model:
+        digest = hashlib.sha256(find_sample(model["sample"]).path.read_bytes()).hexdigest()
+    options = job.request.get("options", {})
+    return {"job": job.id, "seed": options.get("seed", 0), "digest": digest, "options": options}

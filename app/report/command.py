@@ -1,0 +1,100 @@
+"""`compilarium report`: a model becomes a report, by the same jobs and answers as on the page."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from flask.testing import FlaskClient
+
+from app import create_app
+from compiler.errors import CompileError, Where
+
+_PATIENCE_S = 24 * 3600.0
+_ROOM_BYTES = 1 << 40
+
+
+def make_report(
+    model: Path,
+    *,
+    pipeline: str,
+    shapes: Mapping[str, Sequence[int]],
+    options: Mapping[str, Any],
+    say: Callable[[str], None],
+) -> str:
+    """The report of a model that is compiled for it. Errors: what compiling the model raises."""
+    with tempfile.TemporaryDirectory() as folder, _opened(model) as file:
+        app = create_app(
+            {
+                "data_folder": Path(folder),
+                "keep_spare_child": False,
+                "upload_limit_bytes": _ROOM_BYTES,
+                "upload_limit_s": _PATIENCE_S,
+                "job_limit_s": _PATIENCE_S,
+                "stream_limit_s": _PATIENCE_S,
+                "memory_limit_bytes": _ROOM_BYTES,
+                "output_limit_bytes": 1 << 34,
+            }
+        )
+        try:
+            upload = app.extensions["uploads"].save(file, model.name)
+            request = {
+                "kind": "compile",
+                "model": {"upload": upload.id},
+                "pipeline": pipeline,
+                "shapes": {name: list(dims) for name, dims in shapes.items()},
+                "options": dict(options),
+            }
+            return _report(app.test_client(), request, say)
+        finally:
+            app.extensions["jobs"].stop()
+            app.extensions["database"].close()
+
+
+def _opened(model: Path) -> BinaryIO:
+    """The model's file. Errors: E-MODEL-FILE."""
+    try:
+        return model.open("rb")
+    except OSError as e:
+        raise CompileError("E-MODEL-FILE", f"{model}: {e.strerror or e}") from None
+
+
+def _report(client: FlaskClient, request: Mapping[str, Any], say: Callable[[str], None]) -> str:
+    job = _said(client.post("/api/v1/jobs", json=request))["id"]
+    for line in client.get(f"/api/v1/jobs/{job}/events", buffered=False).response:
+        for words in _words(line.decode() if isinstance(line, bytes) else line):
+            say(words)
+    state = _said(client.get(f"/api/v1/jobs/{job}"))
+    if state["state"] != "succeeded":
+        raise _error(state["error"] or {"code": "E-SERVER-BUG", "message": "the job ended early"})
+    say("writing the report")
+    answer = client.get(f"/api/v1/jobs/{job}/report")
+    if answer.status_code != 200:
+        raise _error(answer.get_json()["error"])
+    return answer.get_data(as_text=True)
+
+
+def _words(event: str) -> list[str]:
+    data = [line[6:] for line in event.splitlines() if line.startswith("data: ")]
+    return [found for each in data if (found := json.loads(each).get("words"))]
+
+
+def _said(answer: Any) -> dict[str, Any]:
+    payload: dict[str, Any] = answer.get_json()
+    if answer.status_code >= 400:
+        raise _error(payload["error"])
+    return payload
+
+
+def _error(told: Mapping[str, Any]) -> CompileError:
+    where = Where(**told["where"]) if told.get("where") else None
+    return CompileError(
+        told["code"],
+        told["message"],
+        where=where,
+        notes=told.get("notes", ()),
+        hint=told.get("hint", ""),
+    )

@@ -1,0 +1,99 @@
+"""What a report holds: answers of the API under the addresses that the page asks for.
+
+The most important come first; what would go beyond the limits is left out, and said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.errors import CompileError
+
+LIMIT_BYTES = 48 * 1024 * 1024
+"""Of all answers together, before compression: what a browser reads in a moment."""
+KERNELS_WITH_CODE = 24
+_STEPS = "steps?offset=0&limit=5000"
+_CONTEXTS = (3, 1000)
+
+Ask = Callable[[str], Mapping[str, Any] | None]
+"""The answer of the API at a path below the job's address; None when it has none."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """Answers by path, and in words what is not among them."""
+
+    answers: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    n_bytes: int = 0
+    left_out: list[str] = field(default_factory=list)
+
+
+def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
+    """The answers that a report of a job holds. Errors: E-RESULT-ABSENT, E-LIMIT-OUTPUT."""
+    result = ask("result")
+    if result is None or not result["stages"]:
+        raise CompileError("E-RESULT-ABSENT", "the job has no result that a report could show")
+    held = Contents()
+    for words, paths in _wanted(result):
+        missing = [p for p in paths if not _add(held, ask, p, limit_bytes)]
+        if not missing:
+            continue
+        if words == _NEEDED:
+            raise CompileError(
+                "E-LIMIT-OUTPUT",
+                f"a report may hold {limit_bytes:,} bytes, the graphs alone have more",
+            )
+        held.left_out.append(f"{words}: {len(missing)} of {len(paths)}")
+    slow = _with_code(result)
+    n_code = len([k for k in result["kernels"] if k["parts"]])
+    if len(slow) < n_code:
+        held.left_out.append(
+            f"code: of {n_code} kernels the {len(slow)} that take longest have theirs here"
+        )
+    return held
+
+
+_NEEDED = "graphs"
+
+
+def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    """Words and paths, the most important first."""
+    stages, own = result["stages"], sorted({s["graph_stage"] for s in result["stages"]})
+    yield _NEEDED, ["result", "union", *(f"stages/{n}/delta" for n in own)]
+    if result["kernels"]:
+        yield "provenance", ["provenance"]
+        yield "answers to why edges are not fused", ["neighbours"]
+    yield "steps", [f"stages/{s['stage']}/{_STEPS}" for s in stages]
+    near, whole = (
+        [f"stages/{s['stage']}/diff?against={max(s['stage'] - 1, 0)}&context={n}" for s in stages]
+        for n in _CONTEXTS
+    )
+    yield "texts", [*(f"stages/{n}/text" for n in own), *near]
+    for kernel in _with_code(result):
+        number = kernel["kernel"]
+        parts = [*kernel["parts"], "links"]
+        yield f"code of kernel {number}", [f"kernels/{number}/{part}" for part in parts]
+    yield "texts with all lines", whole
+
+
+def _with_code(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The kernels that take longest, measured or else predicted."""
+    kernels = [k for k in result["kernels"] if k["parts"]]
+    kernels.sort(key=lambda k: -(k.get("seconds") or k.get("predicted_s") or 0.0))
+    return kernels[:KERNELS_WITH_CODE]
+
+
+def _add(held: Contents, ask: Ask, path: str, limit_bytes: int) -> bool:
+    """Add the answer at a path if there is one; whether there was room for it."""
+    answer = ask(path)
+    if answer is None:
+        return True
+    n_bytes = len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))
+    if held.n_bytes + n_bytes > limit_bytes:
+        return False
+    held.answers[path] = answer
+    held.n_bytes += n_bytes
+    return True

@@ -1,0 +1,83 @@
+"""The file of a report: the page's own modules, styles and templates around the answers."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from flask import render_template
+from markupsafe import Markup
+
+from app.paths import site_folder
+from app.report.contents import Contents
+from compiler.errors import CompileError
+
+_SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=\S+|/\*# sourceMappingURL=\S+ \*/)\s*$")
+
+
+def report_html(name: str, held: Contents, fragment: str, facts: Mapping[str, Any]) -> str:
+    """The whole file. `name` is the model's, `fragment` where it opens, `facts` are about the job.
+
+    Errors: E-RESULT-ABSENT when the page is not bundled.
+    """
+    script, style = _text("report.js"), _text("main.css")
+    about = {
+        "fragment": fragment,
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "left_out": held.left_out,
+        **facts,
+    }
+    return render_template(
+        "report.html",
+        name=name,
+        policy=_policy(script, style),
+        script=Markup(script),
+        style=Markup(style),
+        about=about,
+        answers=_packed(json.dumps(held.answers, ensure_ascii=False, separators=(",", ":"))),
+        engine=_packed(_text("worker.js")),
+    )
+
+
+def _policy(script: str, style: str) -> str:
+    """Nothing from anywhere: what runs is in the file, named by its digest."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src '{_digest(script)}' 'wasm-unsafe-eval'",
+            f"style-src '{_digest(style)}'",
+            "img-src data: blob:",
+            "worker-src blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
+
+
+def _text(name: str) -> str:
+    """A file of the bundle, fit to stand inside an element. Errors: E-RESULT-ABSENT."""
+    path: Path = site_folder("static") / "dist" / name
+    if not path.is_file():
+        raise CompileError(
+            "E-RESULT-ABSENT",
+            "the page is not bundled, so there is nothing to make a report of",
+            hint="run `python hatch_build.py`",
+        )
+    text = _SOURCE_MAP.sub("", path.read_text(encoding="utf-8"))
+    assert not re.search(r"</(script|style)|<!--", text), f"{name} would end its element"
+    return text

@@ -1,0 +1,57 @@
+"""`report`: everything about a model in one HTML file."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import click
+
+from compiler.cli.options import (
+    model_argument,
+    named_shapes,
+    pipeline_options,
+    shape_option,
+    threads_option,
+)
+from compiler.cli.output import print_json, progress, reporting, wants_json, write_output
+
+
+@click.command()
+@model_argument()
+@pipeline_options()
+@click.option("--target", default="host", show_default=True, help="The machine to make code for.")
+@threads_option()
+@shape_option()
+@click.option("--seed", default=0, show_default=True, help="Of the inputs that it is tried with.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write there, not MODEL.report.html."
+)
+@reporting
+def command(
+    model: Path,
+    pipeline: str,
+    precision: str,
+    target: str,
+    threads: int,
+    shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    seed: int,
+    output: Path | None,
+) -> None:
+    """Write a page that shows how MODEL was compiled, and needs no server to be opened."""
+    # The page imports the compiler, never the reverse: so it is found by name, and only here.
+    reports = importlib.import_module("app.report.command")
+    with progress(f"compiling {model.name}") as tell:
+        html = reports.make_report(
+            model,
+            pipeline=pipeline,
+            shapes=named_shapes(shapes) or {},
+            options={"precision": precision, "target": target, "threads": threads, "seed": seed},
+            say=lambda words: tell(words, None),
+        )
+    path = output or Path(f"{model.stem}.report.html")
+    write_output(path, html)
+    if wants_json():
+        print_json({"ok": True, "output": str(path), "bytes": len(html.encode())})
+    else:
+        click.echo(f"{path}: {len(html.encode()):,} bytes")

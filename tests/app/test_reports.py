@@ -1,0 +1,115 @@
+"""A report holds what the page asks for, says what it left out, and lets nothing in."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+
+import pytest
+
+from app.report.contents import KERNELS_WITH_CODE, contents
+from compiler.errors import CompileError
+from tests.app.conftest import submit, wait
+
+
+def a_result(n_stages: int = 2, n_kernels: int = 1) -> dict:
+    return {
+        "stages": [{"stage": i, "graph_stage": i - i % 2} for i in range(n_stages)],
+        "kernels": [
+            {"kernel": i, "parts": ["loops"], "seconds": 0.001 * (i + 1)} for i in range(n_kernels)
+        ],
+    }
+
+
+def answers_of(result: dict, size: int = 10):
+    return lambda path: result if path == "result" else {"text": "x" * size}
+
+
+def test_small_results_are_held_whole():
+    held = contents(answers_of(a_result(3, 2)))
+    assert held.left_out == []
+    assert {"result", "union", "provenance", "neighbours", "stages/0/delta"} <= set(held.answers)
+    assert {"stages/2/steps?offset=0&limit=5000", "kernels/1/loops"} <= set(held.answers)
+    assert "stages/2/diff?against=1&context=3" in held.answers
+    assert "stages/1/delta" not in held.answers, "a stage without a change has the graph before"
+
+
+def test_what_has_no_room_is_left_out_and_named():
+    held = contents(answers_of(a_result(3, 2), size=1000), limit_bytes=12_000)
+    assert held.n_bytes <= 12_000
+    assert "stages/2/delta" in held.answers
+    assert any(words.startswith("texts") for words in held.left_out)
+
+
+def test_the_slowest_kernels_keep_their_code():
+    n = KERNELS_WITH_CODE + 5
+    held = contents(answers_of(a_result(1, n)))
+    assert f"kernels/{n - 1}/loops" in held.answers
+    assert "kernels/0/loops" not in held.answers
+    assert any(str(n) in words for words in held.left_out)
+
+
+def test_graphs_that_have_no_room_are_no_report():
+    with pytest.raises(CompileError) as e:
+        contents(answers_of(a_result(), size=1000), limit_bytes=500)
+    assert e.value.code == "E-LIMIT-OUTPUT"
+    assert "500 bytes" in e.value.message
+    with pytest.raises(CompileError) as e:
+        contents(lambda path: None)
+    assert e.value.code == "E-RESULT-ABSENT"
+
+
+@pytest.fixture
+def bundle(tmp_path, monkeypatch):
+    """A page that is bundled, whatever this clone has."""
+    from app.report import page
+
+    folder = tmp_path / "site" / "dist"
+    folder.mkdir(parents=True)
+    for name in ("report.js", "main.css", "worker.js"):
+        (folder / name).write_text(f"/* {name} */\n//# sourceMappingURL={name}.map\n")
+    monkeypatch.setattr(page, "site_folder", lambda name: tmp_path / "site")
+    return folder
+
+
+def test_a_report_is_one_file_that_allows_itself_and_nothing_else(client, bundle):
+    job = wait(client, submit(client, model={"sample": "digits_cnn"})["id"])
+    place = "v=1&model=sample:digits_cnn&at=%3C/script%3E%3Cb%3E"
+    query = {"fragment": place}
+    answer = client.get(f"/api/v1/jobs/{job['id']}/report", query_string=query)
+    assert answer.status_code == 200
+    assert answer.mimetype == "text/html"
+    assert "attachment" in answer.headers["Content-Disposition"]
+    text = answer.get_data(as_text=True)
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert "default-src &#39;none&#39;" in policy
+    for kind in ('script type="module"', "style"):
+        body = re.search(rf"<{kind}>(.*?)</{kind.split()[0]}>", text, re.DOTALL)[1]
+        digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
+        assert f"sha256-{digest}" in policy.replace("&#43;", "+").replace("&#34;", '"')
+        assert "sourceMappingURL" not in body
+    assert not re.search(r'(src|href)="(?!data:|#)', text)
+    about = json.loads(re.search(r'id="report">(.*?)</script>', text, re.DOTALL)[1])
+    assert about["fragment"].endswith("v=1")
+    assert len(about["digest"]) == 64
+    packed = re.search(r'id="answers">(.*?)</script>', text, re.DOTALL)[1]
+    answers = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert answers["result"] == client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+
+
+def test_there_is_no_report_of_nothing(client, bundle):
+    assert client.get("/api/v1/jobs/nothing/report").status_code == 404
+    job = wait(client, submit(client)["id"])
+    answer = client.get(f"/api/v1/jobs/{job['id']}/report?fragment=<b>")
+    assert answer.status_code == 400
+
+
+def test_without_a_bundle_there_is_no_page_to_report_with(client, bundle):
+    job = wait(client, submit(client, model={"sample": "digits_cnn"})["id"])
+    (bundle / "report.js").unlink()
+    answer = client.get(f"/api/v1/jobs/{job['id']}/report")
+    assert answer.status_code == 409
+    assert "hatch_build" in answer.get_json()["error"]["hint"]
