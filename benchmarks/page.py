@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 
 from benchmarks.made import Maker, encoder
 from tests.browser import chromium
@@ -150,7 +150,7 @@ class Bench:
             page = self.page()
             playground = Playground(page).open()
             playground.drop(path)
-            page.wait_for_function("!document.querySelector('[data-part=compile]').disabled")
+            expect(playground.part("compile")).to_be_enabled(timeout=60_000)
             playground.compile()
             playground.press("Home")
             playground.expect_stage(0)
@@ -233,7 +233,7 @@ class Bench:
         )
         playground = Playground(page).open()
         playground.drop(path)
-        page.wait_for_function("!document.querySelector('[data-part=compile]').disabled")
+        expect(playground.part("compile")).to_be_enabled(timeout=60_000)
         playground.compile()
         stages = playground.stages()
         for _ in playground.walk_all():

@@ -80,7 +80,7 @@ def test_the_first_graph_is_there_while_the_job_runs_and_the_job_can_be_stopped(
     playground: Playground, page: Page
 ) -> None:
     playground.drop(light_model("densenet121"))
-    page.wait_for_function("!document.querySelector('[data-part=compile]').disabled")
+    expect(playground.part("compile")).to_be_enabled()
     playground.part("compile").click()
     stage = playground.part("stage")
     expect(stage).to_have_attribute("data-drawn", re.compile("^[1-9]"), timeout=COMPILE_MS)
