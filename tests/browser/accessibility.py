@@ -98,7 +98,7 @@ class Inspector:
 
 def each_pane(playground: Playground) -> Iterator[str]:
     """Opens every pane that the page has, one after another, and gives its id."""
-    groups = playground.part("groups").locator("button")
+    groups = playground.page.locator(".pane-groups [data-group]")
     for group in range(groups.count()):
         groups.nth(group).click()
         tabs = playground.part("tabs").locator("[role=tab]")
