@@ -1,9 +1,10 @@
 // From Compile to a result: submit, follow, fetch; and getting a result back after a reload.
-import { ApiError, api, createParts, follow } from "./api.js";
+import { ApiError, api, createParts, follow, upload } from "./api.js";
 import { IDLE, NO_RESULT } from "./page.js";
 import { enabledPipeline, parsePipeline } from "./pipeline_text.js";
 import { clampStage } from "./stages.js";
 import { hasWord, word } from "./words.js";
+import { splitText } from "./writing.js";
 
 /**
  * @typedef {import("./page.js").PageState} PageState
@@ -58,6 +59,20 @@ export function requestFor(place) {
     shapes,
     options: { precision: place.precision, threads: place.threads },
   };
+}
+
+/**
+ * The same, after a written model was sent: it becomes an upload, whose name tells its language.
+ * @param {import("./url.js").Place} place
+ * @returns {Promise<JobRequest>}
+ */
+export async function sentRequest(place) {
+  const wanted = requestFor(place);
+  if (place.model !== "written") return wanted;
+  const { language, text } = splitText(place.written);
+  const file = new File([text], `${word("write.name")}.${language}`);
+  const sent = await upload(file, () => {}, new AbortController().signal);
+  return { ...wanted, model: { upload: sent.id } };
 }
 
 /**
@@ -118,7 +133,7 @@ export function createCompiler(state) {
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },
     });
     try {
-      const job = await api.submit(requestFor(state.get()), ofLink);
+      const job = await api.submit(await sentRequest(state.get()), ofLink);
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       watch(job.id, number);
     } catch (problem) {

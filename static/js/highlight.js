@@ -4,6 +4,16 @@
 
 /** @type {Record<string, RegExp>} */
 const GRAMMARS = {
+  written: new RegExp(
+    [
+      "(?<comment>#.*$|//.*$)",
+      '(?<label>"[^"]*"?)',
+      "(?<keyword>\\b(?:def|return|for|in|range|if|else|graph|const)\\b)",
+      "(?<type>\\b(?:f16|f32|f64|bf16|bool|[iu](?:8|16|32|64))\\b)",
+      "(?<number>-?\\b\\d+(?:\\.\\d+)?(?:e[+-]?\\d+)?\\b)",
+    ].join("|"),
+    "g",
+  ),
   llvm: new RegExp(
     [
       "(?<comment>;.*$)",

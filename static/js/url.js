@@ -3,6 +3,7 @@
 // A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
 // old one. Unknown keys are ignored, and what cannot be read falls back to its default.
 import { OVERLAYS } from "./graph/overlays.js";
+import { LINK_CHARACTERS } from "./writing.js";
 
 export const VERSION = 1;
 
@@ -19,6 +20,7 @@ export const MAX_THREADS = 64;
  * @typedef {object} Place what a link restores
  * @property {"start" | "walk"} screen
  * @property {string} model "" or "sample:NAME" or "upload:DIGEST"
+ * @property {string} written text of a written model behind its language: "py:..." or "ir:..."
  * @property {Record<string, string>} shapes input name -> "1,3,224,224", only for open inputs
  * @property {string} pipeline text form; a row switched off has "-" before its name
  * @property {string} precision accuracy of the arithmetic: a mode's name
@@ -54,6 +56,7 @@ export const MAX_THREADS = 64;
 export const START = {
   screen: "start",
   model: "",
+  written: "",
   shapes: {},
   pipeline: "",
   precision: "f32",
@@ -120,6 +123,8 @@ export function toFragment(place) {
   ])) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
+  if (place.written.length <= LINK_CHARACTERS && place.written !== START.written)
+    query.set("written", place.written);
   for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
   for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel", "ahead"])) {
     if (place[key] !== START[key]) query.set(key, String(place[key]));
@@ -148,6 +153,7 @@ export function fromFragment(fragment) {
   return {
     screen: oneOf(query.get("screen"), ["start", "walk"], START.screen),
     model: text("model", START.model),
+    written: text("written", START.written),
     shapes: shapesFrom(query.getAll("shape")),
     pipeline: text("pipeline", START.pipeline),
     precision: text("precision", START.precision),

@@ -5,6 +5,7 @@ export * from "./wire/stages.js";
 export * from "./wire/kernels.js";
 export * from "./wire/memory.js";
 export * from "./wire/placements.js";
+export * from "./wire/written.js";
 export * from "./wire/shared_links.js";
 export * from "./wire/profiles.js";
 export * from "./wire/targets.js";

@@ -6,6 +6,7 @@ import { START, VERSION, fromFragment, secondOf, toFragment, upgrade } from "../
 const FULL = {
   screen: "walk",
   model: "upload:9f86d0",
+  written: "py:def m(x: f32[2]):\n    return x & 1 # +é\n",
   shapes: { "x=y": "1,3,224,224", "ids&more": "2" },
   pipeline: "simplify{until=fixpoint},-fold_constants{max_growth=1.1},fuse",
   precision: "bf16",

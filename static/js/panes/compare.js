@@ -1,7 +1,7 @@
 // Two pipelines for one model: structure, memory, predicted and measured time side by side.
 import { api, createParts, follow } from "../api.js";
 import { comparisonTables } from "./comparison_tables.js";
-import { asProblem, requestFor } from "../compile.js";
+import { asProblem, sentRequest } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { enabledPipeline, parsePipeline, printPipeline } from "../pipeline_text.js";
 import { createState, together } from "../state.js";
@@ -48,7 +48,9 @@ export function mountCompare(root, state) {
     showProblem(problem, null);
     busy(word("progress.sending"));
     try {
-      const job = await api.submit(requestFor({ ...state.get(), pipeline: other.get().pipeline }));
+      const job = await api.submit(
+        await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
+      );
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       state.set({ other: job.id });
       watch(job.id, number);

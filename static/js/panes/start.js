@@ -9,6 +9,7 @@ import { showProblem } from "./problem.js";
 import { showProgress } from "./progress.js";
 import { mountShapes } from "./shapes.js";
 import { mountUpload } from "./upload.js";
+import { mountWrite } from "./write.js";
 
 /**
  * @typedef {import("../page.js").PageState} PageState
@@ -42,6 +43,7 @@ export function mountStart(root, state, compiler) {
   };
   return together(
     mountUpload(root, state),
+    mountWrite(root, state),
     mountShapes(root, state),
     mountPipeline(root, state),
     mountArithmetic(root, state),
@@ -93,6 +95,7 @@ function walkAnyway(state, compiler, n) {
  * @returns {string}
  */
 export function nameOf({ model, samples, upload }) {
+  if (model === "written") return word("write.name");
   if (model.startsWith("upload:")) return upload?.name ?? word("start.uploaded");
   const id = model.slice("sample:".length);
   return samples?.find((each) => each.id === id)?.title ?? id;
