@@ -22,7 +22,7 @@ from tests.onnx_models import BOOL, graph, model, node, value
 # The examples of docs/wire.md, in order.
 EXAMPLES = (
     "Failure", "About", "Samples", "Pipelines", "CheckedPipeline", "Operators", "Upload",
-    "CheckedText", "LinkRequest", "Link",
+    "LinkRequest", "Link",
     "JobRequest", "Job", "Result", "StageDelta", "StageGraph",
     "Steps", "StageText", "Diff", "Union",
     "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,15 @@ from flask.testing import FlaskClient
 
 import compiler
 from app import create_app
+from app.api import ROUTES
+from app.api.openapi import description
 from app.wire.written import examples
 from app.written import TextReader
 from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.runtime.inputs import random_inputs
 from tests.app.conftest import wait
+from tests.app.schema import check
 
 EXAMPLES = examples()
 
@@ -59,6 +64,15 @@ def test_a_text_is_checked_as_somebody_types(real):
     assert (right["problems"], right["n_nodes"]) == ([], 3)
     assert compiler.parse(right["ir"])
     assert checked(real, "ir", right["ir"])["n_nodes"] == 3
+
+
+def test_the_example_of_the_document_has_the_described_shape():
+    text = (Path(__file__).parents[2] / "docs" / "writing-models.md").read_text(encoding="utf-8")
+    described = description(ROUTES)
+    shape = described["components"]["schemas"]["CheckedText"]
+    check(
+        json.loads(text.partition("```json\n")[2].partition("```")[0]), shape, described, "example"
+    )
 
 
 def test_what_is_too_long_or_of_no_language_is_refused(real):
