@@ -61,10 +61,17 @@ def bundle_front_end(root: Path) -> bool:
 
 
 def install_packages(root: Path) -> None:
-    """Install what `package-lock.json` names, unless it is there; no install script runs."""
-    stamp = root / "node_modules" / _INSTALLED_FROM
+    """Install what `package-lock.json` names, unless it is there; no install script runs.
+
+    A link to the packages of another clone is used as long as they are the same. npm would empty
+    the folder behind it, so it is taken away before others are installed.
+    """
+    packages = root / "node_modules"
+    stamp = packages / _INSTALLED_FROM
     wanted = _digest(root, [root / "package.json", root / "package-lock.json"])
     if not _holds(stamp, wanted):
+        if packages.is_symlink():
+            packages.unlink()
         _npm(root, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
         stamp.write_text(wanted)
 

@@ -199,6 +199,32 @@ def test_a_bundle_is_stale_after_any_change(
     assert hatch_build.bundle_front_end(source) is False
 
 
+def test_installing_leaves_alone_the_packages_of_a_clone_that_is_linked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent, root = tmp_path / "lent", tmp_path / "root"
+    for folder in (lent, root):
+        folder.mkdir()
+    (lent / "package").write_text("of another clone")
+    (root / "node_modules").symlink_to(lent)
+    for name in ("package.json", "package-lock.json"):
+        (root / name).write_text("{}")
+    npm = Npm()
+    monkeypatch.setattr(hatch_build, "_npm", npm)
+    hatch_build.install_packages(root)
+    assert [arguments[0] for arguments in npm.called] == ["ci"]
+    assert [p.name for p in lent.iterdir()] == ["package"]
+    assert not (root / "node_modules").is_symlink()
+    # A link to the same packages is as good as having them.
+    shutil.rmtree(root / "node_modules")
+    (lent / ".installed-from").write_text(
+        hatch_build._digest(root, [root / "package.json", root / "package-lock.json"])
+    )
+    (root / "node_modules").symlink_to(lent)
+    hatch_build.install_packages(root)
+    assert len(npm.called) == 1
+
+
 def test_a_bundler_that_leaves_something_out_fails_the_build(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
