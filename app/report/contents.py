@@ -66,6 +66,7 @@ def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
     if result["kernels"]:
         yield "provenance", ["provenance"]
         yield "answers to why edges are not fused", ["neighbours"]
+        yield "measured times", ["profile"]
     yield "steps", [f"stages/{s['stage']}/{_STEPS}" for s in stages]
     near, whole = (
         [f"stages/{s['stage']}/diff?against={max(s['stage'] - 1, 0)}&context={n}" for s in stages]

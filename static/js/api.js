@@ -1,11 +1,11 @@
-// Talking to the server: docs/wire.md as functions. Answers about a finished job are kept.
+// Talking to the server: docs/wire.md as functions, but for those that start jobs (work.js). Answers
+// about a finished job are kept.
 import { applyDelta } from "./deltas.js";
 import { ownGraphs } from "./stages.js";
 
 /**
  * @typedef {import("./wire.js").Problem} Problem
  * @typedef {import("./wire.js").Job} Job
- * @typedef {import("./wire.js").JobRequest} JobRequest
  */
 
 import { word } from "./words.js";
@@ -88,7 +88,7 @@ function unpack(status, text) {
  * @param {unknown} body
  * @returns {Promise<T>}
  */
-function post(path, body) {
+export function post(path, body) {
   return ask(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
@@ -113,29 +113,12 @@ export const api = {
   checkText: (language, text) => post("/texts/check", { language, text }),
   /** @type {() => Promise<import("./wire.js").Platforms>} */
   platforms: () => ask("/platforms"),
-  /** @type {(job: string, options: import("./wire.js").PlaceOptions) => Promise<Job>} */
-  place: (job, options) => post(`/jobs/${encodeURIComponent(job)}/placements`, options),
-  /** @type {(job: string, options: import("./wire.js").TuneOptions) => Promise<Job>} */
-  tune: (job, options) => post(`/jobs/${encodeURIComponent(job)}/tuning`, options),
-  /** @type {(id: string) => Promise<Job>} */
-  stopTuning: (id) => post(`/jobs/${encodeURIComponent(id)}/tuning/stop`, {}),
-  /** @type {(job: string, kernel: number) => Promise<Job>} */
-  targets: (job, kernel) => post(`/jobs/${encodeURIComponent(job)}/targets`, { kernel }),
-  /** @type {(job: string) => Promise<Job>} */
-  check: (job) => post(`/jobs/${encodeURIComponent(job)}/numerics`, {}),
   /** @type {(job: string) => Promise<import("./wire.js").Profile>} */
   profile: (job) => ask(`/jobs/${encodeURIComponent(job)}/profile`),
-  /** @type {(job: string, options: import("./wire.js").ProfileOptions) => Promise<Job>} */
-  measure: (job, options) => post(`/jobs/${encodeURIComponent(job)}/profile`, options),
-  /** @type {(job: string) => string} */
-  traceAddress: (job) => `${ROOT}/jobs/${encodeURIComponent(job)}/profile/trace`,
+  /** @type {(job: string) => string | undefined} none without a server */
+  traceAddress: (job) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(job)}/profile/trace`,
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
-  /**
-   * With `reuse`, a job that has done just this is given when its result is still kept.
-   * @type {(request: JobRequest, reuse?: boolean) => Promise<Job>}
-   */
-  submit: (request, reuse = false) => post(reuse ? "/jobs?reuse=1" : "/jobs", request),
   /** @type {(fragment: string) => Promise<import("./wire.js").SharedLink>} */
   link: (fragment) => post("/links", { fragment }),
   /** @type {(id: string) => Promise<Job>} */

@@ -65,7 +65,8 @@ function createChecker(state) {
     end("failed", { problem: asProblem(problem) });
   }
 
-  async function start() {
+  /** @param {import("./work.js").Work} work */
+  async function start(work) {
     const { parts } = state.get();
     if (!parts) return;
     leave();
@@ -76,7 +77,7 @@ function createChecker(state) {
       check: "",
     });
     try {
-      const job = await api.check(parts.id);
+      const job = await work.check(parts.id);
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       attach(job.id);
     } catch (problem) {

@@ -97,8 +97,9 @@ export function asProblem(problem) {
 
 /**
  * @param {PageState} state
+ * @param {import("./work.js").Work["submit"]} submit
  */
-export function createCompiler(state) {
+export function createCompiler(state, submit) {
   let request = 0;
   let losses = 0;
   /** @type {() => void} */
@@ -133,7 +134,7 @@ export function createCompiler(state) {
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },
     });
     try {
-      const job = await api.submit(await sentRequest(state.get()), ofLink);
+      const job = await submit(await sentRequest(state.get()), ofLink);
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       watch(job.id, number);
     } catch (problem) {

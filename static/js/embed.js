@@ -4,12 +4,14 @@ import { createCompiler } from "./compile.js";
 import { part } from "./dom.js";
 import { createLayouter } from "./graph/layout.js";
 import { keepGraphs, keepNeighbours } from "./loader.js";
+import { keepProfile } from "./measuring.js";
 import { EMPTY } from "./page.js";
 import { mountEmbed } from "./panes/embed.js";
 import { mountWait } from "./panes/walk.js";
 import { openedLink } from "./shared.js";
 import { createState } from "./state.js";
 import { fromFragment } from "./url.js";
+import { work } from "./work.js";
 
 const { link, problem } = openedLink(document);
 const place = fromFragment(link?.fragment ?? "");
@@ -32,8 +34,10 @@ state.watch(["result"], ({ result }) => {
 });
 keepGraphs(state);
 keepNeighbours(state);
+keepProfile(state);
 api.operators().then(
   ({ operators }) => state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
   () => {}, // words of operators are a comfort that the view can do without
 );
-if (link) void createCompiler(state).restore();
+// What the link speaks of is the one job that is asked for here, when its result is no longer kept.
+if (link) void createCompiler(state, work.submit).restore();

@@ -19,6 +19,7 @@ import { createState } from "./state.js";
 import { startTheme, toggleTheme } from "./theme.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
 import { word } from "./words.js";
+import { work } from "./work.js";
 
 const WRITE_AFTER_MS = 120;
 
@@ -26,9 +27,10 @@ startTheme();
 // A link gives the state, unless one has walked on from it and loads the page again.
 const { link, problem: noLink } = openedLink(document);
 const place = fromFragment(location.hash || !link ? location.hash : link.fragment);
-/** @type {import("./page.js").PageState} */
-const state = createState({ ...EMPTY, ...place, problem: noLink });
-const compiler = createCompiler(state);
+/** @type {import("./page.js").Page} */
+const page = { ...EMPTY, ...place, work, problem: noLink };
+const state = createState(page);
+const compiler = createCompiler(state, work.submit);
 const main = part(document, "main");
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
 const sharing = /** @type {HTMLDialogElement} */ (document.getElementById("share-dialog"));
@@ -200,7 +202,7 @@ learn(api.operators(), ({ operators }) =>
 async function restore() {
   if (link && isOfAnotherVersion(link)) noteVersion(link);
   if (link?.other && !state.get().other)
-    learn(api.submit(link.other, true), (job) => state.set({ other: job.id }));
+    learn(work.submit(link.other, true), (job) => state.set({ other: job.id }));
   await compiler.restore();
 }
 if (state.get().screen === "walk") void restore();

@@ -81,8 +81,8 @@ export function withFigures(result, { run, kernels }) {
  * @param {import("./wire.js").ProfileOptions} options
  */
 export async function measureAgain(state, options) {
-  const { parts, measuring } = state.get();
-  if (!parts || measuring) return;
+  const { parts, measuring, work } = state.get();
+  if (!parts || measuring || !work) return;
   const is = (/** @type {Partial<import("./page.js").Measuring>} */ patch) => {
     const now = state.get();
     if (now.parts === parts && now.measuring)
@@ -90,7 +90,7 @@ export async function measureAgain(state, options) {
   };
   state.set({ measuring: { share: 0, words: word("measuring.starts"), problem: null } });
   try {
-    const job = await api.measure(parts.id, options);
+    const job = await work.measure(parts.id, options);
     running = job.id;
     if (!state.get().measuring) await api.cancel(job.id);
     await untilOver(job.id, (name, data) => {

@@ -16,6 +16,7 @@ import { START } from "./url.js";
  * @typedef {{share: number, words: string, problem: import("./wire.js").Problem | null}} Measuring
  *
  * @typedef {object} Data
+ * @property {import("./work.js").Work | null} work what may be asked of the server; null where one only looks
  * @property {import("./wire.js").About | null} about
  * @property {import("./wire.js").Sample[] | null} samples
  * @property {import("./wire.js").Pipelines | null} pipelines
@@ -52,6 +53,7 @@ export const NOT_CHECKED = { state: "", words: "", found: null, problem: null };
 /** @type {Page} */
 export const EMPTY = {
   ...START,
+  work: null,
   about: null,
   samples: null,
   pipelines: null,

@@ -9,11 +9,14 @@ import { ApiError, api, follow, placementParts } from "./api.js";
 
 const AGAIN_MS = 1000;
 
+/** @typedef {import("./work.js").Work} Work */
+
 /**
  * Placements of one compilation, each kind asked for once.
  * @param {string} job that compiled
+ * @param {Work} work
  */
-export function createPlacements(job) {
+export function createPlacements(job, work) {
   /** @type {Map<string, ReturnType<typeof startPlacing>>} */
   const asked = new Map();
   return {
@@ -26,7 +29,7 @@ export function createPlacements(job) {
       const key = [options.platform, options.ahead, quick || options.scheduler].join(" ");
       const have = asked.get(key);
       if (have) return have;
-      const placing = startPlacing(job, options);
+      const placing = startPlacing(() => work.place(job, options));
       asked.set(key, placing);
       placing.all.catch(() => asked.delete(key));
       return placing;
@@ -39,11 +42,8 @@ export function createPlacements(job) {
   };
 }
 
-/**
- * @param {string} job
- * @param {PlaceOptions} options
- */
-function startPlacing(job, options) {
+/** @param {() => Promise<import("./wire.js").Job>} submit */
+function startPlacing(submit) {
   let stopped = false;
   let over = false;
   /** @type {() => void} */
@@ -56,7 +56,7 @@ function startPlacing(job, options) {
 
   /** @returns {Promise<Placements>} */
   async function run() {
-    const placing = await api.place(job, options);
+    const placing = await submit();
     id = placing.id;
     if (stopped) await api.cancel(id);
     else await new Promise((resolve, reject) => listenTo(() => resolve(undefined), reject));

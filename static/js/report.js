@@ -5,10 +5,10 @@ import { createLayouter } from "./graph/layout.js";
 import { headline } from "./headline.js";
 import { bindKeys } from "./keys.js";
 import { keepGraphs } from "./loader.js";
+import { keepProfile } from "./measuring.js";
 import { EMPTY } from "./page.js";
 import { openAbout } from "./panes/about_report.js";
 import { openHelp } from "./panes/help.js";
-import { readOnlyPanes } from "./panes/index.js";
 import { mountWalk } from "./panes/walk.js";
 import { clampStage } from "./stages.js";
 import { createState } from "./state.js";
@@ -37,6 +37,7 @@ const place = fromFragment(location.hash || about.fragment);
 const page = {
   ...EMPTY,
   ...place,
+  measured: "", // the profile that it named is the one that is here
   screen: "walk",
   job: JOB,
   stage: clampStage(result.stages, place.stage),
@@ -54,8 +55,9 @@ const layouter = createLayouter(
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
 const facts = /** @type {HTMLDialogElement} */ (document.getElementById("about-dialog"));
 part(document, "headline").textContent = headline(result);
-const walk = mountWalk(part(document, "main"), state, layouter, readOnlyPanes());
+const walk = mountWalk(part(document, "main"), state, layouter);
 keepGraphs(state);
+keepProfile(state);
 /** @type {Record<string, () => boolean | void>} */
 const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help) };
 bindKeys(() => "walk", actions);

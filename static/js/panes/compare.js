@@ -14,9 +14,10 @@ const AGAIN_MS = 1000;
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
+ * @param {import("../work.js").Work} work
  * @returns {() => void}
  */
-export function mountCompare(root, state) {
+export function mountCompare(root, state, work) {
   root.replaceChildren(clone("pane-compare"));
   const run = partOf(root, "run", HTMLButtonElement);
   const cancel = part(root, "cancel");
@@ -48,7 +49,7 @@ export function mountCompare(root, state) {
     showProblem(problem, null);
     busy(word("progress.sending"));
     try {
-      const job = await api.submit(
+      const job = await work.submit(
         await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
       );
       if (number !== request) return void api.cancel(job.id).catch(() => {});

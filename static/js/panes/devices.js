@@ -32,16 +32,17 @@ function askCatalogue() {
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
+ * @param {import("../work.js").Work} work
  * @returns {() => void}
  */
-export function mountDevices(root, state) {
+export function mountDevices(root, state, work) {
   const { parts, result } = state.get();
   if (!parts || !result?.memory) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word("devices.none")));
     return () => {};
   }
   root.replaceChildren(clone("pane-devices"));
-  const placements = createPlacements(parts.id);
+  const placements = createPlacements(parts.id, work);
   const busy = part(root, "busy");
   const again = part(root, "again");
   const problemBox = part(root, "problem");

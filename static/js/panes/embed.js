@@ -1,11 +1,11 @@
-// A view inside another page: the drawing, a slider for the passes, and the one pane that was open.
+// A view inside another page: the drawing, a slider for the passes, and one pane, at first the one that was open.
 import { clone, closest, listen, part, partOf } from "../dom.js";
 import { nextStage } from "../stages.js";
 import { together } from "../state.js";
 import { toFragment } from "../url.js";
 import { word } from "../words.js";
 import { mountGraph } from "./graph.js";
-import { readOnlyPanes } from "./index.js";
+import { mountPane, panesOf } from "./index.js";
 
 /**
  * @param {HTMLElement} root
@@ -17,18 +17,24 @@ export function mountEmbed(root, state, layouter) {
   root.replaceChildren(clone("embed"));
   const embed = part(root, "embed");
   const slider = partOf(root, "slider", HTMLInputElement);
-  const shown = readOnlyPanes();
-  const pane = shown.find(({ id }) => id === state.get().pane) ?? shown[0];
-  for (const name of ["pane-name", "pane-title"])
-    part(root, name).textContent = word(`pane.${pane.id}`);
-
+  const shown = panesOf(state.get());
+  let stopPane = () => {};
   const go = (/** @type {1 | -1} */ by) => {
     const { result, stage } = state.get();
     if (result) state.set({ stage: nextStage(result.stages, stage, by, false) });
   };
   return together(
     mountGraph(part(root, "graph"), state, layouter).stop,
-    pane.mount(part(root, "pane"), state),
+    () => stopPane(),
+    // The one of the link, and those that words in it lead to.
+    state.watch(["pane"], (page) => {
+      const pane = shown.find(({ id }) => id === page.pane) ?? shown[0];
+      for (const name of ["pane-name", "pane-title"])
+        part(root, name).textContent = word(`pane.${pane.id}`);
+      stopPane();
+      part(root, "pane").replaceChildren();
+      stopPane = mountPane(pane, part(root, "pane"), state);
+    }),
     listen(slider, { input: () => state.set({ stage: Number(slider.value) }) }),
     listen(part(root, "previous"), { click: () => go(-1) }),
     listen(part(root, "next"), { click: () => go(1) }),
@@ -47,7 +53,7 @@ export function mountEmbed(root, state, layouter) {
       embed.dataset.stage = String(stage);
     }),
     // The page itself opens where the reader is by now.
-    state.watch(["stage", "selection", "camera"], (page) => {
+    state.watch(["stage", "selection", "camera", "pane"], (page) => {
       const link = /** @type {HTMLAnchorElement} */ (part(root, "open"));
       link.href = `/#${toFragment(page)}`;
     }),

@@ -16,11 +16,12 @@ import { mountTiming } from "./timing.js";
 import { mountTuning } from "./tuning.js";
 
 /**
- * @typedef {object} Pane
- * @property {string} id in the URL, and `pane.ID` in templates/words/panes.html
- * @property {string} group `pane-group.GROUP` in templates/words/panes.html
- * @property {(root: HTMLElement, state: import("../page.js").PageState) => () => void} mount
- * @property {true} [works] asks the server for work: not for views that are only read
+ * @typedef {import("../page.js").PageState} PageState
+ * @typedef {{id: string, group: string}} Named `pane.ID` and `pane-group.GROUP` are words (templates/words/panes.html)
+ * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows what a job has made
+ * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../work.js").Work) => () => void}} Working
+ *   is nothing without asking the server for work
+ * @typedef {Reading | Working} Pane
  */
 
 /** @type {readonly Pane[]} */
@@ -28,23 +29,38 @@ export const PANES = [
   { id: "steps", group: "pass", mount: mountSteps },
   { id: "text", group: "pass", mount: mountText },
   { id: "node", group: "pass", mount: mountNode },
-  { id: "numerics", group: "pass", mount: mountNumerics, works: true },
+  { id: "numerics", group: "pass", works: mountNumerics },
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },
-  { id: "devices", group: "program", mount: mountDevices, works: true },
+  { id: "devices", group: "program", works: mountDevices },
   { id: "timing", group: "time", mount: mountTiming },
   { id: "profile", group: "time", mount: mountProfile },
   { id: "roofline", group: "time", mount: mountRoofline },
-  { id: "tuning", group: "time", mount: mountTuning, works: true },
+  { id: "tuning", group: "time", works: mountTuning },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },
   { id: "llvm", group: "code", mount: codePane("llvm") },
   { id: "asm", group: "code", mount: codePane("asm") },
-  { id: "targets", group: "code", mount: mountTargets, works: true },
-  { id: "compare", group: "compare", mount: mountCompare, works: true },
+  { id: "targets", group: "code", works: mountTargets },
+  { id: "compare", group: "compare", works: mountCompare },
 ];
 
-/** What can be shown of a finished job alone. */
-export const readOnlyPanes = () => PANES.filter(({ works }) => !works);
+/**
+ * The panes of a page: where nothing may be asked of the server, those that only read.
+ * @param {import("../page.js").Page} page
+ */
+export const panesOf = ({ work }) => PANES.filter((pane) => work !== null || "mount" in pane);
+
+/**
+ * @param {Pane} pane one of the page's
+ * @param {HTMLElement} root
+ * @param {PageState} state
+ * @returns {() => void}
+ */
+export function mountPane(pane, root, state) {
+  if ("mount" in pane) return pane.mount(root, state);
+  const { work } = state.get();
+  return work ? pane.works(root, state, work) : () => {};
+}

@@ -26,6 +26,7 @@ export function mountMeasuring(root, state) {
   const track = part(root, "measuring-track");
   const measure = (/** @type {boolean} */ machine) =>
     measureAgain(state, { seconds: Number(seconds.value), machine });
+  part(root, "measuring").hidden = state.get().work === null;
   return {
     measure,
     stop: together(

@@ -18,9 +18,10 @@ const MOST = 300;
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
+ * @param {import("../work.js").Work} work
  * @returns {() => void}
  */
-export function mountNumerics(root, state) {
+export function mountNumerics(root, state, work) {
   const { result } = state.get();
   if (!result?.kernels.length) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word("numerics.none")));
@@ -114,7 +115,7 @@ export function mountNumerics(root, state) {
   }
 
   const stop = together(
-    listen(start, { click: () => void checker.start() }),
+    listen(start, { click: () => void checker.start(work) }),
     listen(cancel, { click: () => checker.cancel() }),
     listen(part(root, "body"), { click: follow }),
     state.watch(["numerics"], draw),
@@ -129,6 +130,6 @@ export function mountNumerics(root, state) {
     values.stop,
   );
   const { numerics, check } = state.get();
-  if (numerics.state === "" && check === "" && isQuick(result)) void checker.start();
+  if (numerics.state === "" && check === "" && isQuick(result)) void checker.start(work);
   return stop;
 }

@@ -47,7 +47,9 @@ function show(root, state, profile) {
   const { parts, measured } = state.get();
   const kernels = state.get().result?.kernels ?? [];
   const link = partOf(root, "trace", HTMLAnchorElement);
-  link.href = api.traceAddress(measured || (parts?.id ?? ""));
+  const address = api.traceAddress(measured || (parts?.id ?? ""));
+  link.hidden = !address;
+  if (address) link.href = address;
   const by = partOf(root, "by", HTMLSelectElement);
   part(root, "figures").replaceChildren(...figuresOf(profile));
   part(root, "honest").textContent = honestWords(profile);

@@ -45,6 +45,7 @@ function show(root, state, profile) {
   part(root, "ceilings").replaceChildren(ceilingTable(profile, ceilings));
   const measuring = mountMeasuring(root, state);
   const machine = partOf(root, "machine", HTMLButtonElement);
+  machine.hidden = state.get().work === null;
   const plot = mountRooflinePlot(root, state, spots, ceilings);
   const table = mountTable(part(root, "table"), {
     caption: word("roofline.caption"),

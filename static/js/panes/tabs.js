@@ -2,17 +2,17 @@
 import { closest, el, listen, part } from "../dom.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
-import { PANES } from "./index.js";
+import { mountPane, panesOf } from "./index.js";
 
 /**
  * @param {HTMLElement} side holds the rows (`groups`, `tabs`) and the pane (`pane`)
  * @param {import("../page.js").PageState} state
- * @param {readonly import("./index.js").Pane[]} [panes]
  * @returns {{stop: () => void, actions: Record<string, () => void>}}
  */
-export function mountTabs(side, state, panes = PANES) {
+export function mountTabs(side, state) {
+  const panes = panesOf(state.get());
   const names = [...new Set(panes.map(({ group }) => group))];
-  const panesOf = (/** @type {string} */ group) => panes.filter((pane) => pane.group === group);
+  const rowOf = (/** @type {string} */ group) => panes.filter((pane) => pane.group === group);
   const [groups, tabs, root] = ["groups", "tabs", "pane"].map((name) => part(side, name));
   /** The pane that was open last in each group. @type {Record<string, string>} */
   const last = Object.fromEntries(
@@ -33,13 +33,13 @@ export function mountTabs(side, state, panes = PANES) {
         const by = { ArrowRight: 1, ArrowLeft: -1 }[/** @type {string} */ (event.key)];
         if (!by) return;
         event.preventDefault();
-        open(after(panesOf(shown().group), shown(), by).id);
+        open(after(rowOf(shown().group), shown(), by).id);
         document.getElementById(`tab-${shown().id}`)?.focus();
       },
     }),
     state.watch(["pane"], () => {
       last[shown().group] = shown().id;
-      mark(groups, tabs, shown(), panesOf(shown().group));
+      mark(groups, tabs, shown(), rowOf(shown().group));
     }),
     state.watch(["pane", "result"], ({ result }) => {
       stopPane();
@@ -50,7 +50,7 @@ export function mountTabs(side, state, panes = PANES) {
       const scrolled = root.dataset.pane === pane.id ? root.scrollTop : 0;
       root.dataset.pane = pane.id;
       root.replaceChildren();
-      if (result) stopPane = pane.mount(root, state);
+      if (result) stopPane = mountPane(pane, root, state);
       root.scrollTop = scrolled;
     }),
     () => stopPane(),

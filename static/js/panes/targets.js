@@ -1,5 +1,5 @@
 // The code of a kernel for other machines: figures of all, and the texts of two beside each other.
-import { api, targetParts } from "../api.js";
+import { targetParts } from "../api.js";
 import { childJob } from "../child_job.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -21,9 +21,10 @@ import { mountSide } from "./targets_side.js";
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
+ * @param {import("../work.js").Work} work
  * @returns {() => void}
  */
-export function mountTargets(root, state) {
+export function mountTargets(root, state, work) {
   const { parts, result } = state.get();
   // Code is made of a computation, and of a function that others share once.
   const kernels = (result?.kernels ?? []).filter((each) => each.parts.includes("computation"));
@@ -89,7 +90,7 @@ export function mountTargets(root, state) {
     known = null;
     delete body.dataset.made;
     const mine = childJob(
-      () => api.targets(parts.id, wanted.kernel),
+      () => work.targets(parts.id, wanted.kernel),
       (name, _, id) => {
         if (name === "ready" && number === request) void partly(id, number);
       },

@@ -221,14 +221,23 @@ function reproduce(result, state) {
       el("dd", {}, `${host.name}, ${host.triple}`),
       el("dt", {}, word("timing.versions")),
       el("dd", {}, versionsText),
-      el("dt", {}, word("timing.download")),
-      el(
-        "dd",
-        { class: "journey-nodes" },
-        ...["graph", "loops", "llvm", "asm"].map((what) =>
-          el("a", { href: parts?.downloadAddress(what), download: "" }, word(`download.${what}`)),
-        ),
-      ),
+      ...downloads(parts),
     ),
   );
+}
+
+/**
+ * The program as files, where there is a server that has them.
+ * @param {import("../api.js").Parts | null} parts
+ */
+function downloads(parts) {
+  const links = ["graph", "loops", "llvm", "asm"].flatMap((what) => {
+    const href = parts?.downloadAddress(what);
+    return href ? [el("a", { href, download: "" }, word(`download.${what}`))] : [];
+  });
+  if (links.length === 0) return [];
+  return [
+    el("dt", {}, word("timing.download")),
+    el("dd", { class: "journey-nodes" }, ...links),
+  ];
 }

@@ -25,9 +25,10 @@ const REST_S = 15;
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
+ * @param {import("../work.js").Work} work
  * @returns {() => void}
  */
-export function mountTuning(root, state) {
+export function mountTuning(root, state, work) {
   const { parts, result } = state.get();
   const kernels = (result?.kernels ?? []).filter(
     (each) => each.parts.includes("schedule") && each.inside === null,
@@ -190,7 +191,7 @@ export function mountTuning(root, state) {
   /** The model compiled with what was found, measured beside this result. */
   async function use(/** @type {string} */ id) {
     try {
-      const job = await api.submit({ ...requestFor(state.get()), tuned: id });
+      const job = await work.submit({ ...requestFor(state.get()), tuned: id });
       state.set({ other: job.id, pane: "compare" });
     } catch (thrown) {
       fail(thrown);
@@ -215,7 +216,7 @@ export function mountTuning(root, state) {
     listen(start, {
       click: () =>
         void follow(() =>
-          api.tune(parts.id, {
+          work.tune(parts.id, {
             budget_seconds: Number(budget.value),
             search: search.value,
             kernel: kernel.value === "" ? null : Number(kernel.value),
@@ -226,7 +227,7 @@ export function mountTuning(root, state) {
       click: () => {
         stop.disabled = true;
         busy.textContent = word("tuning.stopping");
-        void api.stopTuning(state.get().tuning).catch(fail);
+        void work.stopTuning(state.get().tuning).catch(fail);
       },
     }),
   );

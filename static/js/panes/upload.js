@@ -77,7 +77,8 @@ export function mountUpload(root, state) {
   async function inspect(/** @type {string} */ id) {
     looking();
     try {
-      const job = await api.submit({ kind: "inspect", model: { upload: id } });
+      const job = await state.get().work?.submit({ kind: "inspect", model: { upload: id } });
+      if (!job) return;
       inspection = job.id;
       if (isCompiling()) return giveWay();
       looking = follow(job.id, async (event, data) => {

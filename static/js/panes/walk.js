@@ -20,14 +20,13 @@ const STEPS_ASKED = 5000;
  * @param {HTMLElement} root
  * @param {PageState} state
  * @param {import("../graph/layout.js").Layouter} layouter
- * @param {readonly import("./index.js").Pane[]} [panes]
  * @returns {{stop: () => void, actions: Record<string, () => boolean | void>}}
  */
-export function mountWalk(root, state, layouter, panes) {
+export function mountWalk(root, state, layouter) {
   root.replaceChildren(clone("walk"));
   const split = part(root, "split");
   const graph = mountGraph(part(root, "graph"), state, layouter);
-  const tabs = mountTabs(part(root, "side"), state, panes);
+  const tabs = mountTabs(part(root, "side"), state);
 
   const go = (/** @type {1 | -1} */ direction, /** @type {boolean} */ all) => {
     const { result, stage } = state.get();

@@ -1,0 +1,33 @@
+// Work that a page may ask of the server: everything that starts a job is here. The page has it in its
+// state; where a result is only looked at (embed.js, report.js) the state has none, and panes see that.
+import { post } from "./api.js";
+
+/**
+ * @typedef {import("./wire.js").Job} Job
+ * @typedef {typeof work} Work
+ */
+
+export const work = {
+  /**
+   * With `reuse`, a job that has done just this is given when its result is still kept.
+   * @type {(request: import("./wire.js").JobRequest, reuse?: boolean) => Promise<Job>}
+   */
+  submit: (request, reuse = false) => post(reuse ? "/jobs?reuse=1" : "/jobs", request),
+  /** @type {(job: string, options: import("./wire.js").PlaceOptions) => Promise<Job>} */
+  place: (job, options) => post(`${of(job)}/placements`, options),
+  /** @type {(job: string, options: import("./wire.js").TuneOptions) => Promise<Job>} */
+  tune: (job, options) => post(`${of(job)}/tuning`, options),
+  /** @type {(id: string) => Promise<Job>} */
+  stopTuning: (id) => post(`${of(id)}/tuning/stop`, {}),
+  /** @type {(job: string, kernel: number) => Promise<Job>} */
+  targets: (job, kernel) => post(`${of(job)}/targets`, { kernel }),
+  /** @type {(job: string) => Promise<Job>} */
+  check: (job) => post(`${of(job)}/numerics`, {}),
+  /** @type {(job: string, options: import("./wire.js").ProfileOptions) => Promise<Job>} */
+  measure: (job, options) => post(`${of(job)}/profile`, options),
+};
+
+/** @param {string} job */
+function of(job) {
+  return `/jobs/${encodeURIComponent(job)}`;
+}

@@ -1,0 +1,173 @@
+"""Where a result is only looked at, in another page or in a file, nothing pretends to work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, Request, expect
+
+from tests.browser.conftest import STEP_MS, Watch
+from tests.browser.playground import COMPILE_MS, Playground
+from tests.browser.serving import REPOSITORY
+
+PANES = dict(
+    re.findall(
+        r'\{ id: "(\w+)", group: "\w+", (mount|works): ',
+        (REPOSITORY / "static" / "js" / "panes" / "index.js").read_text(encoding="utf-8"),
+    )
+)
+"""Whether each pane of the page only reads, or is nothing without the server's work."""
+READING = [name for name, kind in PANES.items() if kind == "mount"]
+WORDS = (REPOSITORY / "templates" / "words" / "panes.html").read_text(encoding="utf-8")
+MOST_PRESSED = 12
+_LISTEN = """
+() => {
+  const root = document.documentElement;
+  const everything = {subtree: true, childList: true, attributes: true, characterData: true};
+  delete root.dataset.changed;
+  const observer = new MutationObserver(() => {
+    observer.disconnect();
+    root.dataset.changed = "";
+  });
+  observer.observe(document, everything);
+}
+"""
+WINDOW = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A walk that was shared: the fragment of its state, and the job."""
+
+    fragment: str
+    job: str
+
+    def at(self, pane: str) -> str:
+        """The same with another pane open."""
+        return re.sub(r"(&pane=\w+)?$", f"&pane={pane}", self.fragment, count=1)
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, server: str) -> Shared:
+    """A compiled model, at a pass that has steps, with a node and its kernel selected."""
+    page = browser.new_page(base_url=server)
+    page.set_default_timeout(STEP_MS)
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
+    playground.part("search").fill("conv2")
+    playground.part("search").press("Enter")
+    expect(page).to_have_url(re.compile("[#&]at="))
+    fragment = page.evaluate("location.hash.slice(1)")
+    job = re.search("[#&]job=([^&]+)", "#" + fragment)
+    assert job
+    page.context.close()
+    kept = [pair for pair in fragment.split("&") if not pair.startswith(("pane=", "job="))]
+    return Shared("&".join(kept), job[1])
+
+
+@pytest.fixture
+def watched(browser: Browser, server: str) -> Iterator[tuple[Page, list[Request]]]:
+    """An empty page, and what it asks the server to do."""
+    context = browser.new_context(base_url=server, **WINDOW)
+    context.set_default_timeout(STEP_MS)
+    page = context.new_page()
+    watch = Watch(page, server)
+    asked: list[Request] = []
+    page.on("request", lambda r: asked.append(r) if r.method != "GET" else None)
+    yield page, asked
+    context.close()
+    watch.finish()
+
+
+def expect_all_that_is_shown_to_work(page: Page) -> None:
+    """The open pane has content, and whatever can be pressed in it does something."""
+    pane = page.locator("#pane")
+    expect(pane).not_to_be_empty()
+    expect(pane.locator(".pane-empty")).to_have_count(0)
+    for link in pane.locator("a:visible").all():
+        assert link.get_attribute("href"), link.evaluate("each => each.outerHTML")
+    # A pane may be drawn anew by what is pressed: buttons are known by their words, not by places.
+    names = pane.locator("button:visible:enabled").evaluate_all(
+        "all => [...new Set(all.map((each) => each.dataset.part || each.className))]"
+    )
+    for name in names[:MOST_PRESSED]:
+        button = pane.locator(
+            f':is(button[data-part="{name}"], button[class="{name}"]):not([aria-pressed=true])'
+        )
+        if button.count() and button.first.is_visible():
+            page.evaluate(_LISTEN)
+            button.first.click()
+            if button.count() and button.last.is_visible():
+                button.last.click()  # the first may choose what is chosen already
+            expect(page.locator("html"), name).to_have_attribute("data-changed", "")
+    expect(page.locator(".problem:visible, dialog:visible")).to_have_count(0)
+
+
+def test_every_pane_is_declared_one_way_or_the_other() -> None:
+    rows = (REPOSITORY / "static" / "js" / "panes" / "index.js").read_text(encoding="utf-8")
+    assert len(PANES) == rows.count("{ id: ")
+    assert {"steps", "profile", "asm"} <= set(READING)
+    assert {"compare", "tuning"}.isdisjoint(READING)
+
+
+def test_an_embedded_view_starts_nothing_with_any_pane(
+    shared: Shared, watched: tuple[Page, list[Request]]
+) -> None:
+    page, asked = watched
+    for pane, kind in PANES.items():
+        answer = page.request.post("/api/v1/links", data={"fragment": shared.at(pane)})
+        page.goto(f"/embed{answer.json()['path']}")
+        expect(page.locator("[data-part=stage]")).to_have_attribute(
+            "data-layout", "ready", timeout=COMPILE_MS
+        )
+        expect(page.locator("#pane")).not_to_be_empty()
+        page.wait_for_load_state("networkidle")
+        title = page.locator("[data-part=pane-title]").text_content()
+        shown = pane if kind == "mount" else READING[0]
+        assert f'<span data-word="pane.{shown}">{title}</span>' in WORDS
+        if kind == "mount":
+            expect_all_that_is_shown_to_work(page)
+    # The view asks for its own compilation, which the server has already.
+    assert {(r.method, r.url.split("/api/v1")[1]) for r in asked} == {("POST", "/jobs?reuse=1")}
+
+
+def test_a_report_has_every_pane_that_reads_and_no_other(
+    shared: Shared, browser: Browser, server: str, tmp_path: Path
+) -> None:
+    context = browser.new_context(**WINDOW, offline=True)
+    context.set_default_timeout(STEP_MS)
+    page = context.new_page()
+    file = tmp_path / "report.html"
+    online = browser.new_context(base_url=server)
+    answer = online.request.get(
+        f"/api/v1/jobs/{shared.job}/report", params={"fragment": shared.fragment}
+    )
+    file.write_bytes(answer.body())
+    online.close()
+    watch = Watch(page, file.as_uri())
+    page.goto(file.as_uri())
+    report = Playground(page)
+    report.wait_for_walk()
+    opened = []
+    for group in page.locator(".pane-groups [data-group]").all():
+        group.click()
+        for pane in (
+            report.part("tabs")
+            .locator("[role=tab]")
+            .evaluate_all("tabs => tabs.map((tab) => tab.dataset.pane)")
+        ):
+            opened.append(pane)
+            report.show_pane(pane)
+            expect_all_that_is_shown_to_work(page)
+            hrefs = report.pane.locator("a:visible").evaluate_all(
+                "links => links.map((each) => each.getAttribute('href'))"
+            )
+            assert all(re.match("#|blob:|https://", href) for href in hrefs), (pane, hrefs)
+            report.show_pane(pane)
+    assert opened == READING
+    context.close()
+    watch.finish()
