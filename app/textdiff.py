@@ -1,7 +1,8 @@
 """A line diff that is quick on graph texts, where nearly every line is unique.
 
 Lines that occur once on both sides are anchors; the longest run of anchors in the same order stays,
-and what lies between two anchors is compared the same way (the patience diff of Bram Cohen).
+and what lies between two anchors is compared the same way (the patience diff of Bram Cohen). A
+short range without anchors, as in repeated code, keeps its longest common subsequence.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ from collections.abc import Iterator, Sequence
 
 Row = tuple[str, int | None, int | None]
 """(mark, old line, new line); mark is " ", "-" or "+"."""
+
+_MOST_PAIRS = 40_000
+"""Ranges with more pairs of an old and a new line are compared by their anchors alone."""
+_MOST_PAIRS_IN_ALL = 4_000_000
 
 
 def diff_rows(old: Sequence[str], new: Sequence[str]) -> list[Row]:
@@ -54,6 +59,7 @@ def folded(rows: Sequence[Row], context: int) -> Iterator[Row]:
 def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
     """Equal lines that stay, in order on both sides."""
     found: list[tuple[int, int]] = []
+    n_left = _MOST_PAIRS_IN_ALL
     pending = [(0, len(old), 0, len(new))]
     while pending:
         old_from, old_to, new_from, new_to = pending.pop()
@@ -65,6 +71,11 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
             found.append((old_to, new_to))
         anchors = _anchors(old, new, old_from, old_to, new_from, new_to)
         if not anchors:
+            n_pairs = (old_to - old_from) * (new_to - new_from)
+            if n_pairs <= min(_MOST_PAIRS, n_left):
+                n_left -= n_pairs
+                common = _longest_common(old[old_from:old_to], new[new_from:new_to])
+                found += [(old_from + i, new_from + j) for i, j in common]
             continue
         found += anchors
         for i, j in [*anchors, (old_to, new_to)]:
@@ -72,6 +83,26 @@ def _pairs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
                 pending.append((old_from, i, new_from, j))
             old_from, new_from = i + 1, j + 1
     return sorted(found)
+
+
+def _longest_common(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
+    """The longest common subsequence of two short texts, by the textbook's table."""
+    longest = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
+    for i in range(len(old) - 1, -1, -1):
+        row, below = longest[i], longest[i + 1]
+        for j in range(len(new) - 1, -1, -1):
+            row[j] = below[j + 1] + 1 if old[i] == new[j] else max(below[j], row[j + 1])
+    pairs: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(old) and j < len(new):
+        if old[i] == new[j]:
+            pairs.append((i, j))
+            i, j = i + 1, j + 1
+        elif longest[i + 1][j] >= longest[i][j + 1]:
+            i += 1
+        else:
+            j += 1
+    return pairs
 
 
 def _anchors(

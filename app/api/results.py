@@ -11,11 +11,10 @@ from app.api.answers import answer, packed_answer, queue, settings
 from app.api.table import Query, Table
 from app.jobs.parts import Parts
 from app.jobs.records import Job
-from app.textdiff import diff_rows, folded
 from app.union import Drawing, union_payload
 from app.wire import VERSION, shapes
 from app.wire.deltas import chained
-from app.wire.graphs import LINES_KEPT
+from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_payload
 from app.wire.jobs import result_payload
 from app.wire.kernels import KERNEL_PARTS
 from app.wire.programs import DOWNLOADS
@@ -26,7 +25,6 @@ ROUTES = Table()
 _JOB = "/jobs/<job_id>"
 _STAGE = f"{_JOB}/stages/<int:stage>"
 _ABSENT = (404, 409)
-_CONTEXT, _MAX_CONTEXT = 3, 1000
 _MAX_STEPS, _MAX_DRAWN = 5000, 5000
 
 
@@ -182,28 +180,12 @@ def stage_diff(job_id: str, stage: int) -> Response:
     """The texts of two stages, line by line."""
     kept = Kept(job_id)
     against = whole_number(request.args.get("against"), "against", max(stage - 1, 0), 0, 10**6)
-    context = whole_number(request.args.get("context"), "context", _CONTEXT, 0, _MAX_CONTEXT)
+    context = whole_number(request.args.get("context"), "context", CONTEXT, 0, MAX_CONTEXT)
     own, other = kept.graph_stage(stage), kept.graph_stage(against)
     new = kept.read(f"stage-{own}-text")
     old = new if own == other else kept.read(f"stage-{other}-text")
-    old_lines, new_lines = old["text"].split("\n"), new["text"].split("\n")
-    rows = diff_rows(old_lines, new_lines)
-    texts = {"-": old_lines, "+": new_lines}
-    shown = [
-        [mark, i, j, "" if mark == "…" else texts.get(mark, new_lines)[i if mark == "-" else j]]
-        for mark, i, j in folded(rows, context)
-    ]
-    return kept.answer(
-        {
-            "version": VERSION,
-            "stage": stage,
-            "against": against,
-            "n_added": sum(r[0] == "+" for r in rows),
-            "n_removed": sum(r[0] == "-" for r in rows),
-            "cut": max(old["cut"], new["cut"]),
-            "rows": shown[:LINES_KEPT],
-        }
-    )
+    places = {"version": VERSION, "stage": stage, "against": against}
+    return kept.answer({**places, **diff_payload(old, new, context)})
 
 
 @ROUTES.route(
@@ -244,15 +226,59 @@ def kernel_links(job_id: str, kernel: int) -> Response:
 @ROUTES.route("GET", f"{_JOB}/kernels/<int:kernel>/<part>", shapes.KernelText, fails=_ABSENT)
 def kernel_text(job_id: str, kernel: int, part: str) -> Response:
     """One level of one kernel: computation, schedule, loops, llvm or asm."""
+    _check_part(part)
+    return _of_kernel(job_id, kernel, part)
+
+
+@ROUTES.route(
+    "GET",
+    f"{_JOB}/kernels/<int:kernel>/<part>/diff",
+    shapes.KernelDiff,
+    query=[
+        Query("against", "the job of the old text, this one unless given", str),
+        Query("kernel", "the number of that job's kernel, the same unless given"),
+        Query("context", "how many equal lines to show around each change"),
+    ],
+    fails=(400, *_ABSENT),
+)
+def kernel_diff(job_id: str, kernel: int, part: str) -> Response:
+    """One level of two kernels, of one job or of two, line by line."""
+    _check_part(part)
+    kept = Kept(job_id)
+    other = Kept(request.args.get("against", job_id))
+    number = whole_number(request.args.get("kernel"), "kernel", kernel, 0, 10**6)
+    context = whole_number(request.args.get("context"), "context", CONTEXT, 0, MAX_CONTEXT)
+    old, new = (
+        each.read(f"kernel-{_with_text(each, at)}-{part}")
+        for each, at in ((other, number), (kept, kernel))
+    )
+    payload = {
+        "version": VERSION,
+        "part": part,
+        "kernel": kernel,
+        "against": {"job": other.job.id, "kernel": number},
+        **diff_payload(old, new, context),
+    }
+    return answer(payload, final=kept.final and other.final)
+
+
+def _check_part(part: str) -> None:
     if part not in KERNEL_PARTS:
         parts = ", ".join(KERNEL_PARTS)
         raise CompileError("E-REQUEST-UNKNOWN", f"kernels have {parts}, not {part!r:.40}")
-    return _of_kernel(job_id, kernel, part)
 
 
 def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
     """A part that kernels which share a function have once."""
     kept = Kept(job_id)
+    first = _with_text(kept, kernel)
+    if first == kernel:
+        return kept.packed(f"kernel-{kernel}-{part}")
+    return kept.answer({**kept.read(f"kernel-{first}-{part}"), "kernel": kernel})
+
+
+def _with_text(kept: Kept, kernel: int) -> int:
+    """The kernel under whose number the texts of a kernel are kept."""
     kernels = kept.read("result")["kernels"]
     if kernel >= len(kernels):
         if not kept.final:
@@ -260,10 +286,7 @@ def _of_kernel(job_id: str, kernel: int, part: str) -> Response:
         raise CompileError(
             "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(kernels)}"
         )
-    first = kernels[kernel]["text_kernel"]
-    if first == kernel:
-        return kept.packed(f"kernel-{kernel}-{part}")
-    return kept.answer({**kept.read(f"kernel-{first}-{part}"), "kernel": kernel})
+    return kernels[kernel]["text_kernel"]
 
 
 @ROUTES.route("GET", f"{_JOB}/provenance", shapes.Provenance, fails=_ABSENT)

@@ -284,6 +284,14 @@ export function createParts(id) {
     union: (stages) => once("union", `union ${stages}`),
     /** @type {(kernel: number, part: string) => Promise<import("./wire.js").KernelText>} */
     kernel: (kernel, part) => once(`kernels/${kernel}/${part}`),
+    /**
+     * A level of a kernel against that of a kernel of another job, which is the old one.
+     * @type {(kernel: number, part: string, old: {job: string, kernel: number}, context: number) => Promise<import("./wire.js").KernelDiff>}
+     */
+    kernelDiff: (kernel, part, old, context) =>
+      once(
+        `kernels/${kernel}/${part}/diff?against=${encodeURIComponent(old.job)}&kernel=${old.kernel}&context=${context}`,
+      ),
     /** @type {(kernel: number) => Promise<import("./wire.js").KernelLinks>} */
     links: (kernel) => once(`kernels/${kernel}/links`),
     /** @returns {Promise<import("./wire.js").Neighbours>} */

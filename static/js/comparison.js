@@ -49,9 +49,9 @@ function predicted({ kernels }) {
 }
 
 /**
- * Which of two runs is faster, as far as their intervals tell: "" where they overlap or are not known.
- * @param {Result["run"]} a
- * @param {Result["run"]} b
+ * Which of two runs is faster, as far as their intervals tell: "" where one is not known.
+ * @param {{low_s: number | null, high_s: number | null} | null} a
+ * @param {{low_s: number | null, high_s: number | null} | null} b
  * @returns {"a" | "b" | "same" | ""}
  */
 export function faster(a, b) {

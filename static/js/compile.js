@@ -18,6 +18,7 @@ const FRESH_LOOK = {
   kernel: -1,
   line: "",
   step: "",
+  pair: "",
   base: -1,
   open: /** @type {string[]} */ ([]),
   measured: "",

@@ -10,6 +10,9 @@ export const VERSION = 1;
 /** Levels of a kernel's code, from the machine's up. */
 export const LEVELS = ["asm", "llvm", "loops", "schedule"];
 
+/** Levels of a kernel's code in two compilations, from the model's down. */
+export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm"];
+
 /** What the server takes at most. */
 export const MAX_THREADS = 64;
 
@@ -36,6 +39,8 @@ export const MAX_THREADS = 64;
  * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
  * @property {string} step "28:4": step 4 of stage 28, opened and boxed in the drawing
  * @property {string} other job that this one is compared with, "" for none
+ * @property {string} pair "3:5": kernel 3 of this job beside kernel 5 of the other; one may be left out
+ * @property {string} code level at which the two are compared
  * @property {string} check job that checked the numbers of this one, "" for none
  * @property {number} base stage that drawing and text are compared with; -1 for the one before
  * @property {string[]} open groups of a large graph that are drawn opened
@@ -72,6 +77,8 @@ export const START = {
   line: "",
   step: "",
   other: "",
+  pair: "",
+  code: "schedule",
   check: "",
   base: -1,
   open: [],
@@ -105,6 +112,8 @@ export function toFragment(place) {
     "precision",
     "job",
     "other",
+    "pair",
+    "code",
     "check",
     "line",
     "step",
@@ -169,6 +178,8 @@ export function fromFragment(fragment) {
     line: pairFrom(query.get("line")),
     step: pairFrom(query.get("step")),
     other: text("other", START.other),
+    pair: /^(?=.*\d)\d{0,6}:\d{0,6}$/.test(text("pair", "")) ? text("pair", "") : START.pair,
+    code: oneOf(query.get("code"), COMPARED_LEVELS, START.code),
     check: text("check", START.check),
     base: wholeNumber(query.get("base"), START.base),
     open: [...new Set(query.getAll("open"))],

@@ -35,6 +35,13 @@ def test_unique_lines_that_stay_are_found_around_changes():
     ]  # fmt: skip
 
 
+def test_lines_that_repeat_themselves_stay_where_they_can():
+    old = ["load", "fma", "load", "fma", "store"]
+    new = ["load", "fma", "fma", "load", "fma", "store", "store"]
+    marks = [mark for mark, _, _ in diff_rows(["a", *old, "b"], ["c", *new, "d"])]
+    assert (marks.count(" "), marks.count("-"), marks.count("+")) == (5, 2, 4)
+
+
 def test_of_moved_lines_the_longer_run_stays():
     rows = diff_rows(["m", "a", "b", "c"], ["a", "b", "c", "m"])
     assert [mark for mark, _, _ in rows] == ["-", " ", " ", " ", "+"]

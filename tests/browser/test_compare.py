@@ -41,6 +41,58 @@ def test_two_pipelines_are_run_and_shown_side_by_side(playground: Playground) ->
     expect(b).to_have_text(str(n_nodes))
 
 
+def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
+    playground: Playground, page: Page
+) -> None:
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=preset]").select_option("O0")
+    pane.locator("[data-part=run]").click()
+    code = pane.locator("[data-part=code]")
+    expect(code).to_have_attribute(
+        "data-shown", re.compile(r"^\d+:\d+ schedule$"), timeout=COMPILE_MS
+    )
+    pairs = pane.locator("[data-part=pairs] tbody tr")
+    # A fused kernel of A shares nodes with one of B; the others of B say where their work is in A.
+    fused = pairs.filter(has_text=re.compile(r"1 of \d shared")).first
+    alone = pairs.filter(has_text="only in B; part of").first
+    a = fused.locator("button").nth(0).inner_text().split()[0]
+    b = fused.locator("button").nth(1).inner_text().split()[0]
+    fused.locator("button").nth(0).focus()
+    page.keyboard.press("Enter")
+    expect(code).to_have_attribute("data-shown", f"{a}:{b} schedule")
+    expect(pane.locator("[data-part=choice]")).to_contain_text("not for the same work")
+    pane.get_by_label("Level").select_option("asm")
+    expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
+    expect(code.locator("[data-kind=removed]").first).to_be_visible()
+    expect(code.locator("[data-kind=added]").first).to_be_visible()
+    # What stands on the left is the assembly of A, whole.
+    pane.get_by_label("whole text").check()
+    expect(code.locator("[data-gap]")).to_have_count(0)
+    pane.get_by_role("button", name="Split").click()
+    lines = code.locator(".split > div").nth(0).locator("[data-old]")
+    listing = page.request.get(f"/api/v1/jobs/{_in_link(page, 'job')}/kernels/{a}/asm").json()
+    expect(lines).to_have_count(listing["n_lines"])
+    assert lines.nth(3).locator(".code-text").text_content() == listing["text"].split("\n")[3]
+    page.reload()
+    playground.wait_for_walk()
+    expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
+    # A kernel of one side alone shows its own text.
+    alone.locator("button").first.click()
+    expect(code).to_have_attribute("data-shown", re.compile(r"^:\d+ asm$"))
+    expect(pane.locator("[data-part=counts]")).to_contain_text("\u22120")
+    # Walked the other way round, the same two stand beside each other.
+    fused.locator("button").nth(0).click()
+    pane.get_by_role("button", name="Walk through B").click()
+    playground.wait_for_walk()
+    expect(code).to_have_attribute("data-shown", f"{b}:{a} asm")
+
+
+def _in_link(page: Page, key: str) -> str:
+    found = re.search(rf"[#&]{key}=([^&]*)", page.url)
+    assert found, page.url
+    return found[1]
+
+
 def test_a_pass_switched_off_in_the_second_pipeline_does_not_run(playground: Playground) -> None:
     pane = playground.show_pane("compare")
     pane.locator("[data-part=editor-says]").click()

@@ -22,6 +22,8 @@ const FULL = {
   line: "3:12",
   step: "7:4",
   other: "20261121-aa",
+  pair: "3:5",
+  code: "llvm",
   check: "20261121-cc",
   base: 0,
   open: ["g3", "g7"],
@@ -64,6 +66,13 @@ test("a line holds for its kernel alone", () => {
   assert.equal(secondOf("3:12", 4), -1);
   assert.equal(secondOf("", 0), -1);
   for (const bad of ["3", "3:", "a:1", "3:-1"]) assert.equal(fromFragment(`line=${bad}`).line, "");
+});
+
+test("of a pair of kernels one may be left out, not both", () => {
+  for (const good of ["3:5", "3:", ":5"]) assert.equal(fromFragment(`pair=${good}`).pair, good);
+  for (const bad of [":", "3", "a:1", "3:5:7", "-1:2"])
+    assert.equal(fromFragment(`pair=${bad}`).pair, "", bad);
+  assert.equal(fromFragment("code=binary").code, START.code);
 });
 
 test("a camera needs three numbers and a zoom above nothing", () => {

@@ -199,6 +199,26 @@ class KernelText(TypedDict):
     steps: list[ScheduleStep]
 
 
+class KernelOfJob(TypedDict):
+    """One kernel of one job."""
+
+    job: str
+    kernel: int
+
+
+class KernelDiff(TypedDict):
+    """One level of two kernels; a row is [mark, old line, new line, text], old of `against`."""
+
+    version: Version
+    part: str
+    kernel: int
+    against: KernelOfJob
+    n_added: int
+    n_removed: int
+    cut: int
+    rows: list[list[Any]]
+
+
 class KernelLinks(TypedDict):
     """Where lines of a kernel came from, counted from 0; -1 for none, empty where it is not known.
 

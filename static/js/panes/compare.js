@@ -1,5 +1,6 @@
-// Two pipelines for one model: structure, memory, predicted and measured time side by side.
+// Two pipelines for one model: structure, memory, predicted and measured time, code side by side.
 import { api, createParts, follow } from "../api.js";
+import { mountComparedCode } from "./comparison_code.js";
 import { comparisonTables } from "./comparison_tables.js";
 import { asProblem, sentRequest } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -26,6 +27,7 @@ export function mountCompare(root, state, work) {
   const problem = part(root, "problem");
   let request = 0;
   let unfollow = () => {};
+  let stopCode = () => {};
   let stopped = false;
 
   // The editor works on B as it does on the start's pipeline.
@@ -53,7 +55,7 @@ export function mountCompare(root, state, work) {
         await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
       );
       if (number !== request) return void api.cancel(job.id).catch(() => {});
-      state.set({ other: job.id });
+      state.set({ other: job.id, pair: "" });
       watch(job.id, number);
     } catch (thrown) {
       if (number === request) fail(thrown);
@@ -89,7 +91,10 @@ export function mountCompare(root, state, work) {
       busy("");
       const tables = comparisonTables(a, b, graphA, graphB);
       const open = el("button", { class: "button", type: "button", onclick: () => walkB(id) }, word("compare.walk"));
-      shown.replaceChildren(...tables, el("p", {}, open));
+      const code = el("section", { class: "section", "data-section": "compare-code" });
+      stopCode();
+      shown.replaceChildren(...tables, code, el("p", {}, open));
+      stopCode = mountComparedCode(code, state, a, b, second);
     } catch (thrown) {
       if (number === request) fail(thrown);
     }
@@ -101,6 +106,8 @@ export function mountCompare(root, state, work) {
     place.set("job", id);
     place.set("other", state.get().job);
     place.set("pipeline", other.get().pipeline);
+    const pair = state.get().pair.split(":").reverse().join(":");
+    if (pair) place.set("pair", pair);
     for (const gone of ["stage", "select", "at", "kernel", "line", "step", "base", "open", "camera"]) place.delete(gone);
     location.hash = place.toString();
   }
@@ -128,6 +135,7 @@ export function mountCompare(root, state, work) {
   const stop = together(
     mountPipeline(root, other),
     () => unfollow(),
+    () => stopCode(),
     listen(run, { click: () => void start() }),
     listen(cancel, {
       click: () => {

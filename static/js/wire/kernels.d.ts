@@ -1,4 +1,5 @@
 // Kernels, their code at every level, and how they run.
+import type { DiffRow } from "./stages.js";
 
 export type KernelPart = "computation" | "schedule" | "loops" | "llvm" | "asm";
 
@@ -58,6 +59,17 @@ export interface KernelText {
   n_lines: number;
   cut: number;
   steps: ScheduleStep[];
+}
+
+/** The old text is that of `against`. */
+export interface KernelDiff {
+  part: KernelPart;
+  kernel: number;
+  against: { job: string; kernel: number };
+  n_added: number;
+  n_removed: number;
+  cut: number;
+  rows: DiffRow[];
 }
 
 /** Line of the level above for each line, from 0; -1: none; empty: not known. */

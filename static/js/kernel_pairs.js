@@ -1,0 +1,138 @@
+// Which kernels of two compilations of one model do the same: those made of the same ONNX nodes, and
+// of the rest those that share most.
+
+/**
+ * @typedef {import("./wire.js").Kernel} Kernel
+ *
+ * @typedef {object} KernelPair
+ * @property {Kernel | null} a
+ * @property {Kernel | null} b
+ * @property {number} shared ONNX nodes that both are made of
+ * @property {number} all ONNX nodes that one of them is made of
+ * @property {Kernel | null} elsewhere of a kernel without a partner: the other compilation's kernel that
+ *   is made of most of its nodes
+ */
+
+/**
+ * Every kernel of both once: in the order of A, those of B alone last.
+ * @param {Kernel[]} a
+ * @param {Kernel[]} b
+ * @returns {KernelPair[]}
+ */
+export function pairKernels(a, b) {
+  /** @type {Map<Kernel, Kernel>} of A to its partner in B */
+  const partners = new Map();
+  const free = new Set(b);
+  const join = (/** @type {Kernel} */ x, /** @type {Kernel} */ y) => {
+    partners.set(x, y);
+    free.delete(y);
+  };
+  // One node may become several kernels: those with the same operator belong together.
+  for (const keyOf of [(/** @type {Kernel} */ k) => `${k.op}\0${nodesOf(k)}`, nodesOf]) {
+    const waiting = grouped([...free], keyOf);
+    for (const kernel of a) {
+      const partner = partners.has(kernel) ? undefined : waiting.get(keyOf(kernel))?.shift();
+      if (partner) join(kernel, partner);
+    }
+  }
+  const users = usersOf(b);
+  const candidates = a
+    .filter((kernel) => !partners.has(kernel))
+    .flatMap((kernel) => overlaps(kernel, users).filter(({ other }) => free.has(other)));
+  for (const { kernel, other } of candidates.sort(closer))
+    if (!partners.has(kernel) && free.has(other)) join(kernel, other);
+  const makers = usersOf(a);
+  return [
+    ...a.map((kernel) => {
+      const partner = partners.get(kernel);
+      return partner ? pairOf(kernel, partner) : { ...pairOf(kernel, null), elsewhere: most(kernel, users) };
+    }),
+    ...[...free].map((kernel) => ({ ...pairOf(null, kernel), elsewhere: most(kernel, makers) })),
+  ];
+}
+
+/**
+ * The pair of two kernels that somebody chose; at least one.
+ * @param {Kernel | null} a
+ * @param {Kernel | null} b
+ * @returns {KernelPair}
+ */
+export function pairOf(a, b) {
+  const [x, y] = [a, b].map((each) => new Set(each?.origins));
+  const shared = [...x].filter((name) => y.has(name)).length;
+  return { a, b, shared, all: x.size + y.size - shared, elsewhere: null };
+}
+
+/**
+ * The pair that takes longest in one of the two, of those that have code in both; else the first.
+ * @param {KernelPair[]} pairs
+ * @returns {KernelPair | undefined}
+ */
+export function longestPair(pairs) {
+  const seconds = (/** @type {Kernel | null} */ each) => each?.median_s ?? each?.predicted_s ?? 0;
+  const time = (/** @type {KernelPair} */ { a, b }) => Math.max(seconds(a), seconds(b));
+  const coded = pairs.filter(({ a, b }) => a?.parts.length && b?.parts.length);
+  return [...coded].sort((x, y) => time(y) - time(x))[0] ?? pairs[0];
+}
+
+/** Kernels of no node at all have nothing but their names. @param {Kernel} kernel */
+function nodesOf({ origins, name }) {
+  return origins.length ? [...new Set(origins)].sort().join("\n") : `\n${name}`;
+}
+
+/**
+ * @param {Kernel[]} kernels
+ * @param {(kernel: Kernel) => string} keyOf
+ */
+function grouped(kernels, keyOf) {
+  /** @type {Map<string, Kernel[]>} */
+  const groups = new Map();
+  for (const each of kernels) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each]);
+  return groups;
+}
+
+/** The kernels made of each ONNX node. @param {Kernel[]} kernels */
+function usersOf(kernels) {
+  /** @type {Map<string, Kernel[]>} */
+  const users = new Map();
+  for (const kernel of kernels)
+    for (const name of new Set(kernel.origins)) users.set(name, [...(users.get(name) ?? []), kernel]);
+  return users;
+}
+
+/**
+ * @typedef {{kernel: Kernel, other: Kernel, shared: number, all: number}} Overlap
+ *
+ * @param {Kernel} kernel
+ * @param {Map<string, Kernel[]>} users kernels of the other compilation by node
+ * @returns {Overlap[]}
+ */
+function overlaps(kernel, users) {
+  const others = new Set(kernel.origins.flatMap((name) => users.get(name) ?? []));
+  return [...others].map((other) => {
+    const { shared, all } = pairOf(kernel, other);
+    return { kernel, other, shared, all };
+  });
+}
+
+/** @param {Kernel} kernel @param {Map<string, Kernel[]>} users */
+function most(kernel, users) {
+  return overlaps(kernel, users).sort(closer)[0]?.other ?? null;
+}
+
+/**
+ * More nodes in common first, then fewer besides, then more work in the smaller of the two: of a chain
+ * that one compilation fused, the kernel that does most.
+ * @param {Overlap} x
+ * @param {Overlap} y
+ */
+function closer(x, y) {
+  const work = (/** @type {Overlap} */ { kernel, other }) => Math.min(kernel.flops, other.flops);
+  return (
+    y.shared - x.shared ||
+    x.all - y.all ||
+    work(y) - work(x) ||
+    x.kernel.kernel - y.kernel.kernel ||
+    x.other.kernel - y.other.kernel
+  );
+}

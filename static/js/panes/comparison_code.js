@@ -1,0 +1,283 @@
+// The kernels of two compilations as pairs, and the code of one pair side by side.
+import { asProblem } from "../compile.js";
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { faster } from "../comparison.js";
+import { formatSeconds } from "../format.js";
+import { longestPair, pairKernels, pairOf } from "../kernel_pairs.js";
+import { inSlices } from "../slices.js";
+import { together } from "../state.js";
+import { word } from "../words.js";
+import { split, unified } from "./diff_rows.js";
+import { showProblem } from "./problem.js";
+import { mountTable } from "./table.js";
+
+/**
+ * @typedef {import("../wire.js").Result} Result
+ * @typedef {import("../wire.js").Kernel} Kernel
+ * @typedef {import("../wire.js").DiffRow} DiffRow
+ * @typedef {import("../kernel_pairs.js").KernelPair} KernelPair
+ */
+
+const ALL_LINES = 1000;
+/** Rows drawn at first; a button shows the rest. */
+const CHUNK = 3000;
+/** Two columns of code need this much room. */
+const SPLIT_PX = 480;
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @param {Result} a
+ * @param {Result} b
+ * @param {import("../api.js").Parts} partsB
+ * @returns {() => void}
+ */
+export function mountComparedCode(root, state, a, b, partsB) {
+  root.replaceChildren(clone("pane-compare-code"));
+  const body = part(root, "code");
+  const level = partOf(root, "level", HTMLSelectElement);
+  const all = partOf(root, "all", HTMLInputElement);
+  const modes = part(root, "modes");
+  const choices = /** @type {const} */ (["a", "b"]).map((side) => {
+    const choice = partOf(root, `kernel-${side}`, HTMLSelectElement);
+    const { kernels } = side === "a" ? a : b;
+    choice.replaceChildren(
+      el("option", { value: "" }, word("compare.no-kernel")),
+      ...kernels.map((each) => el("option", { value: String(each.kernel) }, nameOf(each))),
+    );
+    return choice;
+  });
+  const pairs = pairKernels(a.kernels, b.kernels);
+  const table = mountTable(
+    part(root, "pairs"),
+    tableOf((pair) => state.set({ pair: keyOf(pair) })),
+  );
+  let mode = root.clientWidth < SPLIT_PX ? "unified" : "split";
+  let request = 0;
+  let stopDrawing = () => {};
+  /** @type {DiffRow[]} */
+  let rows = [];
+  table.show(pairs);
+  part(root, "pairs").tabIndex = 0;
+  part(root, "says").textContent = summary(pairs);
+
+  /** The pair in the link, as far as there are such kernels; else the one that takes longest. */
+  function chosen() {
+    const [x, y] = state.get().pair.split(":");
+    const first = a.kernels.find((each) => String(each.kernel) === x) ?? null;
+    const second = b.kernels.find((each) => String(each.kernel) === y) ?? null;
+    if (first || second)
+      return pairs.find((each) => each.a === first && each.b === second) ?? pairOf(first, second);
+    return longestPair(pairs);
+  }
+
+  async function load() {
+    const number = ++request;
+    stopDrawing();
+    const pair = chosen();
+    if (!pair) return say(word("compare.no-code"));
+    const at = state.get().code;
+    [pair.a, pair.b].forEach((kernel, i) => (choices[i].value = String(kernel?.kernel ?? "")));
+    level.value = at;
+    part(root, "choice").textContent = sentence(pair);
+    part(root, "counts").textContent = "";
+    table.mark((each) => keyOf(each) === keyOf(pair), false);
+    const name = /** @type {import("../wire.js").KernelPart} */ (at);
+    const absent = [pair.a, pair.b].find((kernel) => kernel && !kernel.parts.includes(name));
+    if (absent) return say(word(absent.native ? "compare.no-text" : "compare.fallback", { name: nameOf(absent) }));
+    try {
+      const found = await textOf(pair, name);
+      if (number !== request) return;
+      rows = found.rows;
+      part(root, "counts").textContent =
+        found.added + found.removed || !pair.a || !pair.b
+          ? word("text.counts", { added: found.added, removed: found.removed })
+          : word("compare.same-text");
+      part(root, "cut").hidden = found.cut === 0;
+      part(root, "cut").textContent = word("code.cut", { n: found.cut });
+      body.dataset.shown = `${keyOf(pair)} ${at}`;
+      draw(CHUNK);
+    } catch (thrown) {
+      if (number !== request) return;
+      const box = el("div", { class: "problem" });
+      showProblem(box, asProblem(thrown));
+      body.replaceChildren(box);
+    }
+  }
+
+  /**
+   * Two texts line by line; of a kernel alone, its text.
+   * @param {KernelPair} pair
+   * @param {import("../wire.js").KernelPart} name
+   */
+  async function textOf(pair, name) {
+    const { parts } = state.get();
+    const from = pair.b ? partsB : parts;
+    const one = pair.b ?? pair.a;
+    if (!parts || !from || !one) return { rows: [], added: 0, removed: 0, cut: 0 };
+    if (pair.a && pair.b) {
+      const old = { job: parts.id, kernel: pair.a.kernel };
+      const diff = await partsB.kernelDiff(pair.b.kernel, name, old, all.checked ? ALL_LINES : 3);
+      // Without a change the text itself is more use than one folded row.
+      if (diff.n_added + diff.n_removed > 0 || all.checked)
+        return { rows: diff.rows, added: diff.n_added, removed: diff.n_removed, cut: diff.cut };
+    }
+    const { text, n_lines, cut } = await from.kernel(one.kernel, name);
+    const mark = pair.a && pair.b ? " " : pair.b ? "+" : "-";
+    /** @type {DiffRow[]} */
+    const lines = text
+      .split("\n")
+      .map((line, i) => [mark, mark === "+" ? null : i, mark === "-" ? null : i, line]);
+    const n = mark === " " ? 0 : n_lines;
+    return { rows: lines, added: mark === "+" ? n : 0, removed: mark === "-" ? n : 0, cut };
+  }
+
+  function draw(/** @type {number} */ limit) {
+    stopDrawing();
+    const { code } = state.get();
+    const shown = rows.slice(0, limit);
+    const beside = mode === "split";
+    const names = /** @type {[string, string]} */ (choices.map(({ selectedOptions }, i) => `${"AB"[i]}: ${selectedOptions[0]?.text ?? ""}`));
+    const drawing = beside ? split(shown, code, names) : unified(shown, code);
+    body.replaceChildren(drawing.element);
+    // Wrapped lines would not stay beside their partners.
+    if (!beside) drawing.element.dataset.language = code;
+    stopDrawing = inSlices(drawing.n, (start, end) => drawing.make(start, end));
+    for (const each of modes.querySelectorAll("button"))
+      each.setAttribute("aria-pressed", String(each.dataset.mode === mode));
+    if (rows.length > limit) {
+      const more = word("text.more", { n: rows.length - limit });
+      const button = el("button", { class: "button", type: "button", onclick: () => draw(Infinity) }, more);
+      body.append(el("p", { class: "pane-note" }, button));
+    }
+  }
+
+  function say(/** @type {string} */ words) {
+    delete body.dataset.shown;
+    part(root, "cut").hidden = true;
+    rows = [];
+    body.replaceChildren(el("p", { class: "pane-empty" }, words));
+  }
+
+  return together(
+    () => (request += 1),
+    () => stopDrawing(),
+    table.stop,
+    listen(level, { change: () => state.set({ code: level.value }) }),
+    listen(all, { change: () => void load() }),
+    ...choices.map((choice) =>
+      listen(choice, {
+        change: () => {
+          const pair = choices.map(({ value }) => value).join(":");
+          if (pair === ":") void load();
+          else state.set({ pair });
+        },
+      }),
+    ),
+    listen(modes, {
+      click: (event) => {
+        mode = closest(event, "[data-mode]")?.dataset.mode ?? mode;
+        draw(CHUNK);
+      },
+    }),
+    state.watch(["pair", "code"], () => void load()),
+  );
+}
+
+/** @param {Kernel} kernel */
+const nameOf = ({ kernel, name }) => `${kernel}  ${name}`;
+
+/** As `Place` has it. @param {KernelPair} pair */
+const keyOf = ({ a, b }) => `${a?.kernel ?? ""}:${b?.kernel ?? ""}`;
+
+/** How the kernels were matched. @param {KernelPair[]} pairs */
+function summary(pairs) {
+  const both = pairs.filter(({ a, b }) => a && b);
+  const same = both.filter(({ shared, all }) => shared === all).length;
+  return word("compare.pairs-say", {
+    n: same,
+    partly: both.length - same,
+    a: pairs.filter(({ b }) => !b).length,
+    b: pairs.filter(({ a }) => !a).length,
+  });
+}
+
+/** Why these two stand beside each other. @param {KernelPair} pair */
+function sentence(pair) {
+  const { a, b, shared, all, elsewhere } = pair;
+  if (!a || !b) {
+    const [here, there] = a ? ["A", "B"] : ["B", "A"];
+    return elsewhere
+      ? word("compare.alone-in", { here, there, name: nameOf(elsewhere) })
+      : word("compare.alone", { here, there });
+  }
+  if (all === 0) return word("compare.by-name");
+  return shared === all ? word("compare.same-nodes", { n: all }) : word("compare.shared-nodes", { n: all, shared });
+}
+
+/** @param {KernelPair} pair */
+function nodesCell({ a, b, shared, all, elsewhere }) {
+  if (a && b) return all === 0 ? word("compare.no-nodes") : shared === all ? word("compare.same-short", { n: all }) : word("compare.shared-short", { shared, n: all });
+  const here = a ? "A" : "B";
+  return elsewhere
+    ? word("compare.alone-in-short", { here, there: a ? "B" : "A", n: elsewhere.kernel })
+    : word("compare.alone-short", { here });
+}
+
+/** Time of B as a multiple of A's. @param {KernelPair} pair */
+const ratioOf = ({ a, b }) => (a?.median_s && b?.median_s ? b.median_s / a.median_s : null);
+
+/** @param {KernelPair} pair */
+function ratioCell(pair) {
+  const ratio = ratioOf(pair);
+  if (ratio === null || !pair.a || !pair.b) return "–";
+  const unsure = faster(pair.a, pair.b) === "same";
+  const shown = ratio.toFixed(2);
+  return unsure ? el("span", { class: "muted", title: word("compare.overlap") }, `≈ ${shown}`) : shown;
+}
+
+/** @param {(pair: KernelPair) => void} onPick */
+function tableOf(onPick) {
+  const kernel = (/** @type {"a" | "b"} */ side) => ({
+    title: side.toUpperCase(),
+    cell: (/** @type {KernelPair} */ pair) => {
+      const each = pair[side];
+      if (!each) return "–";
+      return el("button", { class: "link-button mono", type: "button" }, nameOf(each));
+    },
+    order: (/** @type {KernelPair} */ pair) => pair[side]?.kernel ?? Infinity,
+  });
+  const time = (/** @type {"a" | "b"} */ side) => ({
+    title: word(`compare.time-${side}`),
+    hint: word("compare.time-hint"),
+    cell: (/** @type {KernelPair} */ pair) => {
+      const seconds = pair[side]?.median_s;
+      return seconds == null ? "–" : formatSeconds(seconds);
+    },
+    order: (/** @type {KernelPair} */ pair) => pair[side]?.median_s ?? -1,
+    number: true,
+  });
+  return {
+    caption: word("compare.pairs-caption"),
+    keyOf,
+    onPick,
+    columns: [
+      kernel("a"),
+      kernel("b"),
+      {
+        title: word("compare.nodes-title"),
+        cell: nodesCell,
+        order: (/** @type {KernelPair} */ { shared, all }) => (all ? shared / all : 0),
+      },
+      time("a"),
+      time("b"),
+      {
+        title: "B ÷ A",
+        hint: word("compare.ratio-hint"),
+        cell: ratioCell,
+        order: (/** @type {KernelPair} */ pair) => ratioOf(pair) ?? -1,
+        number: true,
+      },
+    ],
+  };
+}
