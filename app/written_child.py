@@ -30,6 +30,9 @@ def serve(memory_bytes: int) -> None:
 def _answer(language: str, text: str) -> dict[str, Any]:
     try:
         return checked_text(LANGUAGES[language](text, "", PAGE_LIMITS))
+    except MemoryError:
+        message = "reading the text needed more memory than allowed"
+        return checked_text(None, CompileError("E-LIMIT-MEMORY", message))
     except Exception as e:  # a mistake of ours, which the one who writes is told about
         message = f"reading the text failed: {type(e).__name__}: {str(e)[:300]}"
         return checked_text(None, CompileError("E-SERVER-BUG", message))

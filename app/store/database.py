@@ -48,6 +48,8 @@ class Database:
             if self._engine is None:
                 engine = _engine(self.url.render_as_string(hide_password=False))
                 with engine.begin() as connection:
+                    if engine.dialect.name == "sqlite":
+                        _alone(connection)
                     upgrade(connection)
                 self._engine = engine
             return self._engine
@@ -58,6 +60,11 @@ class Database:
             if self._engine is not None:
                 self._engine.dispose()
                 self._engine = None
+
+
+def _alone(connection: Connection) -> None:
+    """Wait until no other process is at the tables: SQLite itself begins only at the first row."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:

@@ -47,7 +47,7 @@ def write_carried(
 def _means_the_same(model: Model, node: Node) -> bool:
     """Whether the operator has not changed between the node's version and the written one."""
     domain, op_type = protos.split_name(node.op)
-    opset = int(node.attrs.get("opset", 1))
+    opset = protos.opset_of(node)
     if domain:
         return _one_version(model, domain, op_type, opset)
     if node.op in CONTROL_FLOW:
@@ -111,7 +111,7 @@ def _alone(scope: Scope, node: Node) -> Any:
     """A model of this node alone, with the elements of constants that adapters may look at."""
     import onnx
 
-    opset = int(node.attrs.get("opset", 1))
+    opset = protos.opset_of(node)
     proto = protos.to_node_proto(replace(node, regions={}))
     graph = onnx.GraphProto(name="node", node=[proto])
     for k, i in enumerate(node.inputs):

@@ -44,7 +44,7 @@ def opsets_for(graph: Graph) -> tuple[int, ...]:
         op_type = _WRITTEN_AS.get(node.op, "")
         if node.op.startswith("onnx."):
             domain, op_type = protos.split_name(node.op)
-            opset = int(node.attrs.get("opset", 1))
+            opset = protos.opset_of(node)
             if not domain and opset > OPSET and protos.schema_of(op_type, domain, OPSET) is None:
                 needed = max(needed, opset)
         behind = behind or op_type in LEFT_BEHIND

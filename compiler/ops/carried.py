@@ -37,7 +37,7 @@ def carried_types(
     if node.op in control.CONTROL_FLOW:
         return control_types.types_of(node, types, known, outer)
     domain, op_type = protos.split_name(node.op)
-    schema = protos.schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
+    schema = protos.schema_of(op_type, domain, protos.opset_of(node))
     if schema is None:
         return (OpaqueType(),) * len(node.outputs)
     try:
@@ -54,7 +54,7 @@ def carried_types(
 def refusal(node: Node, types: Sequence[Type | None], known: Sequence[Array | None]) -> str | None:
     """Why onnx's inference finds fault with a node; None when it does not."""
     domain, op_type = protos.split_name(node.op)
-    schema = protos.schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
+    schema = protos.schema_of(op_type, domain, protos.opset_of(node))
     if schema is None or node.op in control.CONTROL_FLOW:
         return None
     try:
@@ -85,7 +85,7 @@ def _inferred(
         for k, v in enumerate(known)
         if v is not None and v.dtype != np.object_ and node.inputs[k]
     }
-    opset = int(node.attrs.get("opset", 1))
+    opset = protos.opset_of(node)
     domain = protos.split_name(node.op)[0]
     imports = [onnx.helper.make_opsetid(domain, opset)]
     if domain:
@@ -259,7 +259,7 @@ def evaluate_carried(
     proto = to_bytes(node)
     kinds = tuple(_kind(v) for v in values)
     domain = protos.split_name(node.op)[0]
-    opset = int(node.attrs.get("opset", 1))
+    opset = protos.opset_of(node)
     try:
         evaluator = _evaluator(proto, domain, opset, kinds)
         feeds = {f"i{k}": v for k, v in enumerate(values) if node.inputs[k]}

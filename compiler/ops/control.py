@@ -14,6 +14,7 @@ from compiler.errors import CompileError, require
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
 from compiler.ir.types import OpaqueType, TensorType, Type
+from compiler.ops.protos import opset_of
 
 CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
 """Carried operators with regions."""
@@ -39,7 +40,7 @@ _SAME = ("identity", "onnx.Identity")
 
 def is_batched(node: Node) -> bool:
     """Scan of opset 8 has sequence lengths as its first operand and a batch axis everywhere."""
-    return int(node.attrs.get("opset", 9)) < 9
+    return opset_of(node, 9) < 9
 
 
 def n_scanned(node: Node) -> int:

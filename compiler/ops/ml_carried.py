@@ -17,7 +17,7 @@ from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.facets import through_facet
-from compiler.ops.protos import split_name
+from compiler.ops.protos import opset_of, split_name
 
 PREFIX = "onnx.ai.onnx.ml."
 
@@ -50,7 +50,7 @@ def _through_declaration(node: Node, values: Sequence[Any]) -> tuple[Any, ...] |
     domain, op_type = split_name(node.op)
     attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
     outputs = [f"o{k}" for k in range(len(node.outputs))]
-    opset = int(node.attrs.get("opset", 1))
+    opset = opset_of(node)
     made = through_facet(editor, op_type, domain, opset, names, attrs, outputs, node.name, ())
     if made is None:
         return None

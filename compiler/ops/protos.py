@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from compiler.errors import CompileError
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import Array
@@ -22,6 +23,9 @@ from compiler.ir.types import (
     Type,
 )
 
+_OPSETS = 1 << 31
+"""Versions are kept in 32 bits."""
+
 DimReader = Callable[[Any, int], Dim]
 """Gives the size that a dimension message at a position stands for."""
 
@@ -35,6 +39,15 @@ def split_name(op: str) -> tuple[str, str]:
 def join_name(domain: str, op_type: str) -> str:
     """The name of a carried operator."""
     return f"onnx.{domain}.{op_type}" if domain else f"onnx.{op_type}"
+
+
+def opset_of(node: Node, default: int = 1) -> int:
+    """The version of the operator set that a carried node is of. Errors: E-OP-ATTRIBUTE."""
+    opset = node.attrs.get("opset", default)
+    if type(opset) is not int or not 0 < opset < _OPSETS:
+        message = f"{node.op} needs opset as a version of operators, got {opset!r:.60}"
+        raise CompileError("E-OP-ATTRIBUTE", message)
+    return opset
 
 
 @lru_cache(maxsize=4096)
@@ -121,7 +134,7 @@ def to_node_proto(node: Node) -> Any:
     proto = onnx.NodeProto(op_type=op_type, domain=domain, name=node.name)
     proto.input.extend(f"i{k}" if i else "" for k, i in enumerate(node.inputs))
     proto.output.extend(f"o{k}" if o else "" for k, o in enumerate(node.outputs))
-    schema = schema_of(op_type, domain, int(node.attrs.get("opset", 1)))
+    schema = schema_of(op_type, domain, opset_of(node))
     for key, value in node.attrs.items():
         if key != "opset" and value is not None:
             proto.attribute.append(_attribute_proto(key, value, schema))

@@ -61,9 +61,10 @@ def results_of(tracing: Tracing, returned: Any) -> Mapping[str, Tensor]:
         if all(isinstance(t, Tensor) for t in several):
             return tracing.result_names(several)
         listed = dict(enumerate(several))
-    for name, t in listed.items():
+    for t in listed.values():
         if not isinstance(t, Tensor):
             raise CompileError("E-WRITE-VALUE", f"a model returns tensors, not {shown(t)}")
+    for name in listed:
         if not isinstance(name, str) or not name:
             raise CompileError("E-WRITE-VALUE", f"a result's name is a text, not {shown(name)}")
     return listed  # type: ignore[return-value]

@@ -94,6 +94,8 @@ class Tracing:
         array = self._array(values)
         if dtype is None and not isinstance(values, np.ndarray | np.generic):
             dtype = {"f": DType.f32, "b": DType.bool}.get(array.dtype.kind, DType.i64)
+        if dtype is not None and not isinstance(values, np.ndarray | np.generic):
+            _check_whole(array, type_named(dtype))
         try:
             return self.constant(Constant.of(array, dtype and type_named(dtype)))
         except (OverflowError, ValueError, TypeError) as e:
@@ -169,7 +171,7 @@ class Tracing:
         if old in self.facts.known:
             self.facts.known[new] = self.facts.known.pop(old)
         if at < 0:
-            self.constants = {new if k == old else k: c for k, c in self.constants.items()}
+            self.constants[new] = self.constants.pop(old)
             return
         node = self.nodes[at]
         outputs = tuple(new if o == old else o for o in node.outputs)
@@ -337,6 +339,21 @@ def _by_position(
         operands += [None] * (at + 1 - len(operands))
         operands[at] = value
     return operands, attrs
+
+
+def _check_whole(array: np.ndarray[Any, Any], dtype: DType) -> None:
+    """That an element type of whole numbers holds written numbers as they are, unlike a cast.
+
+    Errors: E-WRITE-VALUE.
+    """
+    if not dtype.is_integer or not array.size:
+        return
+    signed = dtype.label[0] == "i"
+    low, end = -(1 << dtype.bits - 1) if signed else 0, 1 << dtype.bits - signed
+    fits = (array >= low) & (array < end) & (array == np.floor(array))
+    if not fits.all():
+        odd = array[~fits].flat[0].item()
+        raise CompileError("E-WRITE-VALUE", f"{dtype} cannot hold {odd!r}")
 
 
 def _dtype_of(op: Operator, array: np.ndarray[Any, Any], like: DType | None) -> DType:

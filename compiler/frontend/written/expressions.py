@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -45,6 +46,9 @@ _SIGNS: dict[type[ast.AST], str] = {
     ast.And: "and",
     ast.Or: "or",
 }
+
+_ENDS = re.compile(rb"\r\n?|\n")
+"""What ends a line of Python."""
 
 DTYPES = {d.label: d for d in DType}
 PROPERTIES = ("shape", "rank", "dtype", "T")
@@ -117,7 +121,7 @@ class Expressions(ABC):
         """Where a part of the syntax stands, in characters."""
         line: int = getattr(node, "lineno", 1)
         end_line: int = getattr(node, "end_lineno", None) or line
-        row = self.text.encode().split(b"\n")[line - 1]
+        row = _ENDS.split(self.text.encode())[line - 1]
         start: int = getattr(node, "col_offset", 0)
         end: int = getattr(node, "end_col_offset", None) or start + 1
         if end_line != line:
@@ -170,9 +174,9 @@ class Expressions(ABC):
             case ast.IfExp(test=test, body=body, orelse=otherwise):
                 return self.value(body if self.truth(test, scope) else otherwise, scope)
             case ast.List(elts=parts):
-                return [self.value(p, scope) for p in parts]
+                return self._bounded([self.value(p, scope) for p in parts])
             case ast.Tuple(elts=parts):
-                return tuple(self.value(p, scope) for p in parts)
+                return self._bounded(tuple(self.value(p, scope) for p in parts))
             case ast.Dict(keys=keys, values=values):
                 if None in keys:
                     raise self.unavailable(node, "** in a dictionary")
@@ -221,13 +225,20 @@ class Expressions(ABC):
         """`a op b`, a node when one of them is a tensor."""
         sign = _SIGNS.get(type(op), "")
         if not isinstance(a, Tensor) and not isinstance(b, Tensor):
-            return numbers.calculated(sign, a, b, self.limits.tracing.list_elements)
+            return self._bounded(numbers.calculated(sign, a, b, self.limits.tracing.list_elements))
         if sign not in BINARY:
             raise self.unavailable(node, f"{sign or 'this operator'} between tensors")
         if isinstance(a, Tensor):
             return a.binary(sign, b)
         assert isinstance(b, Tensor)
         return b.binary(sign, a, reverse=True)
+
+    def _bounded(self, value: T) -> T:
+        """A value whose lists, those inside counted each time they stand there, are no longer
+        than one list may be: so whatever goes through them ends. Errors: E-WRITE-LIMIT."""
+        if isinstance(value, list | tuple):
+            numbers.check_length(value, self.limits.tracing.list_elements)
+        return value
 
     def _unary(self, sign: str, value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -237,7 +248,9 @@ class Expressions(ABC):
             return not value
         if not numbers.is_number(value) or (sign == "~" and not isinstance(value, int)):
             raise CompileError("E-WRITE-VALUE", f"{sign} needs a number, got {shown(value)}")
-        return {"-": -value, "+": value}.get(sign, ~int(value))
+        if sign == "~":
+            return ~value
+        return -value if sign == "-" else value
 
     def _compare(self, op: ast.AST, a: Any, b: Any, node: ast.AST) -> Any:
         sign = _SIGNS.get(type(op), "")

@@ -10,7 +10,7 @@ from compiler.errors import CompileError
 from compiler.frontend.tracing.tracing import check_input, like_one_of
 from compiler.frontend.written.text import Line, WritingLimits, Written
 from compiler.ir.draft import Draft, parse_draft
-from compiler.ir.graph import Graph, Node
+from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import Facts, keep_layout, stated, typed_regions
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import OpaqueType, Type
@@ -41,13 +41,12 @@ def read_ir(text: str, source: str = "text", limits: WritingLimits | None = None
 
 
 def _check_size(graph: Graph, limits: WritingLimits) -> None:
-    found, most = len(graph.nodes), limits.tracing.n_nodes
+    found, most = sum(1 for _ in all_nodes(graph)), limits.tracing.n_nodes
     if found > most:
         raise CompileError("E-WRITE-LIMIT", f"the text has {found:,} nodes; at most {most:,}")
-    found, most = (
-        sum(c.type.n_elements for c in graph.constants.values()),
-        limits.tracing.n_elements,
-    )
+    regions = [r for node in all_nodes(graph) for r in node.regions.values()]
+    constants = [c for g in (graph, *regions) for c in g.constants.values()]
+    found, most = sum(c.type.n_elements for c in constants), limits.tracing.n_elements
     if found > most:
         message = f"the constants have {found:,} elements; at most {most:,} are made"
         raise CompileError("E-WRITE-LIMIT", message)

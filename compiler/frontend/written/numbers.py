@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from compiler.errors import CompileError, require
 from compiler.frontend.tracing.tracing import shown
+from compiler.ir.infer import MAX_RANK
 
 MOST = 1 << 63
 """Whole numbers beyond this have no place in a model."""
@@ -85,6 +86,20 @@ def compared(sign: str, a: Any, b: Any) -> bool:
         return bool(COMPARISONS[sign](a, b))
     except TypeError as e:
         raise CompileError("E-WRITE-VALUE", f"cannot compare: {e}") from e
+
+
+def check_length(values: Sequence[Any], longest: int) -> None:
+    """That a list is no longer, with all that its lists hold, and no deeper than arrays are.
+
+    Errors: E-WRITE-LIMIT.
+    """
+    n, depth, level = 0, 0, [values]
+    while level:
+        n, depth = n + sum(map(len, level)), depth + 1
+        require(n <= longest, "E-WRITE-LIMIT", f"a list would hold more than {longest:,} elements")
+        deep = f"lists would stand more than {MAX_RANK} deep in each other"
+        require(depth <= MAX_RANK, "E-WRITE-LIMIT", deep)
+        level = [each for row in level for each in row if isinstance(each, list | tuple)]
 
 
 def _bounded_list(length: int, longest: int) -> None:

@@ -67,9 +67,11 @@ class _Reading(Expressions):
         chosen = models[-1]
         self.tracing = Tracing(chosen.name, self.limits.tracing)
         scope: dict[str, Any] = {}
-        self.run(body, scope)
+        if self.run(body, scope) is not None:
+            raise CompileError("E-WRITE-PYTHON", "a `return` stands outside of functions")
+        model = self.function(chosen, scope)
         arguments = [self.at(a, lambda a=a: self.parameter(a)) for a in chosen.args.args]
-        returned = self.at(chosen, lambda: self.call_function(scope[chosen.name], arguments, {}))
+        returned = self.at(chosen, lambda: self.call_function(model, arguments, {}))
         return self.at(chosen, lambda: self.tracing.graph(results_of(self.tracing, returned)))
 
     def parsed(self) -> ast.Module:

@@ -258,7 +258,7 @@ function optionField(option, row) {
 
 /** @param {string} words */
 function firstSentence(words) {
-  return words.split(/(?<=[.:])\s/)[0];
+  return words.split(/(?<=\.)\s|\n\n/)[0];
 }
 
 /**

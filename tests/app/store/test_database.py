@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -62,6 +64,22 @@ def test_many_threads_may_open_it_at_once(database):
         list(pool.map(write, "abcdefghijklmnop"))
     with database.session() as session:
         assert len(session.scalars(select(LinkRow)).all()) == 16
+
+
+def rows_after_writing(folder: Path, name: str) -> int:
+    made = Database(sqlite_url(folder))
+    with made.session() as session:
+        session.add(row(name))
+        session.flush()
+        return len(session.scalars(select(LinkRow)).all())
+
+
+def test_several_servers_may_use_it_for_the_first_time_at_once(tmp_path):
+    with ProcessPoolExecutor(4, get_context("spawn")) as pool:
+        for turn in range(5):  # the first wakes the processes, the others meet
+            folder = tmp_path / str(turn)
+            found = pool.map(rows_after_writing, [folder] * 4, "abcd")
+            assert sorted(found) == [1, 2, 3, 4]
 
 
 def test_another_database_is_taken_by_its_url(tmp_path):

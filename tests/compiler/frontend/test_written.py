@@ -10,7 +10,14 @@ import pytest
 
 import compiler
 from compiler.errors import CompileError
-from compiler.frontend.written import PAGE_LIMITS, Written, language_of, read_ir, read_python
+from compiler.frontend.written import (
+    PAGE_LIMITS,
+    Written,
+    graph_of,
+    language_of,
+    read_ir,
+    read_python,
+)
 
 MLP = '''"""Two layers."""
 WIDTHS = [32, 10]
@@ -201,6 +208,67 @@ def test_a_text_that_is_no_model_is_refused(code: str, text: str) -> None:
 def test_deep_nesting_is_refused(deep: str) -> None:
     written = read_python(f"def m(x: f32[2]):\n    return {deep}", limits=PAGE_LIMITS)
     assert written.problems[0].code in ("E-TEXT-SYNTAX", "E-WRITE-LIMIT")
+
+
+LINES = [
+    (
+        "E-WRITE-LIMIT",
+        "a = [1] * 64\n    b = [a] * 64\n    c = [b] * 64\n    return x + constant(c)",
+        3,
+    ),
+    ("E-WRITE-LIMIT", "a = [1] * 64\n    return x.transpose(perm=[a, a] * 64)", 3),
+    ("E-WRITE-LIMIT", "a = []\n    for i in range(5000):\n        a = [a]\n    return x", 4),
+    ("E-WRITE-VALUE", "return x, 1", 1),
+    ("E-WRITE-VALUE", "return constant([300], dtype=i8)", 2),
+    ("E-WRITE-VALUE", "return constant([1.5], dtype=u8)", 2),
+    ("E-WRITE-VALUE", "return constant([2 ** 63])", 2),
+    ("E-WRITE-VALUE", "return constant([1e999], dtype=i32)", 2),
+    ("E-WRITE-VALUE", "return x.cast(to=u8) - (-1)", 2),
+]
+
+
+@pytest.mark.parametrize(("code", "body", "line"), LINES, ids=[b for _, b, _ in LINES])
+def test_what_no_model_holds_is_refused_in_its_line(code: str, body: str, line: int) -> None:
+    written = read_python(f"def m(x: f32[2]):\n    {body}\n", limits=PAGE_LIMITS)
+    problem = written.problems[0]
+    assert (problem.code, problem.where.line) == (code, line), problem
+
+
+def test_infinity_may_be_negative() -> None:
+    graph = graph_of("def m(x: f32[2]):\n    return max(x, -1e999)\n", "py", "t")
+    assert np.isneginf(next(iter(graph.constants.values())).array())
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_may_end_as_on_any_system(end: str) -> None:
+    written = read_python(f"def m(x: f32[2]):{end}    return é + yy{end}", limits=PAGE_LIMITS)
+    where = written.problems[0].where
+    assert (where.line, where.column, where.length) == (2, 12, 1)
+
+
+@pytest.mark.parametrize("after", ["m = 3\n", "def m(y):\n    return y + y\n"])
+def test_the_model_stays_the_model_when_its_name_is_taken(after: str) -> None:
+    graph = graph_of(f"def m(x: f32[2]):\n    return relu(x)\n{after}", "py", "t")
+    assert [n.op for n in graph.nodes] == ["relu"]
+
+
+def test_a_return_outside_of_functions_is_refused() -> None:
+    written = read_python("return 3\ndef m(x: f32[2]):\n    return x\n", limits=PAGE_LIMITS)
+    assert written.problems[0].code == "E-WRITE-PYTHON"
+
+
+@pytest.mark.parametrize("opset", ['"a"', "[1]", "0", "99999999999"])
+def test_a_version_of_operators_is_a_small_number(opset: str) -> None:
+    written = read_ir(f"graph m(x: f32[4]) {{\n  y = onnx.Foo(x, opset={opset})\n  return y\n}}")
+    problem = written.problems[0]
+    assert (problem.code, problem.where.line) == ("E-OP-ATTRIBUTE", 2)
+
+
+def test_constants_of_regions_count() -> None:
+    branch = "graph a() {\n const k: f32[99999999999] = splat(0.0)\n return k\n}"
+    text = f"graph m(c: bool[]) {{ y = onnx.If(c) {{ then_branch: {branch} else_branch: {branch} }}"
+    written = read_ir(f"{text}\n return y }}", limits=PAGE_LIMITS)
+    assert written.problems[0].code == "E-WRITE-LIMIT"
 
 
 IRS = [
