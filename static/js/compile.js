@@ -177,7 +177,12 @@ export function createCompiler(state, submit) {
       if (data.phase === "code" && state.get().result) void show(id);
     } else if (name === "imported") {
       move({ words: word("progress.imported", { n: data.n_nodes }), share: SHARES.passes });
-      if (!restoring) void show(id);
+      if (!restoring) {
+        // What the first drawing needs is asked for at once, not as the views come to it.
+        const parts = createParts(id);
+        for (const part of [parts.graph(0), parts.union(1)]) part.catch(() => {});
+        void show(id, parts);
+      }
     } else if (name === "pass") {
       const passes = [...progress.passes, data];
       const total = Math.max(passes.length, countPasses(state.get().pipeline));
@@ -231,11 +236,12 @@ export function createCompiler(state, submit) {
   /**
    * Fetches a result and shows it, or brings the one that is shown up to date.
    * @param {string} id
+   * @param {import("./api.js").Parts} [asked] parts of it that were asked for
    */
-  async function show(id) {
+  async function show(id, asked) {
     const number = request;
     const known = state.get().parts;
-    const parts = known?.id === id ? known : createParts(id);
+    const parts = known?.id === id ? known : (asked ?? createParts(id));
     try {
       const result = await parts.result();
       if (number !== request) return;

@@ -22,6 +22,7 @@ import { word } from "./words.js";
 import { work } from "./work.js";
 
 const WRITE_AFTER_MS = 120;
+const WARM_AFTER_MS = 500;
 
 startTheme();
 // A link gives the state, unless one has walked on from it and loads the page again.
@@ -67,9 +68,10 @@ state.watch(["screen", "result"], (page) => {
   document.body.dataset.screen = next;
 });
 
-// A job that starts will have a graph to draw soon.
-state.watch(["progress"], ({ progress, parts }) => {
-  if (progress.state !== "" && !parts) layouter.warm();
+// Who looks at the start will have a graph to draw soon: the engine is loaded when nothing else is.
+addEventListener("load", () => {
+  if ("requestIdleCallback" in window) requestIdleCallback(layouter.warm);
+  else setTimeout(layouter.warm, WARM_AFTER_MS);
 });
 
 state.watch(["screen", "result", "samples", "upload", "model", "progress"], (page) => {

@@ -1,15 +1,27 @@
-// Asks the worker for layouts; one at a time, and any can be given up.
+// Asks the worker for layouts; one drawing at a time, and any can be given up.
 
 /**
  * @typedef {import("./dot_layout.js").Layout} Layout
- * @typedef {{layouts: Layout[], seconds: number}} Placed
- * @typedef {{promise: Promise<Placed>, cancel: () => void}} Request
+ * @typedef {import("../wire.js").Union} Union
+ * @typedef {{layouts: Map<string, Layout>, seconds: number}} Placed
+ *   `layouts` by key of the group, "" for the whole
+ *
+ * @typedef {object} Asked what the worker is asked for
+ * @property {import("./nesting.js").Levels} union
+ * @property {Set<string>} open
+ * @property {boolean} afresh whether what was laid out before is to be forgotten
  */
 
 export class LayoutCancelled extends Error {}
 
+/** Layouts of so many levels are kept. */
+const KEPT_LEVELS = 3000;
+
 /**
- * @typedef {{warm: () => void, layout: (dots: string[]) => Request, stop: () => void}} Layouter
+ * @typedef {object} Layouter
+ * @property {() => void} warm
+ * @property {(union: Union, open: Set<string>) => Promise<Placed>} layout
+ * @property {() => void} stop gives up the layout that is being made
  */
 
 /**
@@ -20,43 +32,60 @@ export class LayoutCancelled extends Error {}
 export function createLayouter(workerUrl, type = "module") {
   /** @type {Worker | null} */
   let worker = null;
+  /** What the worker has laid out, in its order. @type {Layout[]} */
+  let kept = [];
   let count = 0;
   /** @type {((problem: Error) => void) | null} */
   let giveUp = null;
 
-  const started = () => (worker ??= new Worker(workerUrl, { type }));
+  function started() {
+    if (!worker) {
+      worker = new Worker(workerUrl, { type });
+      kept = [];
+    }
+    return worker;
+  }
 
   function stop() {
+    if (!giveUp) return;
     // A layout under way can only be ended with its worker.
     worker?.terminate();
     worker = null;
-    giveUp?.(new LayoutCancelled());
+    giveUp(new LayoutCancelled());
     giveUp = null;
   }
 
   return {
     stop,
     /** Has the engine loaded, for a layout that will be asked for soon. */
-    warm: () => started().postMessage({ id: 0 }),
-    layout(dots) {
-      if (giveUp) stop();
+    warm: () => void (worker || started().postMessage({ id: 0 })),
+    layout({ dot, groups }, open) {
+      stop();
       const id = ++count;
       const current = started();
-      const promise = new Promise((/** @type {(placed: Placed) => void} */ resolve, reject) => {
+      const afresh = kept.length > KEPT_LEVELS;
+      if (afresh) kept = [];
+      return new Promise((/** @type {(placed: Placed) => void} */ resolve, reject) => {
         giveUp = reject;
         current.onmessage = ({ data }) => {
           if (data.id !== id) return;
+          if (data.layout) return void kept.push(data.layout);
           giveUp = null;
-          if (data.problem !== undefined) reject(new Error(data.problem));
-          else resolve({ layouts: data.layouts, seconds: data.seconds });
+          if (data.problem !== undefined) return reject(new Error(data.problem));
+          /** @type {[string, number][]} */
+          const levels = data.levels;
+          resolve({
+            layouts: new Map(levels.map(([key, number]) => [key, kept[number]])),
+            seconds: data.seconds,
+          });
         };
         current.onerror = (event) => {
           giveUp = null;
           reject(new Error(event.message || "the layout worker stopped"));
         };
-        current.postMessage({ id, dots });
+        const levels = groups.map(({ key, group, width, dot: inside }) => ({ key, group, width, dot: inside }));
+        current.postMessage({ id, asked: { union: { dot, groups: levels }, open, afresh } });
       });
-      return { promise, cancel: () => id === count && stop() };
     },
   };
 }

@@ -10,6 +10,10 @@
  * @typedef {import("./scene.js").EdgePlace} EdgePlace
  *
  * @typedef {{width: number, height: number, boxes: Place[], frames: Place[], edges: EdgePlace[]}} Nested
+ *
+ * @typedef {object} Levels what of a union tells how its levels are laid out
+ * @property {string} dot
+ * @property {Pick<UnionGroup, "key" | "group" | "width" | "dot">[]} groups
  */
 
 /** Around what is in an open group; above it there is a line of text. */
@@ -55,7 +59,7 @@ export function toggle({ groups }, toggled, keys, open) {
 
 /**
  * The groups around each group and node, outermost first, with the group's own key.
- * @param {Union} union
+ * @param {{groups: Pick<UnionGroup, "key" | "group">[]}} union
  * @returns {Map<string, string[]>} by key of the group; "" has none
  */
 export function pathsOf({ groups }) {
@@ -76,7 +80,7 @@ export function countBoxes({ nodes, groups }, open) {
 
 /**
  * Lays out every open group, the innermost first, and the whole around them.
- * @param {Union} union
+ * @param {Levels} union
  * @param {Set<string>} open
  * @param {(dots: string[]) => Promise<Layout[]>} layout
  * @returns {Promise<Map<string, Layout>>} by key of the group, "" for the whole
@@ -84,7 +88,7 @@ export function countBoxes({ nodes, groups }, open) {
 export async function layoutNested({ dot, groups }, open, layout) {
   /** @type {Map<string, Layout>} */
   const layouts = new Map();
-  const paths = pathsOf(/** @type {Union} */ ({ groups }));
+  const paths = pathsOf({ groups });
   const depthOf = (/** @type {string} */ key) => paths.get(key)?.length ?? 0;
   const levels = [{ key: "", dot }, ...groups.filter((group) => open.has(group.key))];
   for (let depth = Math.max(...levels.map(({ key }) => depthOf(key))); depth >= 0; depth--) {
@@ -99,7 +103,7 @@ export async function layoutNested({ dot, groups }, open, layout) {
 /**
  * The DOT with opened groups as large as what is in them.
  * @param {string} dot
- * @param {UnionGroup[]} opened
+ * @param {Levels["groups"]} opened
  * @param {Map<string, Layout>} layouts
  */
 function withSizes(dot, opened, layouts) {
@@ -116,7 +120,7 @@ function inches(px) {
 }
 
 /**
- * @param {UnionGroup} group
+ * @param {Pick<UnionGroup, "width">} group
  * @param {Layout} layout
  */
 function frameSize({ width }, layout) {

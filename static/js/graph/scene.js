@@ -32,6 +32,7 @@ import { HEADER, nest, piecesOf } from "./nesting.js";
  * @property {Place[]} places nodes and closed groups
  * @property {Place[]} frames open groups, each before those in it
  * @property {Map<string, Place>} placeOf id -> the place that it is drawn in
+ * @property {Map<string, string>} keyOf id -> the key of that place
  * @property {EdgePlace[]} edges
  *
  * @typedef {object} EdgePlace a piece of edges of the model, from box to box or to the border of a group
@@ -90,7 +91,8 @@ export function placeUnion(union, open, layouts) {
   /** @type {Map<string, Place>} */
   const placeOf = new Map();
   for (const place of boxes) for (const id of place.ids) placeOf.set(id, place);
-  return { width, height, places: boxes, frames, placeOf, edges };
+  const keyOf = new Map([...placeOf].map(([id, { key }]) => [id, key]));
+  return { width, height, places: boxes, frames, placeOf, keyOf, edges };
 }
 
 /**
@@ -116,7 +118,7 @@ export function buildScene(places, before, after, view, changed) {
     frames,
     edges: sceneEdges(places, pass, view),
     byKey: new Map([...nodes, ...frames].map((node) => [node.key, node])),
-    keyOf: new Map([...places.placeOf].map(([id, { key }]) => [id, key])),
+    keyOf: places.keyOf,
     neighbours: neighboursOf(places, shown),
     pass,
     places,
@@ -289,16 +291,36 @@ export function pieceKey(from, to) {
 }
 
 /**
+ * Of each graph in some places: a graph is drawn as what a pass made and as what the next one took.
+ * @type {WeakMap<Places, WeakMap<StageGraph, Set<string>>>}
+ */
+const piecesKept = new WeakMap();
+
+/**
  * The pieces of all edges of a graph that are drawn.
  * @param {Places} places
  * @param {StageGraph} graph
  * @returns {Set<string>}
  */
 function pieceKeys(places, graph) {
+  const kept = piecesKept.get(places) ?? new WeakMap();
+  piecesKept.set(places, kept);
+  const known = kept.get(graph);
+  if (known) return known;
   /** @type {Set<string>} */
   const keys = new Set();
-  for (const [source, target] of graph.edges)
-    for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
+  // Pieces are shared: the edges between two boxes are looked at once.
+  /** @type {Map<Place, Set<Place>>} */
+  const seen = new Map();
+  for (const [source, target] of graph.edges) {
+    const [a, b] = [places.placeOf.get(source), places.placeOf.get(target)];
+    if (!a || !b || a === b) continue;
+    const ends = seen.get(a) ?? new Set();
+    if (ends.has(b)) continue;
+    seen.set(a, ends.add(b));
+    for (const [from, to] of piecesOf(a, b)) keys.add(pieceKey(from, to));
+  }
+  kept.set(graph, keys);
   return keys;
 }
 

@@ -3,14 +3,13 @@ import { asProblem } from "../compile.js";
 import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
 import { LayoutCancelled } from "../graph/layout.js";
-import { countBoxes, layoutNested, openGroups } from "../graph/nesting.js";
+import { countBoxes, openGroups } from "../graph/nesting.js";
 import { placeUnion } from "../graph/scene.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
 /**
  * @typedef {import("../graph/scene.js").Places} Places
- * @typedef {import("../graph/dot_layout.js").Layout} Layout
  * @typedef {import("../wire.js").Union} Union
  */
 
@@ -33,14 +32,12 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
   let asked = "";
   /** @type {import("../api.js").Parts | null} the job that is drawn */
   let drawn = null;
-  /** Layouts of the job by DOT: opening a group lays out that group and those around it. */
-  /** @type {Map<string, Layout>} */
-  let known = new Map();
   let isBusy = false;
 
   async function load() {
     const { parts, open, result } = state.get();
-    const stages = result?.stages.length ?? 0;
+    const isFirst = parts !== drawn && result?.state === "running";
+    const stages = Math.min(result?.stages.length ?? 0, isFirst ? 1 : Infinity);
     const wanted = JSON.stringify([open, stages]);
     if (parts === drawn && wanted === asked) return;
     // A first graph soon is worth more than all stages at once: they come when it is drawn.
@@ -48,10 +45,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
     const number = ++request;
     delete stage.dataset.layout;
     // While groups are opened, or a running job gets more stages, the drawing stays.
-    if (parts !== drawn) {
-      placed(null, null);
-      known = new Map();
-    }
+    if (parts !== drawn) placed(null, null);
     [drawn, asked] = [parts, wanted];
     if (!parts || stages === 0) return;
     isBusy = true;
@@ -61,16 +55,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
       const union = await parts.union(stages);
       if (number !== request) return;
       const { opened, refused } = openedOf(union, open);
-      let seconds = 0;
-      const layouts = await layoutNested(union, opened, async (dots) => {
-        const missing = dots.filter((dot) => !known.has(dot));
-        if (missing.length) {
-          const made = await layouter.layout(missing).promise;
-          missing.forEach((dot, i) => known.set(dot, made.layouts[i]));
-          seconds += made.seconds;
-        }
-        return dots.map((dot) => /** @type {Layout} */ (known.get(dot)));
-      });
+      const { layouts, seconds } = await layouter.layout(union, opened);
       if (number !== request) return;
       stage.dataset.layout = "ready";
       stage.dataset.layoutMs = (seconds * 1000).toFixed(0);
