@@ -13,8 +13,6 @@ import pytest
 from flask.testing import FlaskClient
 from onnx import TensorProto, helper, numpy_helper
 
-from app.api import ROUTES
-from app.api.openapi import description
 from app.wire.deltas import applied
 from compiler.schedule.language.move import MOVES
 from compiler.schedule.nest import Nest
@@ -181,22 +179,6 @@ def test_a_diff_has_the_lines_that_changed(digits, shared):
     assert all(r[0] != "…" for r in whole["rows"])
 
 
-def test_two_kernels_are_told_apart_line_by_line_old_against_new(digits, shared):
-    first, second = [k["kernel"] for k in digits["kernels"] if "asm" in k["parts"]][:2]
-    old = part(shared, digits, f"kernels/{first}/asm")
-    new = part(shared, digits, f"kernels/{second}/asm")
-    asked = f"kernels/{second}/asm/diff?against={digits['job']}&kernel={first}&context=1000"
-    diff = part(shared, digits, asked)
-    described = description(ROUTES)
-    check(diff, described["components"]["schemas"]["KernelDiff"], described)
-    assert diff["against"] == {"job": digits["job"], "kernel": first}
-    assert [r[3] for r in diff["rows"] if r[0] in " -"] == old["text"].split("\n")
-    assert [r[3] for r in diff["rows"] if r[0] in " +"] == new["text"].split("\n")
-    assert diff["n_removed"] > 0
-    same = part(shared, digits, f"kernels/{second}/loops/diff")
-    assert (same["n_added"], same["n_removed"]) == (0, 0)
-
-
 def test_steps_name_values_of_the_graphs_around_them(digits, shared):
     n_steps = 0
     for row in digits["stages"][1:]:
@@ -343,10 +325,6 @@ def test_final_answers_are_compressed_and_cached_for_ever(digits, shared):
         ("stages/-1/graph", 404),
         ("stages/99/delta", 404),
         ("stages/1/diff?against=99", 404),
-        ("kernels/0/asm/diff?against=nothing", 404),
-        ("kernels/0/asm/diff?kernel=999", 404),
-        ("kernels/0/asm/diff?kernel=-1", 400),
-        ("kernels/0/bits/diff", 404),
         ("stages/1/diff?against=x", 400),
         ("stages/1/diff?context=-1", 400),
         ("stages/1/steps?limit=0", 400),
