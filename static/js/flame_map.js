@@ -219,6 +219,17 @@ export function nextSlowest(within, at, by) {
 }
 
 /**
+ * The part of the run that stands for a kernel: its largest, null when nothing was measured of it.
+ * @param {Flame} root
+ * @param {number} kernel
+ * @returns {Flame | null}
+ */
+export function largestOf(root, kernel) {
+  const parts = allOf(root).filter((each) => each.kind === "kernel" && each.kernel === kernel);
+  return parts.sort((a, b) => b.seconds - a.seconds)[0] ?? null;
+}
+
+/**
  * What the measured kernels say together. Units: seconds; `worth` is what they take beyond the least
  * that the machine needs, each kernel for itself.
  * @param {Profile} profile

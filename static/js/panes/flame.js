@@ -5,6 +5,7 @@ import {
   ROW,
   find,
   flameAt,
+  largestOf,
   layoutFlame,
   nextFlame,
   nextSlowest,
@@ -101,6 +102,13 @@ export function mountFlame(root, state) {
     pick(flame);
   }
 
+  /** A kernel that was chosen elsewhere, as in the table below, is told of too. */
+  function follow() {
+    const { kernel } = state.get();
+    if (whole && kernel >= 0 && focus?.kernel !== kernel) focus = largestOf(whole, kernel) ?? focus;
+    show();
+  }
+
   function show() {
     says.classList.toggle("muted", focus === null);
     says.textContent = focus ? sentence(focus) : word("profile.point");
@@ -185,7 +193,7 @@ export function mountFlame(root, state) {
         "aria-label",
         word("profile.describe", { n: of.kernels.length, time: formatSeconds(next.seconds) }),
       );
-      show();
+      follow();
     },
     stop: together(
       painter.stop,
@@ -215,7 +223,7 @@ export function mountFlame(root, state) {
           act();
         },
       }),
-      state.watch(["selection", "kernel", "within"], show),
+      state.watch(["selection", "kernel", "within"], follow),
     ),
   };
 }

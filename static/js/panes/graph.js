@@ -88,6 +88,7 @@ export function mountGraph(root, state, layouter) {
     camera,
     look,
     choose: (node) => (node ? choose(node) : state.set(NOTHING)),
+    chooseEdge,
   });
   const search = mountSearch(root, () => drawing.scene, {
     found: (keys) => {
@@ -256,6 +257,13 @@ export function mountGraph(root, state, layouter) {
   function choose(/** @type {SceneNode | null} */ node) {
     if (node?.node) state.set(selectNode(node.node));
     else if (node) groups.toggle(node);
+  }
+
+  /** Selects what an edge leads to, and shows why the two ends are one kernel or two. */
+  function chooseEdge(/** @type {import("../graph/scene.js").SceneEdge} */ { from, to }) {
+    const ends = [to, from].flatMap((key) => nodeOf(key)?.node ?? []);
+    const node = ends.find(({ kind }) => kind === "node") ?? ends[0];
+    if (node) state.set({ ...selectNode(node), pane: "node" });
   }
 
   /** Puts the keyboard on a node. A group is only stood on; Enter opens it. */

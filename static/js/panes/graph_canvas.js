@@ -3,6 +3,7 @@ import { listen, part, partOf } from "../dom.js";
 import { toDrawing, toScreen } from "../graph/camera.js";
 import { createPainter } from "../graph/canvas.js";
 import { drawPointed } from "../graph/boxes.js";
+import { edgeAt } from "../graph/edge_hit.js";
 import { drawScene, drawStanding, inView, isFar } from "../graph/draw.js";
 import { createMap, fromMap } from "../graph/minimap.js";
 import { mountPointer } from "../graph/pointer.js";
@@ -10,11 +11,12 @@ import { headerOf, nodeAt, piecesAt } from "../graph/scene.js";
 import { PAINTED_AT_ONCE, createStill, farPaint } from "../graph/still.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
-import { fillTip } from "./tip.js";
+import { fillEdgeTip, fillTip } from "./tip.js";
 
 /**
  * @typedef {import("../graph/scene.js").Scene} Scene
  * @typedef {import("../graph/scene.js").SceneNode} SceneNode
+ * @typedef {import("../graph/scene.js").SceneEdge} SceneEdge
  * @typedef {import("../graph/camera.js").Camera} Camera
  *
  * @typedef {object} Drawing what is painted; changed by the graph, then `repaint`
@@ -30,16 +32,17 @@ import { fillTip } from "./tip.js";
  * @property {() => void} stop
  */
 
-/** How far beside a node a click still means it. */
+/** How far beside a node, or an edge, a click still means it. */
 const SLACK_PX = 3;
+const EDGE_SLACK_PX = 6;
 
 /**
  * @param {HTMLElement} root of the graph
  * @param {Drawing} drawing
- * @param {{camera: () => Camera, look: (camera: Camera) => void, choose: (node: SceneNode | null) => void}} hooks
+ * @param {{camera: () => Camera, look: (camera: Camera) => void, choose: (node: SceneNode | null) => void, chooseEdge: (edge: SceneEdge) => void}} hooks
  * @returns {Canvas}
  */
-export function mountCanvas(root, drawing, { camera, look, choose }) {
+export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge }) {
   const canvas = partOf(root, "canvas", HTMLCanvasElement);
   const map = partOf(root, "map", HTMLCanvasElement);
   const stage = part(root, "stage");
@@ -109,24 +112,58 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
     );
   }
 
+  /** @param {{x: number, y: number}} screen */
+  function edgeUnder(screen) {
+    const from = camera();
+    if (!drawing.scene || isFar(from)) return null;
+    const point = toDrawing(from, painter.size(), screen);
+    return edgeAt(drawing.scene.edges, point, EDGE_SLACK_PX / from.zoom);
+  }
+
   /** @param {{x: number, y: number} | null} screen */
   function hover(screen) {
     const node = screen && nodeUnder(screen);
-    canvas.toggleAttribute("data-hit", node !== null);
+    const edge = screen && !nodeUnder(screen, SLACK_PX) ? edgeUnder(screen) : null;
+    canvas.toggleAttribute("data-hit", node !== null || edge !== null);
     if (emphasis.hover !== (node?.key ?? "")) {
       emphasis.hover = node?.key ?? "";
       const { scene } = drawing;
       emphasis.hovered = scene && node && !node.open ? piecesAt(scene, new Set([node.key])) : new Set();
       painter.repaint();
     }
-    tip.hidden = node === null;
+    if (emphasis.edge !== (edge?.key ?? "")) {
+      emphasis.edge = edge?.key ?? "";
+      painter.repaint();
+    }
+    tip.hidden = node === null && edge === null;
+    if (edge && screen) return tipOfEdge(edge, screen);
     if (!node) return;
     fillTip(tip, node, drawing.because.get(node.key) ?? "", drawing.says(node.key));
     const { x, y, w, h } = node.open ? headerOf(node) : node;
     const corner = toScreen(camera(), painter.size(), { x: x + w / 2, y: y - h / 2 });
+    placeTip({ x: corner.x + 10, y: corner.y });
+  }
+
+  /** @param {SceneEdge} edge @param {{x: number, y: number}} screen */
+  function tipOfEdge({ from, to }, screen) {
+    const label = (/** @type {string} */ key) => drawing.scene?.byKey.get(key)?.label ?? "";
+    fillEdgeTip(tip, label(from), label(to));
+    placeTip({ x: screen.x + 14, y: screen.y + 10 });
+  }
+
+  /** @param {{x: number, y: number}} corner top left, where there is room for it */
+  function placeTip({ x, y }) {
     const { width, height } = painter.size();
-    tip.style.left = `${Math.max(4, Math.min(corner.x + 10, width - tip.offsetWidth - 6))}px`;
-    tip.style.top = `${Math.max(4, Math.min(corner.y, height - tip.offsetHeight - 6))}px`;
+    tip.style.left = `${Math.max(4, Math.min(x, width - tip.offsetWidth - 6))}px`;
+    tip.style.top = `${Math.max(4, Math.min(y, height - tip.offsetHeight - 6))}px`;
+  }
+
+  /** @param {{x: number, y: number}} screen */
+  function click(screen) {
+    const node = nodeUnder(screen, SLACK_PX);
+    const edge = node ? null : edgeUnder(screen);
+    if (edge) chooseEdge(edge);
+    else choose(node);
   }
 
   function aim(/** @type {PointerEvent} */ event) {
@@ -145,7 +182,7 @@ export function mountCanvas(root, drawing, { camera, look, choose }) {
       size: painter.size,
       look,
       hover,
-      click: (screen) => choose(nodeUnder(screen, SLACK_PX)),
+      click,
     }),
     listen(map, { pointerdown: aim, pointermove: (event) => event.buttons & 1 && aim(event) }),
     painter.stop,

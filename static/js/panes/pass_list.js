@@ -24,6 +24,7 @@ export function mountPassList(root, state) {
   const changedOnly = partOf(root, "changed-only", HTMLInputElement);
   const filter = partOf(root, "filter", HTMLInputElement);
   const base = partOf(root, "base", HTMLSelectElement);
+  const order = partOf(root, "order", HTMLSelectElement);
 
   function show() {
     const { result, stage } = state.get();
@@ -33,9 +34,11 @@ export function mountPassList(root, state) {
         (each.stage === stage || each.stage === 0 || !changedOnly.checked || each.changed) &&
         (wanted === "" || each.name.toLowerCase().includes(wanted)),
     );
-    list.replaceChildren(
-      ...stages.map((each) => el("li", {}, row(each, result?.stages[each.stage - 1] ?? null))),
-    );
+    const before = (/** @type {Stage} */ { stage: n }) => result?.stages[n - 1] ?? null;
+    const by = ORDERS[order.value];
+    const sorted = by ? stages.sort((a, b) => by(a, before(a)) - by(b, before(b))) : stages;
+    list.replaceChildren(...sorted.map((each) => el("li", {}, row(each, before(each)))));
+    list.toggleAttribute("data-sorted", by !== undefined);
     const end = result && stoppedAt(result);
     if (end) list.append(end);
     if (stages.length === 0)
@@ -64,6 +67,12 @@ export function mountPassList(root, state) {
     }),
     listen(changedOnly, { change: show }),
     listen(filter, { input: show }),
+    listen(order, {
+      change: () => {
+        show();
+        list.scrollTop = 0;
+      },
+    }),
     listen(base, { change: () => state.set({ base: Number(base.value) }) }),
     state.watch(["result", "base"], ({ result, base: chosen }) => {
       base.replaceChildren(
@@ -85,7 +94,6 @@ export function mountPassList(root, state) {
       show();
     }),
     state.watch(["numerics"], ({ numerics }) => badges(list, numerics.found?.rows ?? [])),
-    state.watch(["stage"], () => (changedOnly.checked ? show() : mark())),
     state.watch(["stage", "result", "pipelines"], ({ stage, result, pipelines }) => {
       const found = result?.stages[stage];
       if (!found) return;
@@ -95,9 +103,21 @@ export function mountPassList(root, state) {
         ...paragraphs(full).map((text) => prose(text)),
       );
     }),
+    // After the words, which take room from the list: the marked row is in what is left.
+    state.watch(["stage"], () => (changedOnly.checked ? show() : mark())),
     state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
   );
 }
+
+/**
+ * What the list can be sorted by: the least number comes first.
+ * @type {Record<string, (stage: Stage, before: Stage | null) => number>}
+ */
+const ORDERS = {
+  bytes: (stage, before) => (before ? bytesMade(stage) - bytesMade(before) : Infinity),
+  nodes: (stage, before) => (before ? stage.n_nodes - before.n_nodes : Infinity),
+  time: (stage, before) => (before ? -stage.seconds : Infinity),
+};
 
 /** @param {Stage} stage @returns {number} bytes of its values and constants */
 function bytesMade({ value_bytes, constant_bytes }) {

@@ -1,4 +1,4 @@
-// The short note beside the node under the pointer.
+// The short note beside the node or edge under the pointer.
 import { el } from "../dom.js";
 import { word } from "../words.js";
 
@@ -30,6 +30,16 @@ export function fillTip(tip, { label, sub, status, node, ids, open }, because, v
       el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
     );
   tip.replaceChildren(el("strong", {}, label), ...lines);
+}
+
+/**
+ * The note beside an edge: what a click on it tells.
+ * @param {HTMLElement} tip
+ * @param {string} from
+ * @param {string} to
+ */
+export function fillEdgeTip(tip, from, to) {
+  tip.replaceChildren(el("strong", {}, `${from} → ${to}`), el("span", {}, word("tip.edge")));
 }
 
 /** @param {string[]} names */
