@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from compiler.errors import CompileError
+from compiler.frontend.written import language_of
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _CHUNK_BYTES = 256 * 1024
@@ -36,7 +37,10 @@ class Stream(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A file that somebody sent: `id` is the SHA-256 of its content, `name` what it was called."""
+    """A file that somebody sent; `name` is what it was called.
+
+    `id` is the SHA-256 of its content, that of language and digest for a written model.
+    """
 
     id: str
     name: str
@@ -75,16 +79,17 @@ class UploadStore:
         try:
             with os.fdopen(handle, "wb") as file:
                 digest, n_bytes = self._copy(stream, file)
-            upload = Upload(digest, printable_name(name), n_bytes)
-            os.replace(temporary, self._content(digest))
+            called = printable_name(name)
+            upload = Upload(_id_of(digest, called), called, n_bytes)
+            os.replace(temporary, self._content(upload.id))
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
-        facts = self.folder / f"{digest}.json"
-        partial = self.folder / f"{digest}.{os.getpid()}.{time.monotonic_ns()}.partial"
+        facts = self.folder / f"{upload.id}.json"
+        partial = self.folder / f"{upload.id}.{os.getpid()}.{time.monotonic_ns()}.partial"
         partial.write_text(json.dumps(asdict(upload)))
         os.replace(partial, facts)
-        self.prune(keep=digest)
+        self.prune(keep=upload.id)
         return upload
 
     def find(self, upload_id: str) -> Upload:
@@ -181,6 +186,12 @@ class UploadStore:
         return CompileError(
             "E-UPLOAD-SIZE", f"an upload may have at most {limit}, got {n_bytes:,} or more"
         )
+
+
+def _id_of(digest: str, name: str) -> str:
+    """The digest itself for a model file; a text is another model in another language."""
+    language = language_of(name)
+    return hashlib.sha256(f"{language} {digest}".encode()).hexdigest() if language else digest
 
 
 def printable_name(name: str) -> str:

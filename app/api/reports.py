@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from flask import Response, current_app, request
 
-from app.api.answers import queue
+from app.api.answers import queue, uploads
 from app.api.table import PREFIX, Query, Table
 from app.jobs.records import Job
 from app.report.contents import contents
@@ -17,6 +18,7 @@ from app.report.page import report_html
 from app.samples import find_sample
 from app.wire.shared_links import shared_place
 from compiler.errors import CompileError
+from compiler.frontend.written import language_of
 
 ROUTES = Table()
 
@@ -55,5 +57,8 @@ def _facts(job: Job) -> dict[str, Any]:
     digest = model.get("upload", "")
     if "sample" in model:
         digest = hashlib.sha256(find_sample(model["sample"]).path.read_bytes()).hexdigest()
+    elif language_of(job.model_name):  # the id of a text stands for its language as well
+        with suppress(CompileError, OSError):
+            digest = hashlib.sha256(uploads().path(digest).read_bytes()).hexdigest()
     options = job.request.get("options", {})
     return {"job": job.id, "seed": options.get("seed", 0), "digest": digest, "options": options}

@@ -35,6 +35,15 @@ def test_an_upload_is_kept_under_the_digest_of_its_content(client):
     assert kept_files(client) == [f"{digest}.json", f"{digest}.onnx"]
 
 
+def test_one_text_in_two_languages_is_two_uploads(client):
+    text = b"def m(x: f32[2]):\n    return x\n"
+    ids = [post(client, text, name).get_json()["id"] for name in ("a.py", "a.ir", "a.onnx", "b.PY")]
+    assert len(set(ids)) == 3
+    assert ids[3] == ids[0], "as the language is the same"
+    kept = client.get(f"/api/v1/uploads/{ids[1]}").get_json()
+    assert kept["name"] == "a.ir", "what came later is another upload"
+
+
 def test_a_form_does_the_same(client):
     form = {"model": (io.BytesIO(b"some bytes"), "a.onnx")}
     answer = client.post("/api/v1/uploads", data=form, content_type="multipart/form-data")
