@@ -168,7 +168,9 @@ class _Job:
 
     def relate(self, program: Program) -> None:
         """Write down which lines come of which, and for each edge why it is one kernel or two."""
-        for name, payload in kernel_links(program, self.options["threads"]):
+        kept = self.parts.has("download-asm")
+        listing = self.parts.read("download-asm")["text"] if kept else ""
+        for name, payload in kernel_links(program, self.options["threads"], listing):
             self.parts.write(name, payload)
         first = self.recorder.graphs[0]
         answers = neighbours(first, program.trace, self.recorder.event_stages)

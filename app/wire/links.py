@@ -28,13 +28,18 @@ def llvm_links(k: KernelInfo, text: str, program: Program, threads: int) -> list
     return list(lines) if len(lines) == len(text.split("\n")) else []
 
 
-def kernel_links(program: Program, threads: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Names and payloads of the links of every kernel; of those that share a function the first."""
+def kernel_links(
+    program: Program, threads: int, assembly: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Names and payloads of the links of every kernel; of those that share a function the first.
+
+    `assembly` is that of the program, which takes long to make and has been made before.
+    """
     if not program.kernels:
         return
     llvm = str(program.emit("llvm"))
     texts = split_llvm(llvm)
-    asm = asm_links(program, split_assembly(str(program.emit("asm"))), llvm)
+    asm = asm_links(program, split_assembly(assembly), llvm)
     for number, k in first_kernels(program):
         text = texts.get(k.symbol)
         yield (
