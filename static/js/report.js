@@ -1,6 +1,7 @@
 // The entry of a report: the walk over answers that lie in the file itself. No server is asked.
 import { createParts, keepAnswers } from "./api.js";
-import { listen, part } from "./dom.js";
+import { asProblem } from "./compile.js";
+import { el, listen, part } from "./dom.js";
 import { createLayouter } from "./graph/layout.js";
 import { headline } from "./headline.js";
 import { bindKeys } from "./keys.js";
@@ -9,11 +10,13 @@ import { keepProfile } from "./measuring.js";
 import { EMPTY } from "./page.js";
 import { openAbout } from "./panes/about_report.js";
 import { openHelp } from "./panes/help.js";
+import { showProblem } from "./panes/problem.js";
 import { mountWalk } from "./panes/walk.js";
 import { clampStage } from "./stages.js";
 import { createState } from "./state.js";
 import { startTheme, toggleTheme } from "./theme.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
+import { word } from "./words.js";
 
 const JOB = "report";
 
@@ -27,43 +30,58 @@ async function unpacked(id) {
 }
 
 startTheme();
-const about = JSON.parse(document.getElementById("report")?.textContent ?? "{}");
-const [answers, engine] = await Promise.all([unpacked("answers").then(JSON.parse), unpacked("engine")]);
-keepAnswers(JOB, answers);
-const parts = createParts(JOB);
-const result = await parts.result();
-const place = fromFragment(location.hash || about.fragment);
-/** @type {import("./page.js").Page} */
-const page = {
-  ...EMPTY,
-  ...place,
-  measured: "", // the profile that it named is the one that is here
-  screen: "walk",
-  job: JOB,
-  stage: clampStage(result.stages, place.stage),
-  parts,
-  result,
-  ready: ["code", "measure", "listing", "check", "links"],
-  provenance: answers.provenance ?? null,
-  neighbours: answers.neighbours ?? null,
-};
-const state = createState(page);
-const layouter = createLayouter(
-  URL.createObjectURL(new Blob([engine], { type: "text/javascript" })),
-  "classic",
-);
-const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
-const facts = /** @type {HTMLDialogElement} */ (document.getElementById("about-dialog"));
-part(document, "headline").textContent = headline(result);
-const walk = mountWalk(part(document, "main"), state, layouter);
-keepGraphs(state);
-keepProfile(state);
-/** @type {Record<string, () => boolean | void>} */
-const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help) };
-bindKeys(() => "walk", actions);
-listen(part(document, "theme"), { click: toggleTheme });
-listen(part(document, "help"), { click: () => openHelp(help) });
-listen(part(document, "about"), { click: () => openAbout(facts, about, result) });
-state.watch(PLACE_KEYS, (now) =>
-  history.replaceState(null, "", `#${toFragment({ ...now, job: "" })}`),
-);
+const main = part(document, "main");
+open().catch((problem) => {
+  const box = el("div", { class: "problem", role: "alert" });
+  const { message } = asProblem(problem);
+  showProblem(box, {
+    code: "E-PAGE",
+    message: word("report.unreadable", { why: message }),
+    hint: word("report.unreadable-hint"),
+  });
+  main.replaceChildren(box);
+});
+
+/** Mounts the walk over what the file holds. Errors: whatever keeps it from being read. */
+async function open() {
+  const about = JSON.parse(document.getElementById("report")?.textContent ?? "{}");
+  const [answers, engine] = await Promise.all([unpacked("answers").then(JSON.parse), unpacked("engine")]);
+  keepAnswers(JOB, answers);
+  const parts = createParts(JOB);
+  const result = await parts.result();
+  const place = fromFragment(location.hash || about.fragment);
+  /** @type {import("./page.js").Page} */
+  const page = {
+    ...EMPTY,
+    ...place,
+    measured: "", // the profile that it named is the one that is here
+    screen: "walk",
+    job: JOB,
+    stage: clampStage(result.stages, place.stage),
+    parts,
+    result,
+    ready: ["code", "measure", "listing", "check", "links"],
+    provenance: answers.provenance ?? null,
+    neighbours: answers.neighbours ?? null,
+  };
+  const state = createState(page);
+  const layouter = createLayouter(
+    URL.createObjectURL(new Blob([engine], { type: "text/javascript" })),
+    "classic",
+  );
+  const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
+  const facts = /** @type {HTMLDialogElement} */ (document.getElementById("about-dialog"));
+  part(document, "headline").textContent = headline(result);
+  const walk = mountWalk(main, state, layouter);
+  keepGraphs(state);
+  keepProfile(state);
+  /** @type {Record<string, () => boolean | void>} */
+  const actions = { ...walk.actions, theme: toggleTheme, help: () => openHelp(help) };
+  bindKeys(() => "walk", actions);
+  listen(part(document, "theme"), { click: toggleTheme });
+  listen(part(document, "help"), { click: () => openHelp(help) });
+  listen(part(document, "about"), { click: () => openAbout(facts, about, result) });
+  state.watch(PLACE_KEYS, (now) =>
+    history.replaceState(null, "", `#${toFragment({ ...now, job: "" })}`),
+  );
+}

@@ -169,5 +169,10 @@ def test_a_report_has_every_pane_that_reads_and_no_other(
             assert all(re.match("#|blob:|https://", href) for href in hrefs), (pane, hrefs)
             report.show_pane(pane)
     assert opened == READING
+
+    # A file that came in pieces says so.
+    file.write_bytes(file.read_bytes().replace(b'id="answers">', b'id="answers">!', 1))
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("this report cannot be read")
     context.close()
     watch.finish()

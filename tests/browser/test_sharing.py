@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from app.samples import samples
 from app.uploads import UploadStore
@@ -224,6 +224,25 @@ def test_a_report_opens_from_disk_and_asks_nobody(
     assert saved.locator("[data-pane=compare], [data-group=compare]").count() == 0
     context.close()
     watch.finish()
+
+
+def test_a_link_of_another_version_says_so_and_opens_all_the_same(page: Page) -> None:
+    fragment = "v=1&screen=walk&model=sample:digits_mlp&stage=2"
+    answer = page.request.post("/api/v1/links", data={"fragment": fragment}).json()
+
+    def of_an_older_one(route: Route) -> None:
+        text = route.fetch().text()
+        assert f'"made_with": "{answer["made_with"]}"' in text
+        old = f'"made_with": "{answer["made_with"]}"'
+        route.fulfill(body=text.replace(old, '"made_with": "0.0.1"'), content_type="text/html")
+
+    page.route(f"**{answer['path']}", of_an_older_one)
+    page.goto(answer["path"])
+    note = page.locator(".link-note")
+    expect(note).to_contain_text(f"made with Compilarium 0.0.1; this is {answer['program']}")
+    Playground(page).wait_for_walk()
+    note.get_by_role("button", name="Go on").click()
+    expect(note).to_have_count(0)
 
 
 def test_an_unknown_link_says_so_and_leaves_a_page_to_use(page: Page, watch: Watch) -> None:

@@ -45,6 +45,17 @@ test("every part of a place survives the way through the URL", () => {
   assert.deepEqual(fromFragment(`#${toFragment(FULL)}`), FULL);
 });
 
+test("every part of a place is tried, with a value that is not its default", () => {
+  const keys = /** @type {(keyof typeof START)[]} */ (Object.keys(START));
+  assert.deepEqual(Object.keys(FULL).sort(), [...keys].sort());
+  assert.deepEqual(Object.keys(fromFragment("")).sort(), [...keys].sort());
+  for (const key of keys) {
+    assert.notDeepEqual(FULL[key], START[key], `${key} is at its default: nothing is tried`);
+    const alone = { ...START, [key]: FULL[key] };
+    assert.deepEqual(fromFragment(toFragment(alone)), alone, key);
+  }
+});
+
 test("the place at the start is only the version", () => {
   assert.equal(toFragment(START), `v=${VERSION}`);
   assert.deepEqual(fromFragment(""), START);
