@@ -8,6 +8,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 from compiler.memory.planners.cp_sat import cp_sat
+from compiler.memory.planners.ejection import ejection
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.hill_climb import hill_climb
@@ -41,10 +42,11 @@ ORDERS = (
     linear_scan,
 )
 SEARCHES = (
-    (planar, 0.55),
-    (joined, 0.2),
-    (exact, 0.45),
-    (skyline, 0.8),
+    (planar, 0.5),
+    (joined, 0.15),
+    (exact, 0.3),
+    (ejection, 0.8),
+    (skyline, 0.5),
     (hill_climb, 0.5),
     (cp_sat, 1.0),
 )

@@ -1,0 +1,213 @@
+"""The loop of ejections over arrays: compiled where numba is, the same lines interpreted else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.native import compiled, kept
+from compiler.memory.planners.orders import QUICK
+from compiler.memory.planners.place import by
+from compiler.memory.planners.windows import Windows
+
+ROUND = 500_000
+"""Neighbours that are looked at between two looks at the clock: some hundredths of a second."""
+
+WEIGHT_STEP = 0.05
+"""What one more ejection adds to the weight of a block, which begins at 1."""
+
+FRESH = 20.0
+"""How much dearer a block is that was put down just now."""
+
+FRESH_MOVES = 3
+"""A block is fresh for at most so many moves."""
+
+
+FIRST_STEP = 0.25
+"""What part of the gap an attempt has to close at first: twice as much after one that did, half as
+much after one that did not."""
+
+LEAST_STEP = 0.005
+
+PATIENCE = 150
+"""An attempt is given up after so many moves for each block."""
+
+
+class Arrays(NamedTuple):
+    """Blocks with those that live together with each: `others[first[i] : first[i + 1]]`.
+
+    Units: bytes; `area` is bytes times steps, over the mean.
+    """
+
+    size: Any
+    area: Any
+    first: Any
+    others: Any
+
+
+class Search:
+    """Packings of blocks of at least a byte, without pins. Units: bytes, steps.
+
+    Sizes are rounded up to the largest alignment, so that all offsets are multiples of it.
+    """
+
+    def __init__(self, blocks: Sequence[Block], seed: int) -> None:
+        self.unit = max(b.alignment_bytes for b in blocks)
+        self.blocks, self.windows = blocks, Windows(blocks)
+        start, end, size = np.array([(b.start, b.end, b.size) for b in blocks], np.int64).T
+        size = -(-size // self.unit) * self.unit
+        alive = [np.flatnonzero((start < end[i]) & (start[i] < end)) for i in range(len(blocks))]
+        others = [row[row != i] for i, row in enumerate(alive)]
+        first = np.cumsum([0, *map(len, others)])
+        area = size.astype(np.float64) * (end - start)
+        self.arrays = Arrays(size, area / area.mean(), first, np.concatenate(others))
+        self.moves = max(100, ROUND * len(blocks) // (len(self.arrays.others) + 1))
+        self.chance = np.array([seed + 1], np.int64)
+
+    def packings(
+        self, first: Sequence[int] | None, wanted_bytes: int, until: float
+    ) -> Iterator[list[int]]:
+        """Offsets, each time with a smaller peak, until it is the wanted one or the time is up.
+
+        `first` is a packing to begin with; None for the best of a few orders.
+        """
+        size, step = self.arrays.size, FIRST_STEP
+        best = self._greedy() if first is None else np.array(first, np.int64)
+        wanted = max(-(-wanted_bytes // self.unit) * self.unit, int(size.max()))
+        while True:
+            yield best.tolist()
+            peak = int((best + size).max())
+            found = None
+            while found is None:
+                if time.monotonic() >= until or peak <= wanted:
+                    return
+                capacity = peak - max(self.unit, int((peak - wanted) * step))
+                capacity = max(wanted, capacity // self.unit * self.unit)
+                found = self._within(capacity, best, until)
+                step = min(FIRST_STEP, 2 * step) if found is not None else max(LEAST_STEP, step / 2)
+            lower = self._let_down(found)
+            best = lower if (lower + size).max() <= (found + size).max() else found
+
+    def _within(self, capacity_bytes: int, best: Any, until: float) -> Any | None:
+        """A packing within a capacity, from one that is not; None when patience or time ends."""
+        offsets = best.copy()
+        offsets[offsets + self.arrays.size > capacity_bytes] = -1
+        weights = np.ones(len(offsets))
+        for _ in range(1 + PATIENCE * len(offsets) // self.moves):
+            if not settle(self.arrays, offsets, weights, capacity_bytes, self.moves, self.chance):
+                return offsets
+            if time.monotonic() >= until:
+                break
+        return None
+
+    def _greedy(self) -> Any:
+        plans = [np.array(self.windows.place(by(k, self.blocks), fit)) for k, fit in QUICK]
+        return min(plans, key=lambda offsets: int((offsets + self.arrays.size).max()))
+
+    def _let_down(self, offsets: Any) -> Any:
+        """Each block in its turn from the bottom into the lowest gap."""
+        order = np.argsort(offsets, kind="stable").tolist()
+        return np.array(self.windows.place(order, "first"), np.int64)
+
+
+@compiled
+def draw(chance: Any, n: int) -> int:
+    """A random number below n, up to 2**31."""
+    chance[0] = (chance[0] * 1103515245 + 12345) & 0x7FFFFFFFFFFF
+    return (chance[0] >> 16) % n
+
+
+@compiled
+def cheapest(
+    arrays: Arrays, offsets: Any, costs: Any, block: int, capacity: int, chance: Any
+) -> int:
+    """The offset at which what is in the way of a block costs the least; one of equal ones.
+
+    The cost of an offset changes only where a block in the way begins or ends to be one: keys are
+    twice the offset, and one more where a cost is added behind it.
+    """
+    begin, stop = arrays.first[block], arrays.first[block + 1]
+    keys = np.empty(2 * (stop - begin), np.int64)
+    adds = np.empty(2 * (stop - begin))
+    n = 0
+    for at in range(begin, stop):
+        other = arrays.others[at]
+        if offsets[other] >= 0:
+            keys[n] = 2 * (offsets[other] - arrays.size[block]) + 1
+            keys[n + 1] = 2 * (offsets[other] + arrays.size[other])
+            adds[n], adds[n + 1] = costs[other], -costs[other]
+            n += 2
+    order = np.argsort(keys[:n])
+    top = capacity - arrays.size[block]
+    now, at = 0.0, 0
+    while at < n and keys[order[at]] <= 0:
+        now += adds[order[at]]
+        at += 1
+    best, least, ties = 0, now, 1
+    while at < n and keys[order[at]] >> 1 <= top:
+        key = keys[order[at]]
+        here = now
+        while at < n and keys[order[at]] == key:
+            now += adds[order[at]]
+            at += 1
+        if not key & 1:
+            here = now
+        if here < least - 1e-9:
+            best, least, ties = key >> 1, here, 1
+        elif here <= least + 1e-9:
+            ties += 1
+            if draw(chance, ties) == 0:
+                best = key >> 1
+    if at < n and now < least - 1e-9:
+        best = top
+    return int(best)
+
+
+@kept
+def settle(
+    arrays: Arrays, offsets: Any, weights: Any, capacity: int, moves: int, chance: Any
+) -> int:
+    """Put blocks without a place (offset -1) down, which ejects others; how many have none then.
+
+    Every block has to fit into the capacity.
+    """
+    n = len(offsets)
+    free = np.zeros(n, np.int64)
+    costs = arrays.area * weights
+    fresh_until = np.zeros(n, np.int64)
+    recent = np.zeros(2 * FRESH_MOVES, np.int64) - 1
+    n_free = 0
+    for block in range(n):
+        if offsets[block] < 0:
+            free[n_free] = block
+            n_free += 1
+    for move in range(moves):
+        if n_free == 0:
+            break
+        turn = draw(chance, n_free)
+        block = free[turn]
+        n_free -= 1
+        free[turn] = free[n_free]
+        for at in range(len(recent)):
+            if recent[at] >= 0 and fresh_until[recent[at]] <= move:
+                costs[recent[at]] = arrays.area[recent[at]] * weights[recent[at]]
+                recent[at] = -1
+        low = cheapest(arrays, offsets, costs, block, capacity, chance)
+        high = low + arrays.size[block]
+        for at in range(arrays.first[block], arrays.first[block + 1]):
+            other = arrays.others[at]
+            if 0 <= offsets[other] < high and low < offsets[other] + arrays.size[other]:
+                offsets[other] = -1
+                weights[other] += WEIGHT_STEP
+                costs[other] = arrays.area[other] * weights[other]
+                free[n_free] = other
+                n_free += 1
+        offsets[block] = low
+        fresh_until[block] = move + 1 + draw(chance, FRESH_MOVES)
+        costs[block] = arrays.area[block] * weights[block] * FRESH
+        recent[move % len(recent)] = block
+    return n_free

@@ -1,0 +1,67 @@
+import random
+
+import pytest
+
+from benchmarks.planning_planted import cut_up
+from compiler.memory.buffer import Buffer
+from compiler.memory.check import check_plan
+from compiler.memory.plan import make_problem
+from compiler.memory.planners.all import PLANNERS
+from compiler.memory.planners.ejection.search import Search
+from compiler.memory.planners.planner import Options
+
+ejection = PLANNERS["ejection"]
+LATER = 1e12
+
+
+@pytest.mark.parametrize("alignment_bytes", [1, 16])
+def test_packings_are_right_and_each_is_smaller_than_the_one_before(alignment_bytes: int) -> None:
+    chance = random.Random(alignment_bytes)
+    for seed in range(10):
+        buffers = [
+            Buffer(f"b{i}", chance.randint(1, 90), s := chance.randrange(20), s + 1 + i % 5)
+            for i in range(30)
+        ]
+        problem = make_problem(buffers, alignment_bytes)
+        highest = 1 << 30
+        packings = Search(problem.blocks, seed).packings(None, problem.lower_bound_bytes, LATER)
+        for _, offsets in zip(range(3), packings, strict=False):
+            plan = problem.plan(offsets)
+            assert check_plan(plan, problem=problem) == []
+            assert problem.lower_bound_bytes <= plan.peak_bytes < highest
+            highest = plan.peak_bytes
+
+
+def test_it_packs_better_than_the_packing_it_begins_with() -> None:
+    made = cut_up("holes", 100, 1)
+    problem = make_problem(made.buffers, made.alignment_bytes)
+    orders = PLANNERS["greedy"].plan(problem).plan
+    packings = Search(problem.blocks, 0).packings(
+        [orders.buffers[b.members[0]].offset for b in problem.blocks], made.optimum_bytes, LATER
+    )
+    peaks = [
+        problem.plan(offsets).peak_bytes for _, offsets in zip(range(3), packings, strict=False)
+    ]
+    assert peaks[0] == orders.peak_bytes > made.optimum_bytes
+    assert peaks[-1] < peaks[0]
+
+
+def test_pinned_and_empty_buffers_keep_plans_right() -> None:
+    rows = [(5, 0, 3), (7, 2, 6), (4, 1, 4), (9, 4, 8), (0, 0, 8), (6, 5, 9), (8, 3, 5)]
+    free = [Buffer(f"b{i}", size, start, end) for i, (size, start, end) in enumerate(rows)]
+    for buffers in (free, [*free, Buffer("pinned", 2, 0, 9, pinned=8)]):
+        problem = make_problem(buffers, 4)
+        assert check_plan(ejection.plan(problem, Options(0.3)).plan, problem=problem) == []
+
+
+def test_sizes_between_alignments_and_shared_places_keep_plans_right() -> None:
+    chance = random.Random(3)
+    buffers = [
+        Buffer(f"b{i}", chance.randint(1, 900), s := chance.randrange(9), s + 1 + i % 4,
+               shares="one" if i in (3, 8) else "")
+        for i in range(40)
+    ]  # fmt: skip
+    problem = make_problem(buffers, 64)
+    found = ejection.plan(problem, Options(0.5))
+    assert check_plan(found.plan, problem=problem) == []
+    assert found.plan.peak_bytes <= PLANNERS["greedy"].plan(problem).plan.peak_bytes
