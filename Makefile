@@ -87,9 +87,9 @@ bench: .venv/.dev ## light CNNs of the onnx package against ONNX Runtime, one th
 samples: .venv/.dev ## train the sample models anew and write samples/
 	$(BIN)/python -m samples.train
 
-.PHONY: picture
-picture: browser bundle ## take the picture of the page that README.md shows
-	$(BIN)/python -m tests.browser.screenshot docs/images/playground.png
+.PHONY: screenshots
+screenshots: browser bundle ## take the pictures of every view for docs/tour.md
+	$(BIN)/python -m tests.browser.screenshot docs/images/views
 
 .PHONY: relock
 relock: ## choose the newest allowed versions and write setup/*.txt anew

@@ -1,41 +1,144 @@
-"""Takes the picture of the page that README.md shows: `make picture`."""
+"""Takes the pictures of every view that docs/tour.md and README.md show: `make screenshots`."""
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from PIL import Image
+from playwright.sync_api import Page, expect
+
 from tests.browser import chromium
-from tests.browser.playground import Playground
+from tests.browser.playground import COMPILE_MS, Playground
 from tests.browser.serving import served
 
-SAMPLE, PASS = "squeezenet", "fuse"
-WIDTH, HEIGHT = 1440, 900
+SAMPLE, PASS, NODE = "squeezenet", "fuse", "n63"
+SIZES = {"wide": (1440, 900), "phone": (390, 844)}
+COLORS = 96
+"""Of a picture's palette: type stays smooth, and files a third of what they were."""
+
+View = tuple[str, Callable[[Playground], object]]
 
 
-def take(picture: Path) -> None:
-    """A pass that both did and declined much, with its steps beside the graph."""
-    picture.parent.mkdir(parents=True, exist_ok=True)
+def views() -> Iterator[View]:
+    """Name and how to get there, in an order in which each follows from the one before."""
+    yield "start", lambda playground: playground.open()
+    yield "write", write
+    yield "walk", walk
+    yield "table", lambda playground: playground.press("v")
+    yield "steps", steps
+    for pane in ("text", "node", "numerics", "stack", "memory", "kernels", "devices", "timing"):
+        yield pane, to_pane(pane)
+    for pane in ("profile", "roofline", "tuning", "computation", "schedule", "loops", "llvm"):
+        yield pane, to_pane(pane)
+    for pane in ("asm", "targets"):
+        yield pane, to_pane(pane)
+    yield "compare", compare
+    yield "share", lambda playground: playground.part("share").click()
+    yield "keys", keys
+
+
+def write(playground: Playground) -> None:
+    """A text with a mistake in it."""
+    playground.part("write-examples").get_by_role("button", name="mlp").click()
+    expect(playground.part("write-says")).to_contain_text("nodes", timeout=COMPILE_MS)
+    text = playground.part("write-text")
+    text.fill(text.input_value().replace("relu", "rleu", 1))
+    expect(playground.page.locator(".write-mark")).to_have_count(1)
+    playground.part("write").scroll_into_view_if_needed()
+
+
+def walk(playground: Playground) -> None:
+    """A pass that did and declined much."""
+    playground.part("write-close").click()
+    playground.pick(SAMPLE).compile()
+    names = playground.page.locator(".pass-row .pass-name")
+    names.get_by_text(PASS, exact=True).click()
+    expect(playground.part("stage")).to_have_attribute("data-layout", "ready")
+
+
+def steps(playground: Playground) -> None:
+    """The steps of that pass, and from here on a node that is selected."""
+    playground.press("v")
+    to_pane("steps")(playground)
+    playground.part("search").fill(NODE)
+    playground.part("search").press("Enter")
+    playground.part("search").fill("")  # while there is a name, all others are pale
+
+
+def to_pane(name: str) -> Callable[[Playground], None]:
+    """Opens a pane, and waits for what it asks the server for."""
+
+    def go(playground: Playground) -> None:
+        pane = playground.show_pane(name)
+        if name == "numerics":
+            pane.locator("[data-part=start]").click()
+            expect(playground.page.locator('#pane[data-checked="done"]')).to_be_visible(
+                timeout=COMPILE_MS
+            )
+        if name == "devices":
+            placed = pane.locator("[data-part=body]")
+            expect(placed).to_have_attribute("data-placed", re.compile("."), timeout=COMPILE_MS)
+        if name == "targets":
+            code = pane.locator("[data-part=right] [data-part=code]")
+            expect(code).to_have_attribute("data-code", "aarch64 asm", timeout=COMPILE_MS)
+        if name == "asm":
+            expect(pane).to_contain_text("ret", timeout=COMPILE_MS)
+        playground.page.evaluate("document.querySelector('.walk-side').scrollIntoView()")
+
+    return go
+
+
+def compare(playground: Playground) -> None:
+    """Beside the pipeline that does nothing."""
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=preset]").select_option("O0")
+    pane.locator("[data-part=run]").click()
+    intervals = pane.locator("[data-section=compare-measured] .compare-interval")
+    expect(intervals).to_have_count(2, timeout=COMPILE_MS)
+
+
+def keys(playground: Playground) -> None:
+    """The list of keys, in place of the dialog before it."""
+    playground.page.keyboard.press("Escape")
+    playground.part("help").click()
+
+
+def save(page: Page, path: Path) -> None:
+    """The window as a picture with a palette."""
+    page.mouse.move(0, 0)
+    page.screenshot(path=path)
+    with Image.open(path) as taken:
+        small = taken.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+def take(folder: Path) -> None:
+    """Every view at every size, as `VIEW-SIZE.png`."""
+    folder.mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory() as folder,
-        served(Path(folder)) as address,
+        tempfile.TemporaryDirectory() as data,
+        served(Path(data)) as address,
         chromium.launched() as browser,
     ):
-        page = browser.new_page(
-            base_url=address,
-            viewport={"width": WIDTH, "height": HEIGHT},
-            reduced_motion="reduce",
-            color_scheme="light",
-        )
-        playground = Playground(page).open().pick(SAMPLE).compile()
-        page.locator(".pass-row .pass-name").get_by_text(PASS, exact=True).click()
-        playground.show_pane("steps")
-        page.mouse.move(0, 0)
-        page.screenshot(path=picture)
+        for size, (width, height) in SIZES.items():
+            page = browser.new_page(
+                base_url=address,
+                viewport={"width": width, "height": height},
+                reduced_motion="reduce",
+                color_scheme="light",
+            )
+            playground = Playground(page)
+            for name, go in views():
+                go(playground)
+                save(page, folder / f"{name}-{size}.png")
+            page.close()
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m tests.browser.screenshot PICTURE.png")
+        sys.exit("usage: python -m tests.browser.screenshot FOLDER")
     take(Path(sys.argv[1]))
