@@ -240,7 +240,8 @@ def host_facts() -> dict[str, Any]:
 
 def command(file_name: str, pipeline: str, shapes: Mapping[str, Any], options: Any) -> str:
     """The command line that compiles the same."""
-    words = ["compilarium", "compile", file_name, "--pipeline", pipeline]
+    named = f"./{file_name}" if file_name.startswith("-") else file_name
+    words = ["compilarium", "compile", named, "--pipeline", pipeline]
     if options["target"] != "host":
         words += ["--target", options["target"]]
     if options["precision"] != "f32":

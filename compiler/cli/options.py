@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -278,8 +279,11 @@ def named_shapes(pairs: Sequence[tuple[str, tuple[int, ...]]]) -> Shapes:
 def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
     """The model to read: the file itself, or its bytes with random weights.
 
+    Where there is no such file, the sample of this name with the weights that the page gives it.
     Errors: what reading the file raises.
     """
+    if not path.exists():
+        path, weights_seed = _sample(path, weights_seed)
     if weights_seed is None:
         return path
     from compiler.frontend import load
@@ -287,6 +291,15 @@ def model_bytes(path: Path, weights_seed: int | None) -> bytes | Path:
 
     load(path)  # says what is wrong with the file before anything is made of it
     return random_weights(path, weights_seed)
+
+
+def _sample(path: Path, weights_seed: int | None) -> tuple[Path, int | None]:
+    """The file and the seed of the sample that is meant; the same where none is."""
+    # The page imports the compiler, never the reverse: so its list of samples is found by name.
+    found = importlib.import_module("app.samples").samples().get(str(path))
+    if found is None:
+        return path, weights_seed
+    return found.path, found.seed if weights_seed is None else weights_seed
 
 
 def load_model(path: Path, weights_seed: int | None = None) -> Graph:

@@ -1,0 +1,132 @@
+"""The command that a result names does the same again, and so does another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+from flask.testing import FlaskClient
+from onnx import TensorProto, helper
+
+from app import create_app
+from app.samples import samples
+from tests.app.conftest import wait
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+QUICK = {"measure": False, "check": False, "accuracy": False}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    settings = {
+        "data_folder": tmp_path_factory.mktemp("data"),
+        "job_limit_s": 120.0,
+        "keep_spare_child": False,
+    }
+    app = create_app(settings)
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+
+
+def python(words: list[str], folder: Path, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def result_of(client: FlaskClient, **request: Any) -> dict[str, Any]:
+    answer = client.post("/api/v1/jobs", json={"kind": "compile", **request})
+    assert answer.status_code == 202, answer.get_json()
+    job = wait(client, answer.get_json()["id"], timeout_s=150.0)
+    assert job["state"] == "succeeded", job["error"]
+    return client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+
+
+def open_model() -> onnx.ModelProto:
+    """Two operators over sizes that the model leaves open; its name is hard on a shell."""
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [5, 4], [0.25 * i for i in range(20)])
+    graph = helper.make_graph(
+        [
+            helper.make_node("MatMul", ["a b", "w"], ["m"], "mul"),
+            helper.make_node("Relu", ["m"], ["y"], "r"),
+        ],
+        "g",
+        [helper.make_tensor_value_info("a b", TensorProto.FLOAT, ["N", "T", 5])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", "T", 4])],
+        [weight],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "a sample": {"model": {"sample": "digits_mlp"}},
+    "another pipeline in bf16": {
+        "model": {"sample": "digits_mlp"},
+        "pipeline": "simplify,fuse",
+        "options": {"precision": "bf16"},
+    },
+    "an upload with open sizes": {"shapes": {"a b": [3, 7, 5]}},
+    "an upload whose sizes are assumed": {"options": {"threads": 2}},
+}
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+def test_the_command_of_a_result_compiles_the_same(client, tmp_path, request_):
+    request = {**request_, "options": {**QUICK, **request_.get("options", {})}}
+    if "model" not in request:
+        data = open_model().SerializeToString()
+        name = "- it's $HOME.onnx"
+        (tmp_path / name).write_bytes(data)
+        sent = client.post("/api/v1/uploads", query_string={"name": name}, data=data).get_json()
+        request["model"] = {"upload": sent["id"]}
+    result = result_of(client, **request)
+    program, *words = shlex.split(result["reproduce"])
+    assert program == "compilarium"
+    found = json.loads(python(["-m", "compiler", *words, "--json"], tmp_path))
+    # Beside the passes the command tells how launches were put in order, and the page the sizes.
+    passes = [(p["name"], p["changed"], p["n_nodes"]) for p in found["passes"]]
+    assert [each for each in passes if each[0] != "order"] == [
+        (s["name"], s["changed"], s["n_nodes"])
+        for s in result["stages"][1:]
+        if s["name"] != "specialise"
+    ]
+    assert [(k["name"], k["native"], k["origins"], k["flops"]) for k in found["kernels"]] == [
+        (k["name"], k["native"], k["origins"], k["flops"]) for k in result["kernels"]
+    ]
+    assert found["memory"]["peak_bytes"] == result["memory"]["peak_bytes"]
+
+
+_TRACE = """
+import sys, compiler
+program = compiler.compile(sys.argv[1], precision=sys.argv[2], tuned=False)
+for event in program.trace.events:
+    print(event.name, event.changed)
+    print(event.after)
+    for step in event.steps:
+        print(step.rule, step.outcome, step.because, step.took, step.made)
+print([(k.name, k.origins) for k in program.kernels], program.memory.peak_bytes)
+print(program.emit("llvm"))
+"""
+
+
+@pytest.mark.parametrize("name", ["digits_cnn", "digits_transformer"])
+def test_two_processes_write_the_same_trace(name, tmp_path):
+    words = ["-c", _TRACE, str(samples()[name].path), "f32"]
+    first, second = (python(words, tmp_path, PYTHONHASHSEED=seed) for seed in ("1", "4021"))
+    assert len(first) > 10_000
+    assert first == second
