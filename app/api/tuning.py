@@ -9,7 +9,7 @@ from flask import Response
 from app.api.answers import answer, body, queue, settings
 from app.api.results import Kept
 from app.api.table import Table
-from app.jobs.tune import STOP
+from app.jobs.tune import SCHEDULES, STOP, schedules_name
 from app.wire import shapes
 from app.wire.jobs import job_payload
 from app.wire.requests import TuneRequest
@@ -46,6 +46,19 @@ def new_tuning(job_id: str) -> Response:
 def tuning(job_id: str) -> Response:
     """All candidates that a tuning job has tried so far, and what came of them."""
     return Kept(job_id).packed("tuning")
+
+
+@ROUTES.route("GET", f"{_OF_JOB}/schedules", "application/vnd.sqlite3", fails=(404, 409))
+def tuned_schedules(job_id: str) -> Response:
+    """What a finished search found, for `--database`; of use on the machine that measured it."""
+    kept = Kept(job_id)
+    file = kept.job.folder / SCHEDULES
+    if kept.job.state != "succeeded" or not file.is_file():
+        raise kept.absent("schedules")
+    response = Response(file.read_bytes(), mimetype="application/vnd.sqlite3")
+    name = schedules_name(kept.job.id)
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response
 
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", shapes.Job, status=202, fails=(404, 409))

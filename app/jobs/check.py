@@ -219,13 +219,13 @@ def _commands(kept: Mapping[str, Any], request: Mapping[str, Any]) -> dict[str, 
     """The command lines that check and bisect the same: those that compile it, but for the verb."""
     seed = ["--seed", str(request["seed"])] if request["seed"] else []
     return {
-        "check": _command(kept, "check", {"--target"}, ["--by-node", *seed]),
-        "bisect": _command(kept, "bisect", {"--target", "--threads"}, seed),
+        "check": _command(kept, "check", {"--target", "--database"}, ["--by-node", *seed]),
+        "bisect": _command(kept, "bisect", {"--target", "--threads", "--database"}, seed),
     }
 
 
 def _command(kept: Mapping[str, Any], verb: str, without: set[str], more: Sequence[str]) -> str:
-    program, _, *words = shlex.split(kept["reproduce"])
+    program, _, *words = shlex.split(kept["reproduce"], comments=True)
     for option in without.intersection(words):
         at = words.index(option)
         del words[at : at + 2]

@@ -24,6 +24,7 @@ from app.jobs.parts import Parts
 from app.jobs.place import tasks_part
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.targets import computations_part
+from app.jobs.tune import schedules_name
 from app.jobs.worker import Say
 from app.wire import kernels, programs
 from app.wire.links import kernel_links
@@ -109,7 +110,9 @@ class _Job:
         self.summary["pipeline"] = str(pipeline)
         model, shapes = self.read()
         self.shapes = shapes
-        self.summary["reproduce"] = command(model.file_name, str(pipeline), shapes, self.options)
+        self.summary["reproduce"] = command(
+            model.file_name, str(pipeline), shapes, self.options, self.request.get("tuned", "")
+        )
         program = compiled(model.graph, self.request, shapes, self.progress)
         self.recorder.close()
         if program.is_open and self.options["target"] == "host":
@@ -238,8 +241,13 @@ def host_facts() -> dict[str, Any]:
     return {"name": name, "triple": found.triple, "vector_bytes": found.vector_bytes}
 
 
-def command(file_name: str, pipeline: str, shapes: Mapping[str, Any], options: Any) -> str:
-    """The command line that compiles the same."""
+def command(
+    file_name: str, pipeline: str, shapes: Mapping[str, Any], options: Any, tuned: str
+) -> str:
+    """The command line that compiles the same.
+
+    Schedules that a tuning job found are one more file: a comment says where it can be had.
+    """
     named = f"./{file_name}" if file_name.startswith("-") else file_name
     words = ["compilarium", "compile", named, "--pipeline", pipeline]
     if options["target"] != "host":
@@ -248,6 +256,8 @@ def command(file_name: str, pipeline: str, shapes: Mapping[str, Any], options: A
         words += ["--precision", options["precision"]]
     if options["threads"] != 1:
         words += ["--threads", str(options["threads"])]
+    if tuned:
+        words += ["--database", schedules_name(tuned)]
     for name, dims in shapes.items():
         words += ["--shape", f"{name}={','.join(map(str, dims))}"]
-    return shlex.join(words)
+    return shlex.join(words) + (f"  # file: /api/v1/jobs/{tuned}/tuning/schedules" if tuned else "")

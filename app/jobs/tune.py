@@ -26,6 +26,11 @@ SCHEDULES, STOP = "schedules.sqlite", "stop"
 _TELL_EVERY_S = 0.5
 
 
+def schedules_name(tuning_id: str) -> str:
+    """What the file with the finds of a tuning job is called outside of its folder."""
+    return f"schedules-{tuning_id}.sqlite"
+
+
 class _Telling:
     """Writes the part `tuning` while candidates are tried."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -51,6 +52,14 @@ def test_candidates_are_told_and_what_was_found_is_used_by_who_asks(real: FlaskC
     assert (folder / SCHEDULES).is_file()
     again = real.post("/api/v1/jobs", json={**model, "tuned": done["id"]})
     assert wait(real, again.get_json()["id"])["state"] == "succeeded"
+    # The command names the schedules as a file, and where it can be had.
+    same = real.get(f"/api/v1/jobs/{again.get_json()['id']}/result").get_json()["reproduce"]
+    words, _, where = same.partition("  # file: ")
+    kept = real.get(where)
+    name = kept.headers["Content-Disposition"].partition("filename=")[2]
+    assert shlex.split(words)[-4:-2] == ["--database", name]
+    assert kept.data == (folder / SCHEDULES).read_bytes()
+    assert real.get(f"/api/v1/jobs/{compiled['id']}/tuning/schedules").status_code == 409
     wrong = real.post("/api/v1/jobs", json={**model, "tuned": compiled["id"]})
     assert wrong.get_json()["error"]["code"] == "E-RESULT-ABSENT"
 

@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import Inspector
 from tests.browser.playground import COMPILE_MS, Playground
 
 
@@ -76,6 +77,8 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     page.reload()
     playground.wait_for_walk()
     expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")
+    inspector = Inspector(page)
+    assert inspector.violations(".walk-side") + inspector.unreachable(".walk-side") == []
     # A kernel of one side alone shows its own text.
     alone.locator("button").first.click()
     expect(code).to_have_attribute("data-shown", re.compile(r"^:\d+ asm$"))

@@ -20,10 +20,14 @@ import { word } from "../words.js";
 export function comparisonTables(a, b, graphA, graphB) {
   return [
     section("compare.measured", measured(a, b)),
-    section("compare.figures", table(["", "A", "B", "B − A"], figuresOf(a, b).map(figureRow))),
+    section(
+      "compare.figures",
+      table(word("compare.figures"), ["", "A", "B", "B − A"], figuresOf(a, b).map(figureRow)),
+    ),
     section(
       "compare.structure",
       table(
+        word("compare.structure"),
         [word("table.operator"), "A", "B", "B − A"],
         operatorsOf(graphA, graphB).map((row) => [
           el("code", {}, row.op),
@@ -45,13 +49,14 @@ function section(key, ...content) {
 }
 
 /**
+ * @param {string} label
  * @param {(string | Node)[]} head
  * @param {(string | Node)[][]} rows
  */
-function table(head, rows) {
+function table(label, head, rows) {
   return el(
     "div",
-    { class: "table-wrap" },
+    { class: "table-wrap", tabIndex: 0, role: "region", "aria-label": label },
     el(
       "table",
       { class: "table" },
