@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_DEEPEST = 32
+"""Scopes further inside are not told apart: no drawing has more boxes around each other."""
+
 
 def scopes_of(name: str) -> tuple[str, ...]:
     """The scopes around a node, outermost first; none for a name that tells of none.
@@ -10,9 +13,9 @@ def scopes_of(name: str) -> tuple[str, ...]:
     counter behind an operator.
     """
     if "/" in name:
-        return tuple(part for part in name.split("/")[:-1] if part)
+        return tuple(part for part in name.split("/")[:-1] if part)[:_DEEPEST]
     *scopes, last = name.split(".")
-    return () if last.isdigit() else tuple(part for part in scopes if part)
+    return () if last.isdigit() else tuple(part for part in scopes if part)[:_DEEPEST]
 
 
 def common(paths: list[tuple[str, ...]]) -> tuple[str, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.models import model_file, shapes_that_fit
+from app.jobs.models import asked_of, model_file, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import numerics
@@ -75,7 +74,7 @@ class _Job:
     def begin(self) -> Check:
         """Read the model and run its passes. Errors: what the model says to random inputs."""
         self.phase("read")
-        how = _how(self.compiled)
+        how = asked_of(self.compiled)
         options = how["options"]
         model = model_file(how)
         graph, given = compiler.load(model), how["shapes"]
@@ -165,14 +164,6 @@ def _second_opinion(model: Path | bytes) -> dict[str, Run]:
     if not installed(name):
         return {}
     return {name: lambda inputs: first_run(load_peer(name, model), inputs)}
-
-
-def _how(compiled: Path) -> Mapping[str, Any]:
-    """The compilation's request, and what only its child was told. Errors: E-RESULT-ABSENT."""
-    try:
-        return json.loads((compiled / "request.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise CompileError("E-RESULT-ABSENT", "the compilation is not kept any more") from None
 
 
 def _stage_numbers(rows: Sequence[Mapping[str, Any]], events: Sequence[Event]) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -30,6 +31,17 @@ class Model:
     facts: Mapping[str, Any]
     labelled: Labelled | None
     file_name: str
+
+
+def asked_of(compilation: Path) -> dict[str, Any]:
+    """What the child of an earlier job was told: its request, and where its model lies.
+
+    Errors: E-RESULT-ABSENT when the folder of that job is gone.
+    """
+    try:
+        return json.loads((compilation / "request.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise CompileError("E-RESULT-ABSENT", "the compilation is not kept any more") from None
 
 
 def read_model(request: Mapping[str, Any]) -> Model:

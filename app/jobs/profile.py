@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from app.jobs.compile import compiled, first_run
-from app.jobs.models import read_model, shapes_that_fit, try_random_inputs
+from app.jobs.models import asked_of, read_model, shapes_that_fit, try_random_inputs
 from app.jobs.parts import Parts
 from app.jobs.rounds import Tell, timed_rounds
 from app.jobs.worker import Say
@@ -32,7 +31,7 @@ def profile_model(
     model or its inputs cause.
     """
     earlier = Path(request["compiled"])
-    wanted = json.loads((earlier / "request.json").read_text(encoding="utf-8"))
+    wanted = asked_of(earlier)
     options = wanted["options"]
     if request["machine"]:
         say("phase", {"phase": "machine", "words": "measuring this machine"})

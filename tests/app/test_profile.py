@@ -10,6 +10,8 @@ from flask.testing import FlaskClient
 
 from app import create_app
 from app.jobs.parts import Parts
+from app.jobs.profile import profile_model
+from compiler.errors import CompileError
 from compiler.machine.machine import estimated
 from compiler.targets.target import host
 from tests.app.conftest import jobs_of, submit, wait
@@ -153,3 +155,10 @@ def test_what_did_not_run_has_no_profile(client):
         answer = ask(f"/api/v1/jobs/{job}/profile")
         assert (answer.status_code, answer.get_json()["error"]["code"]) == (409, "E-RESULT-ABSENT")
     assert client.get("/api/v1/jobs/nothing/profile/trace").status_code == 404
+
+
+def test_a_compilation_that_is_gone_is_told(tmp_path):
+    request = {"compiled": str(tmp_path / "gone"), "machine": False, "seconds": 1.0}
+    with pytest.raises(CompileError) as e:
+        profile_model(request, tmp_path, {}, lambda name, data: None)
+    assert e.value.code == "E-RESULT-ABSENT"

@@ -19,6 +19,8 @@ from app.grouping.tree import MOST_IN_LEVEL
         ("MatMul_12", ()),
         ("/Relu", ()),
         ("//a//b", ("a",)),
+        ("///", ()),
+        ("", ()),
     ],
 )
 def test_scopes_are_read_from_names(name, scopes):
@@ -29,6 +31,14 @@ def test_what_scopes_have_in_common():
     assert common([("a", "b", "c"), ("a", "b"), ("a", "b", "d")]) == ("a", "b")
     assert common([("a",), ("b",)]) == ()
     assert common([]) == ()
+
+
+@pytest.mark.parametrize("mark", "/.")
+def test_a_name_may_tell_of_thousands_of_scopes(mark):
+    items = [Item(f"v{i}", "Add", (mark.join([*"ab" * 2000, f"x{i % 2}y"]),)) for i in range(40)]
+    edges = [(f"v{i}", f"v{i + 1}") for i in range(39)]
+    root = tree_of(items, edges)
+    assert list(root.ids()) == [i.id for i in items]
 
 
 def chain(*names: str) -> tuple[list[Item], list[tuple[str, str]]]:
