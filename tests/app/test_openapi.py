@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -33,11 +34,18 @@ def test_every_route_is_described_and_every_description_is_a_route(client, descr
 
 
 def test_every_route_of_the_table_is_in_the_wire_contract(repository):
-    text = (repository / "docs" / "wire.md").read_text()
+    text = contract_of_the_wire(repository / "docs")
     for route in ROUTES:
         path = re.sub(r"<(?:int:)?(\w+)>", lambda m: _PLACEHOLDERS[m[1]], route.path)
         part = path.removeprefix("/jobs/ID/")
         assert any(f"`{route.method} {p}" in text for p in (f"/api/v1{path}", part)), path
+
+
+def contract_of_the_wire(docs: Path) -> str:
+    """docs/wire.md, and the pages that it links to: some routes are told with their topic."""
+    text = (docs / "wire.md").read_text()
+    linked = sorted(set(re.findall(r"\]\(([\w-]+\.md)\)", text)))
+    return "\n".join([text, *((docs / page).read_text() for page in linked)])
 
 
 _PLACEHOLDERS = {
