@@ -1,7 +1,9 @@
 // Paints a scene on a canvas: only what is in view, with as much detail as the zoom can carry.
 import { toScreen } from "./camera.js";
+import { drawEdges, drawStrongEdges } from "./draw_edge.js";
 import { fillFar, strokeFar } from "./draw_far.js";
 import { drawFrame, drawMarks } from "./draw_group.js";
+import { inView } from "./hit.js";
 import { SIGNS, clip, outline } from "./pen.js";
 
 /**
@@ -9,7 +11,7 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @typedef {import("./camera.js").Size} Size
  * @typedef {import("./scene.js").Scene} Scene
  * @typedef {import("./scene.js").SceneNode} SceneNode
- * @typedef {import("./scene.js").SceneEdge} SceneEdge
+ * @typedef {import("./hit.js").Visible} Visible
  * @typedef {import("../theme.js").Colors} Colors
  *
  * @typedef {object} Emphasis
@@ -53,20 +55,19 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
   const { nodes, frames, edges } = visible;
   if (isFar(camera)) {
     for (const _ of farSteps(context, visible, camera, size, colors, emphasis));
-    drawStanding(context, visible, camera, size, colors, emphasis);
+    drawStanding(context, scene, camera, size, colors, emphasis);
     return nodes.length;
   }
   context.save();
   toDrawingUnits(context, camera, size);
   for (const frame of frames) drawFrame(context, frame, camera.zoom, colors, emphasis);
-  for (const edge of edges) drawEdge(context, edge, camera.zoom, colors, emphasis);
+  drawEdges(context, edges, camera.zoom, colors);
+  drawStrongEdges(context, scene, camera, size, colors, emphasis);
   for (const node of nodes)
     drawNode(context, node, camera.zoom, colors, emphasis, isFaded(node, emphasis));
   context.restore();
   return nodes.length;
 }
-
-/** @typedef {{nodes: SceneNode[], frames: SceneNode[], edges: SceneEdge[]}} Visible */
 
 /**
  * Whether nodes are too small for anything but their colour.
@@ -74,22 +75,6 @@ export function drawScene(context, scene, camera, size, colors, emphasis) {
  */
 export function isFar(camera) {
   return NODE_HEIGHT * camera.zoom < FAR_PX;
-}
-
-/**
- * What of a scene is shown and in view.
- * @param {Scene} scene
- * @param {Camera} camera
- * @param {Size} size
- * @returns {Visible}
- */
-export function inView(scene, camera, size) {
-  const view = viewBox(camera, size);
-  return {
-    nodes: scene.nodes.filter((node) => node.shown && sees(view, node)),
-    frames: scene.frames.filter((frame) => frame.shown && sees(view, frame)),
-    edges: scene.edges.filter((edge) => edge.shown && overlaps(edge.box, view)),
-  };
 }
 
 /**
@@ -127,23 +112,20 @@ export function* farSteps(context, { nodes, frames, edges }, camera, size, color
 /**
  * What stands out from far away, in full over the rest.
  * @param {CanvasRenderingContext2D} context
- * @param {Visible} visible
+ * @param {Scene} scene
  * @param {Camera} camera
  * @param {Size} size
  * @param {Colors} colors
  * @param {Emphasis} emphasis
  */
-export function drawStanding(context, { nodes, edges }, camera, size, colors, emphasis) {
+export function drawStanding(context, scene, camera, size, colors, emphasis) {
   const { selected, near, hover, focus } = emphasis;
-  if (selected.size === 0 && hover === "" && focus === "" && emphasis.edge === "") return;
   context.save();
   toDrawingUnits(context, camera, size);
-  for (const edge of edges)
-    if (isStrong(edge, emphasis)) drawEdge(context, edge, camera.zoom, colors, emphasis);
-  for (const node of nodes) {
-    const { key } = node;
-    if (selected.has(key) || near.has(key) || key === hover || key === focus)
-      drawNode(context, node, camera.zoom, colors, emphasis, false);
+  drawStrongEdges(context, scene, camera, size, colors, emphasis);
+  for (const key of new Set([...near, ...selected, hover, focus])) {
+    const node = scene.byKey.get(key);
+    if (node?.shown && !node.open) drawNode(context, node, camera.zoom, colors, emphasis, false);
   }
   context.restore();
 }
@@ -179,97 +161,6 @@ export function paintOf(node, colors, emphasis) {
   if (overlaid) return overlaid;
   if (emphasis.paints) return { stroke: colors.lineStrong, fill: colors.surface };
   return emphasis.fallbacks.has(node.key) ? colors.fallback : colors.family[node.family];
-}
-
-/**
- * @param {Camera} camera
- * @param {Size} size
- * @returns {[number, number, number, number]} left, top, right, bottom
- */
-function viewBox(camera, size) {
-  const w = size.width / 2 / camera.zoom;
-  const h = size.height / 2 / camera.zoom;
-  return [camera.x - w, camera.y - h, camera.x + w, camera.y + h];
-}
-
-/**
- * @param {readonly number[]} a
- * @param {readonly number[]} b
- */
-function overlaps(a, b) {
-  return a[0] <= b[2] && a[2] >= b[0] && a[1] <= b[3] && a[3] >= b[1];
-}
-
-/**
- * @param {readonly number[]} view
- * @param {SceneNode} node
- */
-function sees(view, { x, y, w, h }) {
-  return x - w / 2 <= view[2] && x + w / 2 >= view[0] && y - h / 2 <= view[3] && y + h / 2 >= view[1];
-}
-
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {SceneEdge} edge
- * @param {number} zoom
- * @param {Colors} colors
- * @param {Emphasis} emphasis
- */
-function drawEdge(context, edge, zoom, colors, emphasis) {
-  const { path, ends } = edge;
-  if (path.length < 8) return;
-  const strong = isStrong(edge, emphasis);
-  const quiet = edge.status === "same" || edge.status === "changed";
-  const color = strong ? colors.accent : quiet ? colors.lineStrong : colors.status[edge.status];
-  context.globalAlpha = strong || !quiet ? 1 : 0.75;
-  context.strokeStyle = color;
-  context.lineWidth = (strong ? 2.2 : 1.2) / Math.min(1, Math.max(zoom, 0.35));
-  context.setLineDash(
-    edge.status === "removed" ? [5 / Math.min(1, zoom), 4 / Math.min(1, zoom)] : [],
-  );
-  context.beginPath();
-  context.moveTo(path[0], path[1]);
-  for (let i = 2; i + 5 < path.length; i += 6) {
-    context.bezierCurveTo(path[i], path[i + 1], path[i + 2], path[i + 3], path[i + 4], path[i + 5]);
-  }
-  context.stroke();
-  context.setLineDash([]);
-  if (ends && zoom > 0.16) drawArrow(context, path, color, strong);
-  context.globalAlpha = 1;
-}
-
-/**
- * @param {SceneEdge} edge
- * @param {Emphasis} emphasis
- */
-function isStrong({ key }, { through, hovered, edge }) {
-  return through.has(key) || hovered.has(key) || edge === key;
-}
-
-/**
- * At the end of a path.
- * @param {CanvasRenderingContext2D} context
- * @param {number[]} path
- * @param {string} color
- * @param {boolean} strong
- */
-function drawArrow(context, path, color, strong) {
-  const n = path.length;
-  const tip = [path[n - 2], path[n - 1]];
-  const angle = Math.atan2(tip[1] - path[n - 3], tip[0] - path[n - 4]);
-  const length = strong ? 9 : 7;
-  context.fillStyle = color;
-  context.beginPath();
-  context.moveTo(tip[0], tip[1]);
-  context.lineTo(
-    tip[0] - length * Math.cos(angle - 0.42),
-    tip[1] - length * Math.sin(angle - 0.42),
-  );
-  context.lineTo(
-    tip[0] - length * Math.cos(angle + 0.42),
-    tip[1] - length * Math.sin(angle + 0.42),
-  );
-  context.fill();
 }
 
 /**

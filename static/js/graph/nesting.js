@@ -181,9 +181,12 @@ export function nest(union, open, layouts) {
       path[n - 2] += into;
       if (frame && edge.from === INTO) path.unshift(...upTo(path[0], frame.y - frame.h / 2, path[1]));
       if (frame && edge.to === OUT_OF) path.push(...downTo(path[n - 2], path[n - 1], frame.y + frame.h / 2));
+      const from = edge.from === INTO ? level : edge.from;
+      const to = edge.to === OUT_OF ? level : edge.to;
       nested.edges.push({
-        from: edge.from === INTO ? level : edge.from,
-        to: edge.to === OUT_OF ? level : edge.to,
+        key: pieceKey(from, to),
+        from,
+        to,
         ends: edge.to !== OUT_OF && !open.has(edge.to),
         path,
         box: boxAround(path),
@@ -241,6 +244,11 @@ function boxAround(path) {
     box[3] = Math.max(box[3], path[i + 1]);
   }
   return box;
+}
+
+/** @param {string} from @param {string} to */
+export function pieceKey(from, to) {
+  return `${from} ${to}`;
 }
 
 /**

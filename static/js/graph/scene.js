@@ -2,7 +2,9 @@
 // place it has in the union, and says whether it is there, and what the pass did to it.
 import { marksOf } from "../snapshots.js";
 import { asFamily } from "./families.js";
-import { HEADER, nest, piecesOf } from "./nesting.js";
+import { createGrid } from "./grid.js";
+import { nest } from "./nesting.js";
+import { pieceKeys } from "./pieces.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph
@@ -34,13 +36,18 @@ import { HEADER, nest, piecesOf } from "./nesting.js";
  * @property {Map<string, Place>} placeOf id -> the place that it is drawn in
  * @property {Map<string, string>} keyOf id -> the key of that place
  * @property {EdgePlace[]} edges
+ * @property {Map<string, number>} edgeAt the place of a piece among the edges, by key
+ * @property {() => {nodesIn: Finder, edgesIn: Finder}} grids made when they are first needed
+ *
+ * @typedef {(bounds: import("./grid.js").Bounds) => number[]} Finder indices of what overlaps some bounds
  *
  * @typedef {object} EdgePlace a piece of edges of the model, from box to box or to the border of a group
+ * @property {string} key
  * @property {string} from
  * @property {string} to
  * @property {boolean} ends whether edges end here, and do not go on into or out of a group
  * @property {number[]} path x and y of a start and then of three points per Bézier piece
- * @property {[number, number, number, number]} box left, top, right, bottom
+ * @property {import("./grid.js").Bounds} box
  *
  * @typedef {object} SceneNode
  * @property {string} key
@@ -64,14 +71,14 @@ import { HEADER, nest, piecesOf } from "./nesting.js";
  * @property {GraphNode | null} node null for a group
  * @property {GraphNode[]} members what is drawn here, of a group all that are there
  *
- * @typedef {EdgePlace & {key: string, status: Status, shown: boolean}} SceneEdge
+ * @typedef {EdgePlace & {status: Status, shown: boolean}} SceneEdge
  *
  * @typedef {object} Scene
  * @property {number} width
  * @property {number} height
- * @property {SceneNode[]} nodes nodes and closed groups
+ * @property {SceneNode[]} nodes nodes and closed groups, in the order of the places
  * @property {SceneNode[]} frames open groups, each before those in it
- * @property {SceneEdge[]} edges
+ * @property {SceneEdge[]} edges in the order of the places
  * @property {Map<string, SceneNode>} byKey nodes, closed and open groups
  * @property {Map<string, string>} keyOf id -> key of the box that it is drawn in
  * @property {Map<string, {before: string[], after: string[]}>} neighbours by key, of what is shown
@@ -92,7 +99,15 @@ export function placeUnion(union, open, layouts) {
   const placeOf = new Map();
   for (const place of boxes) for (const id of place.ids) placeOf.set(id, place);
   const keyOf = new Map([...placeOf].map(([id, { key }]) => [id, key]));
-  return { width, height, places: boxes, frames, placeOf, keyOf, edges };
+  const edgeAt = new Map(edges.map(({ key }, i) => [key, i]));
+  /** @type {ReturnType<Places["grids"]> | null} */
+  let made = null;
+  const grids = () =>
+    (made ??= {
+      nodesIn: createGrid(boxes.map(({ x, y, w, h }) => [x - w / 2, y - h / 2, x + w / 2, y + h / 2])),
+      edgesIn: createGrid(edges.map(({ box }) => box)),
+    });
+  return { width, height, places: boxes, frames, placeOf, keyOf, edges, edgeAt, grids };
 }
 
 /**
@@ -278,93 +293,10 @@ function sceneEdges(places, { before, after }, view) {
   const now = pieceKeys(places, after);
   const old = before ? pieceKeys(places, before) : now;
   return places.edges.map((edge) => {
-    const key = pieceKey(edge.from, edge.to);
-    const [was, is] = [old.has(key), now.has(key)];
+    const [was, is] = [old.has(edge.key), now.has(edge.key)];
     const shown = view === "before" ? was : view === "after" ? is : was || is;
-    return { ...edge, key, shown, status: was === is ? "same" : is ? "added" : "removed" };
+    return { ...edge, shown, status: was === is ? "same" : is ? "added" : "removed" };
   });
-}
-
-/** @param {string} from @param {string} to */
-export function pieceKey(from, to) {
-  return `${from} ${to}`;
-}
-
-/**
- * Of each graph in some places: a graph is drawn as what a pass made and as what the next one took.
- * @type {WeakMap<Places, WeakMap<StageGraph, Set<string>>>}
- */
-const piecesKept = new WeakMap();
-
-/**
- * The pieces of all edges of a graph that are drawn.
- * @param {Places} places
- * @param {StageGraph} graph
- * @returns {Set<string>}
- */
-function pieceKeys(places, graph) {
-  const kept = piecesKept.get(places) ?? new WeakMap();
-  piecesKept.set(places, kept);
-  const known = kept.get(graph);
-  if (known) return known;
-  /** @type {Set<string>} */
-  const keys = new Set();
-  // Pieces are shared: the edges between two boxes are looked at once.
-  /** @type {Map<Place, Set<Place>>} */
-  const seen = new Map();
-  for (const [source, target] of graph.edges) {
-    const [a, b] = [places.placeOf.get(source), places.placeOf.get(target)];
-    if (!a || !b || a === b) continue;
-    const ends = seen.get(a) ?? new Set();
-    if (ends.has(b)) continue;
-    seen.set(a, ends.add(b));
-    for (const [from, to] of piecesOf(a, b)) keys.add(pieceKey(from, to));
-  }
-  kept.set(graph, keys);
-  return keys;
-}
-
-/**
- * @param {Places} places
- * @param {string} source id
- * @param {string} target id
- */
-function piecesBetween({ placeOf }, source, target) {
-  const [a, b] = [placeOf.get(source), placeOf.get(target)];
-  return a && b ? piecesOf(a, b) : [];
-}
-
-/**
- * The pieces in which the edges to and from some boxes are drawn.
- * @param {Scene} scene
- * @param {Set<string>} boxes keys
- * @returns {Set<string>} keys of pieces
- */
-export function piecesAt({ places, pass, keyOf }, boxes) {
-  /** @type {Set<string>} */
-  const keys = new Set();
-  if (boxes.size === 0) return keys;
-  for (const graph of [pass.before, pass.after])
-    for (const [source, target] of graph?.edges ?? [])
-      if (boxes.has(keyOf.get(source) ?? "") || boxes.has(keyOf.get(target) ?? ""))
-        for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
-  return keys;
-}
-
-/**
- * The edges of the model that pass a drawn piece: of the graph after the pass, else of that before.
- * @param {Scene} scene
- * @param {string} piece
- * @returns {{edges: StageGraph["edges"], graph: StageGraph} | null}
- */
-export function edgesThrough({ places, pass }, piece) {
-  for (const graph of [pass.after, pass.before]) {
-    const edges = (graph?.edges ?? []).filter(([source, target]) =>
-      piecesBetween(places, source, target).some(([from, to]) => pieceKey(from, to) === piece),
-    );
-    if (graph && edges.length) return { edges, graph };
-  }
-  return null;
 }
 
 /**
@@ -410,36 +342,6 @@ export function boxOfKeys(scene, keys) {
   return right < left
     ? null
     : { x: (left + right) / 2, y: (top + bottom) / 2, w: right - left, h: bottom - top };
-}
-
-/**
- * What is drawn at a point, the last painted first: a node, a closed group, or the line of text over
- * an open one.
- * @param {Scene} scene
- * @param {{x: number, y: number}} point
- * @param {number} slack drawing units around a node that still count
- * @returns {SceneNode | null}
- */
-export function nodeAt({ nodes, frames }, point, slack = 0) {
-  const box = nodes.findLast((node) => node.shown && isIn(node, point, slack));
-  return box ?? frames.findLast((frame) => frame.shown && isIn(headerOf(frame), point, 0)) ?? null;
-}
-
-/**
- * The line of text over an open group.
- * @param {SceneNode} frame
- */
-export function headerOf({ x, y, w, h }) {
-  return { x, y: y - h / 2 + HEADER / 2, w, h: HEADER };
-}
-
-/**
- * @param {{x: number, y: number, w: number, h: number}} box
- * @param {{x: number, y: number}} point
- * @param {number} slack
- */
-function isIn({ x, y, w, h }, point, slack) {
-  return Math.abs(point.x - x) <= w / 2 + slack && Math.abs(point.y - y) <= h / 2 + slack;
 }
 
 /**

@@ -1,6 +1,8 @@
-// A picture of a large drawing from far away. While one pans and zooms, the picture is moved and
-// stretched; it is made anew in steps, a few in a frame, when one stands still or has left it.
-import { farSteps, inView } from "./draw.js";
+// Pictures of a large drawing from far away. While one pans and zooms, a picture is moved and
+// stretched and nothing is painted; once one stands still, a sharp one is made in steps, a few in a
+// frame. Who leaves what a picture shows gets one of the whole drawing, which nobody can leave.
+import { farSteps } from "./draw.js";
+import { inView } from "./hit.js";
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -10,15 +12,22 @@ import { farSteps, inView } from "./draw.js";
  * @typedef {object} Picture
  * @property {OffscreenCanvas} canvas
  * @property {Camera} camera
- * @property {Size} size in CSS pixels, larger than the view
+ * @property {Size} size in CSS pixels
  * @property {string} of what is on it
  * @property {Generator<void> | null} steps what is left to be painted
+ *
+ * @typedef {(context: CanvasRenderingContext2D, camera: Camera, size: Size) => Generator<void>} Paint
+ *
+ * @typedef {object} Subject what is to be seen
+ * @property {string} of another text means another picture
+ * @property {Size} whole size in drawing units, from 0, 0
+ * @property {Paint} paint
  */
 
-/** How much larger than the view the picture is. */
+/** How much larger than the view a sharp picture is. */
 const MARGIN = 1.3;
-/** Stretched or shrunk by more than this, the picture misleads. */
-const MOST_STRETCH = 1.7;
+/** A picture of the whole has at most so many device pixels, and so many along a side. */
+const [WHOLE_PIXELS, WHOLE_SIDE] = [3e6, 4096];
 /** So many nodes and edges are painted at once without a picture. */
 export const PAINTED_AT_ONCE = 3000;
 /** A frame that took longer had too many steps in it, a shorter one has room for more. */
@@ -26,59 +35,58 @@ const [LONG_MS, SHORT_MS] = [24, 18];
 
 export function createStill() {
   /** @type {Picture | null} */
-  let front = null;
+  let sharp = null;
   /** @type {Picture | null} */
-  let back = null;
+  let whole = null;
+  /** @type {Picture | null} */
+  let made = null;
   /** @type {Camera | null} */
   let last = null;
   let stepsPerFrame = 8;
   let lastTime = 0;
 
-  /** @param {number} ratio @param {Camera} camera @param {Size} size @param {string} of @param {Paint} paint */
-  function begin(ratio, camera, size, of, paint) {
-    const large = { width: size.width * MARGIN, height: size.height * MARGIN };
-    const canvas = new OffscreenCanvas(Math.ceil(large.width * ratio), Math.ceil(large.height * ratio));
-    const context = /** @type {any} */ (canvas.getContext("2d"));
-    context.scale(ratio, ratio);
-    back = { canvas, camera, size: large, of, steps: paint(context, camera, large) };
-  }
-
-  /** Paints a few steps more; true when the picture is done. */
+  /** Paints a few steps more of the picture that is being made; true when it is done. */
   function goOn() {
     const now = performance.now();
     const frame = now - lastTime;
     lastTime = now;
     if (frame > LONG_MS && frame < 500) stepsPerFrame = Math.max(2, stepsPerFrame * 0.7);
     else if (frame < SHORT_MS) stepsPerFrame = Math.min(64, stepsPerFrame * 1.2);
-    for (let i = 0; back?.steps && i < stepsPerFrame; i++) if (back.steps.next().done) back.steps = null;
-    if (!back || back.steps) return;
-    front = back;
-    back = null;
+    for (let i = 0; made?.steps && i < stepsPerFrame; i++) if (made.steps.next().done) made.steps = null;
+    return made?.steps === null;
   }
 
   /**
-   * Shows the scene as well as it is known now.
+   * Shows the subject as well as there is a picture of it.
    * @param {CanvasRenderingContext2D} context
    * @param {number} ratio device pixels per CSS pixel
    * @param {Camera} camera
    * @param {Size} size
-   * @param {string} of what else the picture depends on
-   * @param {Paint} paint
+   * @param {Subject} subject
    * @returns {boolean} whether it is as it should be; else it has to be asked again
    */
-  function show(context, ratio, camera, size, of, paint) {
+  function show(context, ratio, camera, size, subject) {
+    const { of } = subject;
     const stands = last !== null && sameLook(last, camera);
     last = camera;
-    const usable = front !== null && front.of === of;
-    if (usable && front && sameLook(front.camera, camera) && front.size.width >= size.width) {
-      put(context, front, camera, size);
+    if (sharp?.of === of && sameLook(sharp.camera, camera) && sharp.size.width >= size.width) {
+      put(context, sharp, camera, size);
       return true;
     }
-    if (!usable || stands || !front || !covers(front, camera, size)) {
-      if (!back || back.of !== of) begin(ratio, camera, size, of, paint);
-      goOn();
+    let best = [sharp, whole].find((each) => each?.of === of && covers(each, camera, size, subject.whole));
+    if (stands || !best) {
+      const isMeant = made?.of === of && (sameLook(made.camera, camera) || contains(made, subject.whole));
+      if (!made || !isMeant)
+        made = stands ? begin(ratio, camera, enlarged(size), subject) : beginWhole(ratio, subject);
+      if (goOn()) {
+        if (contains(made, subject.whole)) whole = made;
+        if (stands && sameLook(made.camera, camera)) sharp = made;
+        best ??= made;
+        made = null;
+      }
     }
-    const best = front?.of === of ? front : (back ?? front);
+    // With nothing better, what is there so far; of another pass still rather than nothing.
+    best ??= [sharp, whole].find((each) => each?.of === of) ?? made ?? sharp;
     if (best) put(context, best, camera, size);
     return false;
   }
@@ -86,7 +94,33 @@ export function createStill() {
   return { show };
 }
 
-/** @typedef {(context: CanvasRenderingContext2D, camera: Camera, size: Size) => Generator<void>} Paint */
+/**
+ * @param {number} ratio
+ * @param {Camera} camera
+ * @param {Size} size
+ * @param {Subject} subject
+ * @returns {Picture}
+ */
+function begin(ratio, camera, size, { of, paint }) {
+  const canvas = new OffscreenCanvas(Math.ceil(size.width * ratio), Math.ceil(size.height * ratio));
+  const context = /** @type {any} */ (canvas.getContext("2d"));
+  context.scale(ratio, ratio);
+  return { canvas, camera, size, of, steps: paint(context, camera, size) };
+}
+
+/** @param {number} ratio @param {Subject} subject */
+function beginWhole(ratio, subject) {
+  const { width, height } = subject.whole;
+  const zoom =
+    Math.min(Math.sqrt(WHOLE_PIXELS / (width * height)), WHOLE_SIDE / width, WHOLE_SIDE / height) / ratio;
+  const camera = { x: width / 2, y: height / 2, zoom };
+  return begin(ratio, camera, { width: width * zoom, height: height * zoom }, subject);
+}
+
+/** @param {Size} size */
+function enlarged({ width, height }) {
+  return { width: width * MARGIN, height: height * MARGIN };
+}
 
 /**
  * @param {Camera} a
@@ -97,20 +131,29 @@ function sameLook(a, b) {
 }
 
 /**
- * Whether a picture has all that is in view, at about its size.
+ * Whether a picture has all of the drawing that is in view.
  * @param {Picture} picture
  * @param {Camera} camera
  * @param {Size} size
+ * @param {Size} whole
  */
-function covers(picture, camera, size) {
-  const stretch = camera.zoom / picture.camera.zoom;
-  if (stretch > MOST_STRETCH || stretch < 1 / MOST_STRETCH) return false;
-  const reach = (/** @type {"width" | "height"} */ side) =>
-    picture.size[side] / 2 / picture.camera.zoom - size[side] / 2 / camera.zoom;
-  return (
-    Math.abs(camera.x - picture.camera.x) <= reach("width") &&
-    Math.abs(camera.y - picture.camera.y) <= reach("height")
-  );
+function covers(picture, camera, size, whole) {
+  return /** @type {const} */ (["x", "y"]).every((axis) => {
+    const side = axis === "x" ? "width" : "height";
+    const reach = size[side] / 2 / camera.zoom;
+    const from = Math.max(0, camera[axis] - reach);
+    const to = Math.min(whole[side], camera[axis] + reach);
+    const has = picture.size[side] / 2 / picture.camera.zoom + 1e-6 * whole[side];
+    return from >= to || (from >= picture.camera[axis] - has && to <= picture.camera[axis] + has);
+  });
+}
+
+/**
+ * @param {Picture} picture
+ * @param {Size} whole
+ */
+function contains(picture, whole) {
+  return covers(picture, { x: whole.width / 2, y: whole.height / 2, zoom: 1 }, whole, whole);
 }
 
 /**

@@ -12,7 +12,8 @@ import {
   seesAny,
   wholeLook,
 } from "../graph/looks.js";
-import { buildScene, piecesAt, walk } from "../graph/scene.js";
+import { piecesAt } from "../graph/pieces.js";
+import { buildScene, walk } from "../graph/scene.js";
 import { OVERLAYS, overlayOf } from "../graph/overlays.js";
 import { fallbackNodes } from "../running.js";
 import { NOTHING, selectNode, selectedIds } from "../selection.js";

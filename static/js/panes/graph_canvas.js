@@ -3,11 +3,12 @@ import { listen, part, partOf } from "../dom.js";
 import { toDrawing, toScreen } from "../graph/camera.js";
 import { createPainter } from "../graph/canvas.js";
 import { drawPointed } from "../graph/boxes.js";
+import { drawScene, drawStanding, isFar } from "../graph/draw.js";
 import { edgeAt } from "../graph/edge_hit.js";
-import { drawScene, drawStanding, inView, isFar } from "../graph/draw.js";
+import { countInView, headerOf, nodeAt } from "../graph/hit.js";
 import { createMap, fromMap } from "../graph/minimap.js";
+import { piecesAt } from "../graph/pieces.js";
 import { mountPointer } from "../graph/pointer.js";
-import { headerOf, nodeAt, piecesAt } from "../graph/scene.js";
 import { PAINTED_AT_ONCE, createStill, farPaint } from "../graph/still.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
@@ -78,16 +79,15 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
    */
   function paint(context, scene, size) {
     const from = camera();
-    const visible = isFar(from) ? inView(scene, from, size) : null;
-    if (!visible || visible.nodes.length + visible.edges.length <= PAINTED_AT_ONCE)
+    if (!isFar(from) || scene.nodes.length + scene.edges.length <= PAINTED_AT_ONCE)
       return drawScene(context, scene, from, size, colors(), emphasis);
     context.clearRect(0, 0, size.width, size.height);
-    const of = pictured(scene);
-    const paintAll = farPaint(scene, colors(), emphasis);
-    if (!still.show(context, window.devicePixelRatio || 1, from, size, of, paintAll))
-      painter.repaint();
-    drawStanding(context, visible, from, size, colors(), emphasis);
-    return visible.nodes.length;
+    const { width, height } = scene;
+    const paint = farPaint(scene, colors(), emphasis);
+    const subject = { of: pictured(scene), whole: { width, height }, paint };
+    if (!still.show(context, window.devicePixelRatio || 1, from, size, subject)) painter.repaint();
+    drawStanding(context, scene, from, size, colors(), emphasis);
+    return countInView(scene, from, size);
   }
 
   /** What a picture shows: another text means that it has to be made anew. */

@@ -3,6 +3,7 @@ import test from "node:test";
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { fit, reveal, toDrawing, toScreen, zoomAt } from "../../../static/js/graph/camera.js";
 import { readLayout } from "../../../static/js/graph/dot_layout.js";
+import { nodeAt } from "../../../static/js/graph/hit.js";
 import {
   firstLook,
   lookAtNodes,
@@ -13,7 +14,6 @@ import {
 import {
   boxOfKeys,
   buildScene,
-  nodeAt,
   placeUnion,
   shortType,
   statesOfNodes,

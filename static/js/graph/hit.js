@@ -1,0 +1,101 @@
+// What of a scene is in view, and what is under the pointer.
+import { HEADER } from "./nesting.js";
+
+/**
+ * @typedef {import("./camera.js").Camera} Camera
+ * @typedef {import("./camera.js").Size} Size
+ * @typedef {import("./scene.js").Scene} Scene
+ * @typedef {import("./scene.js").SceneNode} SceneNode
+ * @typedef {import("./scene.js").SceneEdge} SceneEdge
+ * @typedef {import("./grid.js").Bounds} Bounds
+ *
+ * @typedef {{nodes: SceneNode[], frames: SceneNode[], edges: SceneEdge[]}} Visible
+ */
+
+/**
+ * What of a scene is shown and in view.
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Size} size
+ * @returns {Visible}
+ */
+export function inView(scene, camera, size) {
+  const view = viewBox(camera, size);
+  const { nodesIn, edgesIn } = scene.places.grids();
+  return {
+    nodes: nodesIn(view).map((i) => scene.nodes[i]).filter(({ shown }) => shown),
+    frames: scene.frames.filter((frame) => frame.shown && sees(view, frame)),
+    edges: edgesIn(view).map((i) => scene.edges[i]).filter(({ shown }) => shown),
+  };
+}
+
+/**
+ * @param {Scene} scene
+ * @param {Camera} camera
+ * @param {Size} size
+ * @returns {number} how many nodes are shown and in view
+ */
+export function countInView(scene, camera, size) {
+  const view = viewBox(camera, size);
+  let n = 0;
+  for (const node of scene.nodes) if (node.shown && sees(view, node)) n += 1;
+  return n;
+}
+
+/**
+ * @param {Camera} camera
+ * @param {Size} size
+ * @returns {Bounds}
+ */
+export function viewBox(camera, size) {
+  const w = size.width / 2 / camera.zoom;
+  const h = size.height / 2 / camera.zoom;
+  return [camera.x - w, camera.y - h, camera.x + w, camera.y + h];
+}
+
+/**
+ * @param {Bounds} view
+ * @param {{x: number, y: number, w: number, h: number}} box
+ */
+function sees(view, { x, y, w, h }) {
+  return x - w / 2 <= view[2] && x + w / 2 >= view[0] && y - h / 2 <= view[3] && y + h / 2 >= view[1];
+}
+
+/**
+ * What is drawn at a point, the last painted first: a node, a closed group, or the line of text over
+ * an open one.
+ * @param {Scene} scene
+ * @param {{x: number, y: number}} point
+ * @param {number} slack drawing units around a node that still count
+ * @returns {SceneNode | null}
+ */
+export function nodeAt({ nodes, frames, places }, point, slack = 0) {
+  const found = places.grids().nodesIn(around(point, slack)).findLast((i) => nodes[i].shown);
+  if (found !== undefined) return nodes[found];
+  return frames.findLast((frame) => frame.shown && isIn(headerOf(frame), point)) ?? null;
+}
+
+/**
+ * The line of text over an open group.
+ * @param {SceneNode} frame
+ */
+export function headerOf({ x, y, w, h }) {
+  return { x, y: y - h / 2 + HEADER / 2, w, h: HEADER };
+}
+
+/**
+ * @param {{x: number, y: number, w: number, h: number}} box
+ * @param {{x: number, y: number}} point
+ */
+function isIn({ x, y, w, h }, point) {
+  return Math.abs(point.x - x) <= w / 2 && Math.abs(point.y - y) <= h / 2;
+}
+
+/**
+ * @param {{x: number, y: number}} point
+ * @param {number} slack
+ * @returns {Bounds}
+ */
+function around({ x, y }, slack) {
+  return [x - slack, y - slack, x + slack, y + slack];
+}
