@@ -1,4 +1,4 @@
-"""Texts of models while they are being written: read in a child process that stays for the next.
+"""Texts while they are being written, of models and schedules: read in a child that stays.
 
 Reading runs the compiler's type rules over what strangers write, so it happens outside of the
 server, under limits; unlike a job it must answer within a moment, so the child is kept.
@@ -48,10 +48,14 @@ class TextReader:
         Errors: E-LIMIT-QUEUE when too many are being read, E-LIMIT-SECONDS and E-LIMIT-CRASH for
         a text that cannot be read within the limits.
         """
+        return self.ask({"language": language, "text": text})
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The same for a request with all that its language needs besides. Errors: as `read`."""
         if not self.lock.acquire(timeout=WAITING_LIMIT_S):
             raise CompileError("E-LIMIT-QUEUE", "too many texts are being read at once")
         try:
-            return self._asked({"language": language, "text": text})
+            return self._asked(request)
         finally:
             self.lock.release()
 
@@ -108,7 +112,7 @@ class TextReader:
                 if not selector.select(max(0.0, end_s - time.monotonic())):
                     self.stop()
                     message = f"reading the text was stopped after its limit of {limit_s:g} s"
-                    raise CompileError("E-LIMIT-SECONDS", message, hint="make the model smaller")
+                    raise CompileError("E-LIMIT-SECONDS", message, hint="make it smaller")
                 data = os.read(pipe, 65536)
                 if not data:
                     raise self._crash()

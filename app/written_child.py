@@ -1,4 +1,4 @@
-"""The child that reads texts of models: a JSON line in, a JSON line out, until nobody listens."""
+"""The child that reads texts while they are written: a JSON line in, a JSON line out."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ import resource
 import sys
 from typing import Any
 
+from app.wire.schedules import checked_schedule
 from app.wire.written import checked_text
+from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
+from compiler.passes.pipeline.precision import precision_mode
+from compiler.schedule.language.draft import Draft, draft
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import by_name
 
 
 def serve(memory_bytes: int) -> None:
@@ -21,21 +27,38 @@ def serve(memory_bytes: int) -> None:
     out.write(b"ready\n")
     for line in sys.stdin.buffer:
         request = json.loads(line)
-        answer = json.dumps(_answer(request["language"], request["text"])).encode() + b"\n"
+        answer = json.dumps(_answer(request)).encode() + b"\n"
         view = memoryview(answer)
         while view:
             view = view[out.write(view) or 0 :]
 
 
-def _answer(language: str, text: str) -> dict[str, Any]:
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     try:
-        return checked_text(LANGUAGES[language](text, "", PAGE_LIMITS))
+        if request["language"] == "schedule":
+            return checked_schedule(_draft(request))
+        return checked_text(LANGUAGES[request["language"]](request["text"], "", PAGE_LIMITS))
     except MemoryError:
         message = "reading the text needed more memory than allowed"
-        return checked_text(None, CompileError("E-LIMIT-MEMORY", message))
+        return _failed(request, CompileError("E-LIMIT-MEMORY", message))
     except Exception as e:  # a mistake of ours, which the one who writes is told about
         message = f"reading the text failed: {type(e).__name__}: {str(e)[:300]}"
-        return checked_text(None, CompileError("E-SERVER-BUG", message))
+        return _failed(request, CompileError("E-SERVER-BUG", message))
+
+
+def _failed(request: dict[str, Any], problem: CompileError) -> dict[str, Any]:
+    if request["language"] == "schedule":
+        return checked_schedule(Draft((problem,), 0, (), ()))
+    return checked_text(None, problem)
+
+
+def _draft(request: dict[str, Any]) -> Draft:
+    """A schedule, read for the computation that came with it."""
+    of = request["computation"]
+    in_parts = precision_mode(request["precision"]).in_parts
+    options = CodeOptions(by_name(request["target"]), in_parts=in_parts)
+    computation = parse_computation(of["text"])
+    return draft(request["text"], computation, frozenset(of["constants"]), options)
 
 
 def _limit(memory_bytes: int) -> None:

@@ -15,6 +15,7 @@ from app.api import (
     profiles,
     reports,
     results,
+    schedules,
     targets,
     tuning,
     written,
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     *profiles.ROUTES,
     *targets.ROUTES,
     *written.ROUTES,
+    *schedules.ROUTES,
     *tuning.ROUTES,
     *openapi.ROUTES,
 )

@@ -67,6 +67,23 @@ class Kept:
             hint=hint,
         )
 
+    def text_kernel(self, kernel: int) -> int:
+        """The first kernel that runs the same function, which is made of a computation.
+
+        Errors: E-RESULT-ABSENT, E-REQUEST-UNKNOWN for a fallback.
+        """
+        if not self.parts.has("computations"):
+            raise self.absent("kernels yet")
+        rows = self.read("result")["kernels"]
+        if kernel >= len(rows):
+            raise CompileError(
+                "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(rows)}"
+            )
+        first = rows[kernel]["text_kernel"]
+        if str(first) not in self.parts.read("computations")["kernels"]:
+            raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
+        return first
+
     def stages(self) -> list[dict[str, Any]]:
         """The rows of the stages that are there."""
         return self.read("result")["stages"] if self.parts.has("result") else []

@@ -25,9 +25,7 @@ def new_targets(job_id: str) -> Response:
     """Make code of a kernel for all targets: a job of its own, or the one that has done it."""
     compiled = Kept(job_id)
     wanted = TargetsRequest.from_json(compiled.job.id, body())
-    if not compiled.parts.has("computations"):
-        raise compiled.absent("kernels yet")
-    first = _text_kernel(compiled, wanted.kernel)
+    first = compiled.text_kernel(wanted.kernel)
     private = {"compiled": str(compiled.job.folder.resolve()), "text_kernel": first}
     request = wanted.to_json()
     found = queue().find_done(request)
@@ -35,19 +33,6 @@ def new_targets(job_id: str) -> Response:
     response = answer(job_payload(job), 202)
     response.headers["Location"] = f"/api/v1/jobs/{job.id}"
     return response
-
-
-def _text_kernel(compiled: Kept, kernel: int) -> int:
-    """The first kernel that runs the same function. Errors: E-REQUEST-UNKNOWN for a fallback."""
-    rows = compiled.read("result")["kernels"]
-    if kernel >= len(rows):
-        raise CompileError(
-            "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(rows)}"
-        )
-    first = rows[kernel]["text_kernel"]
-    if str(first) not in compiled.parts.read("computations")["kernels"]:
-        raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
-    return first
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Targets, fails=(404, 409))

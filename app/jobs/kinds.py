@@ -8,6 +8,7 @@ from app.jobs.check import check_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.place import place_model
 from app.jobs.profile import profile_model
+from app.jobs.schedule import run_schedule
 from app.jobs.targets import make_targets
 from app.jobs.tune import tune_model
 from app.jobs.worker import Work
@@ -21,6 +22,7 @@ KINDS: dict[str, Work] = {
     "place": place_model,
     "check": check_compiled,
     "profile": profile_model,
+    "schedule": run_schedule,
     "targets": make_targets,
     "tune": tune_model,
 }

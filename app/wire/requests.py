@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from app.wire.schedules import CHARACTERS as _SCHEDULE_CHARACTERS
 from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.place.place import SCHEDULERS
@@ -203,6 +204,34 @@ class TuneRequest:
     def to_json(self) -> dict[str, Any]:
         """The request with its kind and all defaults."""
         return {"kind": "tune", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRequest:
+    """Which kernel of a compiled model is to be run with which schedule."""
+
+    job: str
+    kernel: int
+    text: str
+
+    @staticmethod
+    def from_json(job: str, body: Any) -> ScheduleRequest:
+        """Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", {"kernel", "text"})
+        kernel = fields.get("kernel")
+        if type(kernel) is not int or not 0 <= kernel < _N_KERNELS:
+            raise _needed("kernel", f"a number from 0 to {_N_KERNELS - 1}", kernel)
+        return ScheduleRequest(job, kernel, _text(fields.get("text"), "text", _SCHEDULE_CHARACTERS))
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind."""
+        return {"kind": "schedule", **asdict(self)}
+
+
+def schedule_text(body: Any) -> str:
+    """The text of a schedule to check. Errors: E-REQUEST-BODY."""
+    fields = _object(body, "the request", {"text"})
+    return _text(fields.get("text"), "text", _SCHEDULE_CHARACTERS)
 
 
 def pipeline_text(body: Any) -> str:

@@ -1,4 +1,4 @@
-"""The code of one kernel for another machine: scheduled anew, to be read and not to be run."""
+"""The code of one kernel at each level, to be read: for another machine, or of another schedule."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from compiler.compute.computation import Computation
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.loops.limits import NotLowerable
+from compiler.schedule.assemble import Scheduled
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
+from compiler.targets.target import Target
 
 SYMBOL = "kernel"
 
@@ -40,8 +42,11 @@ def code_for(computation: Computation, constants: frozenset[str], options: CodeO
 
     Errors: E-LIMIT-CODE where no code is made of it, E-SCHEDULE-*.
     """
-    target = options.target
-    made = schedule(computation, constants, options)
+    return code_of(schedule(computation, constants, options), options.target)
+
+
+def code_of(made: Scheduled, target: Target) -> Code:
+    """The code of a scheduled kernel. Errors: E-LIMIT-CODE where no code is made of it."""
     try:
         function, lines = function_lines(made.kernel, SYMBOL, target)
     except NotLowerable as e:

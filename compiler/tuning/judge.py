@@ -64,18 +64,25 @@ class Verdict:
 
 
 class Judge:
-    """Judges schedules of one computation, whose constants are known by name."""
+    """Judges schedules of one computation, whose constants are known by name.
+
+    They are judged by the kernel that the policies make, unless another is given as `untuned`.
+    """
 
     def __init__(
-        self, computation: Computation, constants: frozenset[str], options: CodeOptions
+        self,
+        computation: Computation,
+        constants: frozenset[str],
+        options: CodeOptions,
+        untuned: Scheduled | None = None,
     ) -> None:
         self.computation = computation
         self.constants = constants
         self.options = options
         self.values = _values(computation)
-        made = schedule(computation, constants, options)
+        made = untuned or schedule(computation, constants, options)
         self.most_code = MORE_CODE * code_size(made.kernel.body, options.target) + LITTLE_CODE
-        self.untuned = _Runnable(made, self)
+        self.untuned = Runnable(made, self)
         self.cold = aligned_bytes(2 * options.target.l2_bytes).view(np.int64)
         self.cold.fill(0)
         self.untuned.call()
@@ -115,7 +122,7 @@ class Judge:
             size = code_size(made.kernel.body, self.options.target)
             if size > self.most_code:
                 return Verdict("refused", words=f"it would be about {size:,} instructions")
-            candidate = _Runnable(made, self)
+            candidate = Runnable(made, self)
         except CompileError as e:
             return Verdict("refused", words=f"{e.code}: {e.message}")
         except NotLowerable as e:
@@ -127,32 +134,33 @@ class Judge:
         tried, untuned = self._timed(candidate, seconds)
         return Verdict("right", tried, untuned)
 
-    def _timed(self, candidate: _Runnable, seconds: float) -> tuple[float, float]:
+    def _timed(self, candidate: Runnable, seconds: float) -> tuple[float, float]:
         """Least seconds of the candidate and the untuned kernel, in turns; warm and cold."""
         calls = (candidate.call, self.untuned.call)
-        n = max(1, int(SAMPLE_SECONDS / max(_sample(self.untuned.call, 1), 1e-7)))
+        n = max(1, int(SAMPLE_SECONDS / max(sample(self.untuned.call, 1), 1e-7)))
         warm, cold = [inf, inf], [inf, inf]
         end, rounds = perf_counter() + seconds, 0
         while rounds < FIRST_ROUNDS or perf_counter() < end:
             for i, call in enumerate(calls):
-                warm[i] = min(warm[i], _sample(call, n))
+                warm[i] = min(warm[i], sample(call, n))
             for i, call in enumerate(calls):
                 self.cold.sum()
-                cold[i] = min(cold[i], _sample(call, 1))
+                cold[i] = min(cold[i], sample(call, 1))
             rounds += 1
             if rounds == FIRST_ROUNDS and warm[0] > HOPELESS * warm[1]:
                 break
         return (warm[0] + cold[0]) / 2, (warm[1] + cold[1]) / 2
 
 
-def _sample(call: Callable[[], object], n: int) -> float:
+def sample(call: Callable[[], object], n: int) -> float:
+    """Seconds of one call, taken over so many."""
     start = perf_counter()
     for _ in range(n):
         call()
     return (perf_counter() - start) / n
 
 
-class _Runnable:
+class Runnable:
     """A scheduled kernel as machine code, with memory for everything that it reads and writes."""
 
     def __init__(self, made: Scheduled, judge: Judge) -> None:

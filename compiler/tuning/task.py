@@ -71,4 +71,9 @@ def can_be_tuned(k: KernelInfo) -> bool:
     c = k.computation
     if c is None or k.loops is None or k.inside or k.loops.sizes or not k.moves:
         return False
-    return not any(isinstance(s, Routine) or fetches(s.value) for s in c.stages)
+    return not reads_computed_places(c)
+
+
+def reads_computed_places(c: Computation) -> bool:
+    """Whether what it reads, and where, depends on the numbers of its operands."""
+    return any(isinstance(s, Routine) or bool(fetches(s.value)) for s in c.stages)

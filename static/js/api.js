@@ -113,6 +113,8 @@ export const api = {
   checkText: (language, text) => post("/texts/check", { language, text }),
   /** @type {() => Promise<import("./wire.js").Platforms>} */
   platforms: () => ask("/platforms"),
+  /** @type {() => Promise<import("./wire.js").Moves>} */
+  moves: () => ask("/moves"),
   /** @type {(job: string) => Promise<import("./wire.js").Profile>} */
   profile: (job) => ask(`/jobs/${encodeURIComponent(job)}/profile`),
   /** @type {(job: string) => string | undefined} none without a server */
@@ -178,6 +180,13 @@ export const placementParts = {
  * @returns {Promise<import("./wire.js").Tuning>}
  */
 export const tuningPart = (id) => ask(`/jobs/${encodeURIComponent(id)}/tuning`);
+
+/**
+ * A kernel with an edited schedule beside its own, as far as such a job has got.
+ * @param {string} id
+ * @returns {Promise<import("./wire.js").EditedKernel>}
+ */
+export const editedKernel = (id) => ask(`/jobs/${encodeURIComponent(id)}/schedules`);
 
 /** A kernel's code for other machines, as such a job has made it. */
 export const targetParts = {

@@ -50,6 +50,7 @@ export const MAX_THREADS = 64;
  * @property {string} tuning job that looks for faster schedules, "" for none
  * @property {string} targets "host,aarch64": two machines whose code is side by side
  * @property {string} level of code that is put side by side
+ * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
  * @property {[from: number, to: number]} span shares of the simulated run that are in view
  * @property {string} measured the job that measured the run again, "" for the compilation itself
  * @property {"" | "scope" | "operator"} flame what the parts of a run are grouped by, "" for what suits
@@ -88,6 +89,7 @@ export const START = {
   tuning: "",
   targets: "host,aarch64",
   level: "asm",
+  edited: "",
   span: [0, 1],
   measured: "",
   flame: "",
@@ -134,6 +136,8 @@ export function toFragment(place) {
   }
   if (place.written.length <= LINK_CHARACTERS && place.written !== START.written)
     query.set("written", place.written);
+  if (place.edited.length <= LINK_CHARACTERS && place.edited !== START.edited)
+    query.set("edited", place.edited);
   for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
   for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel", "ahead"])) {
     if (place[key] !== START[key]) query.set(key, String(place[key]));
@@ -189,6 +193,7 @@ export function fromFragment(fragment) {
     tuning: text("tuning", START.tuning),
     targets: text("targets", START.targets),
     level: oneOf(query.get("level"), LEVELS, START.level),
+    edited: editedFrom(query.get("edited")),
     span: spanFrom(query.get("span")),
     measured: text("measured", START.measured),
     flame: oneOf(query.get("flame"), ["", "scope", "operator"], START.flame),
@@ -231,6 +236,11 @@ function wholeNumber(text, otherwise) {
 /** @param {string | null} text */
 function pairFrom(text) {
   return text !== null && /^\d{1,6}:\d{1,6}$/.test(text) ? text : "";
+}
+
+/** @param {string | null} text */
+function editedFrom(text) {
+  return text !== null && /^\d{1,6}:/.test(text) ? text : "";
 }
 
 /**

@@ -9,5 +9,6 @@ export * from "./wire/written.js";
 export * from "./wire/shared_links.js";
 export * from "./wire/profiles.js";
 export * from "./wire/targets.js";
+export * from "./wire/schedules.js";
 export * from "./wire/numerics.js";
 export * from "./wire/tuning.js";

@@ -21,6 +21,12 @@ export const work = {
   stopTuning: (id) => post(`${of(id)}/tuning/stop`, {}),
   /** @type {(job: string, kernel: number) => Promise<Job>} */
   targets: (job, kernel) => post(`${of(job)}/targets`, { kernel }),
+  /** @type {(job: string, kernel: number, text: string) => Promise<import("./wire.js").CheckedSchedule>} */
+  checkSchedule: (job, kernel, text) =>
+    post(`${of(job)}/kernels/${kernel}/schedule/check`, { text }),
+  /** @type {(job: string, kernel: number, text: string) => Promise<Job>} */
+  runSchedule: (job, kernel, text) =>
+    post(`${of(job)}/schedules`, { kernel, text }),
   /** @type {(job: string) => Promise<Job>} */
   check: (job) => post(`${of(job)}/numerics`, {}),
   /** @type {(job: string, options: import("./wire.js").ProfileOptions) => Promise<Job>} */

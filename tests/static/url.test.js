@@ -32,6 +32,7 @@ const FULL = {
   tuning: "20260101-0123456789abcdef0123",
   targets: "x86-64-v3,wasm32-simd128",
   level: "llvm",
+  edited: "3:Y: split(n, 16, no, nl) because \"a & b # é\"\n// next: 4:5\n",
   ahead: 0,
   span: [0.25, 0.3125],
   measured: "20261121-bb",

@@ -8,6 +8,7 @@ from app.wire.shapes.facts import Host, Problem, Version
 from app.wire.shapes.numerics import CheckRequest
 from app.wire.shapes.placements import PlaceRequest
 from app.wire.shapes.profiles import ProfileRequest
+from app.wire.shapes.schedules import ScheduleRequest
 from app.wire.shapes.targets import TargetsRequest
 from app.wire.shapes.tuning import TuneRequest
 
@@ -62,7 +63,13 @@ class Job(TypedDict):
     seconds: float
     error: Problem | None
     request: (
-        JobRequest | PlaceRequest | CheckRequest | ProfileRequest | TargetsRequest | TuneRequest
+        JobRequest
+        | PlaceRequest
+        | CheckRequest
+        | ProfileRequest
+        | TargetsRequest
+        | TuneRequest
+        | ScheduleRequest
     )
     model_name: str
 

@@ -4,12 +4,14 @@ import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
 import { LINKED, areLinked, linesFor, loopLine } from "../links.js";
 import { nested } from "../running.js";
+import { splitEdited } from "../schedule_text.js";
 import { longest, selectKernel, shownKernel } from "../selection.js";
 import { together } from "../state.js";
 import { secondOf } from "../url.js";
 import { word } from "../words.js";
 import { highlighted, mountCodeLines } from "./code_lines.js";
 import { showProblem } from "./problem.js";
+import { editButton, mountScheduleEdit } from "./schedule_edit.js";
 
 /** @typedef {import("../wire.js").KernelPart} KernelPart */
 
@@ -61,6 +63,20 @@ function mountCode(root, state, name) {
       },
     });
   let n = 0;
+  const { work } = state.get();
+  const editable = name === "schedule" && work !== null;
+  /** The editor that stands in the place of the text, and of which kernel. */
+  let editing = { kernel: -1, stop: () => {} };
+  const edit = editButton(() => {
+    if (kernel) state.set({ edited: `${kernel.kernel}:${text}` });
+  });
+  edit.hidden = true;
+  copy.before(edit);
+
+  function leaveEditor() {
+    editing.stop();
+    editing = { kernel: -1, stop: () => {} };
+  }
 
   function mark(/** @type {number} */ pointed, /** @type {boolean} */ scroll) {
     if (!lines || !linked || !kernel) return;
@@ -75,6 +91,10 @@ function mountCode(root, state, name) {
     // Without a selection, the kernel that takes longest says most.
     const shown = shownKernel(result, state.get()) ?? longest(result.kernels);
     kernel = shown;
+    if (shown && editing.kernel === shown.kernel) return;
+    leaveEditor();
+    body.classList.add("code");
+    edit.hidden = true;
     choice.value = String(shown?.kernel ?? "");
     copy.hidden = true;
     part(root, "counts").textContent = "";
@@ -102,8 +122,13 @@ function mountCode(root, state, name) {
         n: found.n_lines,
         count: formatCount(found.n_lines),
       });
-      copy.hidden = false;
-      show(CHUNK);
+      const isEdited = editable && splitEdited(state.get().edited).kernel === shown.kernel;
+      copy.hidden = isEdited;
+      body.classList.toggle("code", !isEdited);
+      edit.hidden = !editable || isEdited || found.cut > 0;
+      if (isEdited && work)
+        editing = { kernel: shown.kernel, stop: mountScheduleEdit(body, state, work, shown, text) };
+      else show(CHUNK);
     } catch (problem) {
       if (number !== request) return;
       const box = el("div", { class: "problem" });
@@ -187,6 +212,7 @@ function mountCode(root, state, name) {
 
   return together(
     () => (request += 1),
+    leaveEditor,
     () => state.set({ preview: [] }),
     ...(lines ? [lines.stop] : []),
     listen(choice, {
@@ -217,5 +243,11 @@ function mountCode(root, state, name) {
     ),
     state.watch(["parts", "result", "ready", "kernel", "selection", "at"], () => void load()),
     state.watch(["line"], () => mark(-1, true)),
+    state.watch(["edited"], ({ edited }) => {
+      const wanted = editable && kernel && splitEdited(edited).kernel === kernel.kernel;
+      if (Boolean(wanted) === editing.kernel >= 0) return;
+      leaveEditor();
+      void load().then(() => (body.querySelector("textarea") ?? edit).focus());
+    }),
   );
 }

@@ -78,6 +78,8 @@ export function mountSide(root, label, onChoose) {
   return {
     /** @param {string[]} names @param {string} chosen */
     offer(names, chosen) {
+      choice.hidden = names.length < 2;
+      part(root, "title").textContent = choice.hidden ? chosen : "";
       choice.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
       choice.value = chosen;
     },

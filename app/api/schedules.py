@@ -1,0 +1,83 @@
+"""Schedules that are edited: checked while somebody types, and run beside the kernel's own."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any, cast
+
+from flask import Response, current_app
+
+from app.api.answers import answer, body, queue
+from app.api.results import Kept
+from app.api.table import Table
+from app.wire import schedules as wire
+from app.wire import shapes
+from app.wire.jobs import job_payload
+from app.wire.requests import ScheduleRequest, schedule_text
+from app.written import TextReader
+
+ROUTES = Table()
+_OF_JOB = "/jobs/<job_id>/schedules"
+
+
+@ROUTES.route("GET", "/moves", shapes.Moves)
+def moves() -> Response:
+    """The moves that a schedule may be written with."""
+    return answer(_moves())
+
+
+@cache
+def _moves() -> dict[str, Any]:
+    return wire.moves()
+
+
+@ROUTES.route(
+    "POST",
+    "/jobs/<job_id>/kernels/<int:kernel>/schedule/check",
+    shapes.CheckedSchedule,
+    body=shapes.ScheduleToCheck,
+    fails=(400, 404, 408, 409, 503),
+)
+def check_schedule(job_id: str, kernel: int) -> Response:
+    """Read a schedule of a kernel: what is wrong with it and where, or its loops line by line."""
+    text, compiled = schedule_text(body()), Kept(job_id)
+    first = compiled.text_kernel(kernel)
+    kept = compiled.parts.read("computations")
+    asked = {
+        "language": "schedule",
+        "text": text,
+        "computation": kept["kernels"][str(first)],
+        "precision": kept["precision"],
+        "target": _target(compiled),
+    }
+    return answer(cast(TextReader, current_app.extensions["texts"]).ask(asked))
+
+
+@ROUTES.route(
+    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.ScheduleOptions, fails=(400, 404, 409, 503)
+)
+def new_schedule(job_id: str) -> Response:
+    """Run a kernel with an edited schedule beside its own: a job of its own."""
+    compiled = Kept(job_id)
+    wanted = ScheduleRequest.from_json(compiled.job.id, body())
+    private = {
+        "compiled": str(compiled.job.folder.resolve()),
+        "text_kernel": compiled.text_kernel(wanted.kernel),
+        "target": _target(compiled),
+    }
+    job = queue().submit(wanted.to_json(), compiled.job.model_name, private)
+    response = answer(job_payload(job), 202)
+    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
+    return response
+
+
+@ROUTES.route("GET", _OF_JOB, shapes.EditedKernel, fails=(404, 409))
+def edited_kernel(job_id: str) -> Response:
+    """The kernel at each level with both schedules, and how they compare, as far as it got."""
+    return Kept(job_id).packed("edited")
+
+
+def _target(compiled: Kept) -> str:
+    made = json.loads((compiled.job.folder / "request.json").read_text(encoding="utf-8"))
+    return made.get("options", {}).get("target", "host")

@@ -1,0 +1,114 @@
+"""The job that runs one kernel of a compiled model with a schedule that somebody has edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from app.jobs.parts import Parts
+from app.jobs.worker import Say
+from app.wire import schedules as wire
+from compiler.compute.computation import Computation
+from compiler.compute.text import parse_computation
+from compiler.errors import CompileError
+from compiler.loops.limits import NotLowerable, check_kernel
+from compiler.passes.pipeline.precision import precision_mode
+from compiler.runtime.elsewhere import code_of
+from compiler.schedule.assemble import Scheduled
+from compiler.schedule.language.replay import replay
+from compiler.schedule.policy import schedule
+from compiler.targets.options import CodeOptions
+from compiler.targets.target import by_name
+from compiler.tuning.beside import Compared, Turns, compared, in_turns
+from compiler.tuning.judge import Judge, Runnable
+from compiler.tuning.task import reads_computed_places
+
+MEASURE_S = 1.5
+_TELL_EVERY_S = 0.05
+
+
+def run_schedule(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Make code of a kernel with the edited schedule and with its own, compare numbers, time both.
+
+    The code is kept as soon as it is there. Errors: E-SCHEDULE-* and E-LIMIT-CODE for the text,
+    E-RESULT-ABSENT when the computation is gone.
+    """
+    say("phase", {"phase": "schedule", "words": "making code of the edited schedule"})
+    of = Parts(Path(request["compiled"]))
+    kept = of.read("computations")
+    wanted = kept["kernels"][str(request["text_kernel"])]
+    computation = parse_computation(wanted["text"])
+    constants = frozenset(wanted["constants"])
+    in_parts = precision_mode(kept["precision"]).in_parts
+    options = CodeOptions(by_name(request["target"]), in_parts=in_parts)
+    edited = _checked(replay(request["text"], computation, constants, options))
+    own = _own_text(of, request["text_kernel"])
+    original = replay(own, computation, constants, options) if own else schedule(
+        computation, constants, options
+    )  # fmt: skip
+    made = wire.edited(request, wanted["name"], code_of(original, options.target),
+                       code_of(edited, options.target))  # fmt: skip
+    parts = Parts(folder)
+    made["because"] = why_not_run(computation, edited, options)
+    parts.write("edited", made)
+    say("ready", {"part": "edited"})
+    if made["because"]:
+        return
+    say("phase", {"phase": "measure", "words": "timing both schedules in turns"})
+    judge = Judge(computation, constants, options, original)
+    found, turns = _measured(judge, Runnable(edited, judge), _sparsely(say))
+    parts.write("edited", {**made, **wire.verdict(found, turns)})
+
+
+def why_not_run(computation: Computation, edited: Scheduled, options: CodeOptions) -> str:
+    """Why a kernel is only compiled, "" when it can be run on operands of random numbers."""
+    if options.target.name != "host":
+        return f"it is code for {options.target.name}, which does not run here"
+    if edited.kernel.sizes:
+        return "only a run tells its sizes"
+    if reads_computed_places(computation):
+        return "where it reads depends on its operands, and random ones would lead outside of them"
+    return ""
+
+
+def _own_text(of: Parts, kernel: int) -> str:
+    """The schedule that the kernel has; "" for one whose text was not kept whole."""
+    name = f"kernel-{kernel}-schedule"
+    if not of.has(name):
+        return ""
+    kept = of.read(name)
+    return "" if kept["cut"] or "…" in kept["text"] else kept["text"]
+
+
+def _checked(made: Scheduled) -> Scheduled:
+    try:
+        check_kernel(made.kernel)
+    except NotLowerable as e:
+        raise CompileError("E-LIMIT-CODE", str(e)) from e
+    return made
+
+
+def _measured(
+    judge: Judge, edited: Runnable, tell: Callable[[int, float], None]
+) -> tuple[tuple[Compared, ...], Turns | None]:
+    """What came of both; times only where the numbers are the same."""
+    found = compared(judge, edited)
+    right = all(c.agrees for c in found)
+    return found, in_turns(judge, edited, MEASURE_S, tell) if right else None
+
+
+def _sparsely(say: Say) -> Callable[[int, float], None]:
+    last = 0.0
+
+    def tell(done: int, share: float) -> None:
+        nonlocal last
+        now = perf_counter()
+        if now - last >= _TELL_EVERY_S or share >= 1.0:
+            last = now
+            say("round", {"done": done, "share": share})
+
+    return tell

@@ -1,0 +1,128 @@
+"""Schedules that are edited as payloads: the moves, what is wrong with a text, what it brought."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from app.wire import VERSION
+from app.wire.graphs import LINES_KEPT, cut_text
+from compiler.runtime.elsewhere import Code
+from compiler.runtime.profile import median_interval
+from compiler.schedule.language.draft import Draft
+from compiler.schedule.language.move import MOVES
+from compiler.schedule.language.running import STEPS
+from compiler.tuning.beside import Compared, Turns
+from compiler.tuning.tune import NOISE
+
+CHARACTERS = 20_000
+"""How long a schedule may be that comes to a server."""
+
+LEVELS = ("schedule", "loops", "llvm", "asm")
+
+
+def moves() -> dict[str, Any]:
+    """All moves with their words, and what else a schedule may name."""
+    return {
+        "version": VERSION,
+        "characters": CHARACTERS,
+        "steps": list(STEPS),
+        "moves": [
+            {
+                "name": m.name,
+                "signature": m.signature,
+                "words": m.title,
+                "level": m.level,
+                "parameters": [
+                    {
+                        "name": p.name,
+                        "kind": p.kind.name,
+                        "words": p.kind.words,
+                        "is_rest": p.is_rest,
+                    }
+                    for p in m.parameters
+                ],
+            }
+            for m in MOVES.values()
+        ],
+    }
+
+
+def checked_schedule(found: Draft) -> dict[str, Any]:
+    """What reading a schedule gave."""
+    return {
+        "version": VERSION,
+        "problems": [p.to_json() for p in found.problems],
+        "n_moves": found.n_moves,
+        "stages": list(found.stages),
+        "nests": [
+            {"nest": n.nest, "line": n.line, "loops": list(n.loops), "tensors": list(n.tensors)}
+            for n in found.nests
+        ],
+    }
+
+
+def edited(request: Mapping[str, Any], name: str, original: Code, changed: Code) -> dict[str, Any]:
+    """A kernel at each level with both schedules, before either was run."""
+    return {
+        "version": VERSION,
+        "job": request["job"],
+        "kernel": request["kernel"],
+        "name": name,
+        "text": request["text"],
+        "original": _texts(original),
+        "edited": _texts(changed),
+        "because": "",
+        "outputs": [],
+        "times": None,
+    }
+
+
+def _texts(code: Code) -> dict[str, Any]:
+    cut = {level: cut_text(getattr(code, level).split("\n")) for level in LEVELS}
+    return {
+        **{level: text for level, (text, _) in cut.items()},
+        "cut": sum(n for _, n in cut.values()),
+        "links": {
+            "llvm": list(code.llvm_lines[:LINES_KEPT]),
+            "asm": list(code.asm_lines[:LINES_KEPT]),
+        },
+        "n_instructions": code.counts.n_instructions,
+        "n_spills": code.counts.n_spills,
+        "n_bytes": code.n_bytes,
+    }
+
+
+def verdict(found: Sequence[Compared], turns: Turns | None) -> dict[str, Any]:
+    """How results and times of the two compare."""
+    return {
+        "outputs": [
+            {
+                "name": c.name,
+                "agrees": c.agrees,
+                "max_abs_error": c.max_abs_error,
+                "scale": c.scale,
+            }
+            for c in found
+        ],
+        "times": _times(turns) if turns else None,
+    }
+
+
+def _times(turns: Turns) -> dict[str, Any]:
+    ratio, low, high = turns.ratio
+    return {
+        "rounds": len(turns.edited),
+        "noise": NOISE,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+        "original": _measured(turns.original),
+        "edited": _measured(turns.edited),
+    }
+
+
+def _measured(seconds: Sequence[float]) -> dict[str, float]:
+    low, high = median_interval(seconds)
+    return {"median_s": median(seconds), "low_s": low, "high_s": high}

@@ -1,0 +1,178 @@
+"""A schedule that is being written: what is wrong with it, and the loops after each line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from compiler.compute.computation import Computation
+from compiler.compute.scalar import reads
+from compiler.dataclass import dataclass
+from compiler.errors import CompileError, Where
+from compiler.schedule.assemble import assemble
+from compiler.schedule.language.between import Stages
+from compiler.schedule.language.call import Line
+from compiler.schedule.language.replay import (
+    apply_between,
+    apply_line,
+    by_level,
+    by_nest,
+    replay_lines,
+)
+from compiler.schedule.language.text import MOST_LINES, parse_schedule
+from compiler.schedule.nest import Nest
+from compiler.targets.options import CodeOptions
+
+MOST_PROBLEMS = 20
+"""Nobody mends more at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class NestAt:
+    """The loops of a nest after a line of the text, outermost first, and the tensors it reads.
+
+    Line 0 is where the nest begins.
+    """
+
+    nest: str
+    line: int
+    loops: tuple[str, ...]
+    tensors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What reading a schedule gave. `stages` are the names that moves on stages may be about."""
+
+    problems: tuple[CompileError, ...]
+    n_moves: int
+    nests: tuple[NestAt, ...]
+    stages: tuple[str, ...]
+
+
+def draft(
+    text: str, computation: Computation, constants: frozenset[str], options: CodeOptions
+) -> Draft:
+    """Read the text of a schedule of a computation, as far as it can be read.
+
+    Each line that is no move is a problem of its own. The lines before the first of them are
+    replayed, nest by nest, each up to its first move that is refused. Problems stand at the word
+    that is wrong, as far as the reason names one.
+    Errors: none; they are in the draft.
+    """
+    lines, problems = _lines(text)
+    first = problems[0].where.line if problems else MOST_LINES
+    reader = _Reader([x for x in lines if x.where.line < first], text.split("\n"))
+    try:
+        assemble(computation, constants, options, reader.arrange, reader.shape)
+        problems += reader.problems
+        if not problems:  # what holds for all of the text together
+            replay_lines(lines, computation, constants, options)
+    except CompileError as e:
+        problems += reader.problems
+        if not problems:
+            problems.append(reader.placed(e))
+    stages = tuple(dict.fromkeys(s for part in computation.stages for s in _targets(part)))
+    shown = tuple(sorted(problems, key=lambda e: (e.where.line, e.where.column)))
+    return Draft(shown[:MOST_PROBLEMS], len(lines), tuple(reader.nests), stages)
+
+
+def _targets(part: object) -> Sequence[str]:
+    target = getattr(part, "target", "")
+    return [target] if target else []
+
+
+def _lines(text: str) -> tuple[list[Line], list[CompileError]]:
+    """The lines that are moves, and what is wrong with the others."""
+    lines: list[Line] = []
+    problems: list[CompileError] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            lines += parse_schedule(line, first_line=number)
+        except CompileError as e:
+            problems.append(_widened(e, line))
+    if len(lines) > MOST_LINES:
+        where = lines[MOST_LINES].where
+        message = f"a schedule has at most {MOST_LINES:,} moves, this one has {len(lines):,}"
+        return lines[:MOST_LINES], [CompileError("E-SCHEDULE-TEXT", message, where=where)]
+    return lines, problems
+
+
+def _widened(error: CompileError, row: str) -> CompileError:
+    """The error at the whole word that begins at its place."""
+    word = re.compile(r"[\w.#']+").match(row, error.where.column - 1)
+    return _at_place(error, replace(error.where, length=len(word.group()) if word else 1))
+
+
+def _at_place(error: CompileError, where: Where) -> CompileError:
+    return CompileError(error.code, error.message, where=where, notes=error.notes, hint=error.hint)
+
+
+class _Reader:
+    """Replays lines, and goes on behind what is refused."""
+
+    def __init__(self, lines: Sequence[Line], rows: Sequence[str]) -> None:
+        self.rows = rows
+        self.problems: list[CompileError] = []
+        self.nests: list[NestAt] = []
+        self.last: Line | None = None
+        self.between: list[Line] = []
+        inside: list[Line] = []
+        try:
+            self.between, inside = by_level(lines)
+        except CompileError as e:
+            self.problems.append(self.placed(e))
+        self.inside = by_nest(inside)
+        self.begun: set[str] = set()
+
+    def arrange(self, stages: Stages) -> Stages:
+        for line in self.between:
+            self.last = line
+            try:
+                stages = apply_between(stages, line)
+            except CompileError as e:
+                self.problems.append(self.placed(e))
+                self.inside = {}  # they are about other nests
+                break
+        return stages
+
+    def shape(self, name: str, nest: Nest) -> Nest:
+        if name not in self.begun:
+            self.nests.append(_at(name, 0, nest))
+        self.begun.add(name)
+        for line in self.inside.get(name, ()):
+            self.last = line
+            try:
+                nest = apply_line(nest, line)
+            except CompileError as e:
+                self.problems.append(self.placed(e))
+                break
+            self.nests.append(_at(name, line.where.line, nest))
+        return nest
+
+    def placed(self, error: CompileError) -> CompileError:
+        """The error at the word of its line that the reason names; without a line at the last."""
+        where = error.where
+        if not where.line:
+            if self.last is None:
+                return error
+            where = self.last.where
+        row = self.rows[where.line - 1]
+        head, _, call = row.partition(":")
+        quoted = set(re.findall(r"'([\w.]+)'", error.message))
+        named = quoted or set(re.findall(r"[\w.]+", error.message)) - {"a"}
+        begin = len(head) + 1 + call.find("(") + 1
+        words = re.finditer(r"[\w.]+", row[begin:].partition(")")[0])
+        found = next((w for w in words if w.group() in named), None)
+        if "there is no nest" in error.message:
+            where = replace(where, length=len(head.strip()))
+        elif found is not None:
+            where = replace(where, column=begin + found.start() + 1, length=len(found.group()))
+        return _at_place(error, where)
+
+
+def _at(name: str, line: int, nest: Nest) -> NestAt:
+    values = (nest.value, *(b.value for b in nest.beside))
+    tensors = dict.fromkeys(r.tensor for v in values for r in reads(v))
+    return NestAt(name, line, tuple(a.var for a in nest.axes), tuple(tensors))

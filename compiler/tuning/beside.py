@@ -1,0 +1,81 @@
+"""A schedule beside the one that a kernel has: the same numbers, and how the times compare.
+
+Unlike candidates of a search, which are sifted by their least times, two schedules that somebody
+looks at are timed to the end, in turns, and told with their intervals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+
+from compiler.dataclass import dataclass
+from compiler.runtime.profile import median_interval
+from compiler.tuning.judge import SAMPLE_SECONDS, Judge, Runnable, agrees, sample
+
+LEAST_ROUNDS, MOST_ROUNDS = 5, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A result of two schedules: how far it differs at most, and its largest number."""
+
+    name: str
+    agrees: bool
+    max_abs_error: float
+    scale: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Seconds of one call of the kernel as it was and of the edited one, round by round."""
+
+    original: tuple[float, ...]
+    edited: tuple[float, ...]
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """The median of the rounds' ratios, edited by original, and its 95 % interval."""
+        ratios = [b / a for a, b in zip(self.original, self.edited, strict=True)]
+        return (median(ratios), *median_interval(ratios))
+
+
+def compared(judge: Judge, edited: Runnable) -> tuple[Compared, ...]:
+    """The results of the edited kernel against those of the original, on the same operands."""
+    edited.call()
+    return tuple(
+        Compared(name, agrees(value, judge.expected[name]), *_distance(value, judge.expected[name]))
+        for name, value in edited.results().items()
+    )
+
+
+def _distance(value: np.ndarray, expected: np.ndarray) -> tuple[float, float]:
+    a, b = value.astype(np.float64), expected.astype(np.float64)
+    finite = np.isfinite(a) & np.isfinite(b)
+    error = np.max(np.abs(a - b), initial=0.0, where=finite)
+    return float(error), float(np.max(np.abs(b), initial=0.0, where=finite))
+
+
+def in_turns(
+    judge: Judge, edited: Runnable, seconds: float, tell: Callable[[int, float], None]
+) -> Turns:
+    """Time both for about so long, warm; `tell` gets rounds done, and the share of the time.
+
+    Which comes first changes from round to round.
+    """
+    calls = (judge.untuned.call, edited.call)
+    n = max(1, int(SAMPLE_SECONDS / max(sample(calls[0], 1), 1e-7)))
+    times: tuple[list[float], list[float]] = ([], [])
+    start = perf_counter()
+    while len(times[0]) < LEAST_ROUNDS or (
+        len(times[0]) < MOST_ROUNDS and perf_counter() < start + seconds
+    ):
+        for i in (0, 1) if len(times[0]) % 2 else (1, 0):
+            calls[i]()  # finds its data where it left it
+            times[i].append(sample(calls[i], n))
+        share = max((perf_counter() - start) / seconds, len(times[0]) / MOST_ROUNDS)
+        tell(len(times[0]), min(share, 1.0))
+    return Turns(tuple(times[0]), tuple(times[1]))
