@@ -9,6 +9,8 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from sqlite3 import Cursor, OperationalError
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
@@ -102,8 +104,21 @@ def _engine(url: str) -> Engine:
     @event.listens_for(engine, "connect")
     def _(connection: object, _record: object) -> None:
         cursor = connection.cursor()  # type: ignore[attr-defined]
-        cursor.execute("PRAGMA journal_mode=WAL")
+        _write_ahead(cursor)
         cursor.execute("PRAGMA foreign_keys=ON")
         cursor.close()
 
     return engine
+
+
+def _write_ahead(cursor: Cursor) -> None:
+    """Let readers stand beside a writer. SQLite does not wait for others with this, so we do."""
+    until = monotonic() + _BUSY_S
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+            return
+        except OperationalError:
+            if monotonic() > until:
+                raise
+            sleep(0.01)

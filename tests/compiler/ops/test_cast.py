@@ -91,7 +91,7 @@ def test_the_type_may_come_from_an_operand() -> None:
 
 
 def test_the_target_must_be_an_element_type() -> None:
-    with pytest.raises(CompileError, match="needs an element type, got 'f32'") as e:
+    with pytest.raises(CompileError, match="needs to as DType, got 'f32'") as e:
         cast(Tensor("x", tensor("f32[2]")), to="f32").types()
     assert e.value.code == "E-OP-ATTRIBUTE"
 
