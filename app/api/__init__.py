@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Flask
 
 from app.api import (
+    exports,
     facts,
     files,
     jobs,
@@ -36,6 +37,7 @@ ROUTES: tuple[Route, ...] = (
     *written.ROUTES,
     *schedules.ROUTES,
     *tuning.ROUTES,
+    *exports.ROUTES,
     *openapi.ROUTES,
 )
 

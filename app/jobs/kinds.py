@@ -6,6 +6,7 @@ import compiler.driver
 import compiler.runtime.build
 from app.jobs.check import check_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
+from app.jobs.export import export_stage
 from app.jobs.place import place_model
 from app.jobs.profile import profile_model
 from app.jobs.schedule import run_schedule
@@ -23,6 +24,7 @@ KINDS: dict[str, Work] = {
     "check": check_compiled,
     "profile": profile_model,
     "schedule": run_schedule,
+    "export": export_stage,
     "targets": make_targets,
     "tune": tune_model,
 }

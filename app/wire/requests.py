@@ -228,6 +228,27 @@ class ScheduleRequest:
         return {"kind": "schedule", **asdict(self)}
 
 
+@dataclass(frozen=True, slots=True)
+class ExportRequest:
+    """Which stage of a compilation is to be an ONNX file; `fused`: each fusion as one function."""
+
+    job: str
+    stage: int
+    fused: bool = False
+
+    @staticmethod
+    def from_json(job: str, stage: int, body: Any) -> ExportRequest:
+        """Errors: E-REQUEST-BODY."""
+        fused = _object(body, "the request", {"fused"}).get("fused", False)
+        if type(fused) is not bool:
+            raise _needed("fused", "true or false", fused)
+        return ExportRequest(job, stage, fused)
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind and all defaults."""
+        return {"kind": "export", **asdict(self)}
+
+
 def schedule_text(body: Any) -> str:
     """The text of a schedule to check. Errors: E-REQUEST-BODY."""
     fields = _object(body, "the request", {"text"})

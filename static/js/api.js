@@ -188,6 +188,15 @@ export const tuningPart = (id) => ask(`/jobs/${encodeURIComponent(id)}/tuning`);
  */
 export const editedKernel = (id) => ask(`/jobs/${encodeURIComponent(id)}/schedules`);
 
+/**
+ * What a job that writes a stage has written, and where the file is.
+ * @param {string} id
+ * @returns {Promise<import("./wire.js").ExportedModel>}
+ */
+export const exportedModel = (id) => ask(`/jobs/${encodeURIComponent(id)}/onnx`);
+export const exportedFile = (/** @type {string} */ id) =>
+  `${ROOT}/jobs/${encodeURIComponent(id)}/onnx/file`;
+
 /** A kernel's code for other machines, as such a job has made it. */
 export const targetParts = {
   /** @type {(id: string) => Promise<import("./wire.js").Targets>} */

@@ -27,6 +27,8 @@ export const work = {
   /** @type {(job: string, kernel: number, text: string) => Promise<Job>} */
   runSchedule: (job, kernel, text) =>
     post(`${of(job)}/schedules`, { kernel, text }),
+  /** @type {(job: string, stage: number, fused: boolean) => Promise<Job>} */
+  exportStage: (job, stage, fused) => post(`${of(job)}/stages/${stage}/onnx`, { fused }),
   /** @type {(job: string) => Promise<Job>} */
   check: (job) => post(`${of(job)}/numerics`, {}),
   /** @type {(job: string, options: import("./wire.js").ProfileOptions) => Promise<Job>} */

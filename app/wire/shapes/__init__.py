@@ -1,5 +1,6 @@
 """Every payload as a typed dictionary; the OpenAPI description is made from these classes."""
 
+from app.wire.shapes.exports import ExportedModel, ExportOptions, ExportRequest
 from app.wire.shapes.facts import (
     About,
     CheckedPass,
@@ -172,6 +173,9 @@ __all__ = [
     "EditedKernel",
     "ErrorCode",
     "ErrorCodes",
+    "ExportOptions",
+    "ExportRequest",
+    "ExportedModel",
     "Failure",
     "GraphConstant",
     "GraphNode",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from app.wire.shapes.exports import ExportRequest
 from app.wire.shapes.facts import Host, Problem, Version
 from app.wire.shapes.numerics import CheckRequest
 from app.wire.shapes.placements import PlaceRequest
@@ -70,6 +71,7 @@ class Job(TypedDict):
         | TargetsRequest
         | TuneRequest
         | ScheduleRequest
+        | ExportRequest
     )
     model_name: str
 

@@ -24,6 +24,7 @@ import { word } from "../words.js";
 import { mountCanvas } from "./graph_canvas.js";
 import { mountExport } from "./graph_export.js";
 import { mountGroups } from "./graph_groups.js";
+import { mountOnnx } from "./graph_onnx.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
@@ -332,6 +333,7 @@ export function mountGraph(root, state, layouter) {
       const { result, stage: at } = state.get();
       return `${result?.model.name || "graph"}-${at}-${result?.stages[at]?.name ?? ""}`;
     }),
+    mountOnnx(root, state),
     listen(part(root, "color"), {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
     }),

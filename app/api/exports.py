@@ -1,0 +1,66 @@
+"""Stages of a compilation as ONNX files."""
+
+from __future__ import annotations
+
+import re
+
+from flask import Response, send_file
+
+from app.api.answers import answer, body, queue
+from app.api.results import Kept
+from app.api.table import Table
+from app.jobs.export import FILE
+from app.wire import shapes
+from app.wire.jobs import job_payload
+from app.wire.requests import ExportRequest
+
+ROUTES = Table()
+_JOB = "/jobs/<job_id>"
+
+
+@ROUTES.route(
+    "POST",
+    f"{_JOB}/stages/<int:stage>/onnx",
+    shapes.Job,
+    status=202,
+    body=shapes.ExportOptions,
+    fails=(400, 404, 409, 503),
+)
+def new_export(job_id: str, stage: int) -> Response:
+    """Write the graph of a stage as an ONNX file: a job of its own, or the one that has done it."""
+    compiled = Kept(job_id)
+    own = compiled.graph_stage(stage)
+    request = ExportRequest.from_json(compiled.job.id, own, body()).to_json()
+    private = {
+        "compiled": str(compiled.job.folder.resolve()),
+        "file": _file_name(compiled.job.model_name, own, compiled.stages()[own]["name"]),
+    }
+    job = queue().find_done(request) or queue().submit(request, compiled.job.model_name, private)
+    response = answer(job_payload(job), 202)
+    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
+    return response
+
+
+def _file_name(model: str, stage: int, name: str) -> str:
+    """A name for the file that every system takes."""
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", model.removesuffix(".onnx")).strip("-.")
+    return f"{plain[:80] or 'model'}-{stage}-{name}.onnx"
+
+
+@ROUTES.route("GET", f"{_JOB}/onnx", shapes.ExportedModel, fails=(404, 409))
+def exported_model(job_id: str) -> Response:
+    """What a job that writes a stage has written."""
+    return Kept(job_id).packed("exported")
+
+
+@ROUTES.route("GET", f"{_JOB}/onnx/file", "application/octet-stream", fails=(404, 409))
+def exported_file(job_id: str) -> Response:
+    """The ONNX file of a stage."""
+    kept = Kept(job_id)
+    name = kept.read("exported")["file"]
+    return send_file(
+        (kept.job.folder / FILE).resolve(),
+        mimetype="application/octet-stream",
+        as_attachment=True,
+        download_name=name,
+    )

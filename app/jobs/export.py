@@ -1,0 +1,89 @@
+"""The job that writes the graph of a stage as an ONNX file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import compiler
+from app.jobs.child import output_limit
+from app.jobs.parts import Parts
+from app.jobs.stages import stages_up_to
+from app.jobs.worker import Say
+from app.wire import exports
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+
+FILE = "model.onnx"
+"""In the folder of the job."""
+
+
+def export_stage(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Write a stage of a compiled model as a file that the checker of onnx has looked at.
+
+    Errors: E-EXPORT-* with the nearest earlier stage that can be written as a hint, E-LIMIT-OUTPUT,
+    E-RESULT-ABSENT when the compilation is gone, what reading the model raises.
+    """
+    stage, compiled = request["stage"], Path(request["compiled"])
+    say("phase", {"phase": "passes", "words": "running the passes up to this stage"})
+    made = stages_up_to(compiled, stage)
+    say("phase", {"phase": "export", "words": "writing the ONNX file"})
+    try:
+        data = _written(made[stage], request["fused"], task["output_bytes"])
+    except CompileError as e:
+        if not e.code.startswith("E-EXPORT-"):
+            raise
+        rows = Parts(compiled).read("result")["stages"]
+        raise with_way_out(e, made[:stage], rows, request["fused"]) from e
+    (folder / FILE).write_bytes(data)
+    Parts(folder).write("exported", exports.facts(request, data, _objection(data)))
+    say("ready", {"part": "exported"})
+
+
+def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
+    """Errors: E-EXPORT-*, E-LIMIT-OUTPUT."""
+    weights = sum(c.type.nbytes for c in graph.constants.values() if not c.is_splat)
+    data = compiler.to_onnx(graph, fused=fused) if weights < limit_bytes else b""
+    if not data or len(data) > limit_bytes:
+        e = output_limit(limit_bytes)
+        raise CompileError(
+            e.code,
+            e.message,
+            notes=[f"its weights are {weights:,} bytes"],
+            hint="compilarium compile --emit onnx -o FILE writes the last stage without this limit",
+        )
+    return data
+
+
+def _objection(data: bytes) -> str:
+    """What the checker of onnx says against a file, "" for nothing."""
+    import onnx
+
+    try:
+        onnx.checker.check_model(data)
+    except onnx.checker.ValidationError as e:
+        return str(e).strip().splitlines()[0][:500]
+    return ""
+
+
+def with_way_out(
+    e: CompileError, earlier: Sequence[Graph], rows: Sequence[Mapping[str, Any]], fused: bool
+) -> CompileError:
+    """The error with the nearest of the earlier stages that can be written as its hint."""
+    last: Graph | None = None
+    for stage in reversed(range(len(earlier))):
+        if earlier[stage] is last:
+            continue
+        last = earlier[stage]
+        try:
+            compiler.to_onnx(last, fused=fused)
+        except CompileError:
+            continue
+        shown = rows[stage]["graph_stage"]
+        hint = f"stage {shown} ({rows[shown]['name']}) can be written: go there and save that one"
+        return CompileError(e.code, e.message, where=e.where, notes=e.notes, hint=hint)
+    hint = "the model itself has it: no earlier stage can be written either"
+    return CompileError(e.code, e.message, where=e.where, notes=e.notes, hint=hint)

@@ -1,0 +1,75 @@
+"""The graph of a stage of an earlier compilation. Graphs are not kept: its passes run again."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from app.jobs.models import asked_of, read_model, shapes_that_fit
+from app.jobs.parts import Parts
+from app.wire import graphs
+from compiler.errors import CompileError
+from compiler.ir.graph import Graph
+from compiler.ir.infer import specialize
+from compiler.passes import parse_pipeline
+from compiler.passes.pipeline.precision import with_precision
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.targets.target import by_name
+from compiler.trace import Event
+
+
+def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
+    """The graphs of stages 0 to `stage`, as the compilation in this folder had them.
+
+    Errors: E-RESULT-ABSENT when the compilation is gone or other passes ran then, what reading the
+    model raises.
+    """
+    asked = asked_of(compiled)
+    imported = read_model(asked).graph
+    made = [imported]
+    if stage > 0:
+        _run_passes(imported, asked, made, stage)
+    _check_same(Parts(compiled), stage, made)
+    return made
+
+
+class _Enough(Exception):
+    """The stage that is wanted is there."""
+
+
+def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage: int) -> None:
+    """Add the graphs after each pass, and before the first that of known sizes, up to a stage."""
+    options, given = asked["options"], asked["shapes"]
+    shapes = {**shapes_that_fit(imported, given), **{k: tuple(v) for k, v in given.items()}}
+    source = specialize(imported, shapes) if shapes else imported
+    has_tiles = by_name(options["target"]).has_bf16_tiles
+    pipeline = parse_pipeline(asked["pipeline"])
+
+    def take(event: Event) -> None:
+        if len(made) == 1 and event.before is not imported:
+            made.append(event.before)
+        made.append(event.after)
+        if len(made) > stage:
+            raise _Enough
+
+    with suppress(_Enough):
+        run_pipeline(
+            source,
+            with_precision(pipeline, options["precision"], has_tiles=has_tiles),
+            keep_declined=False,
+            progress=take,
+        )
+
+
+def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
+    """Errors: E-RESULT-ABSENT when the graph is not the one that the page shows."""
+    if len(made) > stage:
+        shown = kept.read(f"stage-{stage}-text")
+        if graphs.stage_text(stage, stage, made[stage]) == shown:
+            return
+    raise CompileError(
+        "E-RESULT-ABSENT",
+        "the passes that ran for this result are not those that run now",
+        hint="compile the model again",
+    )

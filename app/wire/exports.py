@@ -1,0 +1,27 @@
+"""Stages that were written as ONNX files, as payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import onnx
+
+from app.wire import VERSION
+
+
+def facts(request: Mapping[str, Any], data: bytes, objection: str) -> dict[str, Any]:
+    """What is in the file; `objection` is what the checker of onnx says against it."""
+    model = onnx.load_model_from_string(data)
+    return {
+        "version": VERSION,
+        "job": request["job"],
+        "stage": request["stage"],
+        "fused": request["fused"],
+        "file": request["file"],
+        "bytes": len(data),
+        "opset": next(o.version for o in model.opset_import if o.domain == ""),
+        "n_nodes": len(model.graph.node),
+        "n_functions": len(model.functions),
+        "objection": objection,
+    }

@@ -1,0 +1,186 @@
+"""A stage as an ONNX file: asked for over the wire, written in a child process, read by onnx."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from flask.testing import FlaskClient
+from onnx.reference import ReferenceEvaluator
+
+import compiler
+from app import create_app
+from app.api import ROUTES
+from app.api.openapi import description
+from app.jobs.export import FILE, export_stage, with_way_out
+from app.jobs.parts import Parts
+from app.jobs.stages import stages_up_to
+from app.samples import find_sample
+from compiler.errors import CompileError
+from tests.app.conftest import wait
+from tests.app.schema import check
+
+OPTIONS = {"measure": False, "check": False, "accuracy": False}
+NOT_IN_ONNX = """graph g(x: f32[2,3]) {
+  h: f32[2,3] = relu(x)
+  y: f8e8m0[2,3] = cast(h, to=f8e8m0)
+  return y
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """A client of an application whose children do real work; all tests here share it."""
+    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+    app.extensions["texts"].stop()
+
+
+def compile_(client: FlaskClient, model: dict[str, str], **rest: Any) -> str:
+    body = {"kind": "compile", "model": model, "options": OPTIONS, **rest}
+    job = client.post("/api/v1/jobs", json=body).get_json()["id"]
+    assert wait(client, job)["state"] == "succeeded"
+    return job
+
+
+@pytest.fixture(scope="module")
+def compiled(real: FlaskClient) -> str:
+    """A convolutional net that was compiled."""
+    return compile_(real, {"sample": "digits_cnn"})
+
+
+def export(client: FlaskClient, job: str, stage: int, **options: Any) -> dict[str, Any]:
+    answer = client.post(f"/api/v1/jobs/{job}/stages/{stage}/onnx", json=options)
+    assert answer.status_code == 202, answer.get_json()
+    return wait(client, answer.get_json()["id"])
+
+
+def own_stages(client: FlaskClient, job: str) -> list[dict[str, Any]]:
+    rows = client.get(f"/api/v1/jobs/{job}/result").get_json()["stages"]
+    return [row for row in rows if row["graph_stage"] == row["stage"]]
+
+
+def numbers(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
+    return list(ReferenceEvaluator(model).run(None, feeds))
+
+
+def written(
+    client: FlaskClient, job: str, stage: int, folder: Path, fused: bool = False
+) -> onnx.ModelProto:
+    """The model of a stage, by the work of a child without the child."""
+    compiled = client.application.extensions["jobs"].find(job).folder
+    request = {"job": job, "stage": stage, "fused": fused, "compiled": compiled, "file": "f"}
+    folder.mkdir(exist_ok=True)
+    export_stage(request, folder, {"output_bytes": 10**8}, lambda *_: None)
+    assert Parts(folder).read("exported")["objection"] == ""
+    model = onnx.load(folder / FILE)
+    onnx.checker.check_model(model, full_check=True)
+    return model
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_every_stage_is_a_model_with_the_numbers_of_the_first(real, compiled, tmp_path, fused):
+    rows = own_stages(real, compiled)
+    assert len(rows) > 3
+    feeds = {"image": np.random.default_rng(7).random((1, 1, 8, 8), dtype=np.float32)}
+    expected = numbers(onnx.load(find_sample("digits_cnn").path), feeds)
+    model = onnx.ModelProto()
+    for row in rows:
+        model = written(real, compiled, row["stage"], tmp_path / str(row["stage"]), fused)
+        for got, wanted in zip(numbers(model, feeds), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    assert (len(model.functions) > 0) == fused
+
+
+def test_the_file_is_had_over_the_wire(real, compiled):
+    row = own_stages(real, compiled)[-1]
+    done = export(real, compiled, row["stage"], fused=True)
+    assert (done["kind"], done["state"]) == ("export", "succeeded"), done["error"]
+    facts = real.get(f"/api/v1/jobs/{done['id']}/onnx").get_json()
+    described = description(ROUTES)
+    check(facts, described["components"]["schemas"]["ExportedModel"], described, "facts")
+    answer = real.get(f"/api/v1/jobs/{done['id']}/onnx/file")
+    assert f"digits_cnn-{row['stage']}-{row['name']}.onnx" in answer.headers["Content-Disposition"]
+    model = onnx.load_model_from_string(answer.data)
+    answer.close()
+    assert (facts["bytes"], facts["n_nodes"]) == (model.ByteSize(), len(model.graph.node))
+    assert facts["n_functions"] == len(model.functions) > 0
+    assert export(real, compiled, row["stage"], fused=True)["id"] == done["id"]
+
+
+def test_a_stage_that_changed_nothing_is_that_of_the_stage_before(real, compiled):
+    rows = real.get(f"/api/v1/jobs/{compiled}/result").get_json()["stages"]
+    idle = next(row for row in rows if not row["changed"])
+    sent = real.post(f"/api/v1/jobs/{compiled}/stages/{idle['stage']}/onnx", json={}).get_json()
+    assert sent["request"]["stage"] == idle["graph_stage"]
+    real.delete(f"/api/v1/jobs/{sent['id']}")
+
+
+def test_a_result_of_other_passes_is_not_written(real, compiled, tmp_path):
+    text = "stage-0-text"
+    folder = tmp_path / "compiled"
+    shutil.copytree(real.application.extensions["jobs"].find(compiled).folder, folder)
+    kept = Parts(folder)
+    kept.write(text, {**kept.read(text), "text": "graph of another compiler"})
+    with pytest.raises(CompileError) as caught:
+        stages_up_to(folder, 0)
+    assert caught.value.code == "E-RESULT-ABSENT"
+
+
+def test_what_onnx_cannot_say_is_told_with_the_node(real):
+    sent = real.post("/api/v1/uploads?name=model.ir", data=NOT_IN_ONNX.encode())
+    upload = sent.get_json()["id"]
+    job = compile_(real, {"upload": upload})
+    done = export(real, job, 0)
+    assert done["state"] == "failed"
+    assert done["error"]["code"] == "E-EXPORT-OPERATOR"
+    assert done["error"]["where"]["node"] == "y"
+    answer = real.get(f"/api/v1/jobs/{done['id']}/onnx/file")
+    assert answer.status_code == 409
+
+
+def test_the_nearest_stage_that_can_be_written_is_named():
+    good = compiler.parse("graph g(x: f32[2]) {\n  y: f32[2] = relu(x)\n  return y\n}")
+    bad = compiler.parse(NOT_IN_ONNX)
+    with pytest.raises(CompileError) as caught:
+        compiler.to_onnx(bad)
+    rows = [
+        {"stage": 0, "name": "imported", "graph_stage": 0},
+        {"stage": 1, "name": "simplify", "graph_stage": 0},
+        {"stage": 2, "name": "narrow", "graph_stage": 2},
+    ]
+    told = with_way_out(caught.value, [good, good, bad], rows, False)
+    assert told.hint == "stage 0 (imported) can be written: go there and save that one"
+    assert told.where.node == "y"
+    told = with_way_out(caught.value, [bad], rows, False)
+    assert told.hint == "the model itself has it: no earlier stage can be written either"
+
+
+def test_a_model_beyond_the_limit_is_refused_with_the_numbers(real, compiled, tmp_path):
+    folder = real.application.extensions["jobs"].find(compiled).folder
+    request = {"job": compiled, "stage": 0, "fused": False, "compiled": folder, "file": "f"}
+    with pytest.raises(CompileError) as caught:
+        export_stage(request, tmp_path, {"output_bytes": 20_000}, lambda *_: None)
+    assert caught.value.code == "E-LIMIT-OUTPUT"
+    assert caught.value.notes[0].startswith("its weights are 25,132 bytes")
+
+
+@pytest.mark.parametrize("body", [{"fused": 1}, {"fused": None}, {"x": 1}, []])
+def test_a_wrong_request_is_told_what_was_needed(real: FlaskClient, compiled: str, body: Any):
+    answer = real.post(f"/api/v1/jobs/{compiled}/stages/0/onnx", json=body)
+    assert answer.status_code == 400
+    assert answer.get_json()["error"]["code"] == "E-REQUEST-BODY"
+
+
+def test_what_is_not_there_is_told(real, compiled):
+    posted = real.post(f"/api/v1/jobs/{compiled}/stages/99/onnx", json={})
+    assert posted.status_code == 404
+    assert "there is no stage 99" in posted.get_json()["error"]["message"]
+    assert real.get(f"/api/v1/jobs/{compiled}/onnx").status_code == 409
