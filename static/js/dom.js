@@ -79,6 +79,28 @@ export function partOf(root, name, type) {
 }
 
 /**
+ * Gives an element these children. Those at its start that are there already are left alone: they
+ * keep their layout, and the focus.
+ * @param {Element} parent
+ * @param {Element[]} children
+ */
+export function putChildren(parent, children) {
+  let kept = 0;
+  while (kept < children.length && parent.childNodes[kept] === children[kept]) kept += 1;
+  while (parent.childNodes.length > kept) parent.lastChild?.remove();
+  parent.append(...children.slice(kept));
+}
+
+/**
+ * Scrolls an element into view with the next frame, for which the page is laid out anyway; at once
+ * it would be laid out here, and there again.
+ * @param {Element | null | undefined} element
+ */
+export function revealSoon(element) {
+  if (element) requestAnimationFrame(() => element.scrollIntoView({ block: "nearest" }));
+}
+
+/**
  * The closest ancestor of an event's target that matches, as an HTML element.
  * @param {Event} event
  * @param {string} selector

@@ -16,7 +16,7 @@ import { mountStart, nameOf } from "./panes/start.js";
 import { mountWait, mountWalk } from "./panes/walk.js";
 import { isOfAnotherVersion, openedLink } from "./shared.js";
 import { createState } from "./state.js";
-import { startTheme, toggleTheme } from "./theme.js";
+import { colors, startTheme, toggleTheme } from "./theme.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
 import { word } from "./words.js";
 import { work } from "./work.js";
@@ -70,8 +70,12 @@ state.watch(["screen", "result"], (page) => {
 
 // Who looks at the start will have a graph to draw soon: the engine is loaded when nothing else is.
 addEventListener("load", () => {
-  if ("requestIdleCallback" in window) requestIdleCallback(layouter.warm);
-  else setTimeout(layouter.warm, WARM_AFTER_MS);
+  const warm = () => {
+    layouter.warm();
+    colors();
+  };
+  if ("requestIdleCallback" in window) requestIdleCallback(warm);
+  else setTimeout(warm, WARM_AFTER_MS);
 });
 
 state.watch(["screen", "result", "samples", "upload", "model", "progress"], (page) => {
@@ -129,6 +133,7 @@ bindKeys(
 // The URL follows the state. Coming to another screen or result is a step of the history.
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let writing;
+let pushes = false;
 let written = location.hash;
 /** @type {string} */
 let chapter = state.get().screen;
@@ -136,15 +141,19 @@ state.watch(PLACE_KEYS, (page) => {
   if (page.screen !== chapter) {
     chapter = page.screen;
     clearTimeout(writing);
-    write(true);
+    // The browser takes its time over a step of the history: not in the task that mounts a screen.
+    writing = setTimeout(() => write(true), 0);
+    pushes = true;
     return;
   }
+  if (pushes) return;
   clearTimeout(writing);
   writing = setTimeout(() => write(false), WRITE_AFTER_MS);
 });
 
 /** @param {boolean} push */
 function write(push) {
+  pushes = false;
   const next = `#${toFragment(state.get())}`;
   if (next === written) return;
   written = next;
@@ -157,6 +166,7 @@ addEventListener("hashchange", () => {
   if (location.hash === written) return;
   written = location.hash;
   clearTimeout(writing);
+  pushes = false;
   const place = fromFragment(location.hash);
   const { parts } = state.get();
   chapter = place.screen;

@@ -18,6 +18,7 @@ export function selectedIds(nodes, { selection, at }) {
   const origins = new Set(selection);
   /** @type {Set<string>} */
   const ids = new Set();
+  if (origins.size === 0 && at === "") return ids;
   for (const node of nodes) {
     if (node.id === at || node.origins.some((origin) => origins.has(origin))) ids.add(node.id);
   }

@@ -66,47 +66,58 @@ let known = null;
 export function colors() {
   const theme = currentTheme();
   if (known?.theme === theme) return known.colors;
-  const probe = document.createElement("i");
-  document.body.append(probe);
-  const resolve = (/** @type {string} */ value) => {
-    probe.style.color = value;
-    return getComputedStyle(probe).color;
-  };
-  /** @type {Colors["family"]} */
-  const family = {};
-  for (const name of FAMILIES) {
-    family[name] = {
-      stroke: resolve(`var(--family-${name})`),
-      fill: resolve(`color-mix(in oklab, var(--family-${name}) 16%, var(--surface))`),
-    };
-  }
-  const heat = HEAT.map((percent, i) => ({
-    fill: resolve(`color-mix(in oklab, var(--heat) ${percent}%, var(--surface))`),
-    stroke: resolve(`color-mix(in oklab, var(--heat) ${100 - 12 * i}%, var(--ink-muted))`),
-    strong: resolve(`color-mix(in oklab, var(--heat) ${100 - 17 * i}%, var(--surface))`),
-  }));
-  const found = {
-    heat,
-    hue: FAMILIES.filter((name) => !["input", "result"].includes(name)).map((name) => family[name]),
-    paper: resolve("var(--paper)"),
-    ink: resolve("var(--ink)"),
-    muted: resolve("var(--ink-muted)"),
-    line: resolve("var(--line)"),
-    lineStrong: resolve("var(--line-strong)"),
-    surface: resolve("var(--surface)"),
-    accent: resolve("var(--accent)"),
-    selected: resolve("var(--selected)"),
-    status: {
-      added: resolve("var(--added)"),
-      removed: resolve("var(--removed)"),
-      changed: resolve("var(--changed)"),
-      same: resolve("var(--line-strong)"),
-    },
-    fallback: { stroke: resolve("var(--fallback)"), fill: resolve("var(--fallback-wash)") },
-    family,
-    sans: getComputedStyle(document.body).fontFamily,
-  };
-  probe.remove();
+  // All are asked for, then all are read: the styles of the page are made anew once, not for each.
+  /** @type {Map<string, HTMLElement>} */
+  const probes = new Map();
+  const box = document.createElement("i");
+  namedColors((css) => {
+    const probe = document.createElement("i");
+    probe.style.color = css;
+    probes.set(css, probe);
+    return css;
+  });
+  box.append(...probes.values());
+  document.body.append(box);
+  const found = namedColors((css) => getComputedStyle(/** @type {HTMLElement} */ (probes.get(css))).color);
+  box.remove();
   known = { theme, colors: found };
   return found;
+}
+
+/**
+ * @param {(css: string) => string} color resolves one
+ * @returns {Colors}
+ */
+function namedColors(color) {
+  const onSurface = (/** @type {string} */ name, /** @type {number} */ percent) =>
+    color(`color-mix(in oklab, var(--${name}) ${percent}%, var(--surface))`);
+  /** @type {Colors["family"]} */
+  const family = {};
+  for (const name of FAMILIES)
+    family[name] = { stroke: color(`var(--family-${name})`), fill: onSurface(`family-${name}`, 16) };
+  return {
+    paper: color("var(--paper)"),
+    ink: color("var(--ink)"),
+    muted: color("var(--ink-muted)"),
+    line: color("var(--line)"),
+    lineStrong: color("var(--line-strong)"),
+    surface: color("var(--surface)"),
+    accent: color("var(--accent)"),
+    selected: color("var(--selected)"),
+    status: {
+      added: color("var(--added)"),
+      removed: color("var(--removed)"),
+      changed: color("var(--changed)"),
+      same: color("var(--line-strong)"),
+    },
+    fallback: { stroke: color("var(--fallback)"), fill: color("var(--fallback-wash)") },
+    family,
+    hue: FAMILIES.filter((name) => !["input", "result"].includes(name)).map((name) => family[name]),
+    heat: HEAT.map((percent, i) => ({
+      fill: onSurface("heat", percent),
+      stroke: color(`color-mix(in oklab, var(--heat) ${100 - 12 * i}%, var(--ink-muted))`),
+      strong: onSurface("heat", 100 - 17 * i),
+    })),
+    sans: getComputedStyle(document.body).fontFamily,
+  };
 }

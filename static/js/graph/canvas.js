@@ -36,9 +36,6 @@ export function createPainter(canvas, paint) {
   });
   observer.observe(canvas);
   document.addEventListener("themechange", repaint);
-  const box = canvas.getBoundingClientRect();
-  size = { width: box.width, height: box.height };
-  repaint();
   return {
     repaint,
     size: () => size,

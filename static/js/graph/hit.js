@@ -21,7 +21,7 @@ import { HEADER } from "./nesting.js";
  */
 export function inView(scene, camera, size) {
   const view = viewBox(camera, size);
-  const { nodesIn, edgesIn } = scene.places.grids();
+  const { nodesIn, edgesIn } = scene.places;
   return {
     nodes: nodesIn(view).map((i) => scene.nodes[i]).filter(({ shown }) => shown),
     frames: scene.frames.filter((frame) => frame.shown && sees(view, frame)),
@@ -70,7 +70,7 @@ function sees(view, { x, y, w, h }) {
  * @returns {SceneNode | null}
  */
 export function nodeAt({ nodes, frames, places }, point, slack = 0) {
-  const found = places.grids().nodesIn(around(point, slack)).findLast((i) => nodes[i].shown);
+  const found = places.nodesIn(around(point, slack)).findLast((i) => nodes[i].shown);
   if (found !== undefined) return nodes[found];
   return frames.findLast((frame) => frame.shown && isIn(headerOf(frame), point)) ?? null;
 }

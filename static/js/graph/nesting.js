@@ -127,19 +127,22 @@ function frameSize({ width }, layout) {
   return { w: Math.max(width, layout.width + 2 * PAD), h: layout.height + HEADER + PAD };
 }
 
+/** So many nodes or edges are put in their places in a step. */
+const PER_STEP = 256;
+
 /**
- * Everything that is drawn in its place.
+ * Everything that is drawn in its place, in steps that are each short.
  * @param {Union} union
  * @param {Set<string>} open
  * @param {Map<string, Layout>} layouts of the open groups and of the whole
- * @returns {Nested}
+ * @returns {Generator<void, Nested>}
  */
-export function nest(union, open, layouts) {
+export function* nest(union, open, layouts) {
   const whole = /** @type {Layout} */ (layouts.get(""));
   /** @type {Nested} */
   const nested = { width: whole.width, height: whole.height, boxes: [], frames: [], edges: [] };
-  const things = thingsOf(union);
-  putLevel("", 0, 0, []);
+  const things = yield* thingsOf(union);
+  yield* putLevel("", 0, 0, []);
   return nested;
 
   /**
@@ -147,8 +150,9 @@ export function nest(union, open, layouts) {
    * @param {number} dx where the layout's corner lies
    * @param {number} dy
    * @param {string[]} around open groups, outermost first
+   * @returns {Generator<void>}
    */
-  function putLevel(level, dx, dy, around) {
+  function* putLevel(level, dx, dy, around) {
     const layout = /** @type {Layout} */ (layouts.get(level));
     const frame = nested.frames.find(({ key }) => key === level);
     /** @type {Map<string, number>} */
@@ -160,13 +164,13 @@ export function nest(union, open, layouts) {
       if (!thing) continue;
       const place = { ...thing, key, around, x: x + dx, y: y + dy, w, h };
       if (!open.has(key)) {
-        nested.boxes.push(place);
+        if (nested.boxes.push(place) % PER_STEP === 0) yield;
         continue;
       }
       nested.frames.push(place);
       const inner = /** @type {Layout} */ (layouts.get(key));
       const left = place.x - inner.width / 2;
-      putLevel(key, left, place.y - h / 2 + HEADER, [...around, key]);
+      yield* putLevel(key, left, place.y - h / 2 + HEADER, [...around, key]);
       shiftIn.set(key, left + portOf(inner, INTO) - place.x);
       shiftOut.set(key, left + portOf(inner, OUT_OF) - place.x);
     }
@@ -183,7 +187,7 @@ export function nest(union, open, layouts) {
       if (frame && edge.to === OUT_OF) path.push(...downTo(path[n - 2], path[n - 1], frame.y + frame.h / 2));
       const from = edge.from === INTO ? level : edge.from;
       const to = edge.to === OUT_OF ? level : edge.to;
-      nested.edges.push({
+      const n_edges = nested.edges.push({
         key: pieceKey(from, to),
         from,
         to,
@@ -191,6 +195,7 @@ export function nest(union, open, layouts) {
         path,
         box: boxAround(path),
       });
+      if (n_edges % PER_STEP === 0) yield;
     }
   }
 }
@@ -198,8 +203,9 @@ export function nest(union, open, layouts) {
 /**
  * What can be drawn, by key: nodes, and groups with all nodes in them.
  * @param {Union} union
+ * @returns {Generator<void, Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>>}
  */
-function thingsOf(union) {
+function* thingsOf(union) {
   const { nodes, groups } = union;
   const paths = pathsOf(union);
   /** @type {Map<string, Pick<Place, "ids" | "label" | "times" | "kind">>} */
@@ -208,6 +214,7 @@ function thingsOf(union) {
   for (const { key, id, group } of nodes) {
     things.set(key, { ids: [id], label: "", times: 1, kind: "node" });
     for (const around of paths.get(group) ?? []) things.get(around)?.ids.push(id);
+    if (things.size % PER_STEP === 0) yield;
   }
   return things;
 }

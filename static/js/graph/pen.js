@@ -13,6 +13,11 @@ export function outline(context, x, y, w, h, r) {
   context.roundRect(x, y, w, h, r);
 }
 
+/** What was clipped: a drawing says the same in many places, and again in every frame. */
+const MOST_CLIPPED = 20_000;
+/** By font, then by room and text. @type {Map<string, Map<string, string>>} */
+const clipped = new Map();
+
 /**
  * The text, shortened in its middle until it fits: names differ most at their ends.
  * @param {CanvasRenderingContext2D} context
@@ -20,6 +25,24 @@ export function outline(context, x, y, w, h, r) {
  * @param {number} room
  */
 export function clip(context, text, room) {
+  const { font } = context;
+  let known = clipped.get(font);
+  if (!known) clipped.set(font, (known = new Map()));
+  const key = `${room} ${text}`;
+  let found = known.get(key);
+  if (found === undefined) {
+    if (known.size >= MOST_CLIPPED) known.clear();
+    known.set(key, (found = shortened(context, text, room)));
+  }
+  return found;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {string} text
+ * @param {number} room
+ */
+function shortened(context, text, room) {
   const width = context.measureText(text).width;
   if (width <= room) return text;
   const keep = Math.max(2, Math.floor((text.length * room) / width) - 1);

@@ -1,6 +1,7 @@
 // From the union's layout and the graphs of two stages to what is drawn: every node keeps the one
 // place it has in the union, and says whether it is there, and what the pass did to it.
 import { marksOf } from "../snapshots.js";
+import { atOnce } from "../turns.js";
 import { asFamily } from "./families.js";
 import { createGrid } from "./grid.js";
 import { nest } from "./nesting.js";
@@ -37,9 +38,10 @@ import { pieceKeys } from "./pieces.js";
  * @property {Map<string, string>} keyOf id -> the key of that place
  * @property {EdgePlace[]} edges
  * @property {Map<string, number>} edgeAt the place of a piece among the edges, by key
- * @property {() => {nodesIn: Finder, edgesIn: Finder}} grids made when they are first needed
+ * @property {Finder} nodesIn what of the places overlaps some bounds
+ * @property {Finder} edgesIn
  *
- * @typedef {(bounds: import("./grid.js").Bounds) => number[]} Finder indices of what overlaps some bounds
+ * @typedef {(bounds: import("./grid.js").Bounds) => number[]} Finder gives indices
  *
  * @typedef {object} EdgePlace a piece of edges of the model, from box to box or to the border of a group
  * @property {string} key
@@ -69,7 +71,6 @@ import { pieceKeys } from "./pieces.js";
  * @property {Record<"added" | "removed" | "changed", number>} marks how many nodes in it are marked
  * @property {boolean} shown
  * @property {GraphNode | null} node null for a group
- * @property {GraphNode[]} members what is drawn here, of a group all that are there
  *
  * @typedef {EdgePlace & {status: Status, shown: boolean}} SceneEdge
  *
@@ -81,10 +82,16 @@ import { pieceKeys } from "./pieces.js";
  * @property {SceneEdge[]} edges in the order of the places
  * @property {Map<string, SceneNode>} byKey nodes, closed and open groups
  * @property {Map<string, string>} keyOf id -> key of the box that it is drawn in
- * @property {Map<string, {before: string[], after: string[]}>} neighbours by key, of what is shown
+ * @property {() => Neighbours} neighbours of what is shown, made when they are first needed
+ * @property {NodeStates} states of the nodes that are there, by id
  * @property {Pass} pass what it shows
  * @property {Places} places
+ *
+ * @typedef {Map<string, {before: string[], after: string[]}>} Neighbours by key
  */
+
+/** So many nodes of the union are put in their places in a step. */
+const NODES_PER_STEP = 512;
 
 /**
  * Joins the union with the layouts of what is open of it.
@@ -94,20 +101,35 @@ import { pieceKeys } from "./pieces.js";
  * @returns {Places}
  */
 export function placeUnion(union, open, layouts) {
-  const { width, height, boxes, frames, edges } = nest(union, open, layouts);
+  return atOnce(placeSteps(union, open, layouts));
+}
+
+/**
+ * The same, in steps that are each short.
+ * @param {Union} union
+ * @param {Set<string>} open
+ * @param {Map<string, Layout>} layouts
+ * @returns {Generator<void, Places>}
+ */
+export function* placeSteps(union, open, layouts) {
+  const { width, height, boxes, frames, edges } = yield* nest(union, open, layouts);
   /** @type {Map<string, Place>} */
   const placeOf = new Map();
-  for (const place of boxes) for (const id of place.ids) placeOf.set(id, place);
-  const keyOf = new Map([...placeOf].map(([id, { key }]) => [id, key]));
+  /** @type {Map<string, string>} */
+  const keyOf = new Map();
+  for (const place of boxes) {
+    for (const id of place.ids) {
+      placeOf.set(id, place);
+      keyOf.set(id, place.key);
+      if (placeOf.size % NODES_PER_STEP === 0) yield;
+    }
+  }
   const edgeAt = new Map(edges.map(({ key }, i) => [key, i]));
-  /** @type {ReturnType<Places["grids"]> | null} */
-  let made = null;
-  const grids = () =>
-    (made ??= {
-      nodesIn: createGrid(boxes.map(({ x, y, w, h }) => [x - w / 2, y - h / 2, x + w / 2, y + h / 2])),
-      edgesIn: createGrid(edges.map(({ box }) => box)),
-    });
-  return { width, height, places: boxes, frames, placeOf, keyOf, edges, edgeAt, grids };
+  yield;
+  const nodesIn = createGrid(boxes.map(({ x, y, w, h }) => [x - w / 2, y - h / 2, x + w / 2, y + h / 2]));
+  yield;
+  const edgesIn = createGrid(edges.map(({ box }) => box));
+  return { width, height, places: boxes, frames, placeOf, keyOf, edges, edgeAt, nodesIn, edgesIn };
 }
 
 /**
@@ -126,6 +148,8 @@ export function buildScene(places, before, after, view, changed) {
   const frames = places.frames.map((place) => sceneNode(place, states, true));
   const shown = view === "before" && pass.before ? [pass.before] : [pass.after];
   if (view === "diff" && pass.before) shown.push(pass.before);
+  /** @type {Neighbours | null} */
+  let neighbours = null;
   return {
     width: places.width,
     height: places.height,
@@ -134,7 +158,8 @@ export function buildScene(places, before, after, view, changed) {
     edges: sceneEdges(places, pass, view),
     byKey: new Map([...nodes, ...frames].map((node) => [node.key, node])),
     keyOf: places.keyOf,
-    neighbours: neighboursOf(places, shown),
+    neighbours: () => (neighbours ??= neighboursOf(places, shown)),
+    states,
     pass,
     places,
   };
@@ -206,7 +231,6 @@ function sceneNode(place, states, open) {
     marks,
     shown: present.length > 0,
     node: only?.node ?? null,
-    members: present.flatMap((id) => states.get(id)?.node ?? []),
   };
 }
 
@@ -302,7 +326,7 @@ function sceneEdges(places, { before, after }, view) {
 /**
  * @param {Places} places
  * @param {StageGraph[]} graphs that are shown
- * @returns {Scene["neighbours"]}
+ * @returns {Neighbours}
  */
 function neighboursOf({ placeOf }, graphs) {
   /** @type {Map<string, {before: Set<string>, after: Set<string>}>} */
@@ -358,7 +382,7 @@ export function walk(scene, from, direction) {
     return inside.sort((a, b) => a.y - b.y || a.x - b.x)[0]?.key ?? "";
   }
   if (direction === "before" || direction === "after") {
-    const next = (scene.neighbours.get(from)?.[direction] ?? [])
+    const next = (scene.neighbours().get(from)?.[direction] ?? [])
       .map((key) => scene.byKey.get(key))
       .filter((n) => n?.shown);
     next.sort((a, b) => Math.abs((a?.x ?? 0) - here.x) - Math.abs((b?.x ?? 0) - here.x));

@@ -16,7 +16,8 @@ export function searchNodes(scene, query) {
     .sort((a, b) => a.y - b.y || a.x - b.x)
     .flatMap((box) => {
       const drawn = box.node ? ` ${box.label} ${box.sub}`.toLowerCase() : "";
-      return box.members
+      return box.ids
+        .flatMap((id) => scene.states.get(id)?.node ?? [])
         .filter((node) => words.every((word) => (textOf(node) + drawn).includes(word)))
         .map(({ id }) => ({ key: box.key, id }));
     });

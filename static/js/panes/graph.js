@@ -84,6 +84,8 @@ export function mountGraph(root, state, layouter) {
   function camera() {
     if (state.get().camera) return /** @type {Camera} */ (state.get().camera);
     if (!drawing.scene) return { x: 0, y: 0, zoom: 1 };
+    // Before the canvas was laid out there is nothing to look through.
+    if (canvas.size().width === 0) return firstLook(drawing.scene, canvas.size(), emphasis.selected);
     return (auto ??= firstLook(drawing.scene, canvas.size(), emphasis.selected));
   }
   const canvas = mountCanvas(root, drawing, {
@@ -100,7 +102,7 @@ export function mountGraph(root, state, layouter) {
     show: ({ key }) => show([key]),
     // What is found in a closed group is selected in it, once it is open.
     choose: ({ key, id }) => {
-      const found = nodeOf(key)?.members.find((each) => each.id === id);
+      const found = drawing.scene?.states.get(id)?.node;
       if (found) state.set({ ...selectNode(found), open: groups.toggledFor(id) });
       show([drawing.scene?.keyOf.get(id) ?? key]);
     },
@@ -173,10 +175,10 @@ export function mountGraph(root, state, layouter) {
     const { scene } = drawing;
     const kinds = { less: "overlay.less", other: "overlay.other", plain: "overlay.plain" };
     const words = { less: word(kinds.less), other: word(kinds.other), plain: word(kinds.plain) };
-    const nodes = new Map([...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
-    const shown = scene?.nodes.filter((node) => node.shown) ?? [];
-    const boxes = [...shown, ...(scene?.frames ?? [])];
-    const overlay = overlayOf(color, boxes, nodes, result?.kernels ?? [], words, values);
+    const isPlain = color === "family";
+    const nodes = new Map(isPlain ? [] : [...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
+    const boxes = [...(scene?.nodes.filter((node) => node.shown) ?? []), ...(scene?.frames ?? [])];
+    const overlay = isPlain ? null : overlayOf(color, boxes, nodes, result?.kernels ?? [], words, values);
     const paints = overlay && colors()[overlay.scale];
     emphasis.paints = overlay && paints && new Map([...overlay.classOf].map(([k, i]) => [k, paints[i]]));
     emphasis.sums = sumsOf(scene, overlay);
@@ -221,7 +223,7 @@ export function mountGraph(root, state, layouter) {
       if (nodeOf(key)?.shown) emphasis.selected.add(key);
     }
     for (const key of emphasis.selected) {
-      const { before: sources, after: readers } = scene?.neighbours.get(key) ?? {
+      const { before: sources, after: readers } = scene?.neighbours().get(key) ?? {
         before: [],
         after: [],
       };

@@ -4,8 +4,9 @@ import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
 import { LayoutCancelled } from "../graph/layout.js";
 import { countBoxes, openGroups } from "../graph/nesting.js";
-import { placeUnion } from "../graph/scene.js";
+import { placeSteps } from "../graph/scene.js";
 import { together } from "../state.js";
+import { inTurns } from "../turns.js";
 import { word } from "../words.js";
 
 /**
@@ -55,13 +56,15 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
       const union = await parts.union(stages);
       if (number !== request) return;
       const { opened, refused } = openedOf(union, open);
+      const isWanted = () => number === request;
       const { layouts, seconds } = await layouter.layout(union, opened);
-      if (number !== request) return;
+      const places = isWanted() && (await inTurns(placeSteps(union, opened, layouts), isWanted));
+      if (!places) return;
       stage.dataset.layout = "ready";
       stage.dataset.layoutMs = (seconds * 1000).toFixed(0);
       part(root, "legend").title = word("graph.layout-time", { time: formatSeconds(seconds) });
       say(refused ? [word("graph.too-many", { n: refused, most: MOST_BOXES })] : []);
-      placed(placeUnion(union, opened, layouts), union);
+      placed(places, union);
     } catch (problem) {
       if (number === request) giveUp(problem);
     } finally {

@@ -1,5 +1,5 @@
 // The passes in order: what each did, how long it took. Choosing one selects the stage.
-import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../dom.js";
 import { atMost } from "../errors_axis.js";
 import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
@@ -25,9 +25,14 @@ export function mountPassList(root, state) {
   const filter = partOf(root, "filter", HTMLInputElement);
   const base = partOf(root, "base", HTMLSelectElement);
   const order = partOf(root, "order", HTMLSelectElement);
+  const rows = keptElements(({ stage, before }) => el("li", {}, row(stage, before)));
+  const choices = keptElements(({ stage: { stage, name } }) =>
+    el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`),
+  );
+  const noChoice = el("option", { value: "-1" }, word("text.stage-before"));
 
   function show() {
-    const { result, stage } = state.get();
+    const { result, stage, numerics } = state.get();
     const wanted = filter.value.trim().toLowerCase();
     const stages = (result?.stages ?? []).filter(
       (each) =>
@@ -37,23 +42,26 @@ export function mountPassList(root, state) {
     const before = (/** @type {Stage} */ { stage: n }) => result?.stages[n - 1] ?? null;
     const by = ORDERS[order.value];
     const sorted = by ? stages.sort((a, b) => by(a, before(a)) - by(b, before(b))) : stages;
-    list.replaceChildren(...sorted.map((each) => el("li", {}, row(each, before(each)))));
+    const items = sorted.map((each) => rows({ stage: each, before: before(each) }));
     list.toggleAttribute("data-sorted", by !== undefined);
     const end = result && stoppedAt(result);
-    if (end) list.append(end);
+    if (end) items.push(end);
     if (stages.length === 0)
-      list.append(el("li", { class: "passes-none" }, word("passes.none-fit", { filter: wanted })));
+      items.push(el("li", { class: "passes-none" }, word("passes.none-fit", { filter: wanted })));
+    putChildren(list, items);
     mark();
-    badges(list, state.get().numerics.found?.rows ?? []);
+    badges(list, numerics.found?.rows ?? []);
+    touches(list, state.get());
   }
 
   function mark() {
-    const { stage } = state.get();
-    for (const each of list.querySelectorAll("[data-stage]")) {
-      const here = Number(/** @type {HTMLElement} */ (each).dataset.stage) === stage;
-      if (here) {
+    const { stage, base: chosen } = state.get();
+    for (const each of /** @type {NodeListOf<HTMLElement>} */ (list.querySelectorAll("[data-stage]"))) {
+      const at = Number(each.dataset.stage);
+      each.toggleAttribute("data-base", at === chosen);
+      if (at === stage) {
         each.setAttribute("aria-current", "step");
-        each.scrollIntoView({ block: "nearest" });
+        revealSoon(each);
       } else each.removeAttribute("aria-current");
     }
   }
@@ -75,20 +83,12 @@ export function mountPassList(root, state) {
     }),
     listen(base, { change: () => state.set({ base: Number(base.value) }) }),
     state.watch(["result", "base"], ({ result, base: chosen }) => {
-      base.replaceChildren(
-        el("option", { value: "-1" }, word("text.stage-before")),
-        ...(result?.stages ?? []).map(({ stage, name }) =>
-          el("option", { value: String(stage) }, stage === 0 ? word("passes.imported") : `${stage} ${name}`),
-        ),
-      );
+      putChildren(base, [noChoice, ...(result?.stages ?? []).map((stage) => choices({ stage, before: null }))]);
       const stage = chosenBase(result?.stages ?? [], chosen);
       base.value = String(stage);
       root.toggleAttribute("data-against", stage >= 0);
     }),
-    state.watch(["base", "result"], ({ base: chosen }) => {
-      list.querySelector("[data-base]")?.removeAttribute("data-base");
-      list.querySelector(`[data-stage="${chosen}"]`)?.setAttribute("data-base", "");
-    }),
+    state.watch(["base"], mark),
     state.watch(["result"], ({ result }) => {
       part(root, "summary").textContent = result ? summary(result) : "";
       show();
@@ -103,10 +103,25 @@ export function mountPassList(root, state) {
         ...paragraphs(full).map((text) => prose(text)),
       );
     }),
-    // After the words, which take room from the list: the marked row is in what is left.
     state.watch(["stage"], () => (changedOnly.checked ? show() : mark())),
     state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
   );
+}
+
+/**
+ * Elements made once for what they say: a running job tells all of its stages again and again.
+ * @param {(told: {stage: Stage, before: Stage | null}) => HTMLElement} make
+ * @returns {typeof make}
+ */
+function keptElements(make) {
+  /** @type {Map<string, HTMLElement>} */
+  const kept = new Map();
+  return (told) => {
+    const key = JSON.stringify(told);
+    const found = kept.get(key) ?? make(told);
+    kept.set(key, found);
+    return found;
+  };
 }
 
 /**

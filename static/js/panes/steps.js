@@ -1,5 +1,5 @@
 // The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
-import { clone, closest, el, listen, part, partOf } from "../dom.js";
+import { clone, closest, el, listen, part, partOf, revealSoon } from "../dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectValues, selectedIds } from "../selection.js";
@@ -88,9 +88,9 @@ export function mountSteps(root, state) {
     const { graph, before } = state.get();
     const nodes = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])];
     const ids = selectedIds(nodes, state.get());
-    values = new Set(
-      nodes.filter((node) => ids.has(node.id)).flatMap((node) => [node.id, ...node.outputs]),
-    );
+    values = new Set();
+    if (ids.size === 0) return;
+    for (const { id, outputs } of nodes) if (ids.has(id)) for (const each of [id, ...outputs]) values.add(each);
   }
 
   function mark() {
@@ -134,7 +134,7 @@ export function mountSteps(root, state) {
       limit = Math.max(limit, openedStep() + 1);
       show();
       box();
-      list.querySelector("[aria-expanded=true]")?.scrollIntoView({ block: "nearest" });
+      revealSoon(list.querySelector("[aria-expanded=true]"));
     } catch (problem) {
       const box = el("div", { class: "problem" });
       showProblem(box, asProblem(problem));
@@ -156,7 +156,7 @@ export function mountSteps(root, state) {
     if (button) {
       const made = item(steps[openedStep()]);
       button.parentElement?.replaceWith(made);
-      made.scrollIntoView({ block: "nearest" });
+      revealSoon(made);
     }
     box();
   }

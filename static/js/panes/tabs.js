@@ -1,6 +1,7 @@
 // Two rows of tabs, the kinds of panes and the panes of one kind, and the one pane that is mounted below.
 import { closest, el, listen, part } from "../dom.js";
 import { together } from "../state.js";
+import { nextTurn } from "../turns.js";
 import { word } from "../words.js";
 import { mountPane, panesOf } from "./index.js";
 
@@ -21,7 +22,22 @@ export function mountTabs(side, state) {
   const shown = () => panes.find(({ id }) => id === state.get().pane) ?? panes[0];
   const open = (/** @type {string | undefined} */ pane) => pane && state.set({ pane });
   let stopPane = () => {};
+  let request = 0;
+  /** @type {import("../wire.js").Result | null} */
+  let told = null;
   groups.append(...names.map(groupButton));
+
+  function mountShown() {
+    const pane = shown();
+    root.setAttribute("aria-labelledby", `tab-${pane.id}`);
+    // The same pane again: the result has grown while one was reading.
+    const was = root.dataset.pane;
+    const scrolled = was === pane.id ? root.scrollTop : 0;
+    root.dataset.pane = pane.id;
+    root.replaceChildren();
+    if (state.get().result) stopPane = mountPane(pane, root, state);
+    if (was && (scrolled > 0 || was !== pane.id)) root.scrollTop = scrolled;
+  }
 
   const stop = together(
     listen(groups, {
@@ -41,18 +57,17 @@ export function mountTabs(side, state) {
       last[shown().group] = shown().id;
       mark(groups, tabs, shown(), rowOf(shown().group));
     }),
-    state.watch(["pane", "result"], ({ result }) => {
+    state.watch(["pane", "result"], async ({ result }) => {
       stopPane();
       stopPane = () => {};
-      const pane = shown();
-      root.setAttribute("aria-labelledby", `tab-${pane.id}`);
-      // The same pane again: the result has grown while one was reading.
-      const scrolled = root.dataset.pane === pane.id ? root.scrollTop : 0;
-      root.dataset.pane = pane.id;
-      root.replaceChildren();
-      if (result) stopPane = mountPane(pane, root, state);
-      root.scrollTop = scrolled;
+      const number = ++request;
+      // What is told anew is shown everywhere; the pane is enough for a task of its own.
+      if (result !== told) await nextTurn();
+      if (number !== request) return;
+      told = result;
+      mountShown();
     }),
+    () => (request += 1),
     () => stopPane(),
   );
   return {

@@ -1,0 +1,58 @@
+// Long work in short turns: a generator goes on until its time is up, and the page may answer before
+// the next turn. What is made is pure work that knows nothing of time: it yields between pieces of a
+// millisecond or so.
+
+/** So long a turn may take: half of a frame is left to everything else. */
+const TURN_MS = 8;
+
+/**
+ * A task of its own, as soon as what waits already has been done.
+ * @returns {Promise<void>}
+ */
+export function nextTurn() {
+  const { scheduler } = /** @type {{scheduler?: {yield?: () => Promise<void>}}} */ (
+    /** @type {unknown} */ (globalThis)
+  );
+  if (scheduler?.yield) return scheduler.yield();
+  return new Promise((resolve) => {
+    // A timeout would wait for at least four milliseconds, each time.
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/**
+ * Does the work in turns.
+ * @template T
+ * @param {Generator<void, T>} work
+ * @param {() => boolean} isWanted asked after every turn
+ * @returns {Promise<T | undefined>} what it made; nothing when it was not wanted any more
+ */
+export async function inTurns(work, isWanted) {
+  for (;;) {
+    const end = performance.now() + TURN_MS;
+    do {
+      const { done, value } = work.next();
+      if (done) return value;
+    } while (performance.now() < end);
+    await nextTurn();
+    if (!isWanted()) return undefined;
+  }
+}
+
+/**
+ * Does the work at once.
+ * @template T
+ * @param {Generator<void, T>} work
+ * @returns {T}
+ */
+export function atOnce(work) {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
