@@ -6,12 +6,12 @@ import re
 
 from flask import Response, send_file
 
-from app.api.answers import answer, body, queue
+from app.api.answers import body
+from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
 from app.jobs.export import FILE
 from app.wire import shapes
-from app.wire.jobs import job_payload
 from app.wire.requests import ExportRequest
 
 ROUTES = Table()
@@ -31,14 +31,8 @@ def new_export(job_id: str, stage: int) -> Response:
     compiled = Kept(job_id)
     own = compiled.graph_stage(stage)
     request = ExportRequest.from_json(compiled.job.id, own, body()).to_json()
-    private = {
-        "compiled": str(compiled.job.folder.resolve()),
-        "file": _file_name(compiled.job.model_name, own, compiled.stages()[own]["name"]),
-    }
-    job = queue().find_done(request) or queue().submit(request, compiled.job.model_name, private)
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    file = _file_name(compiled.job.model_name, own, compiled.stages()[own]["name"])
+    return queued_after(compiled, request, file=file)
 
 
 def _file_name(model: str, stage: int, name: str) -> str:

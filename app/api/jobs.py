@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from flask import Response, request
 
 from app.api.answers import answer, body, queue, settings, uploads
+from app.api.queued import accepted
 from app.api.table import Query, Table
 from app.config import Settings
 from app.jobs.queue import JobQueue
@@ -50,10 +51,7 @@ def new_job() -> Response:
     done = queue().find_done(wanted.to_json()) if reuse else None
     if wanted.tuned:
         private["schedules"] = _schedules(wanted.tuned)
-    job = done or queue().submit(wanted.to_json(), name, private)
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    return accepted(done or queue().submit(wanted.to_json(), name, private))
 
 
 def _schedules(tuning_id: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flask import Response
 
-from app.api.answers import answer, body, queue
+from app.api.answers import body
+from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
 from app.wire import numerics as wire
 from app.wire import shapes
-from app.wire.jobs import job_payload
 from app.wire.requests import CheckRequest
 
 ROUTES = Table()
@@ -26,12 +26,7 @@ def new_check(job_id: str) -> Response:
     request = CheckRequest.from_json(compiled.job.id, seed, body()).to_json()
     if not compiled.parts.has("tasks"):  # written when all passes have run and code was made
         raise compiled.absent("program to check")
-    job = queue().find_done(request) or queue().submit(
-        request, compiled.job.model_name, {"compiled": str(compiled.job.folder.resolve())}
-    )
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    return queued_after(compiled, request)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Numerics, fails=(404, 409))

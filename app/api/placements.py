@@ -7,12 +7,12 @@ from typing import Any
 
 from flask import Response
 
-from app.api.answers import answer, body, queue
+from app.api.answers import answer, body
+from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
 from app.wire import placements as wire
 from app.wire import shapes
-from app.wire.jobs import job_payload
 from app.wire.requests import PlaceRequest
 from compiler.errors import CompileError
 from compiler.place.place import SCHEDULERS
@@ -41,13 +41,7 @@ def new_placement(job_id: str) -> Response:
     wanted = PlaceRequest.from_json(compiled.job.id, body())
     if not compiled.parts.has("tasks"):
         raise compiled.absent("kernels to place")
-    request = wanted.to_json()
-    job = queue().find_done(request) or queue().submit(
-        request, compiled.job.model_name, {"compiled": str(compiled.job.folder.resolve())}
-    )
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    return queued_after(compiled, wanted.to_json())
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Placements, fails=(404, 409))

@@ -6,12 +6,12 @@ import json
 
 from flask import Response
 
-from app.api.answers import answer, body, queue
+from app.api.answers import body
+from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
 from app.wire import profiles as wire
 from app.wire import shapes
-from app.wire.jobs import job_payload
 from app.wire.requests import ProfileRequest
 
 ROUTES = Table()
@@ -33,14 +33,7 @@ def new_profile(job_id: str) -> Response:
     wanted = ProfileRequest.from_json(compiled.job.id, body())
     if not compiled.parts.has("profile"):
         raise compiled.absent("run to time again")
-    job = queue().submit(
-        wanted.to_json(),
-        compiled.job.model_name,
-        {"compiled": str(compiled.job.folder.resolve())},
-    )
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    return queued_after(compiled, wanted.to_json(), again=True)
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/trace", "application/json", fails=(404, 409))

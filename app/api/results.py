@@ -36,6 +36,11 @@ class Kept:
         self.parts = Parts(self.job.folder)
 
     @property
+    def folder(self) -> str:
+        """Where the parts lie, for a child that reads them."""
+        return str(self.job.folder.resolve())
+
+    @property
     def final(self) -> bool:
         """Whether nothing more will come."""
         return self.job.is_over

@@ -8,12 +8,12 @@ from typing import Any, cast
 
 from flask import Response, current_app
 
-from app.api.answers import answer, body, queue
+from app.api.answers import answer, body
+from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
 from app.wire import schedules as wire
 from app.wire import shapes
-from app.wire.jobs import job_payload
 from app.wire.requests import ScheduleRequest, schedule_text
 from app.written import TextReader
 
@@ -61,15 +61,10 @@ def new_schedule(job_id: str) -> Response:
     """Run a kernel with an edited schedule beside its own: a job of its own."""
     compiled = Kept(job_id)
     wanted = ScheduleRequest.from_json(compiled.job.id, body())
-    private = {
-        "compiled": str(compiled.job.folder.resolve()),
-        "text_kernel": compiled.text_kernel(wanted.kernel),
-        "target": _target(compiled),
-    }
-    job = queue().submit(wanted.to_json(), compiled.job.model_name, private)
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    first = compiled.text_kernel(wanted.kernel)
+    target = _target(compiled)
+    request = wanted.to_json()
+    return queued_after(compiled, request, again=True, text_kernel=first, target=target)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.EditedKernel, fails=(404, 409))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from flask import Response
 
-from app.api.answers import answer, body, queue
+from app.api.answers import body
+from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
 from app.wire import shapes
 from app.wire import targets as wire
-from app.wire.jobs import job_payload
 from app.wire.requests import TargetsRequest
 from compiler.errors import CompileError
 from compiler.targets.target import names
@@ -26,13 +26,7 @@ def new_targets(job_id: str) -> Response:
     compiled = Kept(job_id)
     wanted = TargetsRequest.from_json(compiled.job.id, body())
     first = compiled.text_kernel(wanted.kernel)
-    private = {"compiled": str(compiled.job.folder.resolve()), "text_kernel": first}
-    request = wanted.to_json()
-    found = queue().find_done(request)
-    job = found or queue().submit(request, compiled.job.model_name, private)
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    return queued_after(compiled, wanted.to_json(), text_kernel=first)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Targets, fails=(404, 409))

@@ -6,12 +6,12 @@ import json
 
 from flask import Response
 
-from app.api.answers import answer, body, queue, settings
+from app.api.answers import body, queue, settings
+from app.api.queued import accepted
 from app.api.results import Kept
 from app.api.table import Table
 from app.jobs.tune import SCHEDULES, STOP, schedules_name
 from app.wire import shapes
-from app.wire.jobs import job_payload
 from app.wire.requests import TuneRequest
 from compiler.errors import CompileError
 
@@ -36,10 +36,7 @@ def new_tuning(job_id: str) -> Response:
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no kernel {wanted.kernel}")
     made = json.loads((compiled.job.folder / "request.json").read_text(encoding="utf-8"))
     private = {"compiled": made, "kernels": [row["name"] for row in rows]}
-    job = queue().submit(wanted.to_json(), compiled.job.model_name, private)
-    response = answer(job_payload(job), 202)
-    response.headers["Location"] = f"/api/v1/jobs/{job.id}"
-    return response
+    return accepted(queue().submit(wanted.to_json(), compiled.job.model_name, private))
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Tuning, fails=(404, 409))
@@ -68,4 +65,4 @@ def stop_tuning(job_id: str) -> Response:
     if kept.job.request["kind"] != "tune":
         raise kept.absent("search to stop")
     (kept.job.folder / STOP).touch()
-    return answer(job_payload(kept.job), 202)
+    return accepted(kept.job)

@@ -40,8 +40,10 @@ export function childJob(submit, onEvent) {
     if (unwanted) void api.cancel(job.id).catch(() => {});
     return job;
   });
+  const id = submitted.then((job) => job.id);
+  id.catch(() => {}); // `done` says why it was refused
   return {
-    id: submitted.then(({ id }) => id),
+    id,
     done: submitted.then(ended).finally(() => {
       over = true;
       unfollow();

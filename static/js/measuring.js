@@ -1,8 +1,8 @@
 // What was measured of the program that is shown: the first time by its compilation, and again when
 // somebody asks. The newest figures are everybody's: the kernels of the result get them too.
 import { api } from "./api.js";
+import { childJob } from "./child_job.js";
 import { asProblem } from "./compile.js";
-import { untilOver } from "./following.js";
 import { word } from "./words.js";
 
 /**
@@ -11,8 +11,8 @@ import { word } from "./words.js";
  * @typedef {import("./wire.js").Result} Result
  */
 
-/** The job that is measuring now; "" for none, and before the server has named it. */
-let running = "";
+/** @type {ReturnType<typeof childJob> | null} the job that is measuring now */
+let running = null;
 
 /**
  * Keeps `profile` in step with the compilation that is shown, or with the measuring that the URL names.
@@ -90,27 +90,25 @@ export async function measureAgain(state, options) {
   };
   state.set({ measuring: { share: 0, words: word("measuring.starts"), problem: null } });
   try {
-    const job = await work.measure(parts.id, options);
-    running = job.id;
-    if (!state.get().measuring) await api.cancel(job.id);
-    await untilOver(job.id, (name, data) => {
+    running = childJob(() => work.measure(parts.id, options), (name, data) => {
       if (name === "queued") is({ words: word("progress.queued", { n: data.position }) });
       else if (name === "phase") is({ words: word(`measuring.${data.phase}`) });
       else if (name === "round")
         is({ share: data.share, words: word("measuring.round", { n: data.done }) });
     });
-    if (state.get().parts === parts) state.set({ measured: job.id, measuring: null });
+    const job = await running.done;
+    if (state.get().parts !== parts) return;
+    state.set({ measuring: null, ...(job.state === "succeeded" ? { measured: job.id } : {}) });
   } catch (problem) {
     if (state.get().parts !== parts) return;
-    const gone = problem instanceof DOMException && problem.name === "AbortError";
-    state.set({ measuring: gone ? null : { share: 0, words: "", problem: asProblem(problem) } });
+    state.set({ measuring: { share: 0, words: "", problem: asProblem(problem) } });
   } finally {
-    running = "";
+    running = null;
   }
 }
 
 /** Ends the measuring that runs; what was measured before stays. @param {PageState} state */
 export function stopMeasuring(state) {
   state.set({ measuring: null });
-  if (running) void api.cancel(running).catch(() => {});
+  running?.cancel();
 }

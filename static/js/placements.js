@@ -1,13 +1,12 @@
 // Asking the server to place kernels on a platform: a job of its own, followed to its end.
-import { ApiError, api, follow, placementParts } from "./api.js";
+import { ApiError, placementParts } from "./api.js";
+import { childJob } from "./child_job.js";
 
 /**
  * @typedef {import("./wire.js").Placement} Placement
  * @typedef {import("./wire.js").Placements} Placements
  * @typedef {import("./wire.js").PlaceOptions} PlaceOptions
  */
-
-const AGAIN_MS = 1000;
 
 /** @typedef {import("./work.js").Work} Work */
 
@@ -44,59 +43,25 @@ export function createPlacements(job, work) {
 
 /** @param {() => Promise<import("./wire.js").Job>} submit */
 function startPlacing(submit) {
-  let stopped = false;
-  let over = false;
-  /** @type {() => void} */
-  let unfollow = () => {};
-  let id = "";
   /** @type {Map<string, () => void>} */
   const waiting = new Map();
   /** @type {Set<string>} */
   const ready = new Set();
+  const job = childJob(submit, (name, data) => {
+    if (name !== "ready") return;
+    ready.add(data.part);
+    waiting.get(data.part)?.();
+  });
 
   /** @returns {Promise<Placements>} */
-  async function run() {
-    const placing = await submit();
-    id = placing.id;
-    if (stopped) await api.cancel(id);
-    else await new Promise((resolve, reject) => listenTo(() => resolve(undefined), reject));
+  async function whole() {
+    const { id, state } = await job.done;
+    if (state === "cancelled")
+      throw new ApiError(200, { code: "E-REQUEST-UNKNOWN", message: "it was cancelled" });
     return placementParts.all(id);
   }
 
-  /**
-   * @param {() => void} resolve
-   * @param {(problem: unknown) => void} reject
-   */
-  function listenTo(resolve, reject) {
-    if (stopped) return;
-    unfollow = follow(id, (name, data) => {
-      if (name === "ready") {
-        ready.add(data.part);
-        waiting.get(data.part)?.();
-      } else if (name === "finished") resolve();
-      else if (name === "failed") reject(new ApiError(200, data.error));
-      else if (name === "cancelled")
-        reject(new ApiError(200, { code: "E-REQUEST-UNKNOWN", message: "it was cancelled" }));
-      else if (name === "lost") settle(resolve, reject);
-    });
-  }
-
-  /**
-   * The stream ended without a word: a job that had ended before, or a server that is away.
-   * @param {() => void} resolve
-   * @param {(problem: unknown) => void} reject
-   */
-  function settle(resolve, reject) {
-    api.job(id).then(({ state, error }) => {
-      if (state === "succeeded") resolve();
-      else if (error) reject(new ApiError(200, error));
-      else setTimeout(() => listenTo(resolve, reject), AGAIN_MS); // the server has no stream free
-    }, reject);
-  }
-
-  const all = run().finally(() => {
-    over = true;
-  });
+  const all = whole();
   return {
     /** All of them side by side, when the job has ended. */
     all,
@@ -114,12 +79,11 @@ function startPlacing(submit) {
       const kept = ready.has(scheduler) ? null : await all;
       const refused = kept?.rows.find((row) => row.scheduler === scheduler)?.problem;
       if (refused) throw new ApiError(200, refused);
-      return placementParts.one(id, scheduler);
+      return placementParts.one(await job.id, scheduler);
     },
     stop() {
-      stopped = true;
-      unfollow();
-      if (id && !over) void api.cancel(id).catch(() => {});
+      job.leave();
+      job.cancel();
     },
   };
 }

@@ -26,8 +26,8 @@ def test_a_job_runs_and_its_stages_are_kept(client):
 @pytest.mark.parametrize(
     ("trouble", "limits", "code", "says"),
     [
-        ("sleep", {"job_limit_s": 3.5}, "E-LIMIT-SECONDS", "3.5 s"),
-        ("compute_for_ever", {"job_limit_s": 3.5}, "E-LIMIT-SECONDS", "3.5 s"),
+        ("sleep", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s"),
+        ("compute_for_ever", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s"),
         ("use_memory", {"memory_limit_bytes": 1536 * MIB}, "E-LIMIT-MEMORY", "1,536 MiB"),
         ("write_much", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
         ("write_many", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),

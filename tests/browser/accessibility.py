@@ -109,4 +109,6 @@ def each_pane(playground: Playground) -> Iterator[str]:
                 tab.click()
             expect(tab).to_have_attribute("aria-selected", "true")
             playground.page.wait_for_load_state("networkidle")
+            # the numbers of a quick model are checked without being asked
+            expect(playground.page.locator("#pane[data-checked=running]")).to_have_count(0)
             yield name

@@ -19,19 +19,12 @@ import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { timeWithInterval } from "./measuring.js";
+import { arrowOf, pointOn, showTip } from "./pointing.js";
 
 /**
  * @typedef {import("../flame_map.js").Flame} Flame
  * @typedef {import("../wire.js").Profile} Profile
  */
-
-const ARROWS = /** @type {const} */ ({
-  ArrowLeft: "left",
-  ArrowRight: "right",
-  ArrowUp: "up",
-  ArrowDown: "down",
-});
-const TIP_MARGIN = 4;
 
 /**
  * @param {HTMLElement} root
@@ -148,23 +141,15 @@ export function mountFlame(root, state) {
       .join(" ");
   }
 
-  const point = (/** @type {MouseEvent} */ event) => {
-    const rect = canvas.getBoundingClientRect();
-    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
-  };
+  const point = (/** @type {MouseEvent} */ event) => pointOn(canvas, event);
 
   /** @param {PointerEvent} event */
   function onMove(event) {
     const at = point(event);
     const flame = flameAt(boxes(), at);
     canvas.style.cursor = flame ? "pointer" : "";
-    tip.hidden = !flame;
     state.set({ preview: flame && flame.kind !== "run" ? flame.origins : [] });
-    if (!flame) return;
-    tip.textContent = sentence(flame);
-    const most = box.clientWidth - tip.offsetWidth - TIP_MARGIN;
-    tip.style.left = `${Math.min(at.x + 12, Math.max(0, most))}px`;
-    tip.style.top = `${at.y + 18}px`;
+    showTip(tip, box, at, flame ? sentence(flame) : "");
   }
 
   /** @type {Record<string, () => void>} */
@@ -212,7 +197,7 @@ export function mountFlame(root, state) {
         dblclick: (event) => lookInto(flameAt(boxes(), point(event))),
         keydown: (event) => {
           if (event.ctrlKey || event.metaKey || event.altKey) return;
-          const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+          const direction = arrowOf(event);
           const from = focus ?? within();
           const act =
             direction && from

@@ -17,6 +17,7 @@ import { createPainter } from "../graph/canvas.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
+import { arrowOf, pointOn, showTip } from "./pointing.js";
 
 /**
  * @typedef {import("../gantt_map.js").Activity} Activity
@@ -26,12 +27,6 @@ import { word } from "../words.js";
 
 const CLOSER = 0.6;
 const STEP = 0.25;
-const ARROWS = /** @type {const} */ ({
-  ArrowLeft: "left",
-  ArrowRight: "right",
-  ArrowUp: "up",
-  ArrowDown: "down",
-});
 
 /**
  * @param {HTMLElement} root
@@ -125,10 +120,7 @@ export function mountGantt(root, state) {
     if (activity) pick(activity);
   }
 
-  const point = (/** @type {MouseEvent} */ event) => {
-    const box = canvas.getBoundingClientRect();
-    return { x: event.clientX - box.left, y: event.clientY - box.top };
-  };
+  const point = (/** @type {MouseEvent} */ event) => pointOn(canvas, event);
   const map = () => layoutGantt(chart, state.get().span, painter.size());
 
   /** @param {PointerEvent} event */
@@ -141,12 +133,7 @@ export function mountGantt(root, state) {
     }
     const activity = activityAt(map(), at);
     canvas.style.cursor = activity ? "pointer" : "";
-    tip.hidden = !activity;
-    if (!activity) return;
-    tip.textContent = sentence(activity);
-    const left = Math.min(at.x + 12, Math.max(0, figure.clientWidth - tip.offsetWidth - 4));
-    tip.style.left = `${left}px`;
-    tip.style.top = `${at.y + 18}px`;
+    showTip(tip, figure, at, activity ? sentence(activity) : "");
   }
 
   parts().then((graph) => {
@@ -205,7 +192,7 @@ export function mountGantt(root, state) {
         },
         keydown: (event) => {
           if (event.ctrlKey || event.metaKey || event.altKey) return;
-          const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+          const direction = arrowOf(event);
           const act = direction
             ? () => go(nextActivity(chart, focused(), direction))
             : keys[event.key];

@@ -54,11 +54,30 @@ export function mountMeasuring(root, state) {
 }
 
 /**
+ * A pane of what was measured: shown anew whenever it was measured again.
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @param {(root: HTMLElement, state: import("../page.js").PageState, profile: Profile) => () => void} show
+ * @returns {() => void}
+ */
+export function mountMeasured(root, state, show) {
+  let stopShown = () => {};
+  const stop = state.watch(["profile"], (page) => {
+    stopShown();
+    stopShown = () => {};
+    const nothing = nothingMeasured(page);
+    if (nothing) root.replaceChildren(nothing);
+    else if (page.profile && page.result) stopShown = show(root, state, page.profile);
+  });
+  return together(stop, () => stopShown());
+}
+
+/**
  * Why there are no times, or nothing when there are.
  * @param {import("../page.js").Page} page
  * @returns {HTMLElement | null}
  */
-export function nothingMeasured({ result, profile }) {
+function nothingMeasured({ result, profile }) {
   if (profile) return null;
   const awaited = result?.state === "running" || (result?.run && result.run.median_s !== null);
   const why = result?.run?.skipped || word("measuring.off");

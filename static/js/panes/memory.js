@@ -10,19 +10,13 @@ import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { mountLaunchOrder } from "./launch_order.js";
+import { arrowOf, pointOn } from "./pointing.js";
 import { mountTable } from "./table.js";
 
 /**
  * @typedef {import("../wire.js").Buffer} Buffer
  * @typedef {import("../wire.js").StageGraph} StageGraph
  */
-
-const ARROWS = /** @type {const} */ ({
-  ArrowLeft: "left",
-  ArrowRight: "right",
-  ArrowUp: "up",
-  ArrowDown: "down",
-});
 
 /** So many of the buffers that fill the fullest step are named; all are in the table. */
 const MOST_CULPRITS = 8;
@@ -148,15 +142,8 @@ export function mountMemory(root, state) {
     painter.repaint();
   }
 
-  const at = (/** @type {MouseEvent} */ event) => {
-    const box = canvas.getBoundingClientRect();
-    return (
-      rectAt(layoutMemory(memory, painter.size()).rects, {
-        x: event.clientX - box.left,
-        y: event.clientY - box.top,
-      })?.buffer ?? null
-    );
-  };
+  const at = (/** @type {MouseEvent} */ event) =>
+    rectAt(layoutMemory(memory, painter.size()).rects, pointOn(canvas, event))?.buffer ?? null;
   parts?.graph(result.stages[result.stages.length - 1].graph_stage).then(
     (graph) => {
       last = graph;
@@ -183,7 +170,7 @@ export function mountMemory(root, state) {
         if (buffer) pick(buffer);
       },
       keydown: (event) => {
-        const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+        const direction = arrowOf(event);
         if (!direction) return;
         event.preventDefault();
         const next = memory.buffers.find(

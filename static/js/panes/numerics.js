@@ -101,13 +101,13 @@ export function mountNumerics(root, state, work) {
       sorted.length > MOST ? word("n-more", { n: sorted.length - MOST }) : "";
     part(root, "values").hidden = shown.length === 0;
     if (graph) values.show(sorted.slice(0, MOST));
-    markValues();
+    markValues(false); // they came by themselves: what is being read stays where it is
   }
 
-  function markValues() {
+  function markValues(/** @type {boolean} */ scroll) {
     const page = state.get();
     const chosen = selectedIds(page.graph?.nodes ?? [], page);
-    values.mark((value) => chosen.has(value.node), true);
+    values.mark((value) => chosen.has(value.node), scroll);
     const picked = page.values?.values.filter((each) => chosen.has(each.node)) ?? [];
     part(root, "distances").replaceChildren(
       ...(page.values && picked.length ? distances(picked[0], page.values.places) : []),
@@ -125,7 +125,7 @@ export function mountNumerics(root, state, work) {
       markStage();
     }),
     state.watch(["values", "graph"], drawValues),
-    state.watch(["selection", "at"], markValues),
+    state.watch(["selection", "at"], () => markValues(true)),
     stages.stop,
     values.stop,
   );

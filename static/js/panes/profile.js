@@ -10,7 +10,7 @@ import { selectKernel, selectedKernels } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { mountFlame } from "./flame.js";
-import { honestWords, mountMeasuring, nothingMeasured } from "./measuring.js";
+import { honestWords, mountMeasured, mountMeasuring } from "./measuring.js";
 import { mountTable } from "./table.js";
 
 /**
@@ -26,15 +26,7 @@ import { mountTable } from "./table.js";
  * @returns {() => void}
  */
 export function mountProfile(root, state) {
-  let stopShown = () => {};
-  const stop = state.watch(["profile"], (page) => {
-    stopShown();
-    stopShown = () => {};
-    const nothing = nothingMeasured(page);
-    if (nothing) root.replaceChildren(nothing);
-    else if (page.profile && page.result) stopShown = show(root, state, page.profile);
-  });
-  return together(stop, () => stopShown());
+  return mountMeasured(root, state, show);
 }
 
 /**

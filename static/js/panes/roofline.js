@@ -4,7 +4,7 @@ import { formatBytes, formatPercent, formatRate, formatSeconds } from "../format
 import { ceilingsOf, spotsOf } from "../roofline_map.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
-import { mountMeasuring, nothingMeasured } from "./measuring.js";
+import { mountMeasured, mountMeasuring } from "./measuring.js";
 import { mountRooflinePlot } from "./roofline_plot.js";
 import { mountTable } from "./table.js";
 
@@ -20,15 +20,7 @@ import { mountTable } from "./table.js";
  * @returns {() => void}
  */
 export function mountRoofline(root, state) {
-  let stopShown = () => {};
-  const stop = state.watch(["profile"], (page) => {
-    stopShown();
-    stopShown = () => {};
-    const nothing = nothingMeasured(page);
-    if (nothing) root.replaceChildren(nothing);
-    else if (page.profile && page.result) stopShown = show(root, state, page.profile);
-  });
-  return together(stop, () => stopShown());
+  return mountMeasured(root, state, show);
 }
 
 /**

@@ -10,19 +10,12 @@ import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { timeWithInterval } from "./measuring.js";
+import { arrowOf, pointOn, showTip } from "./pointing.js";
 
 /**
  * @typedef {import("../roofline_map.js").Spot} Spot
  * @typedef {import("../roofline_map.js").Ceiling} Ceiling
  */
-
-const ARROWS = /** @type {const} */ ({
-  ArrowLeft: "left",
-  ArrowRight: "right",
-  ArrowUp: "up",
-  ArrowDown: "down",
-});
-const TIP_MARGIN = 4;
 
 /**
  * @param {HTMLElement} root
@@ -70,23 +63,15 @@ export function mountRooflinePlot(root, state, spots, ceilings) {
     painter.repaint();
   }
 
-  const point = (/** @type {MouseEvent} */ event) => {
-    const rect = canvas.getBoundingClientRect();
-    return { x: event.clientX - rect.left, y: event.clientY - rect.top };
-  };
+  const point = (/** @type {MouseEvent} */ event) => pointOn(canvas, event);
 
   /** @param {PointerEvent} event */
   function onMove(event) {
     const at = point(event);
     const spot = spotAt(map(), at);
     canvas.style.cursor = spot ? "pointer" : "";
-    tip.hidden = !spot;
     state.set({ preview: spot?.kernel.origins ?? [] });
-    if (!spot) return;
-    tip.textContent = sentence(spot);
-    const most = box.clientWidth - tip.offsetWidth - TIP_MARGIN;
-    tip.style.left = `${Math.min(at.x + 14, Math.max(0, most))}px`;
-    tip.style.top = `${Math.min(at.y + 18, Math.max(0, box.clientHeight - tip.offsetHeight))}px`;
+    showTip(tip, box, at, spot ? sentence(spot) : "");
   }
 
   canvas.setAttribute("aria-label", word("roofline.describe", { n: spots.length }));
@@ -105,12 +90,15 @@ export function mountRooflinePlot(root, state, spots, ceilings) {
         click: (event) => pick(spotAt(map(), point(event))),
         keydown: (event) => {
           if (event.ctrlKey || event.metaKey || event.altKey) return;
-          const direction = ARROWS[/** @type {keyof typeof ARROWS} */ (event.key)];
+          const direction = arrowOf(event);
           /** @type {1 | -1 | undefined} */
           const by = event.key === "n" ? 1 : event.key === "p" ? -1 : undefined;
-          if (!direction && !by) return;
+          const next = by
+            ? nextByTime(spots, focus, by)
+            : direction && nextSpot(spots, focus, direction);
+          if (next === undefined) return;
           event.preventDefault();
-          pick(by ? nextByTime(spots, focus, by) : nextSpot(spots, focus, direction));
+          pick(next);
         },
       }),
       state.watch(["selection", "kernel"], ({ kernel }) => {

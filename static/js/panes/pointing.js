@@ -1,0 +1,52 @@
+// What pictures on a canvas share: where a pointer is, which way an arrow key goes, where a tip lies.
+
+const BESIDE = { x: 12, y: 18 };
+const MARGIN = 4;
+
+const ARROWS = /** @type {const} */ ({
+  ArrowLeft: "left",
+  ArrowRight: "right",
+  ArrowUp: "up",
+  ArrowDown: "down",
+});
+
+/** @typedef {typeof ARROWS[keyof typeof ARROWS]} Direction */
+
+/**
+ * The way an arrow key goes, or nothing for other keys.
+ * @param {KeyboardEvent} event
+ * @returns {Direction | undefined}
+ */
+export function arrowOf({ key }) {
+  return ARROWS[/** @type {keyof typeof ARROWS} */ (key)];
+}
+
+/**
+ * Where on a picture a pointer is, in its pixels.
+ * @param {HTMLElement} picture
+ * @param {MouseEvent} event
+ */
+export function pointOn(picture, { clientX, clientY }) {
+  const box = picture.getBoundingClientRect();
+  return { x: clientX - box.left, y: clientY - box.top };
+}
+
+/**
+ * Shows a text below a point of a box, or above it where there is room there alone; not beyond its
+ * right edge. No text hides the tip.
+ * @param {HTMLElement} tip
+ * @param {HTMLElement} box
+ * @param {{x: number, y: number}} at
+ * @param {string} text
+ */
+export function showTip(tip, box, at, text) {
+  tip.hidden = text === "";
+  if (tip.hidden) return;
+  tip.textContent = text;
+  const most = Math.max(0, box.clientWidth - tip.offsetWidth - MARGIN);
+  tip.style.left = `${Math.min(at.x + BESIDE.x, most)}px`;
+  const above = at.y - tip.offsetHeight - MARGIN;
+  const below = at.y + BESIDE.y;
+  const fits = below + tip.offsetHeight <= box.clientHeight || above < 0;
+  tip.style.top = `${fits ? below : above}px`;
+}
