@@ -7,11 +7,14 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
-from compiler.memory.planners.joining import MOST_PARTS, Joined, join, joinable
+from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join, joinable
 from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
+
+CHANCES = (BOLD, CAREFUL)
+"""What is joined, in turn."""
 
 FEWER = 0.95
 """Joining was of no use when more than this part of the blocks is left."""
@@ -51,18 +54,18 @@ def joined(problem: Problem, options: Options) -> Outcome:
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start
     deadline, best = options.deadline(), start
-    for turn, most_parts in enumerate(MOST_PARTS):
-        left = (deadline - time.monotonic()) / (len(MOST_PARTS) - turn)
+    for turn, most_chance in enumerate(CHANCES):
+        left = (deadline - time.monotonic()) / (len(CHANCES) - turn)
         if left <= 0 or best.stopped != "finished":
             break
-        best = _searched(problem, replace(options, time_limit_s=left), best, most_parts)
+        best = _searched(problem, replace(options, time_limit_s=left), best, most_chance)
     return best
 
 
-def _searched(problem: Problem, options: Options, best: Outcome, most_parts: int) -> Outcome:
+def _searched(problem: Problem, options: Options, best: Outcome, most_chance: float) -> Outcome:
     """The best plan so far, or one of the joined blocks where that is smaller."""
     blocks = problem.blocks
-    rectangles = join(blocks, most_parts)
+    rectangles = join(blocks, most_chance)
     if len(rectangles) > FEWER * len(blocks):
         return best
     inner = Problem(tuple(map(_buffer, rectangles)), problem.alignment_bytes)

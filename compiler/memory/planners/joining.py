@@ -4,22 +4,34 @@ A block of the same size begins where another ends: they take over each other's 
 lifetime whose sizes add up to what ends before them, or begins behind them: they lie side by side.
 Repeated, that undoes the cuts of a rectangle that was cut up. A plan for the joined blocks is one
 for the blocks inside them; that there is none says nothing.
+
+Sums are equal by chance as well, and what is joined wrongly leaves worse plans. So how many
+equal ones chance would give is counted, and the pair that is the least likely by chance goes first.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
+import math
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
-MOST_PARTS = (10, 7, 5)
-"""Of how many blocks, on both sides of a step, sums of sizes are compared. Of many blocks, sums are
-equal by chance, and few leave much apart: each number is worth a try."""
+CAREFUL, BOLD = 0.003, 0.3
+"""How much chance joining is left to: little that is joined is wrong, or little is left apart."""
 
-MOST_ALIKE = 12
-"""Of so many blocks of one lifetime, the sums are too many to try."""
+CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD)
+"""How many pairs of sets chance may give where two are joined, the least first."""
+
+MOST_SETS = 2000
+"""Sets of blocks of one lifetime whose sums are compared, the smallest sets first."""
+
+MOST_PAIRS = 40
+"""Pairs that are kept of two lifetimes, those of the fewest blocks first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,17 +48,37 @@ Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
 
-def join(blocks: Sequence[Block], most_parts: int = MOST_PARTS[0]) -> list[Joined]:
-    """All blocks in as few rectangles as this finds. Blocks must be free to lie anywhere."""
+class Pair(NamedTuple):
+    """Two sides of a step with equal sums, and how many such pairs chance would give."""
+
+    chance: float
+    first: Side
+    second: Side
+
+
+def join(blocks: Sequence[Block], most_chance: float = BOLD) -> tuple[Joined, ...]:
+    """All blocks in as few rectangles as this finds. Blocks must be free to lie anywhere.
+
+    What was joined last is kept: several planners of a portfolio ask for the same.
+    """
+    return _join(tuple(blocks), most_chance)
+
+
+@lru_cache(maxsize=4)
+def _join(blocks: tuple[Block, ...], most_chance: float) -> tuple[Joined, ...]:
     pool = {Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size}
-    changed = True
-    while changed:
-        changed = _chain(pool)
-        for n_parts in range(3, most_parts + 1):
-            if changed:
-                break
-            changed = _match(pool, n_parts)
-    return sorted(pool, key=lambda j: (j.start, j.end, j.parts))
+    unit = math.gcd(*(j.size for j in pool))
+    known: dict[tuple[Side, Side], list[Pair]] = {}
+    while True:
+        pairs = sorted(_pairs(pool, unit, known), key=_rank)
+        least = pairs[0].chance if pairs else math.inf
+        limit = next((c for c in CHANCES if least <= c <= most_chance), None)
+        if limit is None:
+            return tuple(_in_order(pool))
+        for _, first, second in [p for p in pairs if p.chance <= limit]:
+            if pool.issuperset(first) and pool.issuperset(second):
+                pool -= {*first, *second}
+                pool.add(_over(_stacked(first), _stacked(second)))
 
 
 def joinable(blocks: Sequence[Block]) -> bool:
@@ -55,55 +87,58 @@ def joinable(blocks: Sequence[Block]) -> bool:
     return all(b.pinned < 0 and b.size % unit == 0 for b in blocks)
 
 
-def _chain(pool: set[Joined]) -> bool:
-    """Join what follows one another with the same size; the same for what comes of it."""
-    ending = {(j.end, j.size): j for j in _in_order(pool)}
-    changed = False
-    for j in _in_order(pool):
-        before = ending.get((j.start, j.size))
-        if before is None or before not in pool or j not in pool:
-            continue
-        pool -= {before, j}
-        both = Joined(before.start, j.end, j.size, before.parts + j.parts)
-        pool.add(both)
-        ending[both.end, both.size] = both
-        changed = True
-    return changed
+def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
+    return pair.chance, pair.first[0].start, pair.first[0].parts
 
 
-def _match(pool: set[Joined], n_parts: int) -> bool:
-    """Where sums on both sides of a step are equal, join either side, and both."""
+def _pairs(
+    pool: set[Joined], unit: int, known: dict[tuple[Side, Side], list[Pair]]
+) -> Iterator[Pair]:
+    """Sides of all steps with equal sums; `known` keeps those of lifetimes that do not change."""
     alike: dict[tuple[int, int], list[Joined]] = {}
     for j in _in_order(pool):
         alike.setdefault((j.start, j.end), []).append(j)
-    behind: dict[int, list[list[Joined]]] = {}
+    behind: dict[int, list[Side]] = {}
     for (start, _), group in alike.items():
-        behind.setdefault(start, []).append(group)
-    changed = False
+        behind.setdefault(start, []).append(tuple(group))
+    before: dict[int, int] = {}
+    for (_, end), group in alike.items():
+        before[end] = before.get(end, 0) + len(group)
     for (_, step), group in alike.items():
+        n_behind = sum(map(len, behind.get(step, ())))
         for other in behind.get(step, ()):
-            for first, second in _equal_sums(group, other, n_parts):
-                if pool.issuperset(first) and pool.issuperset(second):
-                    pool -= {*first, *second}
-                    pool.add(_over(_stacked(first), _stacked(second)))
-                    changed = True
-    return changed
+            key = (tuple(group), other)
+            if key not in known:
+                known[key] = _equal_sums(*key, unit)
+            for pair in known[key]:
+                alone = len(pair.first) == len(pair.second) == 1
+                # Single blocks are compared with all on the other side, whatever their lifetimes.
+                many = before[step] * n_behind / (len(group) * len(other)) if alone else 1.0
+                yield Pair(pair.chance * many, pair.first, pair.second)
 
 
-def _equal_sums(
-    group: Sequence[Joined], other: Sequence[Joined], n_parts: int
-) -> Iterator[tuple[Side, Side]]:
-    """Parts of both with the same sum of sizes, `n_parts` in all."""
-    if max(len(group), len(other)) > MOST_ALIKE:
-        return
-    for n in range(1, n_parts):
-        if n > len(group) or n_parts - n > len(other):
+def _equal_sums(group: Side, other: Side, unit: int) -> list[Pair]:
+    """Sets of both with the same sum of sizes, without those that have smaller ones in them."""
+    sums: dict[int, list[Side]] = {}
+    for side in _sets(other):
+        sums.setdefault(sum(j.size for j in side), []).append(side)
+    found: list[Pair] = []
+    equal = (
+        (first, second)
+        for first in _sets(group)
+        for second in sums.get(sum(j.size for j in first), ())
+    )
+    for first, second in heapq.nsmallest(MOST_PAIRS, equal, key=lambda p: len(p[0]) + len(p[1])):
+        if any({*first, *second}.issuperset((*p.first, *p.second)) for p in found):
             continue
-        sums = {sum(j.size for j in s): s for s in itertools.combinations(other, n_parts - n)}
-        for first in itertools.combinations(group, n):
-            second = sums.get(sum(j.size for j in first))
-            if second is not None:
-                yield first, second
+        ways = math.comb(len(group), len(first)) * math.comb(len(other), len(second))
+        found.append(Pair(ways * unit / sum(j.size for j in first), first, second))
+    return found
+
+
+def _sets(group: Side) -> Iterator[Side]:
+    every = (s for n in range(1, len(group) + 1) for s in itertools.combinations(group, n))
+    return itertools.islice(every, MOST_SETS)
 
 
 def _stacked(side: Side) -> Joined:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.joining import Joined, join
+from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join
 from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
@@ -17,7 +17,7 @@ from compiler.memory.problem import Problem
 FEWEST_SECONDS = 0.05
 """A search with less time than this would not begin."""
 
-MOST_PARTS = (5, 3)
+CHANCES = (BOLD, CAREFUL)
 """How much is joined, in turn; the last third of the time is for the blocks as they are."""
 
 FEWER = 0.95
@@ -46,12 +46,12 @@ def ejection(problem: Problem, options: Options) -> Outcome:
     ):
         return start
     best, deadline = start, options.deadline()
-    for turn, most_parts in enumerate((*MOST_PARTS, 0)):
-        rectangles = _rectangles(blocks, most_parts)
-        if most_parts and len(rectangles) > FEWER * len(blocks):
+    for turn, most_chance in enumerate((*CHANCES, 0.0)):
+        rectangles = _rectangles(blocks, most_chance)
+        if most_chance and len(rectangles) > FEWER * len(blocks):
             continue
-        until = _now() + (deadline - _now()) / (1 + len(MOST_PARTS) - turn)
-        first = None if most_parts else _offsets(best, problem)
+        until = _now() + (deadline - _now()) / (1 + len(CHANCES) - turn)
+        first = None if most_chance else _offsets(best, problem)
         for offsets in _packings(rectangles, first, options, problem, until):
             found = placed(problem, offsets, options)
             best = found if found.plan.peak_bytes < best.plan.peak_bytes else best
@@ -63,12 +63,12 @@ def ejection(problem: Problem, options: Options) -> Outcome:
 _now = time.monotonic
 
 
-def _rectangles(blocks: Sequence[Block], most_parts: int) -> list[Joined]:
-    """What is packed as a whole; with 0 parts every block is for itself."""
+def _rectangles(blocks: Sequence[Block], most_chance: float) -> Sequence[Joined]:
+    """What is packed as a whole; with no chance at all every block is for itself."""
     unit = max(b.alignment_bytes for b in blocks)
     whole = [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
-    if most_parts:
-        return join(whole, most_parts)
+    if most_chance:
+        return join(whole, most_chance)
     return [Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(whole) if b.size]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.memory.buffer import Block, live_bytes
-from compiler.memory.planners.joining import Joined, join, joinable
+from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join, joinable
 from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar.spare import spare_blocks
@@ -16,7 +16,7 @@ from compiler.memory.planners.planar.sweep import Sweep
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
-MOST_PARTS = (5, 10, 3, 0)
+CHANCES = (CAREFUL, BOLD, 0.0)
 """How much is joined before a sweep, in turn: what was joined wrongly leaves no way."""
 
 FEWER = 0.95
@@ -88,12 +88,12 @@ def _whole(blocks: Sequence[Block]) -> list[Block]:
 
 def _attempts(
     blocks: Sequence[Block], capacity_bytes: int, widths: Sequence[int]
-) -> Iterator[tuple[list[Joined], Sweep, int]]:
+) -> Iterator[tuple[Sequence[Joined], Sweep, int]]:
     """What is swept over, forward and backward, and how many ways are followed."""
-    made: list[tuple[list[Joined], Sweep]] = []
-    for most_parts in MOST_PARTS:
-        rectangles = join(blocks, most_parts) if most_parts else _apart(blocks)
-        if most_parts and len(rectangles) > FEWER * len(blocks):
+    made: list[tuple[Sequence[Joined], Sweep]] = []
+    for most_chance in CHANCES:
+        rectangles = join(blocks, most_chance) if most_chance else _apart(blocks)
+        if most_chance and len(rectangles) > FEWER * len(blocks):
             continue
         forward = [(j.start, j.end, j.size) for j in rectangles]
         backward = [(-j.end, -j.start, j.size) for j in rectangles]

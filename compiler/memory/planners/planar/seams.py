@@ -7,6 +7,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from compiler.dataclass import dataclass
@@ -78,10 +79,15 @@ class Step:
         self.spread = math.log(sum(items) / len(items) / math.gcd(*items))
         self.more = self.sum(self.ended) - self.sum(self.begun)
         self.plain = len(ended) == 1 or self.begun.bit_count() == 1
-        self.behind: dict[int, dict[int, float]] = {}
-        if not self.plain or self.more:
-            _add_sums(self.behind, [(1 << i, sizes[i]) for group in begun for i in group])
-            _add_sums(self.behind, [(bits(g), sum(sizes[i] for i in g)) for g in begun])
+        self.groups = begun
+
+    @cached_property
+    def behind(self) -> dict[int, dict[int, float]]:
+        """Sets of what begins by their sums, with the logarithm of how many are as large."""
+        sums: dict[int, dict[int, float]] = {}
+        _add_sums(sums, [(1 << i, self.sizes[i]) for group in self.groups for i in group])
+        _add_sums(sums, [(bits(g), sum(self.sizes[i] for i in g)) for g in self.groups])
+        return sums
 
     def sum(self, some: int) -> int:
         """Bytes of a set of leaves."""

@@ -1,13 +1,14 @@
 import random
+from dataclasses import replace
 
 import pytest
 
-from benchmarks.planning_planted import planted
+from benchmarks.planning_planted import cut_up, planted
 from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.best import best
 from compiler.memory.planners.joined import joined
-from compiler.memory.planners.joining import join, joinable
+from compiler.memory.planners.joining import BOLD, CAREFUL, join, joinable
 from compiler.memory.planners.planner import Options
 
 
@@ -33,6 +34,30 @@ def test_what_is_joined_has_no_gap_and_nothing_twice() -> None:
         for i, offset in r.parts:
             assert 0 <= offset <= r.size - blocks[i].size
             assert r.start <= blocks[i].start < blocks[i].end <= r.end
+
+
+def test_what_chance_would_join_as_well_stays_apart() -> None:
+    def halves(first: int, second: int, more: int) -> list[Buffer]:
+        long = [Buffer(f"long{i}", 10**6 + 7**i, 0, 2) for i in range(more)]
+        return [*long, Buffer("before", first, 0, 1), Buffer("behind", second, 1, 2)]
+
+    def n_joined(buffers: list[Buffer], most_chance: float) -> int:
+        return len(buffers) - len(join(make_problem(buffers, 1).blocks, most_chance))
+
+    # One size of a thousand is no accident; one of three may well be.
+    assert n_joined(halves(1009, 1009, 3), CAREFUL) == 1
+    assert n_joined(halves(5, 5, 3), CAREFUL) == 0
+    assert n_joined(halves(5, 5, 3), BOLD) == 1
+    assert n_joined(halves(1009, 1010, 3), BOLD) == 0
+
+
+def test_few_of_many_are_joined_that_did_not_lie_together() -> None:
+    # Sizes of some lines among 16,384: sums of a few are often equal without any meaning.
+    made = cut_up("lines", 300, 1)
+    whole = [replace(b, size=-(-b.size // 64) * 64) for b in made.buffers]
+    blocks = make_problem(whole, 64).blocks
+    careful, bold = join(blocks, CAREFUL), join(blocks, BOLD)
+    assert len(bold) < len(careful) < len(blocks)
 
 
 def test_pins_and_sizes_between_alignments_are_not_joined() -> None:
