@@ -1,7 +1,8 @@
 // Bundles the page: `npm run build`. Writes static/dist, which is not kept in git.
 //
-// main.js and main.css are what the first load needs, embed.js instead inside another page, report.js goes into files that are saved; worker.js carries Graphviz (WebAssembly
-// inside the package's own module) and is fetched by the browser when the first graph is drawn.
+// main.js and main.css are what the first load needs, embed.js instead inside another page, report.js goes
+// into files that are saved; worker.js carries Graphviz (WebAssembly inside the package's own module) and is
+// fetched by the browser when the first graph is drawn, reader.js when the first large answer comes.
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,7 +17,7 @@ const FIRST_LOAD = ["main.js", "main.css"];
 /** @type {import("esbuild").BuildOptions} */
 const options = {
   absWorkingDir: here,
-  entryPoints: { main: "js/main.js", embed: "js/embed.js", report: "js/report.js", worker: "js/graph/worker.js" },
+  entryPoints: { main: "js/main.js", embed: "js/embed.js", report: "js/report.js", worker: "js/graph/worker.js", reader: "js/reader.js" },
   entryNames: "[name]",
   outdir: dist,
   bundle: true,

@@ -1,6 +1,7 @@
 // Talking to the server: docs/wire.md as functions, but for those that start jobs (work.js). Answers
 // about a finished job are kept.
 import { applyDelta } from "./deltas.js";
+import { readJson } from "./reading.js";
 import { ownGraphs } from "./stages.js";
 
 /**
@@ -59,8 +60,12 @@ async function ask(path, init) {
       hint: "check that it is running, then try again",
     });
   }
-  return unpack(response.status, await response.text());
+  const bytes = await response.arrayBuffer();
+  return accepted(response.status, await readJson(bytes).catch(() => NOT_JSON));
 }
+
+/** In place of what an answer says. */
+const NOT_JSON = Symbol("not JSON");
 
 /**
  * @param {number} status
@@ -68,15 +73,26 @@ async function ask(path, init) {
  * @returns {any}
  */
 function unpack(status, text) {
-  let payload;
   try {
-    payload = JSON.parse(text);
-  } catch {
+    return accepted(status, JSON.parse(text));
+  } catch (problem) {
+    if (problem instanceof ApiError) throw problem;
+    return accepted(status, NOT_JSON);
+  }
+}
+
+/**
+ * What an answer says. Errors: ApiError when that is an error, or nothing that can be read.
+ * @param {number} status
+ * @param {any} payload
+ * @returns {any}
+ */
+function accepted(status, payload) {
+  if (payload === NOT_JSON)
     throw new ApiError(status, {
       code: "E-SERVER-ANSWER",
       message: `the server answered ${status} with something that is not JSON`,
     });
-  }
   if (status >= 400)
     throw new ApiError(status, payload.error ?? { code: `HTTP ${status}`, message: "" });
   return payload;

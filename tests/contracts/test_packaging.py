@@ -135,7 +135,7 @@ from pathlib import Path
 settings = {"data_folder": Path(tempfile.mkdtemp()), "keep_spare_child": False}
 client = app.create_app(settings).test_client()
 text = client.get("/").get_data(as_text=True)
-asked = re.findall(r'(?:src|href|data-worker)="(/[^"]*)"', text)
+asked = re.findall(r'(?:src|href|data-worker|data-reader)="(/[^"]*)"', text)
 samples = client.get("/api/v1/samples").get_json()["samples"]
 print(json.dumps([[(name, client.get(name).status_code) for name in asked], samples]))
 """

@@ -1,4 +1,5 @@
 // Edges of the model and the pieces in which they are drawn: which pass which.
+import { atOnce } from "../turns.js";
 import { pieceKey, piecesOf } from "./nesting.js";
 
 /**
@@ -14,6 +15,9 @@ import { pieceKey, piecesOf } from "./nesting.js";
  */
 const piecesKept = new WeakMap();
 
+/** So many edges are looked at in a step. */
+const EDGES_PER_STEP = 512;
+
 /**
  * The pieces of all edges of a graph that are drawn.
  * @param {Places} places
@@ -21,6 +25,16 @@ const piecesKept = new WeakMap();
  * @returns {Set<string>}
  */
 export function pieceKeys(places, graph) {
+  return atOnce(pieceSteps(places, graph));
+}
+
+/**
+ * The same, in steps that are each short; what was found is kept.
+ * @param {Places} places
+ * @param {StageGraph} graph
+ * @returns {Generator<void, Set<string>>}
+ */
+export function* pieceSteps(places, graph) {
   const kept = piecesKept.get(places) ?? new WeakMap();
   piecesKept.set(places, kept);
   const known = kept.get(graph);
@@ -30,7 +44,8 @@ export function pieceKeys(places, graph) {
   // Pieces are shared: the edges between two boxes are looked at once.
   /** @type {Map<Place, Set<Place>>} */
   const seen = new Map();
-  for (const [source, target] of graph.edges) {
+  for (const [i, [source, target]] of graph.edges.entries()) {
+    if (i % EDGES_PER_STEP === EDGES_PER_STEP - 1) yield;
     const [a, b] = [places.placeOf.get(source), places.placeOf.get(target)];
     if (!a || !b || a === b) continue;
     const ends = seen.get(a) ?? new Set();

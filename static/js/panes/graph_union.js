@@ -4,6 +4,7 @@ import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
 import { LayoutCancelled } from "../graph/layout.js";
 import { countBoxes, openGroups } from "../graph/nesting.js";
+import { pieceSteps } from "../graph/pieces.js";
 import { placeSteps } from "../graph/scene.js";
 import { together } from "../state.js";
 import { inTurns } from "../turns.js";
@@ -60,6 +61,9 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
       const { layouts, seconds } = await layouter.layout(union, opened);
       const places = isWanted() && (await inTurns(placeSteps(union, opened, layouts), isWanted));
       if (!places) return;
+      const { graph } = state.get();
+      if (graph) await inTurns(pieceSteps(places, graph), isWanted);
+      if (!isWanted()) return;
       stage.dataset.layout = "ready";
       stage.dataset.layoutMs = (seconds * 1000).toFixed(0);
       part(root, "legend").title = word("graph.layout-time", { time: formatSeconds(seconds) });

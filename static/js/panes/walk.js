@@ -95,8 +95,10 @@ function mountSplit(split, walk) {
     const width = Math.min(75, Math.max(20, percent));
     walk.style.setProperty("--side-width", `${width}%`);
     split.setAttribute("aria-valuenow", String(Math.round(width)));
-    localStorage.setItem("compilarium.side-width", width.toFixed(1));
+    return width;
   };
+  const keep = (/** @type {number} */ percent) =>
+    localStorage.setItem("compilarium.side-width", set(percent).toFixed(1));
   const now = () => Number(split.getAttribute("aria-valuenow"));
   set(Number(localStorage.getItem("compilarium.side-width")) || 40);
   return listen(split, {
@@ -104,15 +106,15 @@ function mountSplit(split, walk) {
     pointermove: (event) => {
       if (!split.hasPointerCapture(event.pointerId)) return;
       const box = walk.getBoundingClientRect();
-      set((100 * (box.right - event.clientX)) / box.width);
+      keep((100 * (box.right - event.clientX)) / box.width);
     },
     keydown: (event) => {
       const by = { ArrowLeft: 3, ArrowRight: -3 }[/** @type {string} */ (event.key)];
       if (!by) return;
       event.preventDefault();
-      set(now() + by);
+      keep(now() + by);
     },
-    dblclick: () => set(40),
+    dblclick: () => keep(40),
   });
 }
 
