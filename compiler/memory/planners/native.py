@@ -1,19 +1,30 @@
 """Functions over arrays as machine code where numba is installed, as they are where it is not.
 
-Importing numba takes a good part of a second: only what is imported late imports this module.
+numba takes a good part of a second to import, and machine code that was never made before some
+seconds more: both wait until such a function is called.
 """
 
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+
+LOADING_SECONDS = 0.7
+"""About what it takes to import numba and to read machine code from disk."""
+
+_called: list[Callable[..., Any]] = []
+"""Functions that others call as machine code, and that numba does not know yet."""
 
 
-def _jit() -> Any:
+@cache
+def jit() -> Any:
     """numba's compiler; None where it, or what it needs, is missing."""
     try:
         from numba import njit
@@ -22,29 +33,60 @@ def _jit() -> Any:
     return njit
 
 
-jit = _jit()
+def compiled(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, machine code where other machine code calls it."""
+    _called.append(function)
+    return function
 
 
-def compiled(function: F) -> F:
-    """The function as machine code that other compiled functions can call, and only they."""
-    if jit is None:
-        return function
-    return jit(no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+class Kept(Generic[P, R]):
+    """A function that is called as machine code; `interpreted` is the function as it stands.
 
-
-def kept(function: F) -> F:
-    """The function as machine code that is kept on disk with all that it calls.
-
-    Where it is kept: beside the source, else in the user's folder for caches, else nowhere. Of all
-    sources, numba watches the file of the function alone: a function that calls those of other
-    files should close over `sources_digest`.
+    Both take the same steps. Machine code is kept on disk with all that it calls: beside the
+    source, else in the user's folder for caches, else nowhere. Of all sources, numba watches the
+    file of the function alone: a function that calls those of other files should close over
+    `sources_digest`.
     """
-    if jit is None:
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.interpreted = function
+        self._loaded: Callable[P, R] | None = None
+        self._waited = 0.0
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """As machine code."""
+        if self._loaded is None:
+            self._loaded = _machine_code(self.interpreted)
+        return self._loaded(*args, **kwargs)
+
+    def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The same, interpreted until that took as long as loading machine code does.
+
+        For what is called piece by piece, and mostly ends after a few of them.
+        """
+        if self._loaded or self._waited >= LOADING_SECONDS:
+            return self(*args, **kwargs)
+        begin = time.monotonic()
+        result = self.interpreted(*args, **kwargs)
+        self._waited += time.monotonic() - begin
+        return result
+
+
+kept = Kept
+
+
+def _machine_code(function: Callable[P, R]) -> Callable[P, R]:
+    njit = jit()
+    if njit is None:
         return function
+    from numba.extending import register_jitable
+
+    while _called:
+        register_jitable(_called.pop())
     try:
-        return jit(cache=True)(function)
+        return njit(cache=True)(function)
     except RuntimeError:  # no folder where machine code could be kept
-        return jit(function)
+        return njit(function)
 
 
 def sources_digest(folder: Path) -> str:

@@ -8,7 +8,6 @@ the decision that cut it off is taken back, whatever was decided in parts beside
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from compiler.memory.planners.exact.rules import (
@@ -60,7 +59,7 @@ from compiler.memory.planners.exact.state import (
     WHERE,
     Board,
 )
-from compiler.memory.planners.native import compiled, kept, sources_digest
+from compiler.memory.planners.native import Kept, compiled, kept, sources_digest
 
 UNKNOWN, FOUND, NONE, FULL = range(4)
 """What `run` says: all nodes are used up, a packing is in `State.offset`, there is none, or the
@@ -354,7 +353,7 @@ def search(board: Board, n_nodes: int) -> tuple[int, int]:
     return UNKNOWN, n_nodes
 
 
-def _search_as_of(sources: str) -> Callable[[Board, int], tuple[int, int]]:
+def _search_as_of(sources: str) -> Kept[[Board, int], tuple[int, int]]:
     """The search, kept under the digest of its sources."""
 
     def run(board: Board, n_nodes: int) -> tuple[int, int]:

@@ -25,10 +25,19 @@ FIRST_NODES = 20_000
 
 def improve(problem: Problem, options: Options, start: Outcome) -> Outcome:
     """A better plan than `start`, or a better bound, within the time of the options."""
-    apart = groups_apart([i for i, b in enumerate(problem.blocks) if b.size], problem.blocks)
-    if max(map(len, apart)) > MOST_BLOCKS:
-        return start
-    return Improvement(problem, options, start, apart).outcome()
+    groups = Groups(problem, options.seed)
+    return Improvement(problem, options, start, groups).outcome() if groups.searchable else start
+
+
+def packed_within(
+    problem: Problem, capacity_bytes: int, n_nodes: int, seed: int = 0
+) -> Sequence[int] | None:
+    """Offsets of a packing within a capacity, if so many nodes of each group find one.
+
+    Looks at no clock: the answer is the same each time.
+    """
+    groups = Groups(problem, seed)
+    return groups.into(capacity_bytes, math.inf, n_nodes).offsets if groups.searchable else None
 
 
 def groups_apart(which: Iterable[int], blocks: Sequence[Block]) -> list[list[int]]:
@@ -43,17 +52,40 @@ def groups_apart(which: Iterable[int], blocks: Sequence[Block]) -> list[list[int
     return groups
 
 
+class Groups:
+    """The blocks of a problem in groups that are packed one by one."""
+
+    def __init__(self, problem: Problem, seed: int) -> None:
+        self.blocks = problem.blocks
+        apart = groups_apart([i for i, b in enumerate(self.blocks) if b.size], self.blocks)
+        self.searchable = max(map(len, apart), default=0) <= MOST_BLOCKS
+        """Whether no group has more blocks than can be searched."""
+        self.packs = (
+            [(g, Pack([self.blocks[i] for i in g], seed)) for g in apart] if self.searchable else []
+        )
+
+    def into(self, capacity_bytes: int, deadline: float, n_nodes: int | None) -> Verdict:
+        """Pack every group into the capacity, with so many nodes for each."""
+        offsets = [max(b.pinned, 0) for b in self.blocks]
+        used = 0
+        for group, pack in self.packs:
+            verdict = pack.into(capacity_bytes, deadline, n_nodes)
+            used += verdict.n_nodes
+            if verdict.offsets is None:
+                return verdict
+            for i, offset in zip(group, verdict.offsets, strict=True):
+                offsets[i] = offset
+        return Verdict(offsets, False, used)
+
+
 class Improvement:
     """The best plan so far with what is proven, and the steps to better ones."""
 
-    def __init__(
-        self, problem: Problem, options: Options, start: Outcome, apart: Sequence[Sequence[int]]
-    ) -> None:
-        self.problem, self.options = problem, options
+    def __init__(self, problem: Problem, options: Options, start: Outcome, groups: Groups) -> None:
+        self.problem, self.options, self.groups = problem, options, groups
         self.deadline = options.deadline()
         self.best = start.plan
         self.bound = start.lower_bound_bytes
-        self.groups = [(g, Pack([problem.blocks[i] for i in g], options.seed)) for g in apart]
         self.grain = grain_bytes(problem.blocks)
 
     def outcome(self) -> Outcome:
@@ -95,19 +127,12 @@ class Improvement:
 
     def _pack(self, capacity_bytes: int, n_nodes: int | None) -> Verdict:
         """Pack every group into the capacity; the better plan is kept."""
-        offsets = [max(b.pinned, 0) for b in self.problem.blocks]
-        used = 0
-        for group, pack in self.groups:
-            verdict = pack.into(capacity_bytes, self.deadline, n_nodes)
-            used += verdict.n_nodes
-            if verdict.offsets is None:
-                return verdict
-            for i, offset in zip(group, verdict.offsets, strict=True):
-                offsets[i] = offset
-        found = placed(self.problem, offsets)
-        if found.plan.peak_bytes < self.best.peak_bytes:
-            self.best = found.plan
-        return Verdict(offsets, False, used)
+        verdict = self.groups.into(capacity_bytes, self.deadline, n_nodes)
+        if verdict.offsets is not None:
+            found = placed(self.problem, verdict.offsets)
+            if found.plan.peak_bytes < self.best.peak_bytes:
+                self.best = found.plan
+        return verdict
 
 
 def grain_bytes(blocks: Sequence[Block]) -> int:

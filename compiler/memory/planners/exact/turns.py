@@ -111,7 +111,7 @@ class Search:
         while self.n_nodes_of_turn < n_nodes:
             started = time.monotonic()
             slice_nodes = min(slice_nodes, n_nodes - self.n_nodes_of_turn)
-            found, used = run(self.board, slice_nodes)
+            found, used = run.soon(self.board, slice_nodes)
             self.n_nodes_of_turn += used
             if found == FULL:
                 self.board = grown(self.board)

@@ -1,9 +1,13 @@
 import random
 
+import pytest
+
 from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.orders import greedy
+from compiler.memory.planners.planner import Options
 from compiler.memory.planners.quick import quick
+from tests.compiler.memory.planners.exact.test_exact import planted
 
 
 def test_a_gap_that_orders_leave_is_climbed_the_same_way_each_time() -> None:
@@ -37,3 +41,13 @@ def test_a_ring_of_values_like_that_of_dilated_convolutions_reaches_its_bound() 
     problem = make_problem(buffers, 64)
     assert greedy.plan(problem).plan.peak_bytes > problem.lower_bound_bytes
     assert quick.plan(problem).plan.peak_bytes == problem.lower_bound_bytes
+
+
+def test_a_gap_that_climbing_leaves_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = make_problem(planted(4, 40), 1)
+    found = quick.plan(problem)
+    assert check_plan(found.plan, problem=problem) == []
+    assert found.stopped == "optimal"
+    assert quick.plan(problem, Options(time_limit_s=0.0)).plan == found.plan
+    monkeypatch.setattr("compiler.memory.planners.quick.MOST_NODES", 10)
+    assert quick.plan(problem).gap > 0.1

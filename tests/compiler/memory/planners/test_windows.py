@@ -46,7 +46,7 @@ import sys
 sys.modules[{package!r}] = None
 from tests.compiler.memory.planners.test_windows import placed_in_windows
 from compiler.memory.planners.native import jit
-assert jit is None
+assert jit() is None
 print(placed_in_windows())
 """
 
@@ -58,7 +58,7 @@ def placed_in_windows() -> list[int]:
 
 @pytest.mark.parametrize("package", ["numba", "llvmlite"])
 def test_without_numba_or_what_it_needs_the_same_lines_are_interpreted(package: str) -> None:
-    assert native.jit is not None
+    assert native.jit() is not None
     found = subprocess.run(
         [sys.executable, "-c", INTERPRETED.format(package=package)],
         capture_output=True,

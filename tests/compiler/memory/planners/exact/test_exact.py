@@ -15,6 +15,7 @@ from compiler.memory import Buffer, Problem, check_plan
 from compiler.memory.buffer import Block
 from compiler.memory.csvfile import read_csv
 from compiler.memory.plan import make_problem
+from compiler.memory.planners import native
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.exact.inner import FOUND, FULL, NONE, UNKNOWN, run
 from compiler.memory.planners.exact.preorders import PREORDERS, measure, preorder
@@ -201,7 +202,10 @@ print(searched(Problem(tuple(planted(4, 24))).blocks, 4096, 100_000))
 """
 
 
-def test_interpreted_and_compiled_search_take_the_same_steps() -> None:
+def test_interpreted_and_compiled_search_take_the_same_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(native, "LOADING_SECONDS", 0.0)
     found = subprocess.run(
         [sys.executable, "-c", INTERPRETED], capture_output=True, text=True, check=False
     )
