@@ -35,6 +35,7 @@ import { START } from "./url.js";
  * @property {import("./wire.js").Neighbours | null} neighbours
  * @property {Checking} numerics how far the numbers are off
  * @property {import("./wire.js").CheckedValues | null} values of the stage, when they were checked
+ * @property {import("./wire.js").Placement | null} placement where kernels were placed last
  * @property {import("./wire.js").Profile | null} profile what was measured of the run
  * @property {Measuring | null} measuring null when nothing is being measured
  * @property {string[]} preview ONNX nodes of what the pointer is on in another pane
@@ -72,6 +73,7 @@ export const EMPTY = {
   neighbours: null,
   numerics: NOT_CHECKED,
   values: null,
+  placement: null,
   profile: null,
   measuring: null,
   preview: [],
@@ -89,6 +91,7 @@ export const NO_RESULT = {
   neighbours: null,
   numerics: NOT_CHECKED,
   values: null,
+  placement: null,
   profile: null,
   measuring: null,
   preview: /** @type {string[]} */ ([]),

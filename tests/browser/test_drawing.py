@@ -1,4 +1,4 @@
-"""The drawing beyond looking at it: stages as ONNX files."""
+"""The drawing beyond looking at it: stages as ONNX files, and the way from pass to pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from app.samples import find_sample
 from tests.browser.playground import Playground
@@ -70,3 +70,102 @@ def test_a_stage_that_onnx_cannot_say_is_refused_with_its_node(
     expect(said).to_contain_text("E-EXPORT-OPERATOR")
     said.get_by_text("Show the node").click()
     expect(page).to_have_url(re.compile("at=y"))
+
+
+_FRAMES = """
+() => new Promise((resolve) => {
+  const stage = document.querySelector('[data-part=stage]');
+  const canvas = document.querySelector('[data-part=canvas]');
+  const context = canvas.getContext('2d');
+  const [x, y] = stage.dataset.focusAt.split(',').map((each) => each * devicePixelRatio);
+  // The name of the node; its type below gets other sizes with the first pass.
+  const look = () => context.getImageData(x - 40, y - 15, 80, 15).data;
+  const before = look();
+  const seen = {frames: 0, most: 0, milliseconds: 0, stage: ''};
+  let began = 0;
+  const watch = () => {
+    const moving = stage.hasAttribute('data-moving');
+    if (moving) {
+      began ||= performance.now();
+      seen.frames += 1;
+      const now = look();
+      for (let i = 0; i < now.length; i += 1)
+        seen.most = Math.max(seen.most, Math.abs(now[i] - before[i]));
+    } else if (began) {
+      seen.milliseconds = performance.now() - began;
+      return resolve(seen);
+    }
+    requestAnimationFrame(watch);
+  };
+  requestAnimationFrame(watch);
+  document.activeElement?.blur();
+  document.dispatchEvent(new KeyboardEvent('keydown', {key: 'j', bubbles: true}));
+})
+"""
+
+
+def test_from_pass_to_pass_only_what_is_gone_or_new_moves(browser: Browser, server: str) -> None:
+    context = browser.new_context(base_url=server, viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    playground = Playground(page).open()
+    playground.pick("digits_cnn").compile()
+    stage = playground.part("stage")
+    # A node in focus says where it is; the input survives every pass.
+    page.locator('[data-part="canvas"]').focus()
+    page.keyboard.press("ArrowDown")
+    expect(stage).to_have_attribute("data-focus-at", re.compile(r"^\d"))
+    seen = page.evaluate(_FRAMES)
+    assert seen["frames"] > 0
+    assert seen["most"] <= 3, "what survives is the same in every frame, but for rounding"
+    expect(stage).not_to_have_attribute("data-moving", "")
+    # Who is in a hurry sees the last pass at once.
+    page.keyboard.press("Home")
+    for _ in range(6):
+        page.keyboard.press("j")
+    playground.expect_stage(max(stage for stage, changed in playground.stages() if changed))
+    expect(stage).not_to_have_attribute("data-moving", "")
+    context.close()
+
+
+def test_nothing_moves_for_those_who_want_that(playground: Playground, page: Page) -> None:
+    playground.pick("digits_cnn").compile()
+    page.evaluate(
+        """() => {
+          window.moved = 0;
+          new MutationObserver(() => { window.moved += 1; }).observe(
+            document.querySelector('[data-part=stage]'), {attributeFilter: ['data-moving']});
+        }"""
+    )
+    for _ in playground.walk_all():
+        pass
+    assert page.evaluate("window.moved") == 0
+
+
+def test_nodes_are_coloured_by_the_device_they_were_placed_on(
+    playground: Playground, page: Page
+) -> None:
+    playground.pick("digits_cnn").compile()
+    playground.press("End")
+    playground.part("color").select_option("device")
+    note = playground.part("unplaced")
+    expect(note).to_contain_text("No kernel was placed on a device yet.")
+    note.get_by_role("button").click()
+    expect(page.locator('[role="tab"][data-pane="devices"]')).to_have_attribute(
+        "aria-selected", "true"
+    )
+    expect(note).to_be_hidden()
+    playground.part("platform").select_option("two-cores")
+    expect(page.locator("#pane [data-placed^=two-cores]")).to_be_visible()
+    used = {
+        row.split("\t")[0]
+        for row in playground.part("use").locator("tbody tr").all_inner_texts()
+        if re.search(r"\b[1-9]\d* kernel", row)
+    }
+    shown = playground.part("legend").locator("[data-class]").all_inner_texts()
+    assert {each.partition(" (")[0] for each in shown} == used
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    playground.wait_for_walk()
+    expect(playground.part("color")).to_have_value("device")
+    expect(playground.part("legend").locator("[data-class]").first).to_be_visible()

@@ -23,6 +23,7 @@ export const OVERLAYS = /** @type {const} */ ([
   "dtype",
   "layout",
   "error",
+  "device",
 ]);
 /** @typedef {typeof OVERLAYS[number]} OverlayName */
 
@@ -46,14 +47,17 @@ const COSTS = {
  * @param {Kernel[]} kernels
  * @param {{less: string, other: string, plain: string}} words
  * @param {import("../wire.js").CheckedValues | null} [checked] of the stage
+ * @param {import("../wire.js").Placement | null} [placement] what runs where
  * @returns {Overlay | null} null: by family
  */
-export function overlayOf(name, shown, nodes, kernels, words, checked = null) {
+export function overlayOf(name, shown, nodes, kernels, words, checked = null, placement = null) {
   if (name === "family") return null;
   if (name === "error") return byError(shown, checked, words.less);
+  if (name === "device") return byDevice(shown, nodes, placement, words.other);
   if (name === "dtype" || name === "layout") {
     const kindOf = name === "dtype" ? elements : layoutIn(words.plain);
-    return byKind(shown, nodes, kindOf, words.other);
+    const kindsOf = (/** @type {string} */ id) => (nodes.get(id)?.types.slice(0, 1) ?? []).map(kindOf);
+    return byKind(shown, kindsOf, words.other);
   }
   return byCost(shown, nodes, kernels, COSTS[name], words.less);
 }
@@ -132,12 +136,33 @@ function byError(shown, checked, less) {
 }
 
 /**
- * @param {Kernel[]} kernels
- * @returns {(node: GraphNode | undefined) => Kernel[]}
+ * A node has the device that its work was placed on; where that is on several, the one with most of it.
+ * @param {SceneNode[]} shown
+ * @param {Map<string, GraphNode>} nodes
+ * @param {import("../wire.js").Placement | null} placement
+ * @param {string} other
+ * @returns {Overlay}
+ */
+function byDevice(shown, nodes, placement, other) {
+  const find = kernelsOf((placement?.tasks ?? []).map((task) => ({ ...task, node: task.task })));
+  const devicesOf = (/** @type {string} */ id) => find(nodes.get(id)).map(({ device }) => device);
+  const overlay = byKind(shown, devicesOf, other, Object.keys(placement?.busy_seconds ?? {}));
+  for (const { key, ids } of shown) {
+    const devices = new Set(ids.flatMap(devicesOf));
+    if (devices.size) overlay.says.set(key, [...devices].join(", "));
+  }
+  return overlay;
+}
+
+/**
+ * What the work of a node ended in: exactly its own, else all that its ONNX nodes are in.
+ * @template {{node: string, origins: string[]}} K
+ * @param {K[]} kernels
+ * @returns {(node: GraphNode | undefined) => K[]}
  */
 function kernelsOf(kernels) {
   const own = new Map(kernels.map((kernel) => [kernel.node, kernel]));
-  /** @type {Map<string, Kernel[]>} */
+  /** @type {Map<string, K[]>} */
   const byOrigin = new Map();
   for (const kernel of kernels)
     for (const origin of kernel.origins)
@@ -151,25 +176,27 @@ function kernelsOf(kernels) {
 
 /**
  * @param {SceneNode[]} shown
- * @param {Map<string, GraphNode>} nodes
- * @param {(type: string) => string} kindOf
+ * @param {(id: string) => string[]} kindsOf
  * @param {string} other
+ * @param {string[]} [fixed] all kinds in an order of their own; else the most frequent come first
  * @returns {Overlay}
  */
-function byKind(shown, nodes, kindOf, other) {
+function byKind(shown, kindsOf, other, fixed) {
   /** @type {Map<string, string>} */
   const kinds = new Map();
   /** @type {Map<string, number>} */
   const counts = new Map();
   for (const { key, ids, open } of shown) {
     if (open) continue;
-    const found = ids.map((id) => nodes.get(id)?.types[0]).filter((type) => type !== undefined);
+    const found = ids.flatMap(kindsOf);
     if (found.length === 0) continue;
-    const kind = mostFrequent(found.map(kindOf));
+    const kind = mostFrequent(found);
     kinds.set(key, kind);
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
-  const order = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
+  const order = fixed
+    ? fixed.map((kind) => /** @type {const} */ ([kind, counts.get(kind) ?? 0]))
+    : [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));
   const named = order.length > MOST_KINDS ? order.slice(0, MOST_KINDS - 1) : order;
   const classes = named.map(([label, n]) => ({ label, n }));
   const rest = order.slice(named.length).reduce((sum, [, n]) => sum + n, 0);

@@ -96,6 +96,7 @@ export function mountDevices(root, state, work) {
       if (!on) return;
       showProblem(problemBox, null);
       body.hidden = false;
+      state.set({ placement });
       const chart = chartOf(on, placement);
       part(root, "words").replaceChildren(...wordsFor(known, platform, scheduler));
       gantt.show(chart);

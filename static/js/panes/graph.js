@@ -28,6 +28,7 @@ import { mountOnnx } from "./graph_onnx.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
+import { mountUnplaced } from "./graph_unplaced.js";
 import { showLegend } from "./legend.js";
 
 /**
@@ -171,14 +172,15 @@ export function mountGraph(root, state, layouter) {
 
   /** Colours the nodes by what was chosen, and says what the colours mean. */
   function paintNodes() {
-    const { graph, before, color, result, values } = state.get();
+    const { graph, before, color, result, values, placement } = state.get();
     const { scene } = drawing;
     const kinds = { less: "overlay.less", other: "overlay.other", plain: "overlay.plain" };
     const words = { less: word(kinds.less), other: word(kinds.other), plain: word(kinds.plain) };
     const isPlain = color === "family";
     const nodes = new Map(isPlain ? [] : [...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
     const boxes = [...(scene?.nodes.filter((node) => node.shown) ?? []), ...(scene?.frames ?? [])];
-    const overlay = isPlain ? null : overlayOf(color, boxes, nodes, result?.kernels ?? [], words, values);
+    const kernels = result?.kernels ?? [];
+    const overlay = isPlain ? null : overlayOf(color, boxes, nodes, kernels, words, values, placement);
     const paints = overlay && colors()[overlay.scale];
     emphasis.paints = overlay && paints && new Map([...overlay.classOf].map(([k, i]) => [k, paints[i]]));
     emphasis.sums = sumsOf(scene, overlay);
@@ -336,11 +338,12 @@ export function mountGraph(root, state, layouter) {
       return `${result?.model.name || "graph"}-${at}-${result?.stages[at]?.name ?? ""}`;
     }),
     mountOnnx(root, state),
+    mountUnplaced(root, state),
     listen(part(root, "color"), {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
     }),
     listenToTheme(paintNodes),
-    state.watch(["color", "values"], paintNodes),
+    state.watch(["color", "values", "placement"], paintNodes),
     mountGraphTable(twin, state),
     mountUnion(root, state, layouter, {
       showTable,

@@ -7,6 +7,7 @@ import { drawScene, drawStanding, isFar } from "../graph/draw.js";
 import { edgeAt } from "../graph/edge_hit.js";
 import { countInView, headerOf, nodeAt } from "../graph/hit.js";
 import { createMap, fromMap } from "../graph/minimap.js";
+import { createMotion } from "../graph/motion.js";
 import { piecesAt } from "../graph/pieces.js";
 import { mountPointer } from "../graph/pointer.js";
 import { PAINTED_AT_ONCE, createStill, farPaint } from "../graph/still.js";
@@ -51,6 +52,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
   const { emphasis } = drawing;
   const still = createStill();
   const minimap = createMap();
+  const motion = createMotion((isMoving) => stage.toggleAttribute("data-moving", isMoving));
   /** @type {unknown[]} */
   let picturedParts = [];
   let picturedCount = 0;
@@ -59,8 +61,12 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     const { scene } = drawing;
     if (!scene) return context.clearRect(0, 0, size.width, size.height);
     const started = performance.now();
-    const drawn = paint(context, scene, size);
-    drawPointed(context, scene, camera(), size, colors(), drawing.pointed);
+    let drawn = Number(stage.dataset.drawn);
+    const draw = () => {
+      drawn = paint(context, scene, size);
+      drawPointed(context, scene, camera(), size, colors(), drawing.pointed);
+    };
+    if (motion.paint(context, scene, camera(), size, !isPictured(scene), draw)) painter.repaint();
     // For tests and for the curious: what is on the canvas, without reading pixels.
     stage.dataset.drawn = String(drawn);
     stage.dataset.zoom = camera().zoom.toFixed(3);
@@ -79,7 +85,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
    */
   function paint(context, scene, size) {
     const from = camera();
-    if (!isFar(from) || scene.nodes.length + scene.edges.length <= PAINTED_AT_ONCE)
+    if (!isPictured(scene))
       return drawScene(context, scene, from, size, colors(), emphasis);
     context.clearRect(0, 0, size.width, size.height);
     const { width, height } = scene;
@@ -88,6 +94,11 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
     if (!still.show(context, window.devicePixelRatio || 1, from, size, subject)) painter.repaint();
     drawStanding(context, scene, from, size, colors(), emphasis);
     return countInView(scene, from, size);
+  }
+
+  /** Whether it is shown as pictures that are made in steps: large, and from far away. */
+  function isPictured(/** @type {Scene} */ scene) {
+    return isFar(camera()) && scene.nodes.length + scene.edges.length > PAINTED_AT_ONCE;
   }
 
   /** What a picture shows: another text means that it has to be made anew. */
@@ -185,6 +196,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
       click,
     }),
     listen(map, { pointerdown: aim, pointermove: (event) => event.buttons & 1 && aim(event) }),
+    motion.stop,
     painter.stop,
     mapPainter.stop,
   );

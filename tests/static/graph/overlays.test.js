@@ -94,3 +94,22 @@ test("errors are warm by what they may be, and a group has that of its worst nod
   assert.deepEqual(overlay?.classes.map(({ label }) => label), ["> 1e-4", "> 1e-5", "> 1e-6", "> 1e-7", "less"]);
   assert.equal(overlayOf("error", shown, NODES, KERNELS, WORDS)?.classOf.size, 0);
 });
+
+const PLACEMENT = /** @type {any} */ ({
+  busy_seconds: { cpu: 0.1, gpu: 0.2, npu: 0 },
+  tasks: [
+    { task: "b", device: "cpu", origins: ["B"] },
+    { task: "a", device: "gpu", origins: ["A"] },
+    { task: "a2", device: "gpu", origins: ["A"] },
+  ],
+});
+
+test("a node has the device of its task; before the passes, those of what its ONNX nodes are in", () => {
+  const shown = [drawn("n0", "a"), drawn("n1", "b"), drawn("n2", "c"), drawn("n3", "old")];
+  const overlay = overlayOf("device", shown, NODES, KERNELS, WORDS, null, PLACEMENT);
+  assert.deepEqual(overlay?.classes, [{ label: "cpu", n: 1 }, { label: "gpu", n: 2 }, { label: "npu", n: 0 }]);
+  assert.deepEqual([...(overlay?.classOf ?? [])], [["n0", 1], ["n1", 0], ["n3", 1]]);
+  assert.equal(overlay?.says.get("n3"), "gpu, cpu");
+  assert.equal(overlay?.says.has("n2"), false);
+  assert.equal(overlayOf("device", shown, NODES, KERNELS, WORDS)?.classOf.size, 0);
+});

@@ -1,0 +1,173 @@
+// From one pass to the next: what is gone fades, what is new grows in its place. Two pictures are
+// blended, the one before and the one after, so that it costs the same for any number of nodes, and
+// what is on both stays as it is to the pixel.
+import { toScreen } from "./camera.js";
+
+/**
+ * @typedef {import("./camera.js").Camera} Camera
+ * @typedef {import("./camera.js").Size} Size
+ * @typedef {import("./scene.js").Scene} Scene
+ *
+ * @typedef {object} Blend of two pictures; all in device pixels
+ * @property {OffscreenCanvas} old
+ * @property {OffscreenCanvas} next
+ * @property {OffscreenCanvas} rest the second one without what grows on it
+ * @property {import("./camera.js").Box[]} grows
+ * @property {number} started milliseconds
+ */
+
+export const MOTION_MS = 220;
+/** Who goes on sooner is in a hurry: then nothing moves. */
+const HURRY_MS = 400;
+/** More than these new nodes only fade in. */
+const MOST_GROWING = 200;
+/** Signs stand out beyond a node by so much: drawing units, and at least so many pixels. */
+const MARGIN = 8;
+const MARGIN_PX = 6;
+const SMALLEST = 0.6;
+
+/**
+ * The boxes of what is in one scene and not in the one before, as far as they are in view.
+ * @param {Scene} old
+ * @param {Scene} next
+ * @param {Camera} camera
+ * @param {Size} size
+ */
+export function newBoxes(old, next, camera, size) {
+  const boxes = [];
+  for (const node of next.nodes) {
+    if (!node.shown || old.byKey.get(node.key)?.shown) continue;
+    const at = toScreen(camera, size, node);
+    const margin = Math.max(MARGIN * camera.zoom, MARGIN_PX);
+    const [w, h] = [node.w * camera.zoom + 2 * margin, node.h * camera.zoom + 2 * margin];
+    const sees = (/** @type {number} */ x, /** @type {number} */ half, /** @type {number} */ length) =>
+      x + half > 0 && x - half < length;
+    if (sees(at.x, w / 2, size.width) && sees(at.y, h / 2, size.height))
+      boxes.push({ x: at.x, y: at.y, w, h });
+  }
+  return boxes.length > MOST_GROWING ? [] : boxes;
+}
+
+/**
+ * @param {(isMoving: boolean) => void} tell when something begins to move, and when nothing does any more
+ */
+export function createMotion(tell) {
+  const reduced = matchMedia("(prefers-reduced-motion: reduce)");
+  /** @type {{scene: Scene, camera: Camera, width: number, height: number} | null} */
+  let last = null;
+  /** @type {Blend | null} */
+  let blend = null;
+  let changedAt = -Infinity;
+
+  function end() {
+    if (blend) tell(false);
+    blend = null;
+  }
+
+  /**
+   * Paints a scene, or what is on the way to it.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scene} scene
+   * @param {Camera} camera
+   * @param {Size} size
+   * @param {boolean} isWhole whether `draw` paints all of it at once
+   * @param {() => void} draw
+   * @returns {boolean} whether it has to be asked again
+   */
+  function paint(context, scene, camera, size, isWhole, draw) {
+    const { canvas } = context;
+    const { width, height } = canvas;
+    const now = performance.now();
+    const stays =
+      last !== null &&
+      last.scene.places === scene.places &&
+      sameLook(last.camera, camera) &&
+      last.width === width &&
+      last.height === height;
+    const isNew = last?.scene !== scene;
+    const was = last;
+    last = { scene, camera, width, height };
+    if (isNew || !stays) end();
+    if (isNew) {
+      const begins = was && stays && isWhole && !reduced.matches && now - changedAt > HURRY_MS;
+      changedAt = now;
+      if (begins) {
+        const old = copyOf(canvas);
+        draw();
+        blend = begin(old, canvas, newBoxes(was.scene, scene, camera, size), now, context);
+        tell(true);
+      }
+    }
+    const share = blend ? (now - blend.started) / MOTION_MS : 1;
+    if (blend && share < 1) {
+      put(context, blend, eased(share));
+      return true;
+    }
+    end();
+    draw();
+    return false;
+  }
+  return { paint, stop: end };
+}
+
+/** @param {number} share fast at first, slow at the end */
+function eased(share) {
+  return 1 - (1 - share) ** 3;
+}
+
+/**
+ * @param {OffscreenCanvas} old
+ * @param {HTMLCanvasElement} canvas with the second picture
+ * @param {import("./camera.js").Box[]} boxes in CSS pixels
+ * @param {number} started
+ * @param {CanvasRenderingContext2D} context
+ * @returns {Blend}
+ */
+function begin(old, canvas, boxes, started, context) {
+  const ratio = context.getTransform().a;
+  const grows = boxes.map(({ x, y, w, h }) => ({ x: x * ratio, y: y * ratio, w: w * ratio, h: h * ratio }));
+  const [next, rest] = [copyOf(canvas), copyOf(canvas)];
+  const own = /** @type {any} */ (rest.getContext("2d"));
+  for (const { x, y, w, h } of grows) own.clearRect(x - w / 2, y - h / 2, w, h);
+  return { old, next, rest, grows, started };
+}
+
+/** @param {HTMLCanvasElement} canvas */
+function copyOf(canvas) {
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  /** @type {any} */ (copy.getContext("2d")).drawImage(canvas, 0, 0);
+  return copy;
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Blend} blend
+ * @param {number} share of the second picture
+ */
+function put(context, { old, next, rest, grows }, share) {
+  const { width, height } = context.canvas;
+  context.save();
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.globalAlpha = 1 - share;
+  context.drawImage(old, 0, 0);
+  context.globalAlpha = share;
+  // Added, not laid over: the shares sum up to one, and what is the same stays the same.
+  context.globalCompositeOperation = "lighter";
+  context.drawImage(rest, 0, 0);
+  context.globalCompositeOperation = "source-over";
+  const scale = SMALLEST + (1 - SMALLEST) * share;
+  for (const { x, y, w, h } of grows) {
+    const [dw, dh] = [w * scale, h * scale];
+    context.drawImage(next, x - w / 2, y - h / 2, w, h, x - dw / 2, y - dh / 2, dw, dh);
+  }
+  context.restore();
+}
+
+/**
+ * @param {Camera} a
+ * @param {Camera} b
+ */
+function sameLook(a, b) {
+  return a.x === b.x && a.y === b.y && a.zoom === b.zoom;
+}
