@@ -42,7 +42,7 @@ ORDERS = (
     linear_scan,
 )
 SEARCHES = (
-    (planar, 0.5),
+    (planar, 0.45),
     (joined, 0.15),
     (exact, 0.3),
     (ejection, 0.8),

@@ -14,8 +14,8 @@ from compiler.memory.planners.orders import QUICK
 from compiler.memory.planners.place import by
 from compiler.memory.planners.windows import Windows
 
-ROUND = 500_000
-"""Neighbours that are looked at between two looks at the clock: some hundredths of a second."""
+ROUND = 4_000_000
+"""Blocks that are looked at between two looks at the clock: some hundredths of a second."""
 
 WEIGHT_STEP = 0.05
 """What one more ejection adds to the weight of a block, which begins at 1."""
@@ -33,20 +33,25 @@ much after one that did not."""
 
 LEAST_STEP = 0.005
 
-PATIENCE = 150
+PATIENCE = 1000
 """An attempt is given up after so many moves for each block."""
 
 
 class Arrays(NamedTuple):
-    """Blocks with those that live together with each: `others[first[i] : first[i + 1]]`.
+    """Blocks. Units: steps, bytes; `area` is bytes times steps, over the mean."""
 
-    Units: bytes; `area` is bytes times steps, over the mean.
-    """
-
+    start: Any
+    end: Any
     size: Any
     area: Any
-    first: Any
-    others: Any
+
+
+class Lying(NamedTuple):
+    """The blocks that have a place: `n[0]` of them, by their first byte and by their last."""
+
+    by_low: Any
+    by_high: Any
+    n: Any
 
 
 class Search:
@@ -60,12 +65,9 @@ class Search:
         self.blocks, self.windows = blocks, Windows(blocks)
         start, end, size = np.array([(b.start, b.end, b.size) for b in blocks], np.int64).T
         size = -(-size // self.unit) * self.unit
-        alive = [np.flatnonzero((start < end[i]) & (start[i] < end)) for i in range(len(blocks))]
-        others = [row[row != i] for i, row in enumerate(alive)]
-        first = np.cumsum([0, *map(len, others)])
         area = size.astype(np.float64) * (end - start)
-        self.arrays = Arrays(size, area / area.mean(), first, np.concatenate(others))
-        self.moves = max(100, ROUND * len(blocks) // (len(self.arrays.others) + 1))
+        self.arrays = Arrays(start, end, size, area / area.mean())
+        self.moves = max(100, ROUND // len(blocks))
         self.chance = np.array([seed + 1], np.int64)
 
     def packings(
@@ -122,49 +124,97 @@ def draw(chance: Any, n: int) -> int:
 
 
 @compiled
+def next_beside(arrays: Arrays, order: Any, at: int, n: int, block: int) -> int:
+    """The first place in an order, from `at` on, of what lives together with a block; n if none."""
+    start, end = arrays.start[block], arrays.end[block]
+    while at < n and (arrays.start[order[at]] >= end or arrays.end[order[at]] <= start):
+        at += 1
+    return at
+
+
+@compiled
 def cheapest(
-    arrays: Arrays, offsets: Any, costs: Any, block: int, capacity: int, chance: Any
+    arrays: Arrays,
+    lying: Lying,
+    offsets: Any,
+    costs: Any,
+    block: int,
+    capacity: int,
+    chance: Any,
 ) -> int:
     """The offset at which what is in the way of a block costs the least; one of equal ones.
 
-    The cost of an offset changes only where a block in the way begins or ends to be one: keys are
-    twice the offset, and one more where a cost is added behind it.
+    The cost of an offset changes only where another block begins or ends to be in the way: above
+    its own first byte less the block's size, and at its end.
     """
-    begin, stop = arrays.first[block], arrays.first[block + 1]
-    keys = np.empty(2 * (stop - begin), np.int64)
-    adds = np.empty(2 * (stop - begin))
-    n = 0
-    for at in range(begin, stop):
-        other = arrays.others[at]
-        if offsets[other] >= 0:
-            keys[n] = 2 * (offsets[other] - arrays.size[block]) + 1
-            keys[n + 1] = 2 * (offsets[other] + arrays.size[other])
-            adds[n], adds[n + 1] = costs[other], -costs[other]
-            n += 2
-    order = np.argsort(keys[:n])
-    top = capacity - arrays.size[block]
-    now, at = 0.0, 0
-    while at < n and keys[order[at]] <= 0:
-        now += adds[order[at]]
-        at += 1
+    size, n = arrays.size[block], lying.n[0]
+    top = capacity - size
+    low = next_beside(arrays, lying.by_low, 0, n, block)
+    high = next_beside(arrays, lying.by_high, 0, n, block)
+    now = 0.0
+    while low < n and offsets[lying.by_low[low]] < size:
+        now += costs[lying.by_low[low]]
+        low = next_beside(arrays, lying.by_low, low + 1, n, block)
     best, least, ties = 0, now, 1
-    while at < n and keys[order[at]] >> 1 <= top:
-        key = keys[order[at]]
+    while high < n:
+        other = lying.by_high[high]
+        key, ends = offsets[other] + arrays.size[other], True
+        if low < n and offsets[lying.by_low[low]] - size < key:
+            key, ends = offsets[lying.by_low[low]] - size, False
+        if key > top:
+            break
         here = now
-        while at < n and keys[order[at]] == key:
-            now += adds[order[at]]
-            at += 1
-        if not key & 1:
+        if ends:
+            while high < n and offsets[other] + arrays.size[other] == key:
+                now -= costs[other]
+                high = next_beside(arrays, lying.by_high, high + 1, n, block)
+                if high < n:
+                    other = lying.by_high[high]
             here = now
+        else:
+            while low < n and offsets[lying.by_low[low]] - size == key:
+                now += costs[lying.by_low[low]]
+                low = next_beside(arrays, lying.by_low, low + 1, n, block)
         if here < least - 1e-9:
-            best, least, ties = key >> 1, here, 1
+            best, least, ties = key, here, 1
         elif here <= least + 1e-9:
             ties += 1
             if draw(chance, ties) == 0:
-                best = key >> 1
-    if at < n and now < least - 1e-9:
+                best = key
+    if high < n and now < least - 1e-9:
         best = top
-    return int(best)
+    return best
+
+
+@compiled
+def lie(arrays: Arrays, lying: Lying, offsets: Any, block: int) -> None:
+    """Enter a block that has a place now."""
+    at = n = lying.n[0]
+    while at > 0 and offsets[lying.by_low[at - 1]] > offsets[block]:
+        lying.by_low[at] = lying.by_low[at - 1]
+        at -= 1
+    lying.by_low[at] = block
+    end = offsets[block] + arrays.size[block]
+    at = n
+    while at > 0 and offsets[lying.by_high[at - 1]] + arrays.size[lying.by_high[at - 1]] > end:
+        lying.by_high[at] = lying.by_high[at - 1]
+        at -= 1
+    lying.by_high[at] = block
+    lying.n[0] = n + 1
+
+
+@compiled
+def rise(lying: Lying, offsets: Any) -> None:
+    """Take out what has no place any more."""
+    low = high = 0
+    for at in range(lying.n[0]):
+        if offsets[lying.by_low[at]] >= 0:
+            lying.by_low[low] = lying.by_low[at]
+            low += 1
+        if offsets[lying.by_high[at]] >= 0:
+            lying.by_high[high] = lying.by_high[at]
+            high += 1
+    lying.n[0] = low
 
 
 @kept
@@ -180,11 +230,14 @@ def settle(
     costs = arrays.area * weights
     fresh_until = np.zeros(n, np.int64)
     recent = np.zeros(2 * FRESH_MOVES, np.int64) - 1
+    lying = Lying(np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(1, np.int64))
     n_free = 0
     for block in range(n):
         if offsets[block] < 0:
             free[n_free] = block
             n_free += 1
+        else:
+            lie(arrays, lying, offsets, block)
     for move in range(moves):
         if n_free == 0:
             break
@@ -196,17 +249,22 @@ def settle(
             if recent[at] >= 0 and fresh_until[recent[at]] <= move:
                 costs[recent[at]] = arrays.area[recent[at]] * weights[recent[at]]
                 recent[at] = -1
-        low = cheapest(arrays, offsets, costs, block, capacity, chance)
+        low = cheapest(arrays, lying, offsets, costs, block, capacity, chance)
         high = low + arrays.size[block]
-        for at in range(arrays.first[block], arrays.first[block + 1]):
-            other = arrays.others[at]
-            if 0 <= offsets[other] < high and low < offsets[other] + arrays.size[other]:
+        n_before, at = n_free, next_beside(arrays, lying.by_low, 0, lying.n[0], block)
+        while at < lying.n[0] and offsets[lying.by_low[at]] < high:
+            other = lying.by_low[at]
+            at = next_beside(arrays, lying.by_low, at + 1, lying.n[0], block)
+            if low < offsets[other] + arrays.size[other]:
                 offsets[other] = -1
                 weights[other] += WEIGHT_STEP
                 costs[other] = arrays.area[other] * weights[other]
                 free[n_free] = other
                 n_free += 1
+        if n_free > n_before:
+            rise(lying, offsets)
         offsets[block] = low
+        lie(arrays, lying, offsets, block)
         fresh_until[block] = move + 1 + draw(chance, FRESH_MOVES)
         costs[block] = arrays.area[block] * weights[block] * FRESH
         recent[move % len(recent)] = block

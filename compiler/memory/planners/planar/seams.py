@@ -7,7 +7,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple, TypeAlias
 
 from compiler.dataclass import dataclass
@@ -47,6 +47,10 @@ class Pair(NamedTuple):
     chance: float
 
 
+Fits: TypeAlias = dict[int, list[tuple[int, Pair]]]
+"""By leaf, the pairs that have it, each with all its leaves as bits."""
+
+
 @dataclass(frozen=True, slots=True)
 class Division:
     """A way to divide a step into seams, and the tree behind it.
@@ -74,6 +78,7 @@ class Step:
         self, ended: Sequence[int], begun: Sequence[Sequence[int]], sizes: Sequence[int]
     ) -> None:
         self.sizes = sizes
+        self.sums: dict[int, int] = {}
         self.ended, self.begun = bits(ended), bits([i for group in begun for i in group])
         items = [sizes[i] for i in numbers(self.ended | self.begun)]
         self.spread = math.log(sum(items) / len(items) / math.gcd(*items))
@@ -91,7 +96,9 @@ class Step:
 
     def sum(self, some: int) -> int:
         """Bytes of a set of leaves."""
-        return sum(self.sizes[i] for i in numbers(some))
+        if some not in self.sums:
+            self.sums[some] = sum(self.sizes[i] for i in numbers(some))
+        return self.sums[some]
 
     def divisions(self, tree: Tree, spare: int, new_leaf: NewLeaf) -> Iterator[Division]:
         """Ways to divide the step into seams, likely ones first.
@@ -101,11 +108,12 @@ class Step:
         """
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
-        of: dict[int, list[Pair]] = {i: [] for i in numbers(self.ended | self.begun)}
+        of: Fits = {i: [] for i in numbers(self.ended | self.begun)}
         for pair in pairs:
-            for i in numbers(pair.some | pair.other):
+            leaves = pair.some | pair.other
+            for i in numbers(leaves):
                 if i in of:
-                    of[i].append(pair)
+                    of[i].append((leaves, pair))
         seen: set[frozenset[tuple[int, int]]] = set()
         for chosen, rest in _covers(of, self.ended | self.begun, spare):
             key = frozenset((pair.some, pair.other) for pair in chosen)
@@ -177,18 +185,22 @@ class Step:
         return heapq.nsmallest(MOST_PAIRS, pairs, key=lambda p: p.chance)
 
 
-def _covers(of: dict[int, list[Pair]], whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
+def _covers(of: Fits, whole: int, spare: int) -> Iterator[tuple[list[Pair], int]]:
     """Pairs that have nothing in common, and all that is left."""
     choices = itertools.count()
 
-    def more(chosen: list[Pair], free: int, rest: int) -> Iterator[tuple[list[Pair], int]]:
+    def more(
+        of: Fits, chosen: list[Pair], free: int, rest: int
+    ) -> Iterator[tuple[list[Pair], int]]:
         """`free` is yet to decide, `rest` goes into the last pair."""
         if next(choices) > MOST_CHOICES:
             return
-        options: list[Pair] = []
+        left: Fits = {}
+        options: list[tuple[int, Pair]] = []
         scarce = 0
         for i in numbers(free & whole):
-            fits = [p for p in of[i] if not (p.some | p.other) & ~free]
+            taken = ~free
+            fits = left[i] = [p for p in of[i] if not p[0] & taken]
             if not fits:
                 free, rest = free & ~(1 << i), rest | 1 << i
             elif not options or len(fits) < len(options):
@@ -196,11 +208,11 @@ def _covers(of: dict[int, list[Pair]], whole: int, spare: int) -> Iterator[tuple
         if not free & whole:
             yield chosen, rest
             return
-        for pair in options:
-            yield from more([*chosen, pair], free & ~pair.some & ~pair.other, rest)
-        yield from more(chosen, free & ~(1 << scarce), rest | 1 << scarce)
+        for leaves, pair in options:
+            yield from more(left, [*chosen, pair], free & ~leaves, rest)
+        yield from more(left, chosen, free & ~(1 << scarce), rest | 1 << scarce)
 
-    yield from more([], whole | spare, 0)
+    yield from more(of, [], whole | spare, 0)
 
 
 def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
@@ -332,6 +344,7 @@ def bits(of: Sequence[int]) -> int:
     return some
 
 
+@lru_cache(maxsize=1 << 16)
 def numbers(some: int) -> Numbers:
     """The numbers of a set of bits."""
     found: list[int] = []

@@ -1,13 +1,14 @@
 import random
 
+import numpy as np
 import pytest
 
 from benchmarks.planning_planted import cut_up
-from compiler.memory.buffer import Buffer
+from compiler.memory.buffer import Block, Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
-from compiler.memory.planners.ejection.search import Search
+from compiler.memory.planners.ejection.search import Search, settle
 from compiler.memory.planners.planner import Options
 
 ejection = PLANNERS["ejection"]
@@ -44,6 +45,51 @@ def test_it_packs_better_than_the_packing_it_begins_with() -> None:
     ]
     assert peaks[0] == orders.peak_bytes > made.optimum_bytes
     assert peaks[-1] < peaks[0]
+
+
+def test_a_block_is_put_where_what_it_ejects_costs_least() -> None:
+    chance = random.Random(5)
+    capacity = 30
+    for seed in range(40):
+        blocks = [
+            Block((), chance.randint(1, 9), s := chance.randrange(9), s + chance.randint(1, 6), 1)
+            for _ in range(12)
+        ]
+        # All but the last lie somewhere, those that would overlap have no place.
+        lying: dict[int, int] = {}
+        for i, b in enumerate(blocks[:-1]):
+            offset = chance.randint(0, capacity - b.size)
+            if not _in_the_way(blocks, lying, i, offset):
+                lying[i] = offset
+        some = [*lying, len(blocks) - 1]
+        arrays = Search([blocks[i] for i in some], seed).arrays
+        offsets = np.array([*lying.values(), -1], np.int64)
+        least = min(
+            sum(_area(blocks[i]) for i in _in_the_way(blocks, lying, some[-1], offset))
+            for offset in range(capacity - blocks[-1].size + 1)
+        )
+        weights = np.ones(len(some))
+        n_free = settle(arrays, offsets, weights, capacity, 1, np.array([seed], np.int64))
+        ejected = [i for i, offset in zip(some, offsets, strict=True) if offset < 0]
+        assert len(ejected) == n_free
+        assert ejected == _in_the_way(blocks, lying, some[-1], int(offsets[-1]))
+        assert sum(_area(blocks[i]) for i in ejected) == least
+
+
+def _in_the_way(blocks: list[Block], lying: dict[int, int], at: int, offset: int) -> list[int]:
+    b = blocks[at]
+    return [
+        i
+        for i, low in lying.items()
+        if low < offset + b.size
+        and offset < low + blocks[i].size
+        and blocks[i].start < b.end
+        and b.start < blocks[i].end
+    ]
+
+
+def _area(b: Block) -> int:
+    return b.size * (b.end - b.start)
 
 
 def test_pinned_and_empty_buffers_keep_plans_right() -> None:
