@@ -43,11 +43,15 @@ export function clip(context, text, room) {
  * @param {number} room
  */
 function shortened(context, text, room) {
-  const width = context.measureText(text).width;
+  const widthOf = (/** @type {string} */ part) => context.measureText(part).width;
+  const width = widthOf(text);
   if (width <= room) return text;
-  const keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
-  const head = Math.ceil(keep / 2);
-  return `${text.slice(0, head)}…${text.slice(text.length - (keep - head))}`;
+  const withKept = (/** @type {number} */ n) =>
+    `${text.slice(0, Math.ceil(n / 2))}…${text.slice(text.length - Math.floor(n / 2))}`;
+  // Letters are not of one width: what is kept may need less room than its share, or more.
+  let keep = Math.max(2, Math.floor((text.length * room) / width) - 1);
+  while (keep > 2 && widthOf(withKept(keep)) > room) keep -= 1;
+  return withKept(keep);
 }
 
 /** Signs of the states: shape and letter besides the colour. */

@@ -14,6 +14,8 @@ import { asProblem } from "../compile.js";
 /** Steps asked for and drawn at a time. */
 const CHUNK = 150;
 const ASK = 5000;
+/** The steps of another pass are not left standing for longer than this. */
+const WAIT_AFTER_MS = 400;
 
 /**
  * @param {HTMLElement} root
@@ -125,6 +127,8 @@ export function mountSteps(root, state) {
     const number = ++request;
     const { parts, stage } = state.get();
     if (!parts) return;
+    const wait = () => list.replaceChildren(el("li", { class: "pane-empty" }, word("steps.waiting")));
+    const late = setTimeout(() => number === request && wait(), WAIT_AFTER_MS);
     try {
       const found = await parts.steps(stage, 0, ASK);
       if (number !== request) return;
@@ -139,6 +143,8 @@ export function mountSteps(root, state) {
       const box = el("div", { class: "problem" });
       showProblem(box, asProblem(problem));
       if (number === request) list.replaceChildren(el("li", {}, box));
+    } finally {
+      clearTimeout(late);
     }
   }
 

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { clip } from "../../../static/js/graph/pen.js";
+
+/** A canvas whose letters are one wide, capitals four. @param {string} font */
+function canvas(font) {
+  const asked = /** @type {string[]} */ ([]);
+  const widthOf = (/** @type {string} */ text) => [...text].reduce((sum, c) => sum + (/[A-Z]/.test(c) ? 4 : 1), 0);
+  const context = { font, measureText: (/** @type {string} */ text) => (asked.push(text), { width: widthOf(text) }) };
+  return { asked, widthOf, context: /** @type {CanvasRenderingContext2D} */ (/** @type {unknown} */ (context)) };
+}
+
+test("a text that fits is whole, another loses its middle and fits", () => {
+  const { context, widthOf } = canvas("one");
+  assert.equal(clip(context, "sigmoid", 7), "sigmoid");
+  assert.equal(clip(context, "abcdefghij", 6), "abc…ij");
+  const wide = clip(context, "ABCDEFaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 20);
+  assert.ok(widthOf(wide) <= 20, wide);
+  assert.match(wide, /^A.*…a+$/);
+});
+
+test("what was clipped is not measured again, in another font or room it is", () => {
+  const { context, asked } = canvas("two");
+  clip(context, "reduce_mean", 30);
+  clip(context, "reduce_mean", 30);
+  assert.equal(asked.length, 1);
+  clip(context, "reduce_mean", 31);
+  context.font = "three";
+  clip(context, "reduce_mean", 30);
+  assert.equal(asked.length, 3);
+});
