@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import chromium
 from tests.browser.playground import COMPILE_MS, Playground
@@ -32,9 +32,10 @@ def views() -> Iterator[View]:
     yield "steps", steps
     for pane in ("text", "node", "numerics", "stack", "memory", "kernels", "devices", "timing"):
         yield pane, to_pane(pane)
-    for pane in ("profile", "roofline", "tuning", "computation", "schedule", "loops", "llvm"):
+    for pane in ("profile", "roofline", "tuning", "computation", "schedule"):
         yield pane, to_pane(pane)
-    for pane in ("asm", "targets"):
+    yield "edit", edit
+    for pane in ("loops", "llvm", "asm", "targets"):
         yield pane, to_pane(pane)
     yield "compare", compare
     yield "share", lambda playground: playground.part("share").click()
@@ -82,6 +83,8 @@ def to_pane(name: str) -> Callable[[Playground], None]:
         if name == "devices":
             placed = pane.locator("[data-part=body]")
             expect(placed).to_have_attribute("data-placed", re.compile("."), timeout=COMPILE_MS)
+        if name == "tuning":
+            search(pane)
         if name == "targets":
             code = pane.locator("[data-part=right] [data-part=code]")
             expect(code).to_have_attribute("data-code", "aarch64 asm", timeout=COMPILE_MS)
@@ -90,6 +93,31 @@ def to_pane(name: str) -> Callable[[Playground], None]:
         playground.page.evaluate("document.querySelector('.walk-side').scrollIntoView()")
 
     return go
+
+
+def search(pane: Locator) -> None:
+    """A short search to its end."""
+    budgets = pane.locator("[data-part=budget] option")
+    budgets.first.wait_for(state="attached")
+    pane.locator("[data-part=budget]").select_option(index=0)
+    pane.locator("[data-part=start]").click()
+    body = pane.locator("[data-part=body]")
+    expect(body).to_have_attribute("data-over", re.compile(r"\d"), timeout=COMPILE_MS)
+
+
+def edit(playground: Playground) -> None:
+    """The kernel with a schedule that fetches nothing ahead, run beside its own."""
+    pane = playground.show_pane("schedule")
+    pane.locator("[data-part=edit]").click()
+    text = pane.locator("textarea")
+    moves = text.input_value().splitlines()
+    text.fill("\n".join(move for move in moves if "prefetch" not in move))
+    text.press("Control+Home")
+    expect(pane.locator("[data-part=says]")).to_contain_text("ready to run", timeout=COMPILE_MS)
+    pane.locator("[data-part=run]").click()
+    result = pane.locator("[data-part=result]")
+    expect(result).to_have_attribute("data-over", "true", timeout=COMPILE_MS)
+    result.locator("[data-verdict]").scroll_into_view_if_needed()
 
 
 def compare(playground: Playground) -> None:

@@ -1,8 +1,9 @@
 // A search for faster schedules, as it goes: candidates, the best so far, and what came of it.
 import { api, tuningPart } from "../api.js";
 import { childJob } from "../child_job.js";
-import { asProblem, requestFor } from "../compile.js";
+import { asProblem, sentRequest } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
+import { figure } from "../figures.js";
 import { formatPercent, formatSeconds } from "../format.js";
 import { lineDiff } from "../line_diff.js";
 import { longest, shownKernel } from "../selection.js";
@@ -128,11 +129,11 @@ export function mountTuning(root, state, work) {
     const bad = trials.filter(({ ratio }) => ratio === null).length;
     const best = trials[trials.length - 1]?.best ?? 1;
     part(root, "figures").replaceChildren(
-      ...figure(word("tuning.tried"), String(trials.length)),
-      ...figure(word("tuning.faster"), String(faster)),
-      ...figure(word("tuning.bad"), String(bad)),
-      ...figure(word("tuning.best"), best.toFixed(2)),
-      ...figure(word("tuning.share"), formatPercent(row.share)),
+      figure("tuning.tried", String(trials.length)),
+      figure("tuning.faster", String(faster)),
+      figure("tuning.bad", String(bad)),
+      figure("tuning.best", best.toFixed(2)),
+      figure("tuning.share", formatPercent(row.share)),
     );
     part(root, "course").replaceChildren(courseOf(trials));
     const { picture, n } = expectedOf(trials);
@@ -191,7 +192,7 @@ export function mountTuning(root, state, work) {
   /** The model compiled with what was found, measured beside this result. */
   async function use(/** @type {string} */ id) {
     try {
-      const job = await work.submit({ ...requestFor(state.get()), tuned: id });
+      const job = await work.submit({ ...(await sentRequest(state.get())), tuned: id });
       state.set({ other: job.id, pane: "compare" });
     } catch (thrown) {
       fail(thrown);
@@ -234,11 +235,6 @@ export function mountTuning(root, state, work) {
   const { tuning } = state.get();
   if (tuning) void follow(() => api.job(tuning));
   return release;
-}
-
-/** @param {string} name @param {string} value */
-function figure(name, value) {
-  return [el("div", {}, el("dt", {}, name), el("dd", {}, value))];
 }
 
 /** @param {string} policy @param {string} schedule */
