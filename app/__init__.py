@@ -47,7 +47,11 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
     )
     app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
     app.extensions["links"] = LinkStore(app.extensions["database"], settings.links_limit)
-    app.extensions["link_rate"] = Rate(settings.links_per_minute, 60.0)
+    app.extensions["rates"] = {
+        "links": Rate(settings.links_per_minute, 60.0),
+        "reports": Rate(settings.reports_per_minute, 60.0),
+        "texts": Rate(settings.texts_per_minute, 60.0),
+    }
 
     app.extensions["texts"] = TextReader(
         limit_s=settings.text_limit_s, memory_bytes=settings.memory_limit_bytes

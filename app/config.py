@@ -39,6 +39,9 @@ class Settings:
     links_limit: int = 1_000_000
     linked_models_bytes: int = 8192 * MIB
     links_per_minute: int = 30
+    reports_per_minute: int = 20
+    texts_per_minute: int = 600
+    """Texts that are checked while somebody types; the page asks at most four times a second."""
 
     n_workers: int = 2
     queue_limit: int = 20

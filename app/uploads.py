@@ -107,24 +107,27 @@ class UploadStore:
         os.utime(content)
         return content
 
-    def pin(self, upload_id: str) -> None:
-        """Let an upload stay for ever; it is kept once, however many links need it.
+    def pin(self, *upload_ids: str) -> None:
+        """Let uploads stay for ever, all or none; each is kept once, however many links need it.
 
         Errors: E-REQUEST-UNKNOWN; E-LINK-FULL when the pinned ones would be more than the limit.
         """
         with self._pinning:
-            upload = self.find(upload_id)
-            if self.is_pinned(upload.id):
+            found = {each: self.find(each) for each in upload_ids}
+            new = [upload for each, upload in found.items() if not self.is_pinned(each)]
+            if not new:
                 return
+            wanted = sum(upload.bytes for upload in new)
             pinned = sum(size for _, size, path in self._contents() if self.is_pinned(path.stem))
-            if pinned + upload.bytes > self.pinned_bytes:
+            if pinned + wanted > self.pinned_bytes:
                 raise CompileError(
                     "E-LINK-FULL",
                     f"this server keeps {self.pinned_bytes:,} bytes of models for links; "
-                    f"{pinned:,} are taken and the model has {upload.bytes:,}",
+                    f"{pinned:,} are taken and what this link needs has {wanted:,}",
                 )
-            self._pin(upload.id).touch()
-            self.find(upload.id)  # it may have been removed in the meantime
+            for upload in new:
+                self._pin(upload.id).touch()
+                self.find(upload.id)  # it may have been removed in the meantime
 
     def is_pinned(self, upload_id: str) -> bool:
         """Whether an upload stays for ever."""

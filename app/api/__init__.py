@@ -5,6 +5,7 @@ from __future__ import annotations
 from flask import Blueprint, Flask
 
 from app.api import (
+    beside,
     exports,
     facts,
     files,
@@ -31,6 +32,7 @@ ROUTES: tuple[Route, ...] = (
     *placements.ROUTES,
     *numerics.ROUTES,
     *links.ROUTES,
+    *beside.ROUTES,
     *reports.ROUTES,
     *profiles.ROUTES,
     *targets.ROUTES,

@@ -13,6 +13,7 @@ from flask import Response, current_app, request
 from app.config import Settings
 from app.jobs.parts import decompress
 from app.jobs.queue import JobQueue
+from app.rate import Rate
 from app.store.links import LinkStore
 from app.uploads import UploadStore
 from compiler.errors import CompileError
@@ -39,6 +40,11 @@ def uploads() -> UploadStore:
 def links() -> LinkStore:
     """The short links of this application."""
     return cast(LinkStore, current_app.extensions["links"])
+
+
+def count_request(kind: str) -> None:
+    """Note a request of a kind that an address may make only so often. Errors: E-LIMIT-RATE."""
+    cast("dict[str, Rate]", current_app.extensions["rates"])[kind].count(request.remote_addr or "")
 
 
 def body() -> Any:

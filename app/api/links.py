@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flask import Response, current_app, request
+from flask import Response
 
 import compiler
-from app.api.answers import answer, body, links, queue, uploads
+from app.api.answers import answer, body, count_request, links, queue, uploads
 from app.api.table import Table
 from app.samples import find_sample
 from app.store.links import Shared
 from app.wire import shapes
 from app.wire.requests import JobRequest
-from app.wire.shared_links import link_payload, shared_place
+from app.wire.shared_links import SharedPlace, link_payload, shared_place
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -30,15 +30,17 @@ ROUTES = Table()
 )
 def new_link() -> Response:
     """A permanent short link to a state of the page; the models that it needs are kept for ever."""
-    current_app.extensions["link_rate"].count(request.remote_addr or "")
+    count_request("links")
     place = shared_place(body())
     other = _request_of(place.other) if place.other else None
-    source, _, model = place.model.partition(":")
-    if source not in ("sample", "upload"):
-        raise CompileError("E-REQUEST-BODY", f"no model is called {place.model!r:.80}")
-    for each in ({source: model}, *([other["model"]] if other else [])):
-        _keep_model(each)
-    link = links().keep(Shared(place.text, other, compiler.__version__))
+    shared = Shared(place.text, other, compiler.__version__)
+    wanted = [_model_of(place), *([other["model"]] if other else [])]
+    for each in wanted:
+        if "sample" in each:
+            find_sample(each["sample"])
+    links().require_room(shared)  # nothing is kept for ever for a link that is refused
+    uploads().pin(*(each["upload"] for each in wanted if "upload" in each))
+    link = links().keep(shared)
     response = answer(link_payload(link, compiler.__version__), 201)
     response.headers["Location"] = f"/s/{link.id}"
     return response
@@ -58,9 +60,14 @@ def _request_of(job_id: str) -> Mapping[str, Any]:
     return JobRequest.from_json(dict(asked)).to_json()
 
 
-def _keep_model(model: Mapping[str, str]) -> None:
-    """Let a model be there as long as the link. Errors: E-REQUEST-UNKNOWN, E-LINK-FULL."""
-    if "sample" in model:
-        find_sample(model["sample"])
-    else:
-        uploads().pin(model["upload"])
+def _model_of(place: SharedPlace) -> Mapping[str, str]:
+    """The model that a place names; nothing for one whose text the place itself has.
+
+    Errors: E-REQUEST-BODY.
+    """
+    source, _, model = place.model.partition(":")
+    if place.model == "written" and place.has_text:
+        return {}
+    if source not in ("sample", "upload"):
+        raise CompileError("E-REQUEST-BODY", f"no model is called {place.model!r:.80}")
+    return {source: model}

@@ -10,11 +10,12 @@ from typing import Any
 
 from flask import Response, current_app, request
 
-from app.api.answers import queue, uploads
+from app.api.answers import count_request, queue, uploads
 from app.api.table import PREFIX, Query, Table
 from app.jobs.records import Job
 from app.report.contents import contents
-from app.report.page import report_html
+from app.report.kept import packed_once
+from app.report.page import Packed, report_html
 from app.samples import find_sample
 from app.wire.shared_links import shared_place
 from compiler.errors import CompileError
@@ -28,10 +29,11 @@ ROUTES = Table()
     "/jobs/<job_id>/report",
     "text/html",
     query=[Query("fragment", "the state of the page that it opens in", str)],
-    fails=(400, 404, 409, 413),
+    fails=(400, 404, 409, 413, 429),
 )
 def report(job_id: str) -> Response:
     """Everything about a finished job in one HTML file that needs no server."""
+    count_request("reports")
     job = queue().find(job_id)
     if not job.is_over:
         raise CompileError("E-RESULT-ABSENT", "the job is not over yet", notes=[job.state])
@@ -40,10 +42,13 @@ def report(job_id: str) -> Response:
     client = current_app.test_client()
 
     def ask(path: str) -> Mapping[str, Any] | None:
-        answer = client.get(f"{PREFIX}/jobs/{job_id}/{path}")
+        below = path if path.startswith("/") else f"/jobs/{job_id}/{path}"
+        answer = client.get(f"{PREFIX}{below}")
         return answer.get_json() if answer.status_code == 200 else None
 
-    html = report_html(job.model_name, contents(ask), fragment, _facts(job))
+    beside = [each.id for each in queue().beside(job_id)]
+    held = packed_once(job.folder, beside, lambda: Packed.of(contents(ask)))
+    html = report_html(job.model_name, held, fragment, _facts(job))
     response = Response(html, mimetype="text/html")
     response.headers["Cache-Control"] = "no-store"
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", job.model_name).strip("-.") or "model"

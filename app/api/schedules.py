@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from flask import Response, current_app
 
-from app.api.answers import answer, body
+from app.api.answers import answer, body, count_request
 from app.api.queued import queued_after
 from app.api.results import Kept
 from app.api.table import Table
@@ -37,10 +37,11 @@ def _moves() -> dict[str, Any]:
     "/jobs/<job_id>/kernels/<int:kernel>/schedule/check",
     shapes.CheckedSchedule,
     body=shapes.ScheduleToCheck,
-    fails=(400, 404, 408, 409, 503),
+    fails=(400, 404, 408, 409, 429, 503),
 )
 def check_schedule(job_id: str, kernel: int) -> Response:
     """Read a schedule of a kernel: what is wrong with it and where, or its loops line by line."""
+    count_request("texts")
     text, compiled = schedule_text(body()), Kept(job_id)
     first = compiled.text_kernel(kernel)
     kept = compiled.parts.read("computations")

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from flask import Response, current_app
 
-from app.api.answers import answer, body
+from app.api.answers import answer, body, count_request
 from app.api.table import Table
 from app.wire import shapes
 from app.wire import written as wire
@@ -29,9 +29,10 @@ def _writing() -> dict[str, Any]:
 
 
 @ROUTES.route(
-    "POST", "/texts/check", shapes.CheckedText, body=shapes.TextToCheck, fails=(400, 408, 503)
+    "POST", "/texts/check", shapes.CheckedText, body=shapes.TextToCheck, fails=(400, 408, 429, 503)
 )
 def check_text() -> Response:
     """Read the text of a model: what is wrong with it and where, or the types of its values."""
+    count_request("texts")
     language, text = text_to_check(body())
     return answer(cast(TextReader, current_app.extensions["texts"]).read(language, text))

@@ -16,7 +16,7 @@ from typing import Any
 
 from app.config import Settings
 from app.jobs.child import Child, Limits
-from app.jobs.records import Event, Job, is_id, load, new_id
+from app.jobs.records import Event, Job, is_id, load, new_id, request_in
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
@@ -82,6 +82,26 @@ class JobQueue:
         with self.changed:
             done = (j for j in self.jobs.values() if j.state == "succeeded")
             return next((j for j in done if j.request == request), None)
+
+    def beside(self, job_id: str) -> list[Job]:
+        """The finished jobs about this one's result that are still kept, the newest first.
+
+        What another job has made that was asked for just the same is the same result.
+        """
+        with self.changed:
+            asked = {i: job.request for i, job in self.jobs.items()}
+        folders = self.folder.iterdir() if self.folder.is_dir() else ()
+        for folder in folders:  # those of an earlier server, or of another one
+            if is_id(folder.name) and folder.name not in asked:
+                asked[folder.name] = request_in(folder)
+        same = {i for i, request in asked.items() if i == job_id or request == asked.get(job_id)}
+        about: list[Job] = []
+        for i, request in asked.items():
+            if request.get("job") in same:
+                with contextlib.suppress(CompileError):  # it may have been removed by now
+                    about.append(self.find(i))
+        done = [job for job in about if job.state == "succeeded"]
+        return sorted(done, key=lambda job: job.created_s, reverse=True)
 
     def cancel(self, job_id: str) -> Job:
         """Let a waiting or running job be over; a finished one stays. Errors: E-REQUEST-UNKNOWN."""

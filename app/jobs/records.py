@@ -125,6 +125,15 @@ def load(folder: Path) -> Job | None:
     return job
 
 
+def request_in(folder: Path) -> Mapping[str, Any]:
+    """What the job in a folder was asked for; nothing where that cannot be read."""
+    try:
+        request = json.loads((folder / "job.json").read_text(encoding="utf-8"))["request"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+    return request if isinstance(request, dict) else {}
+
+
 def _load_events(path: Path) -> list[Event]:
     events: list[Event] = []
     lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.report.beside import paths_of
 from compiler.errors import CompileError
 
 LIMIT_BYTES = 48 * 1024 * 1024
@@ -19,7 +20,8 @@ _STEPS = "steps?offset=0&limit=5000"
 _CONTEXTS = (3, 1000)
 
 Ask = Callable[[str], Mapping[str, Any] | None]
-"""The answer of the API at a path below the job's address; None when it has none."""
+"""The answer of the API at a path below the job's address, or from the API's root on when it
+begins with "/"; None when it has none."""
 
 
 @dataclass(slots=True)
@@ -38,6 +40,9 @@ def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
         raise CompileError("E-RESULT-ABSENT", "the job has no result that a report could show")
     held = Contents()
     for words, paths in _wanted(result):
+        if words == _BESIDE:
+            _add_beside(held, ask, limit_bytes)
+            continue
         missing = [p for p in paths if not _add(held, ask, p, limit_bytes)]
         if not missing:
             continue
@@ -57,6 +62,23 @@ def contents(ask: Ask, limit_bytes: int = LIMIT_BYTES) -> Contents:
 
 
 _NEEDED = "graphs"
+_BESIDE = "results of other jobs about this one"
+
+
+def _add_beside(held: Contents, ask: Ask, limit_bytes: int) -> None:
+    """Add what checking, placing, tuning and the like have found: each job whole or not at all."""
+    known = ask("beside") or {"jobs": []}
+    jobs: list[Mapping[str, Any]] = []
+    for job in known["jobs"]:
+        paths = paths_of(ask, job)
+        before = dict(held.answers), held.n_bytes
+        if not paths or not all(_add(held, ask, path, limit_bytes) for path in paths):
+            held.answers, held.n_bytes = before
+            if paths:
+                held.left_out.append(f"what a job of kind {job['kind']} has found")
+        else:
+            jobs.append(job)
+    held.answers["beside"] = {**known, "jobs": jobs}
 
 
 def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
@@ -67,6 +89,7 @@ def _wanted(result: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
         yield "provenance", ["provenance"]
         yield "answers to why edges are not fused", ["neighbours"]
         yield "measured times", ["profile"]
+        yield _BESIDE, []
     yield "steps", [f"stages/{s['stage']}/{_STEPS}" for s in stages]
     near, whole = (
         [f"stages/{s['stage']}/diff?against={max(s['stage'] - 1, 0)}&context={n}" for s in stages]
@@ -89,6 +112,8 @@ def _with_code(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _add(held: Contents, ask: Ask, path: str, limit_bytes: int) -> bool:
     """Add the answer at a path if there is one; whether there was room for it."""
+    if path in held.answers:
+        return True
     answer = ask(path)
     if answer is None:
         return True

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,21 @@ from compiler.errors import CompileError
 _SOURCE_MAP = re.compile(r"\n?(//# sourceMappingURL=\S+|/\*# sourceMappingURL=\S+ \*/)\s*$")
 
 
-def report_html(name: str, held: Contents, fragment: str, facts: Mapping[str, Any]) -> str:
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """The contents of a report as they stand in its file, and in words what is not among them."""
+
+    answers: str
+    left_out: list[str]
+
+    @staticmethod
+    def of(held: Contents) -> Packed:
+        """The contents, packed."""
+        text = json.dumps(held.answers, ensure_ascii=False, separators=(",", ":"))
+        return Packed(_packed(text), held.left_out)
+
+
+def report_html(name: str, held: Packed, fragment: str, facts: Mapping[str, Any]) -> str:
     """The whole file. `name` is the model's, `fragment` where it opens, `facts` are about the job.
 
     Errors: E-RESULT-ABSENT when the page is not bundled.
@@ -41,7 +56,7 @@ def report_html(name: str, held: Contents, fragment: str, facts: Mapping[str, An
         script=Markup(script),
         style=Markup(style),
         about=about,
-        answers=_packed(json.dumps(held.answers, ensure_ascii=False, separators=(",", ":"))),
+        answers=held.answers,
         engine=_packed(_text("worker.js")),
     )
 
@@ -66,7 +81,7 @@ def _digest(text: str) -> str:
 
 
 def _packed(text: str) -> str:
-    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode("utf-8", "replace"), 6, mtime=0)).decode()
 
 
 def _text(name: str) -> str:

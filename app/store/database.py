@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MIGRATIONS = Path(__file__).resolve().parent / "migrations"
 _BUSY_S = 20.0
+_TABLES_LOCK = 0x636F6D70696C61
+"""The name of the lock among those that applications take in one PostgreSQL database."""
 
 
 def sqlite_url(folder: Path) -> str:
@@ -50,8 +52,7 @@ class Database:
             if self._engine is None:
                 engine = _engine(self.url.render_as_string(hide_password=False))
                 with engine.begin() as connection:
-                    if engine.dialect.name == "sqlite":
-                        _alone(connection)
+                    _alone(connection)
                     upgrade(connection)
                 self._engine = engine
             return self._engine
@@ -65,8 +66,14 @@ class Database:
 
 
 def _alone(connection: Connection) -> None:
-    """Wait until no other process is at the tables: SQLite itself begins only at the first row."""
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    """Wait until no other process is at the tables; the next one comes when this one has committed.
+
+    SQLite by itself begins only at the first row, and PostgreSQL lets two make the same table.
+    """
+    if connection.dialect.name == "sqlite":
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    elif connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TABLES_LOCK})")
 
 
 def upgrade(connection: Connection, revision: str = "head") -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from app.store.database import Database
 from app.store.models import LinkRow
@@ -69,6 +70,12 @@ class LinkStore:
         self.database = database
         self.limit = limit
 
+    def require_room(self, shared: Shared) -> None:
+        """Make sure that this is kept already, or may be. Errors: E-LINK-FULL."""
+        if self._of_digest(shared.digest) is None:
+            with self.database.session() as session:
+                self._count(session)
+
     def keep(self, shared: Shared) -> Link:
         """The link for this; made when there is none yet. Errors: E-LINK-FULL."""
         for _ in range(_TRIES):
@@ -99,14 +106,17 @@ class LinkStore:
             row = session.scalar(select(LinkRow).where(LinkRow.digest == digest))
             return _link(row) if row is not None else None
 
+    def _count(self, session: Session) -> None:
+        """Errors: E-LINK-FULL when there are as many links as may be."""
+        n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
+        if n_links >= self.limit:
+            raise CompileError(
+                "E-LINK-FULL", f"this server keeps {self.limit:,} links, and has {n_links:,}"
+            )
+
     def _insert(self, shared: Shared) -> Link:
         with self.database.session() as session:
-            n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
-            if n_links >= self.limit:
-                raise CompileError(
-                    "E-LINK-FULL",
-                    f"this server keeps {self.limit:,} links, and has as many",
-                )
+            self._count(session)
             free = (i for i in ids(shared.digest) if session.get(LinkRow, i) is None)
             row = LinkRow(
                 id=next(free),

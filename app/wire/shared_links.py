@@ -16,21 +16,29 @@ from app.store.links import Link
 from app.wire import VERSION
 from compiler.errors import CompileError
 
-FRAGMENT_CHARACTERS = 16_000
+FRAGMENT_CHARACTERS = 100_000
+"""Room for the two texts that a place may have, each as long as static/js/writing.js keeps one."""
 _N_PAIRS = 2_000
 _PLAIN = re.compile(r"[A-Za-z0-9%&=+.,:/_~*!'()@;?-]*")
 _KEY = re.compile(r"[a-z][a-z0-9-]{0,19}")
 _VERSION = re.compile(r"[1-9]\d{0,2}")
 _JOBS = frozenset({"job", "other"})
+_BESIDE = frozenset({"check", "measured", "tuning", "bisect"})
+LINKED = "link"
+"""Stands for the id of a job beside the compilation: there was one when the link was made."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedPlace:
-    """What a fragment says: `text` is its normal form without jobs; "" where it says nothing."""
+    """What a fragment says: `text` is its normal form without jobs; "" where it says nothing.
+
+    `has_text`: the text of a written model is in it.
+    """
 
     text: str
     model: str
     other: str
+    has_text: bool
 
 
 def shared_place(body: Any) -> SharedPlace:
@@ -43,7 +51,7 @@ def shared_place(body: Any) -> SharedPlace:
         raise CompileError(
             "E-REQUEST-SIZE",
             f"a link may have {FRAGMENT_CHARACTERS:,} characters, this one has {len(fragment):,}",
-            hint="select fewer nodes, or open fewer groups",
+            hint="select fewer nodes, open fewer groups, or shorten the text that it holds",
         )
     return _place(_pairs(fragment))
 
@@ -72,8 +80,9 @@ def _place(pairs: list[tuple[str, str]]) -> SharedPlace:
         raise CompileError("E-REQUEST-BODY", "fragment: needed the version of its form, v")
     if not found.get("model"):
         raise CompileError("E-REQUEST-BODY", "fragment: needed a model, for a link to open")
-    kept = sorted((p for p in pairs if p[0] not in _JOBS), key=lambda pair: pair[0])
-    return SharedPlace(urlencode(kept, safe=",:/"), found["model"], found.get("other", ""))
+    named = ((k, LINKED if k in _BESIDE and v else v) for k, v in pairs if k not in _JOBS)
+    text = urlencode(sorted(named, key=lambda pair: pair[0]), safe=",:/")
+    return SharedPlace(text, found["model"], found.get("other", ""), bool(found.get("written")))
 
 
 def link_payload(link: Link, program: str) -> dict[str, Any]:

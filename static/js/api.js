@@ -30,12 +30,13 @@ export class ApiError extends Error {
 let kept = null;
 
 /**
- * Has a page live on answers about one job, by their paths below the job's address.
+ * Has a page live on answers by their paths, below one job's address or, with "/" before, the API's.
  * @param {string} job
  * @param {Record<string, unknown>} answers
  */
 export function keepAnswers(job, answers) {
-  kept = new Map(Object.entries(answers).map(([path, each]) => [`/jobs/${job}/${path}`, each]));
+  const whole = (/** @type {string} */ path) => path.startsWith("/") ? path : `/jobs/${job}/${path}`;
+  kept = new Map(Object.entries(answers).map(([path, each]) => [whole(path), each]));
 }
 
 /**
@@ -328,6 +329,8 @@ export function createParts(id) {
       ),
     /** @type {(kernel: number) => Promise<import("./wire.js").KernelLinks>} */
     links: (kernel) => once(`kernels/${kernel}/links`),
+    /** Asked for anew: there may be more. @returns {Promise<import("./wire.js").Beside>} */
+    beside: () => ask(`/jobs/${encodeURIComponent(id)}/beside`),
     /** @returns {Promise<import("./wire.js").Neighbours>} */
     neighbours: () => once("neighbours"),
     /** @returns {Promise<import("./wire.js").Provenance>} */

@@ -1,5 +1,6 @@
 // Asking the server to check the numbers: a job of its own, followed; what it finds is in the state.
 import { api, follow, numericsParts } from "./api.js";
+import { LINKED, jobBeside } from "./beside.js";
 import { asProblem } from "./compile.js";
 import { NOT_CHECKED } from "./page.js";
 import { hasWord, word } from "./words.js";
@@ -51,7 +52,7 @@ function createChecker(state) {
   }
 
   /**
-   * @param {Exclude<import("./page.js").Checking["state"], "" | "running">} how
+   * @param {Exclude<import("./page.js").Checking["state"], "" | "running" | "gone">} how
    * @param {Partial<import("./page.js").Checking>} [patch]
    */
   function end(how, patch = {}) {
@@ -65,8 +66,8 @@ function createChecker(state) {
     end("failed", { problem: asProblem(problem) });
   }
 
-  /** @param {import("./work.js").Work} work */
-  async function start(work) {
+  /** @param {import("./beside.js").Findings} findings */
+  async function start(findings) {
     const { parts } = state.get();
     if (!parts) return;
     leave();
@@ -77,18 +78,22 @@ function createChecker(state) {
       check: "",
     });
     try {
-      const job = await work.check(parts.id);
+      const job = await findings.check(parts.id);
       if (number !== request) return void api.cancel(job.id).catch(() => {});
-      attach(job.id);
+      attach(job);
     } catch (problem) {
       if (number === request) fail(problem);
     }
   }
 
-  /** @param {string} job */
-  function attach(job) {
+  /** @param {import("./wire.js").Job} known */
+  function attach({ id: job, state: how }) {
     id = job;
     const number = request;
+    if (how === "succeeded") {
+      state.set({ check: job });
+      return void refresh(true);
+    }
     running = true;
     state.set({ check: job });
     if (state.get().numerics.state !== "running")
@@ -131,7 +136,7 @@ function createChecker(state) {
       if (job.state === "succeeded") return void refresh(true);
       if (job.error) return end("failed", { problem: job.error });
       if (job.state === "cancelled") return end("cancelled");
-      setTimeout(() => number === request && attach(id), AGAIN_MS);
+      setTimeout(() => number === request && attach(job), AGAIN_MS);
     } catch (problem) {
       if (number === request) fail(problem);
     }
@@ -187,15 +192,21 @@ function createChecker(state) {
   async function restore() {
     const { check, parts } = state.get();
     const number = ++request;
-    try {
-      const job = await api.job(check);
-      if (number !== request) return;
-      const of = /** @type {{job?: string}} */ (job.request).job;
-      if (job.kind !== "check" || of !== parts?.id) state.set({ check: "" });
-      else attach(check);
-    } catch {
-      if (number === request) state.set({ check: "" });
-    }
+    if (!parts) return;
+    const job = await (check === LINKED ? jobBeside(parts, "check", check) : named(check, parts.id)).catch(() => null);
+    if (number !== request) return;
+    if (job) attach(job);
+    else state.set({ check: "", numerics: { ...NOT_CHECKED, state: "gone" } });
+  }
+
+  /**
+   * A check that may still run; null for one of another compilation.
+   * @param {string} check
+   * @param {string} compilation
+   */
+  async function named(check, compilation) {
+    const job = await api.job(check);
+    return job.kind === "check" && job.request.job === compilation ? job : null;
   }
 
   state.watch(["parts"], ({ parts, check }) => {

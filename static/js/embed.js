@@ -25,13 +25,28 @@ const layouter = createLayouter(
 let stop = () => {};
 let isWalking = false;
 
-state.watch(["result"], ({ result }) => {
-  if (isWalking && result) return;
+// What other jobs have found is shown as long as the server keeps it.
+/** @type {import("./api.js").Parts | null} */
+let asked = null;
+let isKnown = false;
+state.watch(["parts"], async ({ parts }) => {
+  if (!parts || parts === asked) return;
+  asked = parts;
+  const { jobs } = await parts.beside().catch(() => ({ jobs: [] }));
+  isKnown = true;
+  state.set({ beside: jobs });
+  show();
+});
+state.watch(["result"], show);
+
+function show() {
+  const canWalk = state.get().result !== null && isKnown;
+  if (isWalking && canWalk) return;
   stop();
-  isWalking = result !== null;
+  isWalking = canWalk;
   stop = isWalking ? mountEmbed(main, state, layouter) : mountWait(main, state);
   main.querySelector("[data-part=back]")?.remove();
-});
+}
 keepGraphs(state);
 keepNeighbours(state);
 keepProfile(state);

@@ -1,6 +1,7 @@
 // What was measured of the program that is shown: the first time by its compilation, and again when
 // somebody asks. The newest figures are everybody's: the kernels of the result get them too.
 import { api } from "./api.js";
+import { LINKED, jobBeside } from "./beside.js";
 import { childJob } from "./child_job.js";
 import { asProblem } from "./compile.js";
 import { word } from "./words.js";
@@ -11,6 +12,12 @@ import { word } from "./words.js";
  * @typedef {import("./wire.js").Result} Result
  */
 
+/** A measuring that the server has forgotten: what the compilation measured is still there. */
+const GONE = () => ({
+  measured: "",
+  measuring: { share: 0, words: "", problem: { code: "E-RESULT-ABSENT", message: word("measuring.gone") } },
+});
+
 /** @type {ReturnType<typeof childJob> | null} the job that is measuring now */
 let running = null;
 
@@ -20,10 +27,17 @@ let running = null;
  * @returns {() => void}
  */
 export function keepProfile(state) {
+  /** A short link names the last measuring, if it is still kept. @param {import("./api.js").Parts} parts */
+  async function named(parts) {
+    const job = await jobBeside(parts, "profile", LINKED).catch(() => null);
+    const { parts: now, measured } = state.get();
+    if (now === parts && measured === LINKED) state.set(job ? { measured: job.id } : GONE());
+  }
   /** @type {Promise<Profile> | null} */
   let asked = null;
   let askedFor = "";
   return state.watch(["parts", "result", "measured"], async ({ parts, result, measured }) => {
+    if (parts && measured === LINKED) return void named(parts);
     const id = measured || parts?.id;
     if (!parts || !id || !result?.run || result.run.median_s === null) return;
     if (id !== askedFor) [asked, askedFor] = [api.profile(id), id];
@@ -38,8 +52,7 @@ export function keepProfile(state) {
     } catch (problem) {
       if (askedFor !== id) return;
       askedFor = "";
-      // A measuring that the server has forgotten: what the compilation measured is still there.
-      if (measured) state.set({ measured: "" });
+      if (measured) state.set(GONE());
       else if (state.get().parts === parts) state.set({ problem: asProblem(problem) });
     }
   });

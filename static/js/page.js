@@ -9,7 +9,7 @@ import { START } from "./url.js";
  * @property {import("./wire.js").PassEvent[]} passes done so far
  *
  * @typedef {object} Checking
- * @property {"" | "running" | "done" | "failed" | "cancelled"} state
+ * @property {"" | "running" | "done" | "failed" | "cancelled" | "gone"} state gone: a link named one that is no longer kept
  * @property {string} words what it is doing
  * @property {import("./wire.js").Numerics | null} found so far
  * @property {import("./wire.js").Problem | null} problem
@@ -17,6 +17,7 @@ import { START } from "./url.js";
  *
  * @typedef {object} Data
  * @property {import("./work.js").Work | null} work what may be asked of the server; null where one only looks
+ * @property {import("./wire.js").Job[]} beside where one only looks: the jobs about the result whose findings are here
  * @property {import("./wire.js").About | null} about
  * @property {import("./wire.js").Sample[] | null} samples
  * @property {import("./wire.js").Pipelines | null} pipelines
@@ -55,6 +56,7 @@ export const NOT_CHECKED = { state: "", words: "", found: null, problem: null };
 export const EMPTY = {
   ...START,
   work: null,
+  beside: [],
   about: null,
   samples: null,
   pipelines: null,

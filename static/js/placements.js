@@ -8,14 +8,14 @@ import { childJob } from "./child_job.js";
  * @typedef {import("./wire.js").PlaceOptions} PlaceOptions
  */
 
-/** @typedef {import("./work.js").Work} Work */
+/** @typedef {import("./beside.js").Findings} Findings */
 
 /**
  * Placements of one compilation, each kind asked for once.
  * @param {string} job that compiled
- * @param {Work} work
+ * @param {Findings} findings
  */
-export function createPlacements(job, work) {
+export function createPlacements(job, findings) {
   /** @type {Map<string, ReturnType<typeof startPlacing>>} */
   const asked = new Map();
   return {
@@ -28,7 +28,7 @@ export function createPlacements(job, work) {
       const key = [options.platform, options.ahead, quick || options.scheduler].join(" ");
       const have = asked.get(key);
       if (have) return have;
-      const placing = startPlacing(() => work.place(job, options));
+      const placing = startPlacing(() => findings.place(job, options));
       asked.set(key, placing);
       placing.all.catch(() => asked.delete(key));
       return placing;

@@ -1,5 +1,6 @@
 // The entry of a report: the walk over answers that lie in the file itself. No server is asked.
 import { createParts, keepAnswers } from "./api.js";
+import { LINKED } from "./beside.js";
 import { asProblem } from "./compile.js";
 import { el, listen, part } from "./dom.js";
 import { createLayouter } from "./graph/layout.js";
@@ -50,11 +51,16 @@ async function open() {
   const parts = createParts(JOB);
   const result = await parts.result();
   const place = fromFragment(location.hash || about.fragment);
+  /** @type {import("./wire.js").Job[]} */
+  const beside = answers.beside?.jobs ?? [];
   /** @type {import("./page.js").Page} */
   const page = {
     ...EMPTY,
     ...place,
-    measured: "", // the profile that it named is the one that is here
+    // Of what other jobs have found a report holds what there was, under the ids of then.
+    measured: place.measured && LINKED,
+    check: beside.some(({ kind }) => kind === "check") ? LINKED : "",
+    beside,
     screen: "walk",
     job: JOB,
     stage: clampStage(result.stages, place.stage),

@@ -3,7 +3,7 @@
 // A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
 // old one. Unknown keys are ignored, and what cannot be read falls back to its default.
 import { OVERLAYS } from "./graph/overlays.js";
-import { LINK_CHARACTERS } from "./writing.js";
+import { LINK_CHARACTERS, lengthInLink } from "./writing.js";
 
 export const VERSION = 1;
 
@@ -48,6 +48,7 @@ export const MAX_THREADS = 64;
  * @property {string} scheduler that decides where they run
  * @property {number} ahead for how many kernels operands are brought early; -1 for all
  * @property {string} tuning job that looks for faster schedules, "" for none
+ * @property {string} tune what such a job is asked for, "20:annealing:3": seconds, search, kernel ("" for all)
  * @property {string} targets "host,aarch64": two machines whose code is side by side
  * @property {string} level of code that is put side by side
  * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
@@ -87,6 +88,7 @@ export const START = {
   scheduler: "iterated",
   ahead: -1,
   tuning: "",
+  tune: "",
   targets: "host,aarch64",
   level: "asm",
   edited: "",
@@ -98,6 +100,15 @@ export const START = {
 };
 
 export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(START));
+
+const TEXTS = /** @type {const} */ (["written", "edited"]);
+
+/**
+ * The texts that an address has no room for, and how many characters of it each would take.
+ * @param {Place} place
+ */
+export const tooLong = (place) =>
+  TEXTS.map((key) => ({ key, n: lengthInLink(place[key]) })).filter(({ n }) => n > LINK_CHARACTERS);
 
 /**
  * The fragment that says this place, without "#"; what is at its default is left out.
@@ -126,6 +137,7 @@ export function toFragment(place) {
     "platform",
     "scheduler",
     "tuning",
+    "tune",
     "targets",
     "level",
     "measured",
@@ -134,10 +146,9 @@ export function toFragment(place) {
   ])) {
     if (place[key] !== START[key]) query.set(key, place[key]);
   }
-  if (place.written.length <= LINK_CHARACTERS && place.written !== START.written)
-    query.set("written", place.written);
-  if (place.edited.length <= LINK_CHARACTERS && place.edited !== START.edited)
-    query.set("edited", place.edited);
+  const left = tooLong(place).map(({ key }) => key);
+  for (const key of TEXTS)
+    if (place[key] !== START[key] && !left.includes(key)) query.set(key, place[key]);
   for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
   for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel", "ahead"])) {
     if (place[key] !== START[key]) query.set(key, String(place[key]));
@@ -191,6 +202,7 @@ export function fromFragment(fragment) {
     scheduler: text("scheduler", START.scheduler),
     ahead: Math.max(-1, wholeNumber(query.get("ahead"), START.ahead)),
     tuning: text("tuning", START.tuning),
+    tune: /^\d{1,6}(\.\d+)?:[a-z]+:\d{0,6}$/.test(text("tune", "")) ? text("tune", "") : START.tune,
     targets: text("targets", START.targets),
     level: oneOf(query.get("level"), LEVELS, START.level),
     edited: editedFrom(query.get("edited")),

@@ -3,8 +3,14 @@
 /** @typedef {{language: "ir" | "py", text: string}} WrittenText */
 /** @typedef {{name: string, signature: string, words: string, family: string}} Known a function that a text may call */
 
-/** Longer texts are not kept in links, which some programs cut. */
-export const LINK_CHARACTERS = 12_000;
+/** What a text may take up of an address; a short link has room for two of them. */
+export const LINK_CHARACTERS = 40_000;
+
+/**
+ * How many characters a text takes up in an address.
+ * @param {string} text
+ */
+export const lengthInLink = (text) => new URLSearchParams({ t: text }).toString().length - 2;
 
 /**
  * @param {string} written "py:..." or "ir:..."

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from app.wire.shared_links import FRAGMENT_CHARACTERS
 from tests.app.conftest import submit, wait
 from tests.app.schema import check
 
@@ -109,9 +110,63 @@ def test_a_body_of_another_form_is_refused(client, body):
 
 
 def test_a_state_that_is_too_long_is_refused_and_the_limit_is_named(client):
-    answer = post(client, PLACE + "&at=" + "a" * 16_000)
+    long = PLACE + "&at=" + "a" * FRAGMENT_CHARACTERS
+    answer = post(client, long)
     assert answer.status_code == 413
-    assert "16,000" in answer.get_json()["error"]["message"]
+    message = answer.get_json()["error"]["message"]
+    assert f"{FRAGMENT_CHARACTERS:,}" in message
+    assert f"{len(long):,}" in message
+
+
+def test_texts_that_the_address_holds_fit_a_short_link(client, repository):
+    """Both texts of a place as long as the page keeps them, and much of all else."""
+    script = (repository / "static" / "js" / "writing.js").read_text(encoding="utf-8")
+    held = int(re.search(r"LINK_CHARACTERS = ([\d_]+);", script)[1])
+    text = "%0A" * (held // 3)
+    fragment = f"v=1&model=written&written=py:{text}&edited=3:{text}"
+    fragment += "&select=a" * 1000
+    made = post(client, fragment)
+    assert made.status_code == 201
+    assert made.get_json()["fragment"].count("%0A") == 2 * (held // 3)
+
+
+def test_a_written_model_is_shared_by_its_text_alone(client):
+    made = post(client, "v=1&model=written&written=py:def%20m(x):%20return%20x")
+    assert made.status_code == 201
+    assert post(client, "v=1&model=written").status_code == 400
+
+
+def test_ids_of_jobs_beside_the_compilation_are_no_part_of_a_link(client):
+    ids = [f"20260101-{digit * 20}" for digit in "123"]
+    named = "&check={}&measured={}&tuning={}"
+    one = post(client, PLACE + named.format(*ids)).get_json()
+    two = post(client, PLACE + named.format(*reversed(ids))).get_json()
+    assert one["id"] == two["id"] != post(client, PLACE).get_json()["id"]
+    assert "2026" not in one["fragment"]
+    assert "check=link&" in one["fragment"]
+
+
+def test_a_link_that_is_refused_keeps_no_model(make_app):
+    client = make_app(links_limit=1).test_client()
+    store = client.application.extensions["uploads"]
+    first, second = upload(client, b"m" * 60), upload(client, b"l" * 61)
+    assert post(client, f"v=1&model=upload:{first}").status_code == 201
+    answer = post(client, f"v=1&model=upload:{second}")
+    assert answer.status_code == 507
+    assert "1 links" in answer.get_json()["error"]["message"]
+    assert [store.is_pinned(each) for each in (first, second)] == [True, False]
+    assert post(client, f"v=1&model=upload:{first}").status_code == 201, "it is kept already"
+
+
+def test_of_two_models_both_are_kept_or_none(make_app):
+    client = make_app(linked_models_bytes=100).test_client()
+    store = client.application.extensions["uploads"]
+    ids = [upload(client, data) for data in (b"m" * 60, b"l" * 61)]
+    job = wait(client, submit(client, "fuse", model={"upload": ids[1]}, options={})["id"])
+    answer = post(client, f"v=1&model=upload:{ids[0]}&other={job['id']}")
+    assert answer.status_code == 507
+    assert "has 121" in answer.get_json()["error"]["message"]
+    assert not any(store.is_pinned(each) for each in ids)
 
 
 @pytest.mark.parametrize("model", ["sample:none", "upload:" + "0" * 64, "upload:../../etc/passwd"])

@@ -11,6 +11,8 @@ import re
 import pytest
 
 from app.report.contents import KERNELS_WITH_CODE, contents
+from app.report.kept import packed_once
+from app.report.page import Packed
 from compiler.errors import CompileError
 from tests.app.conftest import submit, wait
 
@@ -25,7 +27,8 @@ def a_result(n_stages: int = 2, n_kernels: int = 1) -> dict:
 
 
 def answers_of(result: dict, size: int = 10):
-    return lambda path: result if path == "result" else {"text": "x" * size}
+    known = {"result": result, "beside": {"jobs": []}}
+    return lambda path: known.get(path, {"text": "x" * size})
 
 
 def test_small_results_are_held_whole():
@@ -113,3 +116,64 @@ def test_without_a_bundle_there_is_no_page_to_report_with(client, bundle):
     answer = client.get(f"/api/v1/jobs/{job['id']}/report")
     assert answer.status_code == 409
     assert "hatch_build" in answer.get_json()["error"]["hint"]
+
+
+def test_what_other_jobs_have_found_is_held_whole_or_not_at_all():
+    jobs = [
+        {"id": "p", "kind": "place"},
+        {"id": "c", "kind": "check"},
+        {"id": "s", "kind": "schedule"},
+    ]
+    known = {
+        "result": a_result(2, 1),
+        "beside": {"jobs": jobs},
+        "/jobs/c/numerics": {"rows": [{"values_stage": n} for n in (None, 4, 4, 7)]},
+        "/jobs/p/placements": {
+            "rows": [
+                {"scheduler": "heft", "problem": None},
+                {"scheduler": "x", "problem": {"code": "E"}},
+            ]
+        },
+        "/jobs/p/placements/heft": {"text": "x" * 5_000},
+    }
+
+    def ask(path: str) -> dict:
+        return known.get(path, {"text": ""})
+
+    held = contents(ask)
+    assert [job["id"] for job in held.answers["beside"]["jobs"]] == ["p", "c"]
+    assert {"/platforms", "/jobs/p/placements/heft", "/jobs/c/numerics/7"} <= set(held.answers)
+    assert "/jobs/p/placements/x" not in held.answers
+
+    held = contents(ask, limit_bytes=4_000)
+    assert [job["id"] for job in held.answers["beside"]["jobs"]] == ["c"]
+    assert not [path for path in held.answers if path.startswith("/jobs/p")]
+    assert any("place" in words for words in held.left_out)
+
+
+def test_contents_are_packed_once_until_there_is_more_beside(tmp_path):
+    made: list[int] = []
+
+    def make() -> Packed:
+        made.append(1)
+        return Packed("packed", ["something"])
+
+    first = packed_once(tmp_path, ["a"], make)
+    assert packed_once(tmp_path, ["a"], make) == first == Packed("packed", ["something"])
+    assert len(made) == 1
+    packed_once(tmp_path, ["b", "a"], make)
+    assert len(made) == 2
+    (kept,) = tmp_path.iterdir()
+    kept.write_text("damaged")
+    packed_once(tmp_path, ["b", "a"], make)
+    assert len(made) == 3
+
+
+def test_reports_are_not_made_in_bulk(make_app, bundle):
+    client = make_app(reports_per_minute=2).test_client()
+    job = wait(client, submit(client, model={"sample": "digits_cnn"})["id"])
+    answers = [client.get(f"/api/v1/jobs/{job['id']}/report") for _ in range(3)]
+    assert [each.status_code for each in answers] == [200, 200, 429]
+    assert "at most 2" in answers[2].get_json()["error"]["message"]
+    folder = client.application.extensions["jobs"].find(job["id"]).folder
+    assert len(list(folder.glob("report-*.json"))) == 1

@@ -87,6 +87,15 @@ def test_what_is_too_long_or_of_no_language_is_refused(real):
         assert real.post("/api/v1/texts/check", json=body).status_code == 400
 
 
+def test_texts_are_not_checked_in_bulk(make_app):
+    client = make_app(texts_per_minute=1).test_client()
+    texts = [{"language": "cobol", "text": ""}] * 2
+    answers = [client.post("/api/v1/texts/check", json=each) for each in texts]
+    assert [each.status_code for each in answers] == [400, 429]
+    path = f"/api/v1/jobs/20260101-{'0' * 20}/kernels/0/schedule/check"
+    assert client.post(path, json={"text": ""}).status_code == 429
+
+
 def test_a_written_model_is_compiled_and_its_numbers_are_checked(real):
     text = EXAMPLES[0]["text"].encode()
     upload = real.post("/api/v1/uploads?name=mine.py", data=text).get_json()["id"]

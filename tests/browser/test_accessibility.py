@@ -12,7 +12,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.accessibility import Inspector, each_pane
 from tests.browser.conftest import STEP_MS, Watch
-from tests.browser.playground import Playground
+from tests.browser.playground import COMPILE_MS, Playground
+
+DRAWN = "[data-part=stage]"
+LAID_OUT = ("data-layout", "ready")
 
 
 @dataclass(frozen=True)
@@ -27,7 +30,8 @@ class View:
         return f"{self.theme}-{self.width}"
 
 
-VIEWS = [View("light", 1280, 800), View("dark", 1280, 800), View("light", 390, 844)]
+VIEWS = [View(theme, *size) for size in ((1280, 800), (390, 844)) for theme in ("light", "dark")]
+REPORT = "/report.html"
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +48,34 @@ def link(browser: Browser, server: str) -> str:
     fragment = page.evaluate("location.hash")
     page.close()
     return fragment
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What was made of a walk for somebody else to look at."""
+
+    embed: str
+    report: bytes
+
+    def offer(self, page: Page) -> None:
+        """Let the report be at an address of the server, for this page alone."""
+        page.route(f"**{REPORT}", lambda route: route.fulfill(body=self.report))
+
+
+@pytest.fixture(scope="module")
+def taken(browser: Browser, server: str, link: str) -> Taken:
+    """An embedded view of checked numbers, and a report that has them."""
+    context = browser.new_context(base_url=server)
+    ask = context.request
+    job = re.search("[#&]job=([^&]+)", link)
+    assert job
+    check = ask.post(f"/api/v1/jobs/{job[1]}/numerics", data={}).json()["id"]
+    ask.get(f"/api/v1/jobs/{check}/events", timeout=COMPILE_MS)  # ends with the job
+    made = ask.post("/api/v1/links", data={"fragment": link[1:] + "&pane=numerics&check=x"})
+    report = ask.get(f"/api/v1/jobs/{job[1]}/report", params={"fragment": link[1:]})
+    found = Taken(f"/embed{made.json()['path']}", report.body())
+    context.close()
+    return found
 
 
 @pytest.fixture(params=VIEWS, ids=str)
@@ -92,10 +124,40 @@ def test_the_walk_and_every_pane(viewed: Page, link: str) -> None:
     names = []
     for name in each_pane(playground):
         names.append(name)
+        if name == "numerics":  # axe measures a page that stands still
+            expect(playground.pane).to_have_attribute("data-checked", "done", timeout=COMPILE_MS)
         at_pane = inspector.violations(".walk-side") + inspector.unreachable(".walk-side")
         found += [f"{name}: {each}" for each in at_pane]
     assert found == []
     assert len(names) == len(set(names)) >= 14
+    viewed.get_by_role("button", name="Share this view").click()
+    viewed.get_by_role("button", name="Make a short link").click()
+    expect(viewed.locator("#share-dialog [data-part=embed]")).to_have_value(re.compile("^<iframe "))
+    assert inspector.violations("#share-dialog") + inspector.unreachable("#share-dialog") == []
+
+
+def test_the_embedded_view_and_the_report(viewed: Page, taken: Taken) -> None:
+    viewed.goto(taken.embed)
+    expect(viewed.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
+    inspector = Inspector(viewed)
+    found = inspector.violations() + inspector.unreachable()
+    switch = viewed.get_by_role("button", name="Numbers")
+    if switch.is_visible():
+        switch.click()
+        found += inspector.violations() + inspector.unreachable()
+    expect(viewed.locator("#pane [data-checked=done], #pane[data-checked=done]")).to_have_count(1)
+    taken.offer(viewed)
+    viewed.goto(REPORT)
+    report = Playground(viewed)
+    report.wait_for_walk()
+    inspector = Inspector(viewed)
+    found += inspector.violations() + inspector.unreachable()
+    report.show_pane("numerics")
+    expect(viewed.locator("#pane")).to_have_attribute("data-checked", "done")
+    found += inspector.violations(".walk-side") + inspector.unreachable(".walk-side")
+    viewed.get_by_role("button", name="How this was made").click()
+    found += inspector.violations("#about-dialog") + inspector.unreachable("#about-dialog")
+    assert found == []
 
 
 def test_a_link_that_leads_nowhere(viewed: Page) -> None:
@@ -106,21 +168,37 @@ def test_a_link_that_leads_nowhere(viewed: Page) -> None:
     assert inspector.violations() + inspector.unreachable() == []
 
 
-def test_tab_visits_everything_and_is_never_caught(page: Page, link: str) -> None:
-    for fragment in ("", link):
-        playground = Playground(page).open(fragment)
-        if fragment:
-            playground.wait_for_walk()
+def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken: Taken) -> None:
+    taken.offer(page)
+    for address in ("/", f"/{link}", taken.embed, REPORT):
+        page.goto(address)
+        if address == "/":
+            expect(page.locator("[data-sample]").first).to_be_visible()
+        else:
+            expect(page.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
         Inspector(page)
-        page.evaluate(
-            "window.visited = new Set(); document.activeElement?.blur();"
-            "addEventListener('focusin', ({target}) => visited.add(target))"
-        )
-        stops = "focusables(document.body).filter((each) => each.tabIndex >= 0)"
-        for _ in range(page.evaluate(f"{stops}.length") + 5):
-            page.keyboard.press("Tab")
-        missed = page.evaluate(
-            f"{stops}.filter((each) => !visited.has(each) && each.type !== 'radio')"
-            ".map((each) => each.outerHTML.slice(0, 120))"
-        )
-        assert missed == []
+        expect_tab_to_visit(page, "body")
+        if link in address:
+            page.get_by_role("button", name="Share this view").press("Enter")
+            page.get_by_role("button", name="Make a short link").press("Enter")
+            expect(page.locator("#share-dialog [data-copy=short]")).to_be_focused()
+            expect_tab_to_visit(page, "#share-dialog")
+            page.keyboard.press("Escape")
+            expect(page.locator("#share-dialog")).to_be_hidden()
+
+
+def expect_tab_to_visit(page: Page, selector: str) -> None:
+    """All that can be focused in a part of the page gets the focus, Tab after Tab."""
+    page.evaluate(
+        "window.visited = new Set(); document.activeElement?.blur();"
+        "addEventListener('focusin', ({target}) => visited.add(target))"
+    )
+    root = f"document.querySelector({selector!r})"
+    stops = f"focusables({root}).filter((each) => each.tabIndex >= 0)"
+    for _ in range(page.evaluate(f"{stops}.length") + 5):
+        page.keyboard.press("Tab")
+    missed = page.evaluate(
+        f"{stops}.filter((each) => !visited.has(each) && each.type !== 'radio')"
+        ".map((each) => each.outerHTML.slice(0, 120))"
+    )
+    assert missed == []

@@ -16,13 +16,17 @@ from tests.browser.serving import REPOSITORY
 
 PANES = dict(
     re.findall(
-        r'\{ id: "(\w+)", group: "\w+", (mount|works): ',
+        r'\{ id: "(\w+)", group: "\w+", (mount|works|finds): ',
         (REPOSITORY / "static" / "js" / "panes" / "index.js").read_text(encoding="utf-8"),
     )
 )
-"""Whether each pane of the page only reads, or is nothing without the server's work."""
+"""Whether each pane of the page only reads, is nothing without the server's work, or shows what
+other jobs have found."""
 READING = [name for name, kind in PANES.items() if kind == "mount"]
-WORDS = (REPOSITORY / "templates" / "words" / "panes.html").read_text(encoding="utf-8")
+WORDS = "".join(
+    each.read_text(encoding="utf-8") for each in (REPOSITORY / "templates" / "words").iterdir()
+)
+FINDING = [name for name, kind in PANES.items() if kind == "finds"]
 MOST_PRESSED = 12
 _LISTEN = """
 () => {
@@ -53,7 +57,10 @@ class Shared:
 
 @pytest.fixture(scope="module")
 def shared(browser: Browser, server: str) -> Shared:
-    """A compiled model, at a pass that has steps, with a node and its kernel selected."""
+    """A compiled model, at a pass that has steps, with a node and its kernel selected.
+
+    What panes ask other jobs for has been found.
+    """
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
     playground = Playground(page).open().pick("digits_cnn").compile()
@@ -64,6 +71,17 @@ def shared(browser: Browser, server: str) -> Shared:
     fragment = page.evaluate("location.hash.slice(1)")
     job = re.search("[#&]job=([^&]+)", "#" + fragment)
     assert job
+    found = {
+        "numerics": {},
+        "placements": {"platform": "gpu"},
+        "targets": {"kernel": 0},
+        "tuning": {"budget_seconds": 1},
+    }
+    api = f"{server}/api/v1/jobs"
+    started = [page.request.post(f"{api}/{job[1]}/{k}", data=v).json() for k, v in found.items()]
+    for each in started:  # the stream ends with the job
+        page.request.get(f"{api}/{each['id']}/events", timeout=COMPILE_MS)
+        assert page.request.get(f"{api}/{each['id']}").json()["state"] == "succeeded"
     page.context.close()
     kept = [pair for pair in fragment.split("&") if not pair.startswith(("pane=", "job="))]
     return Shared("&".join(kept), job[1])
@@ -111,7 +129,8 @@ def test_every_pane_is_declared_one_way_or_the_other() -> None:
     rows = (REPOSITORY / "static" / "js" / "panes" / "index.js").read_text(encoding="utf-8")
     assert len(PANES) == rows.count("{ id: ")
     assert {"steps", "profile", "asm"} <= set(READING)
-    assert {"compare", "tuning"}.isdisjoint(READING)
+    assert {"numerics", "devices", "tuning", "targets"} == set(FINDING)
+    assert "compare" not in READING
 
 
 def test_an_embedded_view_starts_nothing_with_any_pane(
@@ -127,15 +146,22 @@ def test_an_embedded_view_starts_nothing_with_any_pane(
         expect(page.locator("#pane")).not_to_be_empty()
         page.wait_for_load_state("networkidle")
         title = page.locator("[data-part=pane-title]").text_content()
-        shown = pane if kind == "mount" else READING[0]
+        shown = READING[0] if kind == "works" else pane
         assert f'<span data-word="pane.{shown}">{title}</span>' in WORDS
-        if kind == "mount":
+        if kind != "works":
             expect_all_that_is_shown_to_work(page)
+    # Of another compilation nothing of the kind is kept, and the view says so.
+    other = shared.at("devices").replace("digits_cnn", "digits_mlp")
+    answer = page.request.post("/api/v1/links", data={"fragment": other})
+    page.goto(f"/embed{answer.json()['path']}")
+    expect(page.locator("#pane .pane-empty")).to_contain_text(
+        "no longer kept on the server", timeout=COMPILE_MS
+    )
     # The view asks for its own compilation, which the server has already.
     assert {(r.method, r.url.split("/api/v1")[1]) for r in asked} == {("POST", "/jobs?reuse=1")}
 
 
-def test_a_report_has_every_pane_that_reads_and_no_other(
+def test_a_report_has_every_pane_but_those_that_need_work(
     shared: Shared, browser: Browser, server: str, tmp_path: Path
 ) -> None:
     context = browser.new_context(**WINDOW, offline=True)
@@ -168,7 +194,7 @@ def test_a_report_has_every_pane_that_reads_and_no_other(
             )
             assert all(re.match("#|blob:|https://", href) for href in hrefs), (pane, hrefs)
             report.show_pane(pane)
-    assert opened == READING
+    assert opened == [name for name, kind in PANES.items() if kind != "works"]
 
     # A file that came in pieces says so.
     file.write_bytes(file.read_bytes().replace(b'id="answers">', b'id="answers">!', 1))

@@ -30,6 +30,7 @@ const FULL = {
   platform: "two-sockets",
   scheduler: "ready_bytes",
   tuning: "20260101-0123456789abcdef0123",
+  tune: "45:genetic:3",
   targets: "x86-64-v3,wasm32-simd128",
   level: "llvm",
   edited: "3:Y: split(n, 16, no, nl) because \"a & b # é\"\n// next: 4:5\n",

@@ -28,6 +28,7 @@ from app.wire.shapes.facts import (
 )
 from app.wire.shapes.jobs import (
     Accuracy,
+    Beside,
     Buffer,
     Check,
     Job,
@@ -152,6 +153,7 @@ from app.wire.shapes.written import (
 __all__ = [
     "About",
     "Accuracy",
+    "Beside",
     "Buffer",
     "CallTime",
     "Check",

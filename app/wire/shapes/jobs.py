@@ -76,6 +76,13 @@ class Job(TypedDict):
     model_name: str
 
 
+class Beside(TypedDict):
+    """Finished jobs about the result of another one that are still kept, the newest first."""
+
+    version: Version
+    jobs: list[Job]
+
+
 class OperatorCount(TypedDict):
     """How many nodes of an operator."""
 

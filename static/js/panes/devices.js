@@ -1,5 +1,6 @@
 // Which device would run which kernel, and when: a simulated run on a platform, as a chart.
 import { api } from "../api.js";
+import { requestsOf } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatSeconds } from "../format.js";
@@ -32,17 +33,17 @@ function askCatalogue() {
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
- * @param {import("../work.js").Work} work
+ * @param {import("../beside.js").Findings} findings
  * @returns {() => void}
  */
-export function mountDevices(root, state, work) {
-  const { parts, result } = state.get();
+export function mountDevices(root, state, findings) {
+  const { parts, result, work, beside } = state.get();
   if (!parts || !result?.memory) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word("devices.none")));
     return () => {};
   }
   root.replaceChildren(clone("pane-devices"));
-  const placements = createPlacements(parts.id, work);
+  const placements = createPlacements(parts.id, findings);
   const busy = part(root, "busy");
   const again = part(root, "again");
   const problemBox = part(root, "problem");
@@ -53,14 +54,18 @@ export function mountDevices(root, state, work) {
   /** @type {() => void} */
   let stopWatching = () => {};
 
+  const kept = work ? null : requestsOf(beside, "place");
   const choices = /** @type {const} */ (["platform", "scheduler", "ahead"]).map((key) => {
     const select = partOf(root, key, HTMLSelectElement);
     return {
       key,
       select,
       stop: listen(select, {
-        change: () =>
-          state.set({ [key]: key === "ahead" ? Number(select.value) : select.value, span: [0, 1] }),
+        change: () => {
+          const chosen = key === "ahead" ? Number(select.value) : select.value;
+          const others = { ...state.get(), [key]: chosen };
+          state.set({ ...(kept ? nearest(kept, others, key) : { [key]: chosen }), span: [0, 1] });
+        },
       }),
     };
   });
@@ -128,6 +133,12 @@ export function mountDevices(root, state, work) {
 
   askCatalogue().then((known) => {
     if (request < 0) return;
+    if (kept) {
+      state.set(nearest(kept, state.get(), "scheduler"));
+      known = only(known, kept);
+      for (const option of choices[2].select.querySelectorAll("option"))
+        option.hidden = option.disabled = !kept.some((each) => String(each.ahead ?? -1) === option.value);
+    }
     fill(choices[0].select, known.platforms);
     fill(choices[1].select, known.schedulers);
     stopWatching = together(
@@ -154,6 +165,46 @@ export function mountDevices(root, state, work) {
     table.stop,
     ...choices.map(({ stop }) => stop),
   );
+}
+
+/**
+ * @typedef {{platform: string, scheduler: string, ahead: number | null}} Kept what a kept job placed
+ * @typedef {Pick<import("../url.js").Place, "platform" | "scheduler" | "ahead">} Wanted
+ */
+
+/**
+ * Of what was placed before, what comes nearest to a choice; the quick schedulers are always there.
+ * @param {Kept[]} kept
+ * @param {Wanted} wanted
+ * @param {keyof Wanted} first what has to stay as it was chosen, if it can
+ * @returns {Wanted}
+ */
+function nearest(kept, wanted, first) {
+  const agrees = (/** @type {Kept} */ each) =>
+    ["platform", "ahead", first].filter((key) => {
+      const said = each[/** @type {keyof Wanted} */ (key)] ?? -1;
+      return said === wanted[/** @type {keyof Wanted} */ (key)];
+    }).length + (wanted[first] === (each[first] ?? -1) ? 1 : 0);
+  const best = [...kept].sort((a, b) => agrees(b) - agrees(a))[0];
+  const same = best.platform === wanted.platform && (best.ahead ?? -1) === wanted.ahead;
+  const { platform, ahead, scheduler } = best;
+  return { platform, ahead: ahead ?? -1, scheduler: same ? wanted.scheduler : scheduler };
+}
+
+/**
+ * What there is to choose from among kept placements.
+ * @param {Platforms} known
+ * @param {Kept[]} kept
+ * @returns {Platforms}
+ */
+function only(known, kept) {
+  return {
+    ...known,
+    platforms: known.platforms.filter(({ name }) => kept.some((each) => each.platform === name)),
+    schedulers: known.schedulers.filter(
+      ({ name, is_quick }) => is_quick || kept.some((each) => each.scheduler === name),
+    ),
+  };
 }
 
 /**

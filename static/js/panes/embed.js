@@ -1,11 +1,11 @@
 // A view inside another page: the drawing, a slider for the passes, and one pane, at first the one that was open.
-import { clone, closest, listen, part, partOf } from "../dom.js";
+import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { nextStage } from "../stages.js";
 import { together } from "../state.js";
 import { toFragment } from "../url.js";
 import { word } from "../words.js";
 import { mountGraph } from "./graph.js";
-import { mountPane, panesOf } from "./index.js";
+import { PANES, mountPane, panesOf } from "./index.js";
 
 /**
  * @param {HTMLElement} root
@@ -16,6 +16,7 @@ import { mountPane, panesOf } from "./index.js";
 export function mountEmbed(root, state, layouter) {
   root.replaceChildren(clone("embed"));
   const embed = part(root, "embed");
+  part(root, "model").textContent = state.get().result?.model.name ?? "";
   const slider = partOf(root, "slider", HTMLInputElement);
   const shown = panesOf(state.get());
   let stopPane = () => {};
@@ -28,12 +29,16 @@ export function mountEmbed(root, state, layouter) {
     () => stopPane(),
     // The one of the link, and those that words in it lead to.
     state.watch(["pane"], (page) => {
-      const pane = shown.find(({ id }) => id === page.pane) ?? shown[0];
+      const gone = PANES.find((each) => each.id === page.pane && "finds" in each && !shown.includes(each));
+      const pane = gone ?? shown.find(({ id }) => id === page.pane) ?? shown[0];
       for (const name of ["pane-name", "pane-title"])
         part(root, name).textContent = word(`pane.${pane.id}`);
       stopPane();
-      part(root, "pane").replaceChildren();
-      stopPane = mountPane(pane, part(root, "pane"), state);
+      stopPane = () => {};
+      part(root, "pane").replaceChildren(
+        ...(gone ? [el("p", { class: "pane-empty" }, word("embed.gone"))] : []),
+      );
+      if (!gone) stopPane = mountPane(pane, part(root, "pane"), state);
     }),
     listen(slider, { input: () => state.set({ stage: Number(slider.value) }) }),
     listen(part(root, "previous"), { click: () => go(-1) }),

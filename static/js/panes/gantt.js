@@ -201,6 +201,11 @@ export function mountGantt(root, state) {
           act();
         },
       }),
+      state.watch(["span"], ({ span: [from, to] }) => {
+        // Nothing offers to go where one is already.
+        const is = { earlier: from > 0, later: to < 1, wider: from > 0 || to < 1, whole: from > 0 || to < 1 };
+        for (const [name, can] of Object.entries(is)) partOf(root, name, HTMLButtonElement).disabled = !can;
+      }),
       state.watch(["selection", "at", "span"], ({ at }) => {
         if (focused() && focused()?.task !== at) focus = -1;
         tell();

@@ -1,4 +1,5 @@
 // The panes beside the graph, in the order of their tabs; a `group` is a row of tabs.
+import { keptFindings } from "../beside.js";
 import { codePane } from "./code.js";
 import { mountCompare } from "./compare.js";
 import { mountDevices } from "./devices.js";
@@ -21,7 +22,9 @@ import { mountTuning } from "./tuning.js";
  * @typedef {Named & {mount: (root: HTMLElement, state: PageState) => () => void}} Reading shows what a job has made
  * @typedef {Named & {works: (root: HTMLElement, state: PageState, work: import("../work.js").Work) => () => void}} Working
  *   is nothing without asking the server for work
- * @typedef {Reading | Working} Pane
+ * @typedef {Named & {finds: (root: HTMLElement, state: PageState, findings: import("../beside.js").Findings) => () => void, kind: string}} Finding
+ *   shows what a job of this kind found about the result: where nothing can be asked for, when one is kept
+ * @typedef {Reading | Working | Finding} Pane
  */
 
 /** @type {readonly Pane[]} */
@@ -29,29 +32,36 @@ export const PANES = [
   { id: "steps", group: "pass", mount: mountSteps },
   { id: "text", group: "pass", mount: mountText },
   { id: "node", group: "pass", mount: mountNode },
-  { id: "numerics", group: "pass", works: mountNumerics },
+  { id: "numerics", group: "pass", finds: mountNumerics, kind: "check" },
   { id: "stack", group: "program", mount: mountStack },
   { id: "memory", group: "program", mount: mountMemory },
   { id: "kernels", group: "program", mount: mountKernels },
-  { id: "devices", group: "program", works: mountDevices },
+  { id: "devices", group: "program", finds: mountDevices, kind: "place" },
   { id: "timing", group: "time", mount: mountTiming },
   { id: "profile", group: "time", mount: mountProfile },
   { id: "roofline", group: "time", mount: mountRoofline },
-  { id: "tuning", group: "time", works: mountTuning },
+  { id: "tuning", group: "time", finds: mountTuning, kind: "tune" },
   { id: "computation", group: "code", mount: codePane("computation") },
   { id: "schedule", group: "code", mount: codePane("schedule") },
   { id: "loops", group: "code", mount: codePane("loops") },
   { id: "llvm", group: "code", mount: codePane("llvm") },
   { id: "asm", group: "code", mount: codePane("asm") },
-  { id: "targets", group: "code", works: mountTargets },
+  { id: "targets", group: "code", finds: mountTargets, kind: "targets" },
   { id: "compare", group: "compare", works: mountCompare },
 ];
 
 /**
- * The panes of a page: where nothing may be asked of the server, those that only read.
+ * The panes of a page: where nothing may be asked of the server, those that only read, and those
+ * whose findings are kept.
  * @param {import("../page.js").Page} page
  */
-export const panesOf = ({ work }) => PANES.filter((pane) => work !== null || "mount" in pane);
+export const panesOf = ({ work, beside }) =>
+  PANES.filter(
+    (pane) =>
+      work !== null ||
+      "mount" in pane ||
+      ("finds" in pane && beside.some(({ kind }) => kind === pane.kind)),
+  );
 
 /**
  * @param {Pane} pane one of the page's
@@ -61,6 +71,7 @@ export const panesOf = ({ work }) => PANES.filter((pane) => work !== null || "mo
  */
 export function mountPane(pane, root, state) {
   if ("mount" in pane) return pane.mount(root, state);
-  const { work } = state.get();
+  const { work, beside } = state.get();
+  if ("finds" in pane) return pane.finds(root, state, work ?? keptFindings(beside));
   return work ? pane.works(root, state, work) : () => {};
 }

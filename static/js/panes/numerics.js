@@ -18,10 +18,10 @@ const MOST = 300;
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
- * @param {import("../work.js").Work} work
+ * @param {import("../beside.js").Findings} findings
  * @returns {() => void}
  */
-export function mountNumerics(root, state, work) {
+export function mountNumerics(root, state, findings) {
   const { result } = state.get();
   if (!result?.kernels.length) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word("numerics.none")));
@@ -29,6 +29,7 @@ export function mountNumerics(root, state, work) {
   }
   root.replaceChildren(clone("pane-numerics"));
   const checker = checkerOf(state);
+  part(root, "bar").hidden = state.get().work === null;
   const start = partOf(root, "start", HTMLButtonElement);
   const cancel = partOf(root, "cancel", HTMLButtonElement);
   const plot = part(root, "plot");
@@ -57,12 +58,12 @@ export function mountNumerics(root, state, work) {
     const { found, problem, state: how } = numerics;
     const running = how === "running";
     start.hidden = running;
-    start.textContent = word(how === "" ? "numerics.start" : "numerics.again");
+    start.textContent = word(how === "" || how === "gone" ? "numerics.start" : "numerics.again");
     cancel.hidden = !running;
     const total = now?.stages.length ?? 1;
     part(root, "busy").textContent = running
       ? word("numerics.busy", { words: numerics.words, n: found?.rows.length ?? 0, total })
-      : how === "cancelled" ? word("numerics.cancelled") : "";
+      : how === "cancelled" || how === "gone" ? word(`numerics.${how}`) : "";
     showProblem(part(root, "problem"), problem);
     part(root, "intro").hidden = found !== null || problem !== null;
     part(root, "body").hidden = found === null || found.rows.length === 0;
@@ -115,7 +116,7 @@ export function mountNumerics(root, state, work) {
   }
 
   const stop = together(
-    listen(start, { click: () => void checker.start(work) }),
+    listen(start, { click: () => void checker.start(findings) }),
     listen(cancel, { click: () => checker.cancel() }),
     listen(part(root, "body"), { click: follow }),
     state.watch(["numerics"], draw),
@@ -129,7 +130,8 @@ export function mountNumerics(root, state, work) {
     stages.stop,
     values.stop,
   );
-  const { numerics, check } = state.get();
-  if (numerics.state === "" && check === "" && isQuick(result)) void checker.start(work);
+  const { numerics, check, work } = state.get();
+  if (numerics.state === "" && check === "" && (!work || isQuick(result)))
+    void checker.start(findings);
   return stop;
 }

@@ -2,11 +2,12 @@
 import { api, createParts, reportOf } from "../api.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, listen, part, partOf } from "../dom.js";
-import { formatBytes } from "../format.js";
+import { formatBytes, formatCount } from "../format.js";
 import { embedMarkup } from "../shared.js";
 import { together } from "../state.js";
-import { toFragment } from "../url.js";
+import { toFragment, tooLong } from "../url.js";
 import { word } from "../words.js";
+import { LINK_CHARACTERS } from "../writing.js";
 import { showProblem } from "./problem.js";
 
 /**
@@ -28,6 +29,14 @@ export function openShare(dialog, state) {
     listen(part(dialog, "close"), { click: () => dialog.close() }),
     listen(dialog, { close: () => stop() }),
   );
+  const [long] = tooLong(state.get());
+  part(dialog, "too-long").hidden = !long;
+  if (long)
+    part(dialog, "too-long").textContent = word("share.too-long", {
+      which: word(`share-text.${long.key}`),
+      n: formatCount(long.n),
+      limit: formatCount(LINK_CHARACTERS),
+    });
   fill(dialog, "full", `${location.origin}/#${fragment}`);
   showCommands(dialog, state);
   if (!dialog.open) dialog.showModal();

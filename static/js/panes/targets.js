@@ -1,5 +1,6 @@
 // The code of a kernel for other machines: figures of all, and the texts of two beside each other.
 import { targetParts } from "../api.js";
+import { requestsOf } from "../beside.js";
 import { childJob } from "../child_job.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -21,13 +22,16 @@ import { mountSide } from "./targets_side.js";
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
- * @param {import("../work.js").Work} work
+ * @param {import("../beside.js").Findings} findings
  * @returns {() => void}
  */
-export function mountTargets(root, state, work) {
-  const { parts, result } = state.get();
+export function mountTargets(root, state, findings) {
+  const { parts, result, work, beside } = state.get();
+  const kept = work ? null : new Set(requestsOf(beside, "targets").map(({ kernel }) => kernel));
   // Code is made of a computation, and of a function that others share once.
-  const kernels = (result?.kernels ?? []).filter((each) => each.parts.includes("computation"));
+  const kernels = (result?.kernels ?? []).filter(
+    (each) => each.parts.includes("computation") && (kept?.has(each.kernel) ?? true),
+  );
   if (!parts || kernels.length === 0) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word("targets.none")));
     return () => {};
@@ -90,7 +94,7 @@ export function mountTargets(root, state, work) {
     known = null;
     delete body.dataset.made;
     const mine = childJob(
-      () => work.targets(parts.id, wanted.kernel),
+      () => findings.targets(parts.id, wanted.kernel),
       (name, _, id) => {
         if (name === "ready" && number === request) void partly(id, number);
       },

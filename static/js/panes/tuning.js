@@ -1,5 +1,6 @@
 // A search for faster schedules, as it goes: candidates, the best so far, and what came of it.
 import { api, tuningPart } from "../api.js";
+import { LINKED, jobBeside } from "../beside.js";
 import { childJob } from "../child_job.js";
 import { asProblem, sentRequest } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -26,11 +27,11 @@ const REST_S = 15;
 /**
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state
- * @param {import("../work.js").Work} work
+ * @param {import("../beside.js").Findings} findings
  * @returns {() => void}
  */
-export function mountTuning(root, state, work) {
-  const { parts, result } = state.get();
+export function mountTuning(root, state, findings) {
+  const { parts, result, work } = state.get();
   const kernels = (result?.kernels ?? []).filter(
     (each) => each.parts.includes("schedule") && each.inside === null,
   );
@@ -62,6 +63,9 @@ export function mountTuning(root, state, work) {
   );
   const first = shownKernel(result, state.get()) ?? longest(kernels);
   kernel.value = kernels.includes(/** @type {any} */ (first)) ? String(first?.kernel) : "";
+  const asked = readTune(state.get().tune);
+  if (asked.search) search.value = asked.search;
+  if (asked.seconds) kernel.value = asked.kernel;
 
   function fail(/** @type {unknown} */ thrown) {
     quiet("");
@@ -75,8 +79,7 @@ export function mountTuning(root, state, work) {
   }
 
   /** @param {() => Promise<import("../wire.js").Job>} submit */
-  async function follow(submit) {
-    const number = ++request;
+  async function follow(submit, number = ++request) {
     showProblem(problem, null);
     start.disabled = true;
     stop.hidden = false;
@@ -182,7 +185,7 @@ export function mountTuning(root, state, work) {
           ),
       ),
       ...kept
-        .slice(0, 1)
+        .slice(0, work ? 1 : 0)
         .map(() =>
           el("button", { class: "button", type: "button", onclick: () => void use(id) }, word("tuning.use")),
         ),
@@ -191,6 +194,7 @@ export function mountTuning(root, state, work) {
 
   /** The model compiled with what was found, measured beside this result. */
   async function use(/** @type {string} */ id) {
+    if (!work) return;
     try {
       const job = await work.submit({ ...(await sentRequest(state.get())), tuned: id });
       state.set({ other: job.id, pane: "compare" });
@@ -199,13 +203,17 @@ export function mountTuning(root, state, work) {
     }
   }
 
-  api.about().then(({ limits }) => {
+  if (!work) {
+    part(root, "bar").hidden = true;
+    void follow(() => findings.tune(parts.id, { budget_seconds: 1, search: search.value, kernel: null }));
+  } else api.about().then(({ limits }) => {
     const most = Math.max(1, limits.job_limit_s - REST_S);
     const offered = [...BUDGETS.filter((each) => each < most), most];
     budget.replaceChildren(
       ...offered.map((each) => el("option", { value: String(each) }, `${each} s`)),
     );
-    budget.value = String(offered.includes(20) ? 20 : offered[offered.length - 1]);
+    const wanted = asked.seconds || 20;
+    budget.value = String(offered.includes(wanted) ? wanted : offered[offered.length - 1]);
     part(root, "limits").textContent = word("tuning.limits", { most, limit: limits.job_limit_s });
   }, fail);
 
@@ -217,7 +225,7 @@ export function mountTuning(root, state, work) {
     listen(start, {
       click: () =>
         void follow(() =>
-          work.tune(parts.id, {
+          findings.tune(parts.id, {
             budget_seconds: Number(budget.value),
             search: search.value,
             kernel: kernel.value === "" ? null : Number(kernel.value),
@@ -228,13 +236,33 @@ export function mountTuning(root, state, work) {
       click: () => {
         stop.disabled = true;
         busy.textContent = word("tuning.stopping");
-        void work.stopTuning(state.get().tuning).catch(fail);
+        void work?.stopTuning(state.get().tuning).catch(fail);
       },
     }),
+    ...[kernel, budget, search].map((each) =>
+      listen(each, { change: () => state.set({ tune: [budget.value, search.value, kernel.value].join(":") }) }),
+    ),
   );
   const { tuning } = state.get();
-  if (tuning) void follow(() => api.job(tuning));
+  if (tuning && work) void restore(tuning);
   return release;
+
+  /** What the URL speaks of: a search that runs, or one whose result is still kept. */
+  async function restore(/** @type {string} */ id) {
+    const number = ++request;
+    const named = id === LINKED ? jobBeside(/** @type {import("../api.js").Parts} */ (parts), "tune", id) : api.job(id);
+    const job = await named.catch(() => null);
+    if (number !== request) return;
+    if (job) return follow(() => Promise.resolve(job), number);
+    state.set({ tuning: "" });
+    quiet(word("tuning.gone"));
+  }
+}
+
+/** What was last asked for: "20:annealing:3", seconds, search and kernel. @param {string} tune */
+function readTune(tune) {
+  const [seconds, search, kernel] = tune.split(":");
+  return { seconds: Number(seconds), search, kernel };
 }
 
 /** @param {string} policy @param {string} schedule */

@@ -23,9 +23,15 @@ export interface Job {
   phase: string;
   n_stages: number;
   error: Problem | null;
-  request: JobRequest;
+  /** `job`: the one whose result this is about. */
+  request: JobRequest & { job?: string };
   model_name: string;
   seconds: number;
+}
+
+/** Finished jobs about the result of another one, the newest first. */
+export interface Beside {
+  jobs: Job[];
 }
 
 export interface Result {

@@ -1,0 +1,20 @@
+"""The jobs about a compilation: what checking, placing, tuning and the like have found for it."""
+
+from __future__ import annotations
+
+from flask import Response
+
+from app.api.answers import answer, queue
+from app.api.table import Table
+from app.wire import VERSION, shapes
+from app.wire.jobs import job_payload
+
+ROUTES = Table()
+
+
+@ROUTES.route("GET", "/jobs/<job_id>/beside", shapes.Beside, fails=(404,))
+def jobs_beside(job_id: str) -> Response:
+    """The finished jobs about this one's result that are still kept, the newest first."""
+    job = queue().find(job_id)
+    found = [job_payload(each) for each in queue().beside(job.id)]
+    return answer({"version": VERSION, "jobs": found})

@@ -1,0 +1,48 @@
+"""Which answers hold what a job about another job's result has found: its pane asks for these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Payload = Mapping[str, Any]
+_Ask = Callable[[str], Payload | None]
+
+
+def paths_of(ask: _Ask, job: Payload) -> list[str]:
+    """The paths of the answers of a job beside the compilation; none for a kind without a pane."""
+    kind = _KINDS.get(job["kind"])
+    return list(kind(ask, f"/jobs/{job['id']}")) if kind else []
+
+
+def _numerics(ask: _Ask, job: str) -> Iterator[str]:
+    yield f"{job}/numerics"
+    rows = (ask(f"{job}/numerics") or {"rows": []})["rows"]
+    stages = {row["values_stage"] for row in rows} - {None}
+    yield from (f"{job}/numerics/{stage}" for stage in sorted(stages))
+
+
+def _placements(ask: _Ask, job: str) -> Iterator[str]:
+    yield "/platforms"
+    yield f"{job}/placements"
+    rows = (ask(f"{job}/placements") or {"rows": []})["rows"]
+    yield from (f"{job}/placements/{row['scheduler']}" for row in rows if not row["problem"])
+
+
+def _targets(ask: _Ask, job: str) -> Iterator[str]:
+    yield f"{job}/targets"
+    rows = (ask(f"{job}/targets") or {"rows": []})["rows"]
+    yield from (f"{job}/targets/{row['target']}" for row in rows if not row["because"])
+
+
+def _one(path: str) -> Callable[[_Ask, str], Iterator[str]]:
+    return lambda ask, job: iter([f"{job}/{path}"])
+
+
+_KINDS: Mapping[str, Callable[[_Ask, str], Iterator[str]]] = {
+    "check": _numerics,
+    "place": _placements,
+    "targets": _targets,
+    "tune": _one("tuning"),
+    "profile": _one("profile"),
+}
