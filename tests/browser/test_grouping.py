@@ -75,3 +75,8 @@ def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walki
     for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowUp"):
         playground.press(key)
         expect(stage).to_have_attribute("data-focus-at", place)
+    # The table twin has every node, in groups or not, in tables of a hundred: the selected one too.
+    playground.press("v")
+    rows = playground.part("table-twin").locator("tbody tr")
+    expect(rows).to_have_count(8 * N_BLOCKS + 3)
+    expect(rows.and_(page.locator("[aria-current=true]"))).to_contain_text("Add_1111")

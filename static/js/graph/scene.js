@@ -167,7 +167,8 @@ export function buildScene(places, before, after, view, changed) {
 
 /**
  * @typedef {{before: StageGraph | null, after: StageGraph}} Pass
- * @typedef {Map<string, {node: GraphNode, status: Status}>} NodeStates
+ * @typedef {{node: GraphNode, status: Status}} NodeState
+ * @typedef {Map<string, NodeState>} NodeStates by id
  */
 
 /**

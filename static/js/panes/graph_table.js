@@ -1,10 +1,15 @@
 // The drawing as a table: the same nodes, marks and links, for reading aloud and for looking up.
 import { closest, el, listen } from "../dom.js";
+import { formatCount } from "../format.js";
 import { statesOfNodes } from "../graph/scene.js";
 import { fallbackNodes } from "../running.js";
 import { selectNode, selectedIds } from "../selection.js";
+import { inSlices } from "../slices.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
+
+/** More rows than these are tables of a slice each, of which the browser lays out what is in view. */
+const WHOLE = 500;
 
 /**
  * @param {HTMLElement} root
@@ -16,77 +21,46 @@ export function mountGraphTable(root, state) {
   let nodes = new Map();
   let isOld = true;
 
+  /** @type {Map<string, string>} why the reference runs a node */
+  let fallbacks = new Map();
+  let stopMaking = () => {};
+
   /** Out of sight it is not made: a thousand rows take longer than the drawing. */
   function show() {
     isOld = root.hidden !== false;
-    if (root.hidden) return root.replaceChildren();
+    stopMaking();
+    const scrolled = root.hidden ? 0 : root.scrollTop;
+    root.replaceChildren();
     const { graph, before, view, result, stage } = state.get();
-    if (!graph) return root.replaceChildren();
+    if (root.hidden || !graph) return;
     const changed = result?.stages[stage]?.changed ?? false;
-    const states = statesOfNodes({ before: changed ? before : null, after: graph }, view);
-    const fallbacks = fallbackNodes(result?.kernels ?? []);
-    nodes = new Map([...states].map(([id, { node }]) => [id, node]));
-    const head = ["node", "operator", "type", "mark", "inputs", "origins"].map((key) =>
-      el("th", { scope: "col" }, word(`table.${key}`)),
-    );
-    const rows = [...states].map(([id, { node, status }]) => {
-      const row = el(
-        "tr",
-        { "data-status": status },
-        el(
-          "td",
-          {},
-          el(
-            "button",
-            { class: "link-button mono", type: "button" },
-            node.kind === "result" ? node.name : id,
-          ),
-        ),
-        el(
-          "td",
-          {},
-          node.op,
-          fallbacks.has(id)
-            ? el(
-                "div",
-                {},
-                el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback")),
-              )
-            : null,
-        ),
-        el("td", { class: "mono" }, node.types.join(", ")),
-        el(
-          "td",
-          {},
-          status === "same"
-            ? ""
-            : el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
-        ),
-        el("td", { class: "mono wrap" }, node.inputs.filter(Boolean).join(", ")),
-        el("td", { class: "wrap" }, node.origins.join(", ")),
-      );
-      row.dataset.node = id;
-      return row;
+    const states = [...statesOfNodes({ before: changed ? before : null, after: graph }, view)];
+    fallbacks = fallbackNodes(result?.kernels ?? []);
+    nodes = new Map(states.map(([id, { node }]) => [id, node]));
+    const n = states.length;
+    if (n <= WHOLE) return put(states, word("table.caption", { n }));
+    stopMaking = inSlices(n, (start, end) => {
+      put(states.slice(start, end), word("table.part", { start: start + 1, end, count: formatCount(n) }));
+      if (scrolled > root.scrollTop) root.scrollTop = scrolled;
     });
-    root.replaceChildren(
-      el(
-        "table",
-        { class: "table" },
-        el("caption", {}, word("table.caption", { n: states.size })),
-        el("thead", {}, el("tr", {}, ...head)),
-        el("tbody", {}, ...rows),
-      ),
-    );
-    mark();
   }
 
-  function mark() {
+  /** @param {[string, import("../graph/scene.js").NodeState][]} states @param {string} caption */
+  function put(states, caption) {
+    const body = el("tbody", {}, ...states.map(([id, state]) => row(id, state, fallbacks.has(id))));
+    const table = el("table", { class: "table" }, el("caption", {}, caption), head(), body);
+    root.append(nodes.size > WHOLE ? el("div", { class: "table-part" }, table) : table);
+    mark(body);
+  }
+
+  /** @param {HTMLElement} rows */
+  function mark(rows = root) {
     const ids = selectedIds(nodes.values(), state.get());
-    for (const row of root.querySelectorAll("[data-node]")) {
-      const selected = ids.has(/** @type {HTMLElement} */ (row).dataset.node ?? "");
-      row.toggleAttribute("data-selected", selected);
-      if (selected) row.setAttribute("aria-current", "true");
-      else row.removeAttribute("aria-current");
+    for (const each of /** @type {NodeListOf<HTMLElement>} */ (rows.querySelectorAll("[data-node]"))) {
+      const selected = ids.has(each.dataset.node ?? "");
+      each.toggleAttribute("data-selected", selected);
+      if (selected) each.setAttribute("aria-current", "true");
+      else each.removeAttribute("aria-current");
     }
   }
 
@@ -99,8 +73,41 @@ export function mountGraphTable(root, state) {
     }),
     state.watch(["graph", "before", "view", "result"], show),
     observeHidden(root, () => isOld && !root.hidden && show()),
-    state.watch(["selection", "at"], mark),
+    state.watch(["selection", "at"], () => mark()),
+    () => stopMaking(),
   );
+}
+
+function head() {
+  const titles = ["node", "operator", "type", "mark", "inputs", "origins"];
+  const cells = titles.map((key) => el("th", { scope: "col" }, word(`table.${key}`)));
+  return el("thead", {}, el("tr", {}, ...cells));
+}
+
+/**
+ * @param {string} id
+ * @param {import("../graph/scene.js").NodeState} state
+ * @param {boolean} isFallback
+ */
+function row(id, { node, status }, isFallback) {
+  const name = node.kind === "result" ? node.name : id;
+  const badge = el("span", { class: "badge", "data-kind": "fallback" }, word("kernel.fallback"));
+  const made = el(
+    "tr",
+    { "data-status": status },
+    el("td", {}, el("button", { class: "link-button mono", type: "button" }, name)),
+    el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
+    el("td", { class: "mono" }, node.types.join(", ")),
+    el(
+      "td",
+      {},
+      status === "same" ? "" : el("span", { class: "badge", "data-kind": status }, word(`mark.${status}`)),
+    ),
+    el("td", { class: "mono wrap" }, node.inputs.filter(Boolean).join(", ")),
+    el("td", { class: "wrap" }, node.origins.join(", ")),
+  );
+  made.dataset.node = id;
+  return made;
 }
 
 /**
