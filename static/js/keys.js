@@ -34,6 +34,8 @@ export const KEYS = [
   { id: "focus-graph", keys: ["g"], where: "walk", scope: "page" },
   { id: "fit", keys: ["f", "0"], where: "walk", scope: "page" },
   { id: "next-change", keys: ["n"], where: "walk", scope: "page" },
+  { id: "next-edge", keys: ["e", "Alt+ArrowDown"], where: "walk", scope: "page" },
+  { id: "previous-edge", keys: ["w", "Alt+ArrowUp"], where: "walk", scope: "page" },
   { id: "center", keys: ["c"], where: "walk", scope: "page" },
   { id: "zoom-in", keys: ["+", "="], where: "walk", scope: "page" },
   { id: "zoom-out", keys: ["-"], where: "walk", scope: "page" },

@@ -76,19 +76,19 @@ export function longest(kernels) {
 /**
  * What selecting a node sets.
  * @param {GraphNode} node
- * @returns {Selected & {kernel: number, line: string}}
+ * @returns {Selected & {kernel: number, line: string, edge: string}}
  */
 export function selectNode(node) {
-  return { selection: node.origins, at: node.id, kernel: -1, line: "" };
+  return { selection: node.origins, at: node.id, kernel: -1, line: "", edge: "" };
 }
 
 /**
  * What selecting a kernel sets.
  * @param {Kernel} kernel
- * @returns {Selected & {kernel: number, line: string}}
+ * @returns {Selected & {kernel: number, line: string, edge: string}}
  */
 export function selectKernel(kernel) {
-  return { selection: kernel.origins, at: kernel.node, kernel: kernel.kernel, line: "" };
+  return { selection: kernel.origins, at: kernel.node, kernel: kernel.kernel, line: "", edge: "" };
 }
 
 /**
@@ -96,7 +96,7 @@ export function selectKernel(kernel) {
  * graphs given.
  * @param {(import("./wire.js").StageGraph | null)[]} graphs the first that knows a value decides
  * @param {string[]} values
- * @returns {Selected & {kernel: number, line: string}}
+ * @returns {Selected & {kernel: number, line: string, edge: string}}
  */
 export function selectValues(graphs, values) {
   /** @type {Set<string>} */
@@ -112,7 +112,7 @@ export function selectValues(graphs, values) {
       break;
     }
   }
-  return { selection: [...origins], at, kernel: -1, line: "" };
+  return { selection: [...origins], at, kernel: -1, line: "", edge: "" };
 }
 
-export const NOTHING = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, line: "" };
+export const NOTHING = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, line: "", edge: "" };

@@ -2,6 +2,7 @@
 //
 // A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
 // old one. Unknown keys are ignored, and what cannot be read falls back to its default.
+import { edgeOf } from "./graph/edge_walk.js";
 import { OVERLAYS } from "./graph/overlays.js";
 import { LINK_CHARACTERS, lengthInLink } from "./writing.js";
 
@@ -34,6 +35,7 @@ export const MAX_THREADS = 64;
  * @property {import("./graph/overlays.js").OverlayName} color what the nodes are coloured by
  * @property {string[]} selection ONNX node names
  * @property {string} at key of the node in focus, "" for none
+ * @property {string} edge "a\tb": the edge from node a to node b that is looked at, "" for none
  * @property {string} pane
  * @property {number} kernel the kernel whose code is shown, -1 for that of the selection
  * @property {string} line "3:12": line 12 of the Loop IR of kernel 3, followed through all code
@@ -74,6 +76,7 @@ export const START = {
   color: "family",
   selection: [],
   at: "",
+  edge: "",
   pane: "steps",
   kernel: -1,
   line: "",
@@ -133,6 +136,7 @@ export function toFragment(place) {
     "view",
     "color",
     "at",
+    "edge",
     "pane",
     "platform",
     "scheduler",
@@ -188,6 +192,7 @@ export function fromFragment(fragment) {
     selection: [...new Set(query.getAll("select"))],
     color: oneOf(query.get("color"), OVERLAYS, START.color),
     at: text("at", START.at),
+    edge: edgeOf(text("edge", "")) ? text("edge", "") : START.edge,
     pane: text("pane", START.pane),
     kernel: wholeNumber(query.get("kernel"), START.kernel),
     line: pairFrom(query.get("line")),

@@ -1,4 +1,4 @@
-"""The drawing beyond looking at it: stages as ONNX files, and the way from pass to pass."""
+"""The drawing beyond looking: files of stages, motion, devices, edges by keys, small windows."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from onnx.reference import ReferenceEvaluator
 from playwright.sync_api import Browser, Page, expect
 
 from app.samples import find_sample
+from tests.browser.accessibility import Inspector
 from tests.browser.playground import Playground
 
 NOT_IN_ONNX = """graph g(x: f32[2,3]) {
@@ -25,6 +26,14 @@ NOT_IN_ONNX = """graph g(x: f32[2,3]) {
 @pytest.fixture
 def playground(page: Page) -> Playground:
     return Playground(page).open()
+
+
+def expect_clean(playground: Playground) -> None:
+    """Nothing for axe to say and nothing that a keyboard cannot reach, in both themes."""
+    inspector = Inspector(playground.page)
+    for _ in ("light", "dark"):
+        assert inspector.violations(".walk") + inspector.unreachable(".walk") == []
+        playground.press("t")
 
 
 def test_the_shown_stage_is_saved_as_a_model_with_equal_numbers(
@@ -42,6 +51,7 @@ def test_the_shown_stage_is_saved_as_a_model_with_equal_numbers(
     said = playground.part("saving")
     expect(said).to_have_attribute("data-saving", "written")
     expect(said).to_contain_text("The checker of onnx accepts it.")
+    expect_clean(playground)
     model = onnx.load(path)
     assert model.functions
     feeds = {"image": np.random.default_rng(3).random((1, 1, 8, 8), dtype=np.float32)}
@@ -68,6 +78,7 @@ def test_a_stage_that_onnx_cannot_say_is_refused_with_its_node(
     said = playground.part("saving")
     expect(said).to_have_attribute("data-saving", "refused")
     expect(said).to_contain_text("E-EXPORT-OPERATOR")
+    expect_clean(playground)
     said.get_by_text("Show the node").click()
     expect(page).to_have_url(re.compile("at=y"))
 
@@ -169,3 +180,90 @@ def test_nodes_are_coloured_by_the_device_they_were_placed_on(
     playground.wait_for_walk()
     expect(playground.part("color")).to_have_value("device")
     expect(playground.part("legend").locator("[data-class]").first).to_be_visible()
+
+
+def test_edges_are_walked_by_keyboard_and_a_link_restores_the_one_that_is_pinned(
+    playground: Playground, page: Page, server: str
+) -> None:
+    playground.pick("digits_cnn").compile()
+    playground.press("Home")
+    stage, said = playground.part("stage"), page.locator("#announce")
+    canvas = page.locator('[data-part="canvas"]')
+    canvas.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(said).to_contain_text("conv")
+    page.keyboard.press("e")
+    expect(said).to_contain_text(re.compile(r"Edge 1 of 2: \S+ to \S+: \w+"))
+    incoming = stage.get_attribute("data-edge") or ""
+    page.keyboard.press("Alt+ArrowDown")
+    expect(said).to_contain_text("Edge 2 of 2")
+    outgoing = stage.get_attribute("data-edge") or ""
+    assert incoming.split("\t")[1] == outgoing.split("\t")[0]
+    page.keyboard.press("w")
+    expect(stage).to_have_attribute("data-edge", incoming)
+    page.keyboard.press("Enter")
+    pinned = playground.pane.locator('.verdict[aria-current="true"]')
+    expect(pinned).to_be_visible()
+    expect(pinned).to_contain_text(incoming.split("\t")[0])
+    expect_clean(playground)
+    expect(page).to_have_url(re.compile("edge="))
+    link = page.request.post(
+        "/api/v1/links", data={"fragment": page.url.partition("#")[2]}, headers={"Origin": server}
+    ).json()
+    page.goto("about:blank")
+    page.goto(link["path"])
+    playground.wait_for_walk()
+    expect(stage).to_have_attribute("data-edge", incoming)
+    expect(pinned).to_be_visible()
+    # Along the edge to where it begins, whose node is then chosen and the edge no more.
+    canvas.focus()
+    page.keyboard.press("ArrowUp")
+    expect(stage).to_have_attribute("data-edge", "")
+    expect(page).to_have_url(re.compile("at=" + re.escape(incoming.split("\t")[0])))
+
+
+_OVERLAPS = """
+(names) => {
+  const boxes = names
+    .map((name) => [name, document.querySelector(name).getBoundingClientRect()])
+    .filter(([, box]) => box.width > 0);
+  const found = [];
+  for (const [a, one] of boxes)
+    for (const [b, two] of boxes)
+      if (a < b && one.left < two.right && two.left < one.right
+          && one.top < two.bottom && two.top < one.bottom) found.push([a, b]);
+  return found;
+}
+"""
+_OVER = [".graph-bar", ".graph-look", ".legend", ".graph-map", ".graph-notices > :not([hidden])"]
+
+
+def test_legend_and_map_are_reached_at_phone_width_and_nothing_overlaps(
+    playground: Playground, page: Page
+) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    playground.pick("digits_cnn").compile()
+    playground.part("color").select_option("device")
+    expect(playground.part("unplaced")).to_be_visible()
+    legend, minimap = playground.part("legend"), playground.part("map")
+    expect(legend).to_be_hidden()
+    expect(minimap).to_be_hidden()
+    for name, shown, other in (("legend", legend, minimap), ("map", minimap, legend)):
+        button = page.locator(f"button[data-over={name}]")
+        button.press("Enter")
+        expect(button).to_have_attribute("aria-pressed", "true")
+        expect(shown).to_be_visible()
+        expect(other).to_be_hidden()
+        assert page.evaluate(_OVERLAPS, _OVER) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        expect_clean(playground)
+    page.locator("button[data-over=map]").click()
+    expect(minimap).to_be_hidden()
+    # In a wide window both are there without being asked for.
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(legend).to_be_visible()
+    expect(minimap).to_be_visible()
+    expect(page.locator("button[data-over=map]")).to_be_hidden()
+    assert page.evaluate(_OVERLAPS, _OVER) == []

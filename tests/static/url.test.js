@@ -17,6 +17,7 @@ const FULL = {
   color: "bytes",
   selection: ["conv 1/a", "relu,1", "→ü&#="],
   at: "h,2",
+  edge: "conv 1/a.out\th,2 é",
   pane: "asm",
   kernel: 3,
   line: "3:12",

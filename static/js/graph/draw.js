@@ -20,6 +20,7 @@ import { SIGNS, clip, outline } from "./pen.js";
  * @property {Set<string>} found hits of the search
  * @property {Set<string>} fallbacks what the reference runs
  * @property {Set<string>} through keys of the pieces of edges at what is selected
+ * @property {Set<string>} chosen keys of the pieces of the edge that is looked at
  * @property {Set<string>} hovered keys of the pieces of edges at what the pointer is on
  * @property {string} edge key of the piece that the pointer is on, "" for none
  * @property {Map<string, string>} sums of groups: what all in it have of what colours the nodes

@@ -45,12 +45,17 @@ export function drawEdges(context, edges, zoom, colors) {
 export function drawStrongEdges(context, { places, edges }, camera, size, colors, emphasis) {
   const view = viewBox(camera, size);
   const look = { color: colors.accent, alpha: 1, width: 2.2, dash: [], arrow: 9 };
-  const strong = [...new Set([...emphasis.through, ...emphasis.hovered, emphasis.edge])]
-    .map((key) => edges[places.edgeAt.get(key) ?? -1])
-    .filter((edge) => edge?.shown && overlaps(edge.box, view));
-  const gone = strong.filter(({ status }) => status === "removed");
-  strokeAll(context, strong.filter(({ status }) => status !== "removed"), camera.zoom, look);
-  strokeAll(context, gone, camera.zoom, { ...look, dash: [5, 4] });
+  const inView = (/** @type {Iterable<string>} */ keys) =>
+    [...new Set(keys)]
+      .map((key) => edges[places.edgeAt.get(key) ?? -1])
+      .filter((edge) => edge?.shown && overlaps(edge.box, view));
+  const stroke = (/** @type {SceneEdge[]} */ strong, /** @type {Look} */ look) => {
+    const gone = strong.filter(({ status }) => status === "removed");
+    strokeAll(context, strong.filter(({ status }) => status !== "removed"), camera.zoom, look);
+    strokeAll(context, gone, camera.zoom, { ...look, dash: [5, 4] });
+  };
+  stroke(inView([...emphasis.through, ...emphasis.hovered, emphasis.edge]), look);
+  stroke(inView(emphasis.chosen), { ...look, width: 5, arrow: 15 });
 }
 
 /**

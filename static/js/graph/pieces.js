@@ -58,11 +58,12 @@ export function* pieceSteps(places, graph) {
 }
 
 /**
+ * The pieces in which an edge between two nodes is drawn, from box to box.
  * @param {Places} places
  * @param {string} source id
  * @param {string} target id
  */
-function piecesBetween({ placeOf }, source, target) {
+export function piecesBetween({ placeOf }, source, target) {
   const [a, b] = [placeOf.get(source), placeOf.get(target)];
   return a && b ? piecesOf(a, b) : [];
 }

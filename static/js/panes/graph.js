@@ -12,6 +12,7 @@ import {
   seesAny,
   wholeLook,
 } from "../graph/looks.js";
+import { piecesOfEdge } from "../graph/edge_walk.js";
 import { piecesAt } from "../graph/pieces.js";
 import { buildScene, walk } from "../graph/scene.js";
 import { OVERLAYS, overlayOf } from "../graph/overlays.js";
@@ -22,9 +23,11 @@ import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { mountCanvas } from "./graph_canvas.js";
+import { createEdges } from "./graph_edges.js";
 import { mountExport } from "./graph_export.js";
 import { mountGroups } from "./graph_groups.js";
 import { mountOnnx } from "./graph_onnx.js";
+import { mountOver } from "./graph_over.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
@@ -67,6 +70,7 @@ export function mountGraph(root, state, layouter) {
       found: new Set(),
       fallbacks: new Set(),
       through: new Set(),
+      chosen: new Set(),
       hovered: new Set(),
       sums: new Map(),
       focus: "",
@@ -93,8 +97,9 @@ export function mountGraph(root, state, layouter) {
     camera,
     look,
     choose: (node) => (node ? choose(node) : state.set(NOTHING)),
-    chooseEdge,
+    chooseEdge: (edge) => edges.choose(edge),
   });
+  const edges = createEdges(state, () => drawing.scene, { show, announce });
   const search = mountSearch(root, () => drawing.scene, {
     found: (keys) => {
       emphasis.found = new Set(keys);
@@ -233,6 +238,8 @@ export function mountGraph(root, state, layouter) {
         if (!emphasis.selected.has(near)) emphasis.near.add(near);
     }
     emphasis.through = scene ? piecesAt(scene, emphasis.selected) : new Set();
+    emphasis.chosen = piecesOfEdge(scene, state.get().edge);
+    stage.dataset.edge = emphasis.chosen.size ? state.get().edge : "";
     canvas.repaint();
   }
 
@@ -265,13 +272,6 @@ export function mountGraph(root, state, layouter) {
     else if (node) groups.toggle(node);
   }
 
-  /** Selects what an edge leads to, and shows why the two ends are one kernel or two. */
-  function chooseEdge(/** @type {import("../graph/scene.js").SceneEdge} */ { from, to }) {
-    const ends = [to, from].flatMap((key) => nodeOf(key)?.node ?? []);
-    const node = ends.find(({ kind }) => kind === "node") ?? ends[0];
-    if (node) state.set({ ...selectNode(node), pane: "node" });
-  }
-
   /** Puts the keyboard on a node. A group is only stood on; Enter opens it. */
   function standOn(/** @type {SceneNode | null} */ node) {
     if (!node) return;
@@ -285,7 +285,8 @@ export function mountGraph(root, state, layouter) {
   }
 
   function step(/** @type {"before" | "after" | "left" | "right"} */ direction) {
-    if (drawing.scene) standOn(nodeOf(walk(drawing.scene, emphasis.focus, direction)));
+    const { scene } = drawing;
+    if (scene) standOn(nodeOf(edges.along(direction) || walk(scene, emphasis.focus, direction)));
   }
 
   function nextChange() {
@@ -338,6 +339,7 @@ export function mountGraph(root, state, layouter) {
       return `${result?.model.name || "graph"}-${at}-${result?.stages[at]?.name ?? ""}`;
     }),
     mountOnnx(root, state),
+    mountOver(root),
     mountUnplaced(root, state),
     listen(part(root, "color"), {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
@@ -352,7 +354,7 @@ export function mountGraph(root, state, layouter) {
     state.watch(["graph", "before", "view"], rebuild),
     state.watch(["result"], markFallbacks),
     state.watch(["preview", "boxed"], point),
-    state.watch(["selection", "at"], () => {
+    state.watch(["selection", "at", "edge"], () => {
       emphasize();
       revealSelected();
     }),
@@ -374,7 +376,9 @@ export function mountGraph(root, state, layouter) {
       "node-before": () => step("before"),
       "node-left": () => step("left"),
       "node-right": () => step("right"),
-      "node-select": () => choose(nodeOf(emphasis.focus)),
+      "node-select": () => void (edges.pinChosen() || choose(nodeOf(emphasis.focus))),
+      "next-edge": edges.next,
+      "previous-edge": edges.previous,
       "toggle-group": () => groups.toggleAt(nodeOf(emphasis.focus)),
       "open-groups": groups.openAll,
       "close-groups": groups.closeAll,

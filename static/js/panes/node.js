@@ -38,10 +38,11 @@ export function mountNode(root, state) {
     body.replaceChildren(
       ...(focus ? [sectionOf(focus.node, focus.graph, page)] : [el("p", {}, word("node.absent"))]),
       ...(nodes.length > 1 ? [others(nodes.filter((each) => each !== focus))] : []),
-      ...(focus ? verdictsSection(focus.node, focus.graph, page.neighbours) : []),
+      ...(focus ? verdictsSection(focus.node, focus.graph, page.neighbours, page.edge) : []),
       ...journey(page),
       ...madeOf(page),
     );
+    if (page.edge) body.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
   return together(
@@ -63,11 +64,11 @@ export function mountNode(root, state) {
           if (kernel) state.set({ ...selectKernel(kernel), pane: data.pane ?? "kernels" });
         } else if (data.pane !== undefined) state.set({ pane: data.pane });
         else if (data.origin !== undefined)
-          state.set({ selection: [data.origin], at: "", kernel: -1, line: "" });
+          state.set({ selection: [data.origin], at: "", kernel: -1, line: "", edge: "" });
       },
     }),
     state.watch(
-      ["graph", "before", "selection", "at", "provenance", "result", "operators", "stage", "neighbours"],
+      ["graph", "before", "selection", "at", "edge", "provenance", "result", "operators", "stage", "neighbours"],
       show,
     ),
   );

@@ -1,5 +1,6 @@
 // One kernel or two, and why: a section about the edges of the node in focus.
 import { el } from "../dom.js";
+import { edgeOf } from "../graph/edge_walk.js";
 import { verdictsOn } from "../neighbours.js";
 import { word } from "../words.js";
 
@@ -7,20 +8,49 @@ import { word } from "../words.js";
  * @param {import("../wire.js").GraphNode} node
  * @param {import("../wire.js").StageGraph} graph
  * @param {import("../wire.js").Neighbours | null} neighbours
+ * @param {string} [text] of the edge that is looked at
  * @returns {HTMLElement[]}
  */
-export function verdictsSection(node, graph, neighbours) {
+export function verdictsSection(node, graph, neighbours, text = "") {
   const found = verdictsOn(node, graph, neighbours);
-  if (found.length === 0) return [];
+  const edge = edgeOf(text);
+  const isMeant = (/** @type {import("../neighbours.js").Verdict} */ { other, side }) =>
+    edge !== null && other.id === (side === "reads" ? edge.from : edge.to);
+  const isOfNode = edge && neighbours && [edge.from, edge.to].includes(node.id);
+  const unsaid = isOfNode && !found.some(isMeant) ? word("edge.unsaid", edge) : "";
+  if (found.length === 0 && !unsaid) return [];
   return [
     el(
       "section",
       { class: "section", "data-section": "verdicts" },
       el("h3", {}, word("verdict.title")),
       el("p", { class: "muted" }, word("verdict.words")),
-      el("ul", { class: "verdicts" }, ...found.flatMap(({ other, side, answers }) => answers.map((answer) => item(answer, node, other, side)))),
+      unsaid ? el("p", { class: "verdict-unsaid" }, unsaid) : null,
+      el(
+        "ul",
+        { class: "verdicts" },
+        ...found.flatMap((each) =>
+          each.answers.map((answer) => {
+            const made = item(answer, node, each.other, each.side);
+            if (isMeant(each)) made.setAttribute("aria-current", "true");
+            return made;
+          }),
+        ),
+      ),
     ),
   ];
+}
+
+/**
+ * What was decided, in a word or three.
+ * @param {import("../wire.js").Neighbour} answer
+ * @param {import("../wire.js").GraphNode} node
+ * @param {import("../wire.js").GraphNode} other
+ */
+export function verdictWord({ verdict }, node, other) {
+  // A view is other sizes of the same bytes: beside it there is one kernel or none, never two.
+  const isView = verdict === "apart" && [node, other].some(({ family }) => family === "view");
+  return word(isView ? "verdict.view" : `verdict.${verdict.replace(" ", "-")}`);
 }
 
 /**
@@ -29,9 +59,8 @@ export function verdictsSection(node, graph, neighbours) {
  * @param {import("../wire.js").GraphNode} other
  * @param {"reads" | "read by"} side
  */
-function item({ maker, reader, verdict, because, chapters }, node, other, side) {
-  // A view is other sizes of the same bytes: beside it there is one kernel or none, never two.
-  const isView = verdict === "apart" && [node, other].some(({ family }) => family === "view");
+function item(answer, node, other, side) {
+  const { maker, reader, verdict, because, chapters } = answer;
   return el(
     "li",
     { class: "verdict", "data-verdict": verdict },
@@ -40,7 +69,7 @@ function item({ maker, reader, verdict, because, chapters }, node, other, side) 
       { class: "verdict-head" },
       el("span", { class: "muted" }, word(side === "reads" ? "node.inputs" : "node.readers")),
       el("button", { class: "link-button mono", type: "button", "data-node": other.id }, other.id),
-      el("span", { class: "badge", "data-kind": verdict }, word(isView ? "verdict.view" : `verdict.${verdict.replace(" ", "-")}`)),
+      el("span", { class: "badge", "data-kind": verdict }, verdictWord(answer, node, other)),
     ),
     el("p", {}, because.startsWith(`${maker} and ${reader} are apart: `) ? because.slice(`${maker} and ${reader} are apart: `.length) : because),
     chapters.length === 1 && because.endsWith(chapters[0].because)

@@ -1,0 +1,69 @@
+// Edges of the model chosen one by one: which are at a node, which is next, and how one is written.
+import { pieceKey } from "./nesting.js";
+import { piecesBetween } from "./pieces.js";
+
+/**
+ * @typedef {import("./scene.js").Pass} Pass
+ * @typedef {import("./scene.js").Scene} Scene
+ * @typedef {{from: string, to: string}} Ends ids of the nodes at both ends
+ */
+
+const BETWEEN = "\t";
+
+/** @param {Ends} edge @returns {string} as it is in the state and in the URL */
+export function edgeText({ from, to }) {
+  return `${from}${BETWEEN}${to}`;
+}
+
+/** @param {string} text @returns {Ends | null} */
+export function edgeOf(text) {
+  const [from, to, ...more] = text.split(BETWEEN);
+  return from && to && more.length === 0 ? { from, to } : null;
+}
+
+/**
+ * The edges at a node: what it reads in the order of its operands, then its readers.
+ * @param {Pass} pass
+ * @param {string} id
+ * @returns {Ends[]} each once
+ */
+export function edgesAt({ before, after }, id) {
+  const graph = [after, before].find((each) => each?.nodes.some((node) => node.id === id));
+  const edges = (graph?.edges ?? []).map(([from, to, operand]) => ({ from, to, operand }));
+  const reads = edges.filter(({ to }) => to === id).sort((a, b) => a.operand - b.operand);
+  const readers = edges.filter(({ from }) => from === id);
+  const found = new Map([...reads, ...readers].map(({ from, to }) => [edgeText({ from, to }), { from, to }]));
+  return [...found.values()];
+}
+
+/**
+ * The edge after another, round and round.
+ * @param {Ends[]} edges
+ * @param {string} edge as text, "" for none
+ * @param {1 | -1} by
+ * @returns {{edge: Ends, at: number} | null} `at` counts from 0; null where there are none
+ */
+export function nextEdge(edges, edge, by) {
+  if (edges.length === 0) return null;
+  const now = edges.findIndex((each) => edgeText(each) === edge);
+  const start = now < 0 && by < 0 ? 0 : now;
+  const at = (start + by + edges.length) % edges.length;
+  return { edge: edges[at], at };
+}
+
+/**
+ * The pieces in which an edge is drawn, none where the pass has no such edge.
+ * @param {Scene | null} scene
+ * @param {string} text of the edge
+ * @returns {Set<string>} keys of pieces
+ */
+export function piecesOfEdge(scene, text) {
+  const edge = edgeOf(text);
+  if (!scene || !edge) return new Set();
+  const { before, after } = scene.pass;
+  const isThere = [after, before].some((graph) =>
+    graph?.edges.some(([from, to]) => from === edge.from && to === edge.to),
+  );
+  const pieces = isThere ? piecesBetween(scene.places, edge.from, edge.to) : [];
+  return new Set(pieces.map(([from, to]) => pieceKey(from, to)));
+}

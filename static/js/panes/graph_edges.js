@@ -1,0 +1,84 @@
+// Edges under the keyboard: from one to the next, along one to its end, and why it is one kernel or two.
+import { edgeOf, edgeText, edgesAt, nextEdge } from "../graph/edge_walk.js";
+import { edgesThrough } from "../graph/pieces.js";
+import { verdictsOn } from "../neighbours.js";
+import { selectNode } from "../selection.js";
+import { word } from "../words.js";
+import { verdictWord } from "./verdicts.js";
+
+/**
+ * @typedef {import("../graph/scene.js").Scene} Scene
+ * @typedef {import("../wire.js").GraphNode} GraphNode
+ */
+
+/**
+ * @param {import("../page.js").PageState} state
+ * @param {() => Scene | null} scene
+ * @param {{show: (keys: string[]) => void, announce: (text: string) => void}} hooks
+ */
+export function createEdges(state, scene, { show, announce }) {
+  /** @param {string} id */
+  function nodeOf(id) {
+    const { graph, before } = state.get();
+    return [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((node) => node.id === id);
+  }
+
+  /** @param {1 | -1} by */
+  function step(by) {
+    const drawn = scene();
+    const { at, edge: last } = state.get();
+    const edges = drawn && at ? edgesAt(drawn.pass, at) : [];
+    const next = nextEdge(edges, last, by);
+    if (!drawn || !next) return announce(word("edge.none"));
+    const { edge } = next;
+    state.set({ edge: edgeText(edge) });
+    show([edge.from, edge.to].flatMap((id) => drawn.keyOf.get(id) ?? []));
+    const said = word("edge.says", { at: next.at + 1, of: edges.length, ...edge });
+    announce([said, ...verdicts(at, edge)].join(": "));
+  }
+
+  /** In a word each, what the compiler decided about an edge of a node. */
+  function verdicts(/** @type {string} */ at, /** @type {import("../graph/edge_walk.js").Ends} */ edge) {
+    const { graph, before, neighbours } = state.get();
+    const node = nodeOf(at);
+    const of = [graph, before].find((each) => each?.nodes.some(({ id }) => id === at));
+    if (!node || !of) return [];
+    return verdictsOn(node, of, neighbours)
+      .filter(({ other, side }) => other.id === (side === "reads" ? edge.from : edge.to))
+      .flatMap(({ other, answers }) => answers.slice(0, 1).map((answer) => verdictWord(answer, node, other)));
+  }
+
+  /** Selects what an edge leads to, or comes from, and shows why its ends are one kernel or two. */
+  function pin(/** @type {import("../graph/edge_walk.js").Ends} */ edge) {
+    const ends = [edge.to, edge.from].flatMap((id) => nodeOf(id) ?? []);
+    const node = ends.find(({ id, kind }) => id === state.get().at && kind === "node");
+    const chosen = node ?? ends.find(({ kind }) => kind === "node") ?? ends[0];
+    if (chosen) state.set({ ...selectNode(chosen), edge: edgeText(edge), pane: "node" });
+  }
+
+  return {
+    next: () => step(1),
+    previous: () => step(-1),
+    /** Of the edges that are drawn as one piece, the first. */
+    choose(/** @type {import("../graph/scene.js").SceneEdge} */ { key }) {
+      const drawn = scene();
+      const found = drawn && edgesThrough(drawn, key);
+      if (found) pin({ from: found.edges[0][0], to: found.edges[0][1] });
+    },
+    /** @returns {boolean} whether an edge was chosen to be told of */
+    pinChosen() {
+      const edge = edgeOf(state.get().edge);
+      if (edge) pin(edge);
+      return edge !== null;
+    },
+    /**
+     * Where an arrow key leads along the chosen edge: the key of a box, "" where it does not.
+     * @param {"before" | "after" | "left" | "right"} direction
+     */
+    along(direction) {
+      const edge = edgeOf(state.get().edge);
+      const end = direction === "after" ? edge?.to : direction === "before" ? edge?.from : undefined;
+      return end && end !== state.get().at ? (scene()?.keyOf.get(end) ?? "") : "";
+    },
+  };
+}
