@@ -85,6 +85,12 @@ def blocks_of(buffers: Iterable[Buffer], alignment_bytes: int = 1) -> list[Block
     """The blocks of a problem, in the order of their first buffers."""
     groups: dict[tuple[bool, str], list[int]] = {}
     rows = list(buffers)
+    if not any(b.shares for b in rows):
+        alignments = (max(alignment_bytes, b.alignment_bytes) for b in rows)
+        return [
+            Block((i,), b.size, b.start, b.end, alignment, b.pinned)
+            for i, (b, alignment) in enumerate(zip(rows, alignments, strict=True))
+        ]
     for i, b in enumerate(rows):
         groups.setdefault((bool(b.shares), b.shares or b.name), []).append(i)
     return [_block(tuple(members), rows, alignment_bytes) for members in groups.values()]

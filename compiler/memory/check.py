@@ -7,13 +7,13 @@ it follows the launches and asks, at every read, whether the bytes still are the
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Buffer, Plan
 from compiler.memory.lifetimes import Step
 from compiler.memory.problem import Problem
+from compiler.memory.taken import Taken
 from compiler.memory.views import NO_VIEWS, Span, Views
 
 
@@ -121,22 +121,20 @@ def _overlaps(buffers: Sequence[Buffer]) -> Iterator[Fault]:
 
     What overlaps something is left out of the order, so that it stays one.
     """
-    alive: list[tuple[int, int, str]] = []
-    ends: list[tuple[int, tuple[int, int, str]]] = []
+    alive = Taken()
+    ends: list[tuple[int, int]] = []
     for start, end, offset, limit, name in sorted(_held(buffers)):
         while ends and ends[0][0] <= start:
-            del alive[bisect_left(alive, heapq.heappop(ends)[1])]
-        here = bisect_left(alive, (offset, limit, name))
-        near = [alive[i] for i in (here - 1, here) if 0 <= i < len(alive)]
-        meets = [n for n in near if n[0] < limit and offset < n[1]]
+            alive.remove(heapq.heappop(ends)[1])
+        meets = alive.meets(offset, limit)
         for other in meets:
             yield Fault(
                 (other[2], name),
                 f"both are alive at step {start}, at {other[0]}..{other[1]} and {offset}..{limit}",
             )
         if not meets and start < end:
-            insort(alive, (offset, limit, name))
-            heapq.heappush(ends, (end, (offset, limit, name)))
+            alive.add(offset, limit, name)
+            heapq.heappush(ends, (end, offset))
 
 
 Place = tuple[int, int]

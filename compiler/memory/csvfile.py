@@ -29,21 +29,20 @@ def read_csv(text: str, source: str = "") -> list[Buffer]:
     lines: dict[str, int] = {}
     try:
         for cells in rows:
-            where = Where(source, rows.line_num, 1)
-            if not any(c.strip() for c in cells):
+            if not any(map(str.strip, cells)):
                 continue
             if not header:
-                header = _header(cells, where)
+                header = _header(cells, Where(source, rows.line_num, 1))
                 continue
-            b = _row(header, cells, where)
+            b = _row(header, cells)
             if b.name in lines:
-                first = f"the id {b.name!r} is used in line {lines[b.name]} already"
-                raise CompileError("E-PLAN-INPUT", first, where=where)
+                raise ValueError(f"the id {b.name!r} is used in line {lines[b.name]} already")
             lines[b.name] = rows.line_num
             buffers.append(b)
-    except csv.Error as e:
+    except (csv.Error, ValueError) as e:
         where = Where(source, rows.line_num, 1)
-        raise CompileError("E-PLAN-INPUT", f"not a CSV file: {e}", where=where) from e
+        words = f"not a CSV file: {e}" if isinstance(e, csv.Error) else str(e)
+        raise CompileError("E-PLAN-INPUT", words, where=where) from e
     if not header:
         _header([], Where(source, 1, 1))
     check_problem(buffers, where=lambda name: Where(source, lines[name], 1))
@@ -66,41 +65,39 @@ def _header(cells: list[str], where: Where) -> list[str]:
     return header
 
 
-def _row(header: list[str], cells: list[str], where: Where) -> Buffer:
+def _row(header: list[str], cells: list[str]) -> Buffer:
+    """Errors: ValueError for a row that makes no sense."""
     if len(cells) != len(header):
-        raise CompileError(
-            "E-PLAN-INPUT", f"needed {len(header)} cells, got {len(cells)}", where=where
-        )
-    row = {column: cell.strip() for column, cell in zip(header, cells, strict=True)}
-    start, end, size = (_number(row[c], c, where) for c in COLUMNS[1:])
+        raise ValueError(f"needed {len(header)} cells, got {len(cells)}")
+    row = dict(zip(header, map(str.strip, cells), strict=True))
+    start, end, size = (_number(row[c], c) for c in COLUMNS[1:])
     buffer = Buffer(
         row["id"],
         size,
         start,
         end,
-        _optional(row, "offset", -1, where),
-        alignment_bytes=_optional(row, "alignment", 1, where),
-        pinned=_optional(row, "pinned", -1, where),
+        _optional(row, "offset", -1),
+        alignment_bytes=_optional(row, "alignment", 1),
+        pinned=_optional(row, "pinned", -1),
         shares=row.get("shares", ""),
     )
     problem = buffer_fault(buffer) if buffer.name else "needed an id"
     if problem:
-        raise CompileError("E-PLAN-INPUT", f"buffer {buffer.name!r}: {problem}", where=where)
+        raise ValueError(f"buffer {buffer.name!r}: {problem}")
     return buffer
 
 
-def _optional(row: dict[str, str], column: str, default: int, where: Where) -> int:
-    return _number(row[column], column, where) if row.get(column) else default
+def _optional(row: dict[str, str], column: str, default: int) -> int:
+    text = row.get(column)
+    return _number(text, column) if text else default
 
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,30}\Z")
+_is_whole = re.compile(r"[+-]?[0-9]{1,30}\Z").match
 
 
-def _number(text: str, column: str, where: Where) -> int:
-    if not _WHOLE.match(text):
-        raise CompileError(
-            "E-PLAN-INPUT", f"needed a whole number as {column}, got {text[:40]!r}", where=where
-        )
+def _number(text: str, column: str) -> int:
+    if not _is_whole(text):
+        raise ValueError(f"needed a whole number as {column}, got {text[:40]!r}")
     return int(text)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,6 +10,7 @@ from functools import cached_property
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
 from compiler.memory.buffer import Block, Buffer, Plan, blocks_of, live_bytes
+from compiler.memory.taken import Taken
 
 
 @dataclass(frozen=True)
@@ -162,15 +162,12 @@ def _pinned_together(pinned: list[tuple[str, Block]]) -> Iterator[tuple[str, str
 
     Nothing in the order overlaps, since what comes after the first fault is not asked for.
     """
-    alive: list[tuple[int, int, str]] = []
-    ends: list[tuple[int, tuple[int, int, str]]] = []
+    alive = Taken()
+    ends: list[tuple[int, int]] = []
     for name, b in sorted(pinned, key=lambda p: p[1].start):
         while ends and ends[0][0] <= b.start:
-            del alive[bisect_left(alive, heapq.heappop(ends)[1])]
-        mine = (b.pinned, b.pinned + b.size, name)
-        at = bisect_left(alive, mine)
-        for offset, limit, other in alive[max(at - 1, 0) : at + 1]:
-            if offset < mine[1] and b.pinned < limit:
-                yield name, f"pinned to bytes of {other!r}, which lives at its time"
-        alive.insert(at, mine)
-        heapq.heappush(ends, (b.end, mine))
+            alive.remove(heapq.heappop(ends)[1])
+        for _, _, other in alive.meets(b.pinned, b.pinned + b.size):
+            yield name, f"pinned to bytes of {other!r}, which lives at its time"
+        alive.add(b.pinned, b.pinned + b.size, name)
+        heapq.heappush(ends, (b.end, b.pinned))

@@ -8,6 +8,7 @@ from compiler.memory.planners.best import best
 from compiler.memory.planners.cp_sat import cp_sat
 from compiler.memory.planners.ejection import ejection
 from compiler.memory.planners.exact import exact
+from compiler.memory.planners.greedy import greedy
 from compiler.memory.planners.heap_simulator import heap_simulator
 from compiler.memory.planners.hill_climb import hill_climb
 from compiler.memory.planners.joined import joined
@@ -15,10 +16,10 @@ from compiler.memory.planners.linear_scan import linear_scan
 from compiler.memory.planners.orders import (
     best_fit,
     first_fit,
-    greedy,
     greedy_by_area,
     greedy_by_breadth,
     greedy_by_conflicts,
+    greedy_by_halves,
     greedy_by_lifetime,
     greedy_by_size,
     greedy_by_span,
@@ -40,6 +41,7 @@ PLANNERS: Mapping[str, Planner] = {
         greedy_by_area,
         greedy_by_lifetime,
         greedy_by_span,
+        greedy_by_halves,
         greedy_by_breadth,
         greedy_by_conflicts,
         greedy,

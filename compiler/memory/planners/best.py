@@ -20,6 +20,7 @@ from compiler.memory.planners.orders import (
     greedy_by_area,
     greedy_by_breadth,
     greedy_by_conflicts,
+    greedy_by_halves,
     greedy_by_lifetime,
     greedy_by_size,
     greedy_by_span,
@@ -52,11 +53,14 @@ SEARCHES = (
 )
 """Which searches follow the orders, and what part of the time that is left each may take."""
 
-LARGE_ORDERS = (greedy_by_span, greedy_by_size, greedy_by_lifetime, best_fit)
-"""What is asked about large problems, the fastest first."""
-
-NEXT_TAKES = 8
-"""Another order of a large problem takes at most so many times as long as the fastest."""
+LARGE_ORDERS = {
+    greedy_by_halves: 1,
+    greedy_by_span: 5,
+    greedy_by_size: 20,
+    greedy_by_lifetime: 20,
+    best_fit: 20,
+}
+"""What is asked about large problems, and how many times the first one's seconds it may take."""
 
 
 @planner(
@@ -73,7 +77,9 @@ def best(problem: Problem, options: Options) -> Outcome:
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
         # To read, check and write so many takes as long as to place them.
-        return _best_order(LARGE_ORDERS, problem, options, deadline - options.time_limit_s / 2)
+        return _best_order(
+            tuple(LARGE_ORDERS), problem, options, deadline - options.time_limit_s / 2
+        )
     found = _best_order(ORDERS, problem, options, deadline)
     if options.capacity_bytes is not None and options.capacity_bytes < found.lower_bound_bytes:
         return replace(found, stopped="infeasible")
@@ -94,11 +100,11 @@ def _best_order(
     """The best of planners that do not search; later ones while there is a gap, and time."""
     begin = time.monotonic()
     found = planners[0].plan(problem, options)
-    pause = (time.monotonic() - begin) * NEXT_TAKES if len(problem.blocks) >= MANY else 0.0
+    took = time.monotonic() - begin if len(problem.blocks) >= MANY else 0.0
     for other in planners[1:]:
         if found.stopped != "finished":
             break
-        if time.monotonic() + pause > deadline:
+        if time.monotonic() + took * LARGE_ORDERS.get(other, 0) > deadline:
             return replace(found, stopped="time")
         found = _better(found, other.plan(problem, options))
     return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import start_of
+from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from compiler.memory.planners.examples import FOUR_BUFFERS
-from compiler.memory.planners.orders import best_of, by_lifetime, by_size, by_start
+from compiler.memory.planners.greedy import best_of
+from compiler.memory.planners.keys import by_lifetime, by_size, by_start
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
 

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import QUICK, start_of
-from compiler.memory.planners.place import MANY, by, place
+from compiler.memory.planners.greedy import QUICK, start_of
+from compiler.memory.planners.keys import by
+from compiler.memory.planners.place import MANY, place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
+from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join, joinable
-from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem

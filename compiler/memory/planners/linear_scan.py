@@ -6,8 +6,8 @@ from dataclasses import field
 
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
-from compiler.memory.planners.orders import by_start
-from compiler.memory.planners.place import by, place
+from compiler.memory.planners.keys import by, by_start
+from compiler.memory.planners.place import place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from compiler.memory.buffer import Block
 
-MANY = 3000
+MANY = 3_000
 """From so many blocks on, all placed ones are too many to look at for each."""
+
+VERY_MANY = 150_000
+"""From so many on, all that live near its time are too many as well."""
 
 Fit = Literal["first", "best"]
 """`first`: in the lowest gap that holds the block. `best`: in the smallest."""
-
-Key = Callable[[Block], tuple[float, ...]]
-
-
-def by(key: Key, blocks: Sequence[Block]) -> list[int]:
-    """The positions of blocks in the order of a key; equal ones as they stand."""
-    return sorted(range(len(blocks)), key=lambda i: key(blocks[i]))
 
 
 def place(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
     """Offsets for all blocks: pinned ones first, then the others in the given order.
 
     A gap is between blocks that are alive at the block's time, and aligned as the block needs it.
+    Very many blocks have their turns by halves of time, and in the given order in each.
     """
     if len(blocks) < MANY:
         return place_in_a_list(blocks, order, fit)
+    if len(blocks) >= VERY_MANY:
+        from compiler.memory.planners.halves import place_by_halves
+
+        return place_by_halves(blocks, order, fit)
     from compiler.memory.planners.windows import Windows
 
     return Windows(blocks).place(order, fit)

@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Sequence
 
 from compiler.memory.planners.examples import FOUR_BUFFERS
+from compiler.memory.planners.greedy import QUICK, best_of
 from compiler.memory.planners.hill_climb import climb
-from compiler.memory.planners.orders import QUICK, best_of
 from compiler.memory.planners.place import place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem

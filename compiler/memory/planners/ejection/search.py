@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from compiler.memory.buffer import Block
+from compiler.memory.planners.greedy import QUICK
+from compiler.memory.planners.keys import by
 from compiler.memory.planners.native import compiled, kept
-from compiler.memory.planners.orders import QUICK
-from compiler.memory.planners.place import by
 from compiler.memory.planners.windows import Windows
 
 ROUND = 4_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import start_of
+from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.problem import Problem
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from compiler.memory.buffer import Block, live_bytes
+from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join, joinable
-from compiler.memory.planners.orders import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar.spare import spare_blocks
 from compiler.memory.planners.planar.sweep import Sweep

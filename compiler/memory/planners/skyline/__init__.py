@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.orders import start_of
+from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem

@@ -4,7 +4,7 @@ import pytest
 
 from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
-from compiler.memory.planners.orders import greedy
+from compiler.memory.planners.greedy import greedy
 from compiler.memory.planners.planner import Options
 from compiler.memory.planners.quick import quick
 from tests.compiler.memory.planners.exact.test_exact import planted

@@ -6,8 +6,8 @@ import pytest
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners import native, windows
-from compiler.memory.planners.orders import by_area, by_lifetime, by_size, by_start
-from compiler.memory.planners.place import by, place, place_in_a_list
+from compiler.memory.planners.keys import by, by_area, by_lifetime, by_size, by_start
+from compiler.memory.planners.place import place, place_in_a_list
 
 
 def some_blocks(n: int, seed: int) -> list[Block]:

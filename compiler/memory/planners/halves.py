@@ -1,0 +1,209 @@
+"""Very many blocks placed by halves of time: work that grows hardly faster than their number.
+
+What is alive in the middle of all steps is placed first; then each half of the steps is a problem
+of its own, below which the others need not be looked at (an interval tree, Edelsbrunner 1980). In
+a half, what was placed before and lives through all of it is a wall: walls with no room between
+them are one. So short lists are all that a block has to be compared with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.native import kept
+from compiler.memory.planners.place import Fit
+
+FEWEST_HALVED = 500
+"""So many blocks or less are placed without halving on."""
+
+MOST_LYING = 4000
+"""A block is compared with so many others at most; where more lie at its time, small gaps between
+them are given up."""
+
+
+class Lying(NamedTuple):
+    """What has a place, by offset: arrays of offset, limit, first step and end."""
+
+    offset: Any
+    limit: Any
+    start: Any
+    end: Any
+
+    def where(self, chosen: Any) -> Lying:
+        """A part of it, by a mask or positions."""
+        return Lying(*(row[chosen] for row in self))
+
+    def joined(self, others: Lying) -> Lying:
+        """Both, by offset; each of them is already."""
+        at = np.searchsorted(self.offset, others.offset)
+        return Lying(*(np.insert(mine, at, row) for mine, row in zip(self, others, strict=True)))
+
+
+class Half(NamedTuple):
+    """Blocks that live within the steps [start, end), in their order, and what lies there."""
+
+    start: int
+    end: int
+    blocks: Any
+    lying: Lying
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is not worth halving."""
+        return len(self.blocks) <= FEWEST_HALVED or self.end - self.start == 1
+
+
+def place_by_halves(blocks: Sequence[Block], order: Sequence[int], fit: Fit) -> list[int]:
+    """Offsets for all blocks: pinned ones first, then by halves; in each in the given order."""
+    return Placing(blocks, fit).offsets_in(order).tolist()
+
+
+class Placing:
+    """A problem as arrays, and the offsets so far. Units: bytes; only steps that starts are in."""
+
+    def __init__(self, blocks: Sequence[Block], fit: Fit) -> None:
+        rows = [(b.size, b.start, b.end, b.alignment_bytes - 1, b.pinned) for b in blocks]
+        table = np.array(rows, np.int64).reshape(-1, 5)
+        self.size, start, end, self.mask, self.pinned = table.T.copy()
+        steps = np.unique(start)
+        self.n_steps = len(steps)
+        self.start = np.searchsorted(steps, start).astype(np.int64)
+        self.end = np.searchsorted(steps, end).astype(np.int64)
+        self.offsets = np.maximum(self.pinned, 0)
+        self.best = fit == "best"
+
+    def offsets_in(self, order: Sequence[int]) -> Any:
+        """Place all blocks."""
+        turns = np.asarray(order, np.int64)
+        turns = turns[(self.pinned[turns] < 0) & (self.size[turns] > 0)]
+        pinned = self._lying(np.flatnonzero((self.pinned >= 0) & (self.size > 0)))
+        halves = [Half(0, self.n_steps, turns, pinned)]
+        while halves:
+            half = halves.pop()
+            if len(half.blocks):
+                halves.extend(self._placed(half))
+        return self.offsets
+
+    def _placed(self, half: Half) -> Iterator[Half]:
+        """Place what no half of a half holds, and say what is left to do."""
+        if half.is_whole:
+            self._put(half.blocks, half.lying, half.start, half.end)
+            return
+        middle = (half.start + half.end) // 2
+        before = self.end[half.blocks] <= middle
+        behind = self.start[half.blocks] >= middle
+        now = half.blocks[~(before | behind)]
+        self._put(now, half.lying, middle - 1, middle + 1)
+        lying = half.lying.joined(self._lying(now))
+        for start, end, inside in ((half.start, middle, before), (middle, half.end, behind)):
+            left = half.blocks[inside]
+            if len(left):
+                alive = lying.where((lying.start < end) & (start < lying.end))
+                yield Half(start, end, left, walled(alive, start, end, self.size[left].min()))
+
+    def _lying(self, blocks: Any) -> Lying:
+        by_offset = blocks[np.argsort(self.offsets[blocks], kind="stable")]
+        offset = self.offsets[by_offset]
+        limit = offset + self.size[by_offset]
+        return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
+
+    def _put(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
+        """Place blocks one after the other; what lives through the steps given meets all."""
+        if not len(blocks):
+            return
+        first, last = self.start[blocks].min(), self.end[blocks].max()
+        least = int(self.size[blocks].min())
+        lying = walled(lying.where((lying.start < last) & (first < lying.end)), start, end, least)
+        room = least
+        while len(lying.offset) > MOST_LYING:
+            room *= 2
+            lying = walled(lying, start, end, room)
+        rows = np.zeros((4, len(lying.offset) + len(blocks)), np.int64)
+        rows[:, : len(lying.offset)] = lying
+        _place(
+            *(blocks, self.size, self.start, self.end, self.mask, self.offsets),
+            *(rows, len(lying.offset), start, end, least, self.best),
+        )
+
+
+def walled(lying: Lying, start: int, end: int, least: int) -> Lying:
+    """The same where only gaps of `least` bytes or more between the steps given are of use."""
+    is_wall = (lying.start <= start) & (lying.end >= end) | (lying.limit - lying.offset < least)
+    walls = lying.where(is_wall)
+    if not len(walls.offset):
+        return lying
+    top = np.maximum.accumulate(walls.limit)
+    begins = np.flatnonzero(np.concatenate([[True], walls.offset[1:] - top[:-1] >= least]))
+    offset, limit = walls.offset[begins], np.maximum.reduceat(walls.limit, begins)
+    through = np.full(len(begins), start), np.full(len(begins), end)
+    others = lying.where(~is_wall)
+    below = np.searchsorted(offset, others.offset, "right") - 1
+    hidden = (below >= 0) & (others.limit <= limit[below])
+    return others.where(~hidden).joined(Lying(offset, limit, *through))
+
+
+@kept
+def _place(
+    turns: Any,
+    size: Any,
+    start: Any,
+    end: Any,
+    mask: Any,
+    offsets: Any,
+    rows: Any,
+    n: int,
+    from_step: int,
+    until_step: int,
+    least: int,
+    best: bool,
+) -> None:
+    """Fill in `offsets` for `turns`, in this order.
+
+    `rows` has room for all that lies: offset, limit, start, end; there are `n` now.
+    """
+    offset_at, limit_at, start_at, end_at = rows[0], rows[1], rows[2], rows[3]
+    for b in turns:
+        b_size, b_start, b_end, b_mask = size[b], start[b], end[b], mask[b]
+        free = 0
+        gap = -1
+        slack_of_gap = 0
+        for at in range(n):
+            if start_at[at] < b_end and b_start < end_at[at]:
+                slack = offset_at[at] - free - b_size
+                if slack >= 0 and (gap < 0 or slack < slack_of_gap):
+                    gap = free
+                    slack_of_gap = slack
+                    if not best:
+                        break
+                free = max(free, (limit_at[at] + b_mask) & ~b_mask)
+        offset = gap if gap >= 0 else free
+        offsets[b] = offset
+        low, high = 0, n
+        while low < high:
+            middle = (low + high) // 2
+            if offset_at[middle] < offset:
+                low = middle + 1
+            else:
+                high = middle
+        if (
+            b_start <= from_step
+            and until_step <= b_end
+            and low > 0
+            and start_at[low - 1] <= from_step
+            and until_step <= end_at[low - 1]
+            and offset - limit_at[low - 1] < least
+        ):
+            limit_at[low - 1] = offset + b_size
+            continue
+        for at in range(n, low, -1):
+            offset_at[at] = offset_at[at - 1]
+            limit_at[at] = limit_at[at - 1]
+            start_at[at] = start_at[at - 1]
+            end_at[at] = end_at[at - 1]
+        offset_at[low], limit_at[low] = offset, offset + b_size
+        start_at[low], end_at[low] = b_start, b_end
+        n += 1

@@ -1,0 +1,56 @@
+"""Which bytes are taken now: for sweeps over the steps that ask whether two things overlap."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right, insort
+
+MOST_TOGETHER = 1_000
+"""Offsets are listed in pieces of up to twice as many: what comes and goes moves a piece only."""
+
+Stretch = tuple[int, int, str]
+"""Offset, limit, and whose bytes they are."""
+
+
+class Taken:
+    """Stretches of bytes of which no two overlap, by offset: only neighbours can meet a new one."""
+
+    def __init__(self) -> None:
+        self._stretches: dict[int, Stretch] = {}
+        self._pieces: list[list[int]] = [[]]
+        self._firsts = [-math.inf]
+
+    def meets(self, offset: int, limit: int) -> list[Stretch]:
+        """The neighbours that have bytes in common with a stretch."""
+        at = self._piece(offset)
+        piece = self._pieces[at]
+        here = bisect_left(piece, offset)
+        near: list[int] = piece[max(here - 1, 0) : here + 1]
+        if here == 0 and at:
+            near += self._pieces[at - 1][-1:]
+        if here == len(piece) and at + 1 < len(self._pieces):
+            near.append(self._pieces[at + 1][0])
+        stretches = (self._stretches[n] for n in near)
+        return sorted(s for s in stretches if s[0] < limit and offset < s[1])
+
+    def add(self, offset: int, limit: int, name: str) -> None:
+        """Take bytes, at least one, that nobody has."""
+        self._stretches[offset] = (offset, limit, name)
+        at = self._piece(offset)
+        piece = self._pieces[at]
+        insort(piece, offset)
+        if len(piece) > 2 * MOST_TOGETHER:
+            self._pieces[at : at + 1] = [piece[:MOST_TOGETHER], piece[MOST_TOGETHER:]]
+            self._firsts.insert(at + 1, piece[MOST_TOGETHER])
+
+    def remove(self, offset: int) -> None:
+        """Give back what was taken from an offset on."""
+        del self._stretches[offset]
+        at = self._piece(offset)
+        piece = self._pieces[at]
+        del piece[bisect_left(piece, offset)]
+        if not piece and at:
+            del self._pieces[at], self._firsts[at]
+
+    def _piece(self, offset: int) -> int:
+        return bisect_right(self._firsts, offset) - 1
