@@ -33,6 +33,9 @@ MOST_SETS = 2000
 MOST_PAIRS = 40
 """Pairs that are kept of two lifetimes, those of the fewest blocks first."""
 
+MOST_EQUAL = 400
+"""Pairs among which those are looked for: where all sizes are alike, nearly all sums are equal."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
@@ -128,7 +131,8 @@ def _equal_sums(group: Side, other: Side, unit: int) -> list[Pair]:
         for first in _sets(group)
         for second in sums.get(sum(j.size for j in first), ())
     )
-    for first, second in heapq.nsmallest(MOST_PAIRS, equal, key=lambda p: len(p[0]) + len(p[1])):
+    some = itertools.islice(equal, MOST_EQUAL)
+    for first, second in heapq.nsmallest(MOST_PAIRS, some, key=lambda p: len(p[0]) + len(p[1])):
         if any({*first, *second}.issuperset((*p.first, *p.second)) for p in found):
             continue
         ways = math.comb(len(group), len(first)) * math.comb(len(other), len(second))

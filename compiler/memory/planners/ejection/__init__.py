@@ -50,7 +50,7 @@ def ejection(problem: Problem, options: Options) -> Outcome:
         rectangles = _rectangles(blocks, most_chance)
         if most_chance and len(rectangles) > FEWER * len(blocks):
             continue
-        until = _now() + (deadline - _now()) / (1 + len(CHANCES) - turn)
+        until = time.monotonic() + (deadline - time.monotonic()) / (1 + len(CHANCES) - turn)
         first = None if most_chance else _offsets(best, problem)
         for offsets in _packings(rectangles, first, options, problem, until):
             found = placed(problem, offsets, options)
@@ -58,9 +58,6 @@ def ejection(problem: Problem, options: Options) -> Outcome:
             if best.stopped != "finished":
                 return best
     return best
-
-
-_now = time.monotonic
 
 
 def _rectangles(blocks: Sequence[Block], most_chance: float) -> Sequence[Joined]:
