@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from compiler.place.heft import FORK, by_rank, ranked, repeated
+from compiler.place.heft import FORK, Choice, by_rank, repeated
 from compiler.place.placement import Placement
 from compiler.place.problem import Problem
 from compiler.place.scheduler import scheduler
@@ -30,13 +30,13 @@ def lookahead(problem: Problem, limit_s: float) -> Placement:
     Each device is tried for a task together with the tasks that read what it makes, each of these
     where it ends first; what counts is when the last of them ends.
     """
-    line = Timeline(problem)
     ranks = problem.upward_ranks
-    order = ranked(problem, ranks)
-    for t in order:
+
+    def choose(line: Timeline, t: int) -> int:
         children = sorted((v for v, _ in problem.after[t]), key=lambda v: -ranks[v])
-        line.put(t, _best_ahead(line, t, children[:MOST_CHILDREN]))
-    return line.placement()
+        return _best_ahead(line, t, children[:MOST_CHILDREN])
+
+    return by_rank(problem, ranks, choose).placement()
 
 
 def _best_ahead(line: Timeline, t: int, children: Sequence[int]) -> int:
@@ -100,11 +100,18 @@ def peft(problem: Problem, limit_s: float) -> Placement:
                 for v, b in p.after[t]
             ]
             table[t][d] = max([table[t][d], *ways])
-    line = Timeline(p)
-    for t in ranked(p, [p.mean(table[t], t) for t in range(p.n)]):
-        ends = {d: line.ends(t, d) + table[t][d] for d in p.able[t]}
-        line.put(t, min(ends, key=ends.__getitem__))
-    return line.placement()
+    ranks = [p.mean(table[t], t) for t in range(p.n)]
+    return by_rank(p, ranks, _arrives_first(table)).placement()
+
+
+def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
+    """The device with the least end and way to go, `rest` by task and device, together."""
+
+    def choose(line: Timeline, t: int) -> int:
+        ends = {d: line.ends(t, d) + rest[t][d] for d in line.problem.able[t]}
+        return min(ends, key=ends.__getitem__)
+
+    return choose
 
 
 @scheduler(
@@ -130,12 +137,7 @@ def iterated(problem: Problem, limit_s: float) -> Placement:
 
 
 def _again(before: Timeline, ranks: Sequence[float]) -> Timeline:
-    p, rest = before.problem, _ways_on(before, ranks)
-    line = Timeline(p)
-    for t in ranked(p, ranks):
-        ends = {d: line.ends(t, d) + rest[t][d] for d in p.able[t]}
-        line.put(t, min(ends, key=ends.__getitem__))
-    return line
+    return by_rank(before.problem, ranks, _arrives_first(_ways_on(before, ranks)))
 
 
 def _ways_on(line: Timeline, ranks: Sequence[float]) -> list[list[float]]:

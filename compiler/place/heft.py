@@ -45,11 +45,20 @@ def heft(problem: Problem, limit_s: float) -> Placement:
     return repeated(by_rank(problem, problem.upward_ranks), lambda _, x: by_rank(problem, x))
 
 
-def by_rank(problem: Problem, ranks: Sequence[float]) -> Timeline:
-    """Tasks in the order of their ranks, each where it ends first."""
+Choice = Callable[[Timeline, int], int]
+"""The device for a task whose turn has come."""
+
+
+def ends_first(line: Timeline, t: int) -> int:
+    """The device on which a task ends first."""
+    return min(line.problem.able[t], key=lambda d: line.finish(t, d))
+
+
+def by_rank(problem: Problem, ranks: Sequence[float], choose: Choice = ends_first) -> Timeline:
+    """Tasks in the order of their ranks, each on the device that is chosen for it."""
     line = Timeline(problem)
     for t in ranked(problem, ranks):
-        line.put(t, min(problem.able[t], key=lambda d: line.finish(t, d)))
+        line.put(t, choose(line, t))
     return line
 
 
@@ -121,13 +130,11 @@ def cpop(problem: Problem, limit_s: float) -> Placement:
     path = set(_path(p, through))
     totals = {d: sum(p.seconds[t][d] for t in path) for d in p.devices}
     chosen = min(totals, key=totals.__getitem__)
-    line = Timeline(p)
-    for t in ranked(p, through):
-        if t in path and totals[chosen] < math.inf:
-            line.put(t, chosen)
-        else:
-            line.put(t, min(p.able[t], key=lambda d: line.finish(t, d)))
-    return line.placement()
+
+    def choose(line: Timeline, t: int) -> int:
+        return chosen if t in path and totals[chosen] < math.inf else ends_first(line, t)
+
+    return by_rank(p, through, choose).placement()
 
 
 def _path(p: Problem, through: Sequence[float]) -> list[int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
@@ -108,21 +109,53 @@ class Schedule:
         try:
             if data["version"] != VERSION:
                 raise ValueError(f"version {data['version']}")
-            slots = (Slot(**{k: t[k] for k in Slot.__slots__}) for t in data["tasks"])
-            moves = (Move(**{k: m[k] for k in Move.__slots__}) for m in data["moves"])
-            held = {m: tuple((t, n) for t, n in x) for m, x in data["held_bytes"].items()}
+            held = {
+                _text(m): tuple((_seconds(t), _count(n)) for t, n in x)
+                for m, x in data["held_bytes"].items()
+            }
             return Schedule(
-                data["platform"],
-                tuple(slots),
-                tuple(moves),
-                data["peak_bytes"],
-                data["ahead"],
-                data["bound_seconds"],
-                tuple(data["notes"]),
+                _text(data["platform"]),
+                tuple(_activity(Slot, t) for t in data["tasks"]),
+                tuple(_activity(Move, m) for m in data["moves"]),
+                {_text(m): _count(n) for m, n in data["peak_bytes"].items()},
+                None if data["ahead"] is None else _count(data["ahead"]),
+                _seconds(data["bound_seconds"]),
+                tuple(_text(n) for n in data["notes"]),
                 held,
             )
         except (KeyError, TypeError, ValueError, AttributeError) as e:
             raise CompileError("E-TASKS-TEXT", f"this is no schedule: {e}") from e
+
+
+A = TypeVar("A", Slot, Move)
+
+
+def _activity(kind: type[A], row: Mapping[str, Any]) -> A:
+    """What `asdict` gave of a slot or move: times from `start` to `end`, all else names."""
+    times = ("start", "end")
+    found: dict[str, Any] = {
+        k: _seconds(row[k]) if k in times else _text(row[k]) for k in kind.__slots__
+    }
+    return kind(**found)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"needed a text, got {value!r:.60}")
+    return value
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise ValueError(f"needed a whole number from 0 on, got {value!r:.60}")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value < math.inf:
+        raise ValueError(f"needed seconds from 0 on, got {value!r:.60}")
+    return value
 
 
 def _task_of(graph: TaskGraph, datum: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -184,7 +186,28 @@ def test_the_wire_shape_reads_back() -> None:
     assert data["version"] == 1
     assert any(t["is_critical"] for t in data["tasks"])
     assert Schedule.from_json(json.loads(json.dumps(data))) == made
-    for bad in ({}, {**data, "version": 2}, {**data, "tasks": [{}]}):
+    slot, moved = data["tasks"][0], data["moves"][0]
+    wrong: tuple[Any, ...] = (
+        {},
+        [],
+        {**data, "version": 2},
+        {**data, "platform": 3},
+        {**data, "tasks": [{}]},
+        {**data, "tasks": [{**slot, "start": "0.0"}]},
+        {**data, "tasks": [{**slot, "end": math.nan}]},
+        {**data, "tasks": [{**slot, "device": None}]},
+        {**data, "moves": [{**moved, "link": 1}]},
+        {**data, "moves": [{**moved, "end": True}]},
+        {**data, "moves": 7},
+        {**data, "peak_bytes": {"ram": 1.5}},
+        {**data, "peak_bytes": []},
+        {**data, "ahead": -1},
+        {**data, "bound_seconds": -1.0},
+        {**data, "notes": [1]},
+        {**data, "held_bytes": {"ram": [[0.0, "many"]]}},
+        {**data, "held_bytes": {"ram": [[0.0]]}},
+    )
+    for bad in wrong:
         with pytest.raises(CompileError, match="no schedule"):
             Schedule.from_json(bad)
 
