@@ -7,7 +7,7 @@ each one it considered and declined. Graphs are immutable, so `before` and `afte
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import field
 from time import perf_counter
 from typing import Literal, NamedTuple
@@ -58,6 +58,13 @@ class Decision(NamedTuple):
 
 Gate = Callable[[Decision], bool]
 """Asked before each rewrite; False keeps it from being done."""
+
+
+def all_but(rules: Collection[str]) -> Gate:
+    """The gate that keeps the rewrites of some rules from being done."""
+    names = frozenset(rules)
+    return lambda decision: decision.rule not in names
+
 
 Watch = Callable[[Step, Graph, Graph], None]
 """Called after each rewrite of a rule with the matched part as a graph, before and after."""

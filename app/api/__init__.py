@@ -6,6 +6,7 @@ from flask import Blueprint, Flask
 
 from app.api import (
     beside,
+    bisect,
     exports,
     facts,
     files,
@@ -33,6 +34,7 @@ ROUTES: tuple[Route, ...] = (
     *numerics.ROUTES,
     *links.ROUTES,
     *beside.ROUTES,
+    *bisect.ROUTES,
     *reports.ROUTES,
     *profiles.ROUTES,
     *targets.ROUTES,

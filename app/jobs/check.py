@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.models import asked_of, model_file, shapes_that_fit
+from app.jobs.models import asked_of, model_file, require_all_rules, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import numerics
@@ -75,6 +75,7 @@ class _Job:
         """Read the model and run its passes. Errors: what the model says to random inputs."""
         self.phase("read")
         how = asked_of(self.compiled)
+        require_all_rules(how)
         options = how["options"]
         model = model_file(how)
         graph, given = compiler.load(model), how["shapes"]
@@ -99,7 +100,7 @@ class _Job:
                 tell=self.tell,
             )
         except CompileError as e:
-            raise _refused(e, self.kept["model"]["name"]) from e
+            raise refused(e, self.kept["model"]["name"]) from e
 
     def run(self) -> None:
         """Everything."""
@@ -192,7 +193,7 @@ def _with_specialised(
             yield 0, 1, replace(found, stage="specialise", seconds=0.0)
 
 
-def _refused(e: CompileError, name: str) -> CompileError:
+def refused(e: CompileError, name: str) -> CompileError:
     """The error of a model that random inputs mean nothing to, with what can be done instead."""
     if not e.code.startswith(("E-RUN-", "E-INPUT-")) or e.code == "E-RUN-MEMORY":
         return e

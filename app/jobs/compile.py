@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,7 +34,7 @@ from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
 from compiler.runtime.program import Program
 from compiler.targets.target import host
-from compiler.trace import Event
+from compiler.trace import Event, all_but
 
 Shapes = dict[str, tuple[int, ...]]
 Progress = Callable[[str, Event | None], None]
@@ -111,7 +111,12 @@ class _Job:
         model, shapes = self.read()
         self.shapes = shapes
         self.summary["reproduce"] = command(
-            model.file_name, str(pipeline), shapes, self.options, self.request.get("tuned", "")
+            model.file_name,
+            str(pipeline),
+            shapes,
+            self.options,
+            self.request.get("tuned", ""),
+            self.request.get("without", ()),
         )
         program = compiled(model.graph, self.request, shapes, self.progress)
         self.recorder.close()
@@ -194,6 +199,7 @@ def compiled(
         inputs=shapes or None,
         tuned=request.get("schedules", True),
         progress=progress,
+        gate=all_but(request["without"]) if request.get("without") else None,
     )
 
 
@@ -242,7 +248,12 @@ def host_facts() -> dict[str, Any]:
 
 
 def command(
-    file_name: str, pipeline: str, shapes: Mapping[str, Any], options: Any, tuned: str
+    file_name: str,
+    pipeline: str,
+    shapes: Mapping[str, Any],
+    options: Any,
+    tuned: str,
+    without: Sequence[str] = (),
 ) -> str:
     """The command line that compiles the same.
 
@@ -258,6 +269,8 @@ def command(
         words += ["--threads", str(options["threads"])]
     if tuned:
         words += ["--database", schedules_name(tuned)]
+    for rule in without:
+        words += ["--without", rule]
     for name, dims in shapes.items():
         words += ["--shape", f"{name}={','.join(map(str, dims))}"]
     return shlex.join(words) + (f"  # file: /api/v1/jobs/{tuned}/tuning/schedules" if tuned else "")

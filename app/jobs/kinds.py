@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compiler.driver
 import compiler.runtime.build
+from app.jobs.bisect import bisect_compiled
 from app.jobs.check import check_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
 from app.jobs.export import export_stage
@@ -22,6 +23,7 @@ KINDS: dict[str, Work] = {
     "inspect": inspect_model,
     "place": place_model,
     "check": check_compiled,
+    "bisect": bisect_compiled,
     "profile": profile_model,
     "schedule": run_schedule,
     "export": export_stage,

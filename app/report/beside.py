@@ -45,4 +45,5 @@ _KINDS: Mapping[str, Callable[[_Ask, str], Iterator[str]]] = {
     "targets": _targets,
     "tune": _one("tuning"),
     "profile": _one("profile"),
+    "bisect": _one("bisect"),
 }

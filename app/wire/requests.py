@@ -15,6 +15,7 @@ from compiler.place.platform_text import shipped
 _PIPELINE_CHARACTERS = 20_000
 _NAME_CHARACTERS = 1_000
 _N_SHAPES = 1_000
+_N_RULES, _RULE_CHARACTERS = 200, 200
 _RANK, _DIM = 32, 2**31 - 1
 _MOST_AHEAD = 1_000_000
 _MOST_SEED = 2**32 - 1
@@ -48,6 +49,7 @@ class JobRequest:
     shapes: Mapping[str, list[int]] = field(default_factory=dict)
     options: Options = Options()
     tuned: str = ""
+    without: list[str] = field(default_factory=list)
 
     @staticmethod
     def from_json(body: Any) -> JobRequest:
@@ -63,6 +65,7 @@ class JobRequest:
             _shapes(fields.get("shapes", {})),
             _options(fields.get("options", {})),
             _text(fields.get("tuned", ""), "tuned", 60),
+            _rules(fields.get("without", [])),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -124,6 +127,32 @@ class CheckRequest:
     def to_json(self) -> dict[str, Any]:
         """The request with its kind and all defaults."""
         return {"kind": "check", **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class BisectRequest:
+    """Of which compilation (`job`) the rewrites are looked for that move its numbers.
+
+    `moved` is as in `compiler.bisect.probe.Settings`.
+    """
+
+    job: str
+    seed: int = 0
+    moved: float | None = None
+
+    @staticmethod
+    def from_json(job: str, seed: int, body: Any) -> BisectRequest:
+        """Without a seed of its own the one given. Errors: E-REQUEST-BODY."""
+        fields = _object(body, "the request", {"seed", "moved"})
+        checked = CheckRequest.from_json(job, seed, {k: fields[k] for k in fields if k == "seed"})
+        moved = fields.get("moved")
+        if moved is not None and not (type(moved) in (int, float) and 0 <= moved <= 1):
+            raise _needed("moved", "null or a number from 0 to 1", moved)
+        return BisectRequest(job, checked.seed, None if moved is None else float(moved))
+
+    def to_json(self) -> dict[str, Any]:
+        """The request with its kind and all defaults."""
+        return {"kind": "bisect", **asdict(self)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +314,12 @@ def _model(value: Any) -> dict[str, str]:
     if len(fields) != 1:
         raise _needed("model", 'exactly one of "sample" and "upload"', sorted(fields))
     return {k: _text(v, f"model.{k}", _NAME_CHARACTERS) for k, v in fields.items()}
+
+
+def _rules(value: Any) -> list[str]:
+    if not isinstance(value, list) or len(value) > _N_RULES:
+        raise _needed("without", f"at most {_N_RULES} rules", value)
+    return [_text(each, "without", _RULE_CHARACTERS) for each in value]
 
 
 def _shapes(value: Any) -> dict[str, list[int]]:

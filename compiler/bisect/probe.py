@@ -8,6 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from compiler.bisect.child import Died, in_child
+from compiler.check.margins import evaluated
 from compiler.check.rewrites import Judged, Rewrites, judge_rewrites
 from compiler.check.rounds import Round, budget_of, make_round, make_rounds
 from compiler.dataclass import dataclass
@@ -17,7 +18,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.passes.engine.rule import Rule
 from compiler.passes.pipeline.pipeline import Pipeline
 from compiler.passes.pipeline.run import PassBug, run_pipeline
-from compiler.runtime.compare import TOLERANCE
+from compiler.runtime.compare import TOLERANCE, compare
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.trace import Decision, Event, Gate
@@ -58,7 +59,9 @@ class Settings:
     """How models are compiled and judged. `until` limits the kinds of failure looked for.
 
     `ratio` is how many times as long a program may take as without rewrites before it counts as
-    slower. `limit_seconds` above 0 gives each run a child process and that much time.
+    slower. `moved` is the part of its scale by which a result may differ from the model's own
+    before that counts, even where rounding explains it; None: what rounding may do is right.
+    `limit_seconds` above 0 gives each run a child process and that much time.
     """
 
     pipeline: Pipeline
@@ -67,6 +70,7 @@ class Settings:
     seed: int = 0
     tolerance: float = TOLERANCE
     ratio: float = 1.1
+    moved: float | None = None
     limit_seconds: float = 0.0
     limit_megabytes: int = 0
     ways: tuple[str, ...] = WAYS
@@ -201,11 +205,23 @@ class Probe:
         return Outcome()
 
     def _wrong(self, graph: Graph, events: list[Event], s: Settings) -> str:
+        if s.moved is not None:
+            return self._moved(graph, s.moved)
         budget = budget_of(events, s.tolerance)
         for r in self.rounds:
             name, verdict = r.objection(graph, budget)
             if verdict.objection:
                 return f"{name} on {r.kind} inputs: {verdict.objection}"
+        return ""
+
+    def _moved(self, graph: Graph, allowed: float) -> str:
+        """How far a result is from the model's own, where that is more than may be."""
+        for r in self.rounds[:1]:
+            for d in compare(evaluated(graph, r.feeds), r.own):
+                if d.relative_error > allowed:
+                    return (
+                        f"{d.name} on {r.kind} inputs moved by {d.relative_error:.2g} of its scale"
+                    )
         return ""
 
     # The compiled program

@@ -100,6 +100,7 @@ def read_repro(folder: Path) -> Repro:
             seed=int(facts["seed"]),
             tolerance=float(facts["tolerance"]),
             ratio=float(facts["ratio"]),
+            moved=None if facts.get("moved") is None else float(facts["moved"]),
             limit_seconds=float(facts["limit_seconds"]),
             ways=tuple(w for w in WAYS if w in facts["ways"]),
         )
@@ -143,6 +144,7 @@ def _facts(r: Repro) -> dict[str, Any]:
         "seed": s.seed,
         "tolerance": s.tolerance,
         "ratio": s.ratio,
+        "moved": s.moved,
         "limit_seconds": s.limit_seconds,
         "ways": s.ways,
     }

@@ -42,11 +42,11 @@ def bisect(
     if not answer.broken or not answer.stable:
         return Bisection(answer)
     tell("reducing")
-    return Bisection(answer, _reduced(probe, settings, answer, reduce_seconds))
+    return Bisection(answer, reduced(probe, settings, answer, reduce_seconds))
 
 
-def _reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) -> Repro:
-    """The failure on a graph as small as time permits."""
+def reduced(probe: Probe, settings: Settings, answer: Answer, seconds: float) -> Repro:
+    """What `search` found broken, on a graph as small as time permits."""
     ways = (answer.way,) if answer.way in settings.ways else settings.ways
     settings = replace(settings, ways=ways, until=answer.kind)
     case = Case(probe.source, _telling_feeds(probe, answer))

@@ -45,6 +45,9 @@ from compiler.trace import Decision
               help="Times as long as without rewrites that count as slower.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
 @tolerance_option()
+@click.option("--moved", type=click.FloatRange(min=0), metavar="PART",
+              help="Look for what moves a result by more than this part of its scale (0: at all), "
+              "even where rounding explains it.")  # fmt: skip
 @click.option("--limit", default=120.0, show_default=True, type=click.FloatRange(min=1),
               help="Seconds that one compilation with its runs may take.")  # fmt: skip
 @click.option("--memory", default=0, type=click.IntRange(min=0), metavar="MB",
@@ -70,6 +73,7 @@ def command(
     ratio: float,
     seed: int,
     tolerance: float | None,
+    moved: float | None,
     limit: float,
     memory: int,
     reduce_seconds: float,
@@ -92,9 +96,10 @@ def command(
         seed,
         mode.tolerance if tolerance is None else tolerance,
         ratio,
+        moved,
         limit,
         memory,
-        WAYS,
+        WAYS if moved is None else WAYS[:1],
     )
     graph = _specialised(load_model(model, weights_seed), shapes, seed)
     with progress(f"bisecting {model.name}") as tell:

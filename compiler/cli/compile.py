@@ -42,6 +42,7 @@ from compiler.cli.summary import making_json, making_lines, program_json
 from compiler.errors import CompileError
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
+from compiler.trace import all_but
 
 
 @click.command()
@@ -57,6 +58,8 @@ from compiler.runtime.program import Program
 @tuned_option()
 @random_weights_option()
 @schedule_option()
+@click.option("--without", multiple=True, metavar="RULE",
+              help="Do no rewrite of this rule; several times.")  # fmt: skip
 @tier_option()
 @order_option()
 @memory_limit_option()
@@ -77,6 +80,7 @@ def command(
     database: Path | None,
     weights_seed: int | None,
     schedules: str | None,
+    without: tuple[str, ...],
     tier: int,
     order: str,
     memory_limit_bytes: int | None,
@@ -104,6 +108,7 @@ def command(
             order=order,
             memory_limit_bytes=memory_limit_bytes,
             progress=tell,
+            gate=all_but(without) if without else None,
         )
         emitted = _emitted(program, kind, fused) if kind else None
     if emitted is None:

@@ -136,6 +136,8 @@ export const api = {
   profile: (job) => ask(`/jobs/${encodeURIComponent(job)}/profile`),
   /** @type {(job: string) => string | undefined} none without a server */
   traceAddress: (job) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(job)}/profile/trace`,
+  /** @type {(job: string) => string | undefined} none without a server */
+  reducedAddress: (job) => kept ? undefined : `${ROOT}/jobs/${encodeURIComponent(job)}/bisect/file`,
   /** @type {(id: string) => Promise<import("./wire.js").Upload>} */
   uploaded: (id) => ask(`/uploads/${encodeURIComponent(id)}`),
   /** @type {(fragment: string) => Promise<import("./wire.js").SharedLink>} */
@@ -222,6 +224,13 @@ export const targetParts = {
   one: (id, target) =>
     ask(`/jobs/${encodeURIComponent(id)}/targets/${encodeURIComponent(target)}`),
 };
+
+/**
+ * What a bisecting job has found so far.
+ * @param {string} id
+ * @returns {Promise<import("./wire.js").Bisection>}
+ */
+export const bisection = (id) => ask(`/jobs/${encodeURIComponent(id)}/bisect`);
 
 /** What a checking job has found. */
 export const numericsParts = {

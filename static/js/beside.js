@@ -5,7 +5,7 @@ import { word } from "./words.js";
 
 /**
  * @typedef {import("./wire.js").Job} Job
- * @typedef {Pick<import("./work.js").Work, "check" | "place" | "tune" | "targets">} Findings asks for a job about the result
+ * @typedef {Pick<import("./work.js").Work, "check" | "place" | "tune" | "targets" | "bisect">} Findings asks for a job about the result
  */
 
 /** Stands in a short link for the id of a job: there was one. */
@@ -47,6 +47,7 @@ export function keptFindings(beside) {
       const same = (/** @type {any} */ r) => r.platform === platform && r.ahead === ahead;
       return find("place", (r) => same(r) && r.scheduler === scheduler, same);
     },
+    bisect: () => find("bisect", () => true),
     tune: () => find("tune", () => true),
     targets: (_, kernel) => find("targets", (r) => r.kernel === kernel),
   };

@@ -50,6 +50,7 @@ export const MAX_THREADS = 64;
  * @property {string} scheduler that decides where they run
  * @property {number} ahead for how many kernels operands are brought early; -1 for all
  * @property {string} tuning job that looks for faster schedules, "" for none
+ * @property {string} bisect job that looks for the rules that move the numbers, "" for none
  * @property {string} tune what such a job is asked for, "20:annealing:3": seconds, search, kernel ("" for all)
  * @property {string} targets "host,aarch64": two machines whose code is side by side
  * @property {string} level of code that is put side by side
@@ -91,6 +92,7 @@ export const START = {
   scheduler: "iterated",
   ahead: -1,
   tuning: "",
+  bisect: "",
   tune: "",
   targets: "host,aarch64",
   level: "asm",
@@ -141,6 +143,7 @@ export function toFragment(place) {
     "platform",
     "scheduler",
     "tuning",
+    "bisect",
     "tune",
     "targets",
     "level",
@@ -207,6 +210,7 @@ export function fromFragment(fragment) {
     scheduler: text("scheduler", START.scheduler),
     ahead: Math.max(-1, wholeNumber(query.get("ahead"), START.ahead)),
     tuning: text("tuning", START.tuning),
+    bisect: text("bisect", START.bisect),
     tune: /^\d{1,6}(\.\d+)?:[a-z]+:\d{0,6}$/.test(text("tune", "")) ? text("tune", "") : START.tune,
     targets: text("targets", START.targets),
     level: oneOf(query.get("level"), LEVELS, START.level),

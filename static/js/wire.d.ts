@@ -12,4 +12,5 @@ export * from "./wire/targets.js";
 export * from "./wire/schedules.js";
 export * from "./wire/numerics.js";
 export * from "./wire/tuning.js";
+export * from "./wire/bisect.js";
 export * from "./wire/exports.js";

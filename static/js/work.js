@@ -31,6 +31,8 @@ export const work = {
   exportStage: (job, stage, fused) => post(`${of(job)}/stages/${stage}/onnx`, { fused }),
   /** @type {(job: string) => Promise<Job>} */
   check: (job) => post(`${of(job)}/numerics`, {}),
+  /** @type {(job: string, options: import("./wire.js").BisectOptions) => Promise<Job>} */
+  bisect: (job, options) => post(`${of(job)}/bisect`, options),
   /** @type {(job: string, options: import("./wire.js").ProfileOptions) => Promise<Job>} */
   measure: (job, options) => post(`${of(job)}/profile`, options),
 };

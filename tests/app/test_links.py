@@ -235,7 +235,7 @@ def test_a_job_that_has_done_just_this_is_given_when_that_is_wanted(client):
             "target": "host", "precision": "f32", "threads": 1, "measure": True, "check": True,
             "accuracy": True, "seed": 0,
         },
-        "tuned": "",
+        "tuned": "", "without": [],
     }  # fmt: skip
     wanted = {"kind": "compile", "model": {"sample": "digits_cnn"}}
     assert client.post("/api/v1/jobs?reuse=1", json=wanted).get_json()["id"] == done["id"]

@@ -31,6 +31,7 @@ const FULL = {
   platform: "two-sockets",
   scheduler: "ready_bytes",
   tuning: "20260101-0123456789abcdef0123",
+  bisect: "20260101-0123456789abcdef0124",
   tune: "45:genetic:3",
   targets: "x86-64-v3,wasm32-simd128",
   level: "llvm",

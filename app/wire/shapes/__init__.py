@@ -1,5 +1,12 @@
 """Every payload as a typed dictionary; the OpenAPI description is made from these classes."""
 
+from app.wire.shapes.bisect import (
+    BisectedRewrite,
+    Bisection,
+    BisectOptions,
+    BisectRequest,
+    ReducedModel,
+)
 from app.wire.shapes.exports import ExportedModel, ExportOptions, ExportRequest
 from app.wire.shapes.facts import (
     About,
@@ -154,6 +161,10 @@ __all__ = [
     "About",
     "Accuracy",
     "Beside",
+    "BisectOptions",
+    "BisectRequest",
+    "BisectedRewrite",
+    "Bisection",
     "Buffer",
     "CallTime",
     "Check",
@@ -235,6 +246,7 @@ __all__ = [
     "ProfileOptions",
     "ProfileRequest",
     "Provenance",
+    "ReducedModel",
     "Region",
     "Result",
     "Rule",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from app.wire.shapes.bisect import BisectRequest
 from app.wire.shapes.exports import ExportRequest
 from app.wire.shapes.facts import Host, Problem, Version
 from app.wire.shapes.numerics import CheckRequest
@@ -38,7 +39,8 @@ class JobOptions(TypedDict, total=False):
 class JobRequest(TypedDict):
     """What a new job is to do; `pipeline` is a preset's name or a pipeline's text.
 
-    `tuned` is the tuning job whose schedules are used, "" for none.
+    `tuned` is the tuning job whose schedules are used, "" for none; `without` has rules whose
+    rewrites are not done.
     """
 
     kind: Literal["compile", "inspect"]
@@ -47,6 +49,7 @@ class JobRequest(TypedDict):
     shapes: NotRequired[dict[str, list[int]]]
     options: NotRequired[JobOptions]
     tuned: NotRequired[str]
+    without: NotRequired[list[str]]
 
 
 class Job(TypedDict):
@@ -67,6 +70,7 @@ class Job(TypedDict):
         JobRequest
         | PlaceRequest
         | CheckRequest
+        | BisectRequest
         | ProfileRequest
         | TargetsRequest
         | TuneRequest

@@ -9,6 +9,7 @@ import { word } from "../words.js";
 import { leadOf, methodOf, programOf, rewritesOf, stageTable } from "./numerics_found.js";
 import { plotOf } from "./numerics_plot.js";
 import { distances, valueTable } from "./numerics_values.js";
+import { mountBisect } from "./bisect.js";
 import { showProblem } from "./problem.js";
 import { mountTable } from "./table.js";
 
@@ -116,6 +117,7 @@ export function mountNumerics(root, state, findings) {
   }
 
   const stop = together(
+    mountBisect(part(root, "bisect"), state, findings),
     listen(start, { click: () => void checker.start(findings) }),
     listen(cancel, { click: () => checker.cancel() }),
     listen(part(root, "body"), { click: follow }),

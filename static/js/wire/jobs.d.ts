@@ -11,6 +11,7 @@ export interface JobRequest {
   shapes?: Record<string, number[]>;
   options?: Record<string, unknown>;
   tuned?: string;
+  without?: string[];
 }
 
 export type JobState = "queued" | "running" | "succeeded" | "failed" | "cancelled";

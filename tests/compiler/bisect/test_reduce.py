@@ -149,3 +149,23 @@ def test_a_folder_that_is_none_is_told(tmp_path: Path) -> None:
     with pytest.raises(CompileError) as e:
         read_repro(tmp_path)
     assert e.value.code == "E-REPRO-FOLDER"
+
+
+def test_what_only_moves_the_numbers_replays_as_such(tmp_path: Path) -> None:
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      const a: f32[5] = literal(0.1, 0.7, -0.3, 1.9, 0.2)
+      const b: f32[5] = literal(3.1, -0.9, 0.3, 0.6, 7.7)
+      c: f32[3,5] = add(x, a)
+      d: f32[3,5] = add(c, b)
+      e: f32[3,5] = tanh(d)
+      return e
+    }
+    """)
+    found = bisect(g, Settings(DEFAULT, moved=0.0, ways=("results",)))
+    assert found.repro is not None
+    assert len(found.repro.case.graph.nodes) < 3
+    write_repro(tmp_path, found.repro, found.answer)
+    again = read_repro(tmp_path)
+    assert again.settings.moved == 0.0
+    assert again.still_fails()

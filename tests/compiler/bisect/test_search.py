@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -236,3 +237,24 @@ def test_a_rule_of_larger_error_than_it_declares_is_found() -> None:
     with exchanged(RULES["merge_multiplications"], error=0.0):
         answer = bisect(g, Settings(DEFAULT), reduce_seconds=0).answer
     assert answer.rules == ("merge_multiplications",)
+
+
+def test_what_moves_the_numbers_is_found_though_rounding_explains_it() -> None:
+    """Both folds round otherwise than the model; neither is wrong."""
+    g = graph("""
+    graph g(x: f32[3,5]) {
+      const a: f32[5] = literal(0.1, 0.7, -0.3, 1.9, 0.2)
+      const b: f32[5] = literal(3.1, -0.9, 0.3, 0.6, 7.7)
+      c: f32[3,5] = add(x, a)
+      d: f32[3,5] = add(c, b)
+      e: f32[3,5] = tanh(d)
+      return e
+    }
+    """)
+    assert not search(Probe.of(g, Settings(DEFAULT))).broken
+    moved = Settings(DEFAULT, moved=0.0, ways=("results",))
+    answer = search(Probe.of(g, moved))
+    assert answer.kind == "wrong"
+    assert len(answer.decisions) == 1
+    assert "moved by" in answer.detail
+    assert not search(Probe.of(g, replace(moved, moved=0.5))).broken

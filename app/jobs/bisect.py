@@ -1,0 +1,118 @@
+"""The job that finds the smallest set of rewrites that moves the numbers of a compiled model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import compiler
+from app.jobs.check import refused
+from app.jobs.models import asked_of, model_file, require_all_rules, shapes_that_fit
+from app.jobs.parts import Parts
+from app.jobs.worker import Say
+from app.wire import bisect as wire
+from compiler.bisect.probe import WAYS, Probe, Settings
+from compiler.bisect.repro import Repro, as_onnx
+from compiler.bisect.run import reduced
+from compiler.bisect.search import Answer, search
+from compiler.errors import CompileError
+from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
+from compiler.ir.infer import specialize
+from compiler.passes import parse_pipeline
+from compiler.passes.pipeline.precision import precision_mode, with_precision
+from compiler.runtime.inputs import random_inputs
+from compiler.targets.target import by_name
+
+FILE = "model.onnx"
+"""The reduced model, in the folder of the job."""
+REDUCE_S = 20.0
+_SPARE_S = 5.0
+"""Of the job's time, what is left when reducing ends: for writing the model."""
+
+
+def bisect_compiled(
+    request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    """Search for the rewrites, then reduce the model; what the search found is kept before that.
+
+    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-* and
+    E-INPUT-* for a model that refuses random inputs.
+    """
+    end = monotonic() + task["seconds"] - _SPARE_S
+    compiled, parts = Path(request["compiled"]), Parts(folder)
+    kept = Parts(compiled).read("result")
+    say("phase", {"phase": "read", "words": "reading the model"})
+    probe = _probe(request, compiled, kept, task["seconds"])
+
+    def tell(text: str) -> None:
+        words = f"{text}, {probe.n_runs} runs so far"
+        say("phase", {"phase": "search", "words": words})
+
+    settings = probe.settings
+    answer = search(probe, tell)
+    found = wire.found(request, answer, _places(kept, compiled, answer), kept)
+    parts.write("bisect", found)
+    say("ready", {"part": "bisect"})
+    if not answer.broken or not answer.stable:
+        return
+    say("phase", {"phase": "reduce", "words": "making the model smaller"})
+    small = reduced(probe, settings, answer, max(0.0, min(REDUCE_S, end - monotonic())))
+    parts.write("bisect", {**found, "reduced": _small(small, folder)})
+    say("ready", {"part": "reduced"})
+
+
+def _probe(
+    request: Mapping[str, Any], compiled: Path, kept: Mapping[str, Any], seconds: float
+) -> Probe:
+    """What compiles and judges, with inputs as the check of numbers has them first."""
+    how = asked_of(compiled)
+    require_all_rules(how)
+    options = how["options"]
+    has_tiles = by_name(options["target"]).has_bf16_tiles
+    pipeline = parse_pipeline(kept["pipeline"])
+    graph, given = compiler.load(model_file(how)), how["shapes"]
+    moved = request["moved"]
+    settings = Settings(
+        with_precision(pipeline, options["precision"], has_tiles=has_tiles),
+        seed=request["seed"],
+        tolerance=precision_mode(options["precision"]).tolerance,
+        moved=moved,
+        limit_seconds=seconds,
+        ways=WAYS if moved is None else WAYS[:1],
+    )
+    try:
+        shapes = {**shapes_that_fit(graph, given), **given}
+        inputs = random_inputs(graph, request["seed"], shapes)
+        sizes = {k: v.shape for k, v in inputs.items() if hasattr(v, "shape")}
+        return Probe.of(specialize(graph, sizes) if sizes else graph, settings)
+    except CompileError as e:
+        raise refused(e, kept["model"]["name"]) from e
+
+
+def _places(kept: Mapping[str, Any], compiled: Path, answer: Answer) -> wire.Places:
+    """For each rewrite the stage of the compilation where it was done, and its step there."""
+    wanted = {(d.pass_name, d.rule, d.at): d for d in answer.decisions}
+    found: wire.Places = {}
+    for row in kept["stages"]:
+        if row["name"] not in {pass_name for pass_name, _, _ in wanted}:
+            continue
+        steps = Parts(compiled).read(f"stage-{row['stage']}-steps")["steps"]
+        for number, step in enumerate(steps):
+            decision = wanted.get((row["name"], step["rule"], step["at"]))
+            if decision is not None and step["outcome"] == "applied":
+                found.setdefault(decision, (row["stage"], number))
+    return found
+
+
+def _small(repro: Repro, folder: Path) -> dict[str, Any]:
+    """The reduced model: its text, whether that is all of it, and the file where there is one."""
+    graph = repro.case.graph
+    text = str(replace(graph, name="reduced"))
+    draft = LANGUAGES["ir"](text, "", PAGE_LIMITS)
+    data = as_onnx(graph)
+    if data is not None:
+        (folder / FILE).write_bytes(data)
+    return wire.reduced(repro, text, opens=not draft.problems, n_bytes=len(data or b""))
