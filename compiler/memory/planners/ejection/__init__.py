@@ -18,7 +18,8 @@ FEWEST_SECONDS = 0.05
 """A search with less time than this would not begin."""
 
 CHANCES = (BOLD, CAREFUL)
-"""How much is joined, in turn; the last third of the time is for the blocks as they are."""
+"""How much is joined, in turn, each for half of the time that is left; the rest of it is for the
+blocks as they are."""
 
 FEWER = 0.95
 """Joining was of no use when more than this part of the blocks is left."""
@@ -46,11 +47,12 @@ def ejection(problem: Problem, options: Options) -> Outcome:
     ):
         return start
     best, deadline = start, options.deadline()
-    for turn, most_chance in enumerate((*CHANCES, 0.0)):
+    for most_chance in (*CHANCES, 0.0):
         rectangles = _rectangles(blocks, most_chance)
         if most_chance and len(rectangles) > FEWER * len(blocks):
             continue
-        until = time.monotonic() + (deadline - time.monotonic()) / (1 + len(CHANCES) - turn)
+        left = deadline - time.monotonic()
+        until = deadline - left / 2 if most_chance else deadline
         first = None if most_chance else _offsets(best, problem)
         for offsets in _packings(rectangles, first, options, problem, until):
             found = placed(problem, offsets, options)

@@ -36,6 +36,10 @@ LEAST_STEP = 0.005
 PATIENCE = 1000
 """An attempt is given up after so many moves for each block."""
 
+MOST_TIME = 0.3
+"""The part of the time that is left which an attempt may take: where there is little, the next one
+asks for less."""
+
 
 class Arrays(NamedTuple):
     """Blocks. Units: steps, bytes; `area` is bytes times steps, over the mean."""
@@ -85,11 +89,12 @@ class Search:
             peak = int((best + size).max())
             found = None
             while found is None:
-                if time.monotonic() >= until or peak <= wanted:
+                left = until - time.monotonic()
+                if left <= 0 or peak <= wanted:
                     return
                 capacity = peak - max(self.unit, int((peak - wanted) * step))
                 capacity = max(wanted, capacity // self.unit * self.unit)
-                found = self._within(capacity, best, until)
+                found = self._within(capacity, best, until - left * (1 - MOST_TIME))
                 step = min(FIRST_STEP, 2 * step) if found is not None else max(LEAST_STEP, step / 2)
             lower = self._let_down(found)
             best = lower if (lower + size).max() <= (found + size).max() else found
