@@ -35,6 +35,7 @@ def test_the_rule_that_moves_the_numbers_is_found_left_out_and_made_small(page: 
     rule.uncheck()
     found.get_by_role("button", name="left out").click()
     expect(page.locator(".compare-interval")).to_have_count(2, timeout=COMPILE_MS)
+    expect(playground.pane).to_contain_text("B leaves out the rewrites of batch_norm_is_affine")
 
     playground.show_pane("numerics")
     found.get_by_role("button", name="Open in the editor").click()

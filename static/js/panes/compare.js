@@ -50,6 +50,7 @@ export function mountCompare(root, state, work) {
     unfollow();
     showProblem(problem, null);
     busy(word("progress.sending"));
+    part(root, "left-out").hidden = true;
     try {
       const job = await work.submit(
         await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
@@ -121,7 +122,9 @@ export function mountCompare(root, state, work) {
     try {
       const job = await api.job(id);
       if (number !== request) return;
-      const asked = /** @type {{pipeline?: string}} */ (job.request).pipeline;
+      const { pipeline: asked, without = [] } = job.request;
+      part(root, "left-out").hidden = without.length === 0;
+      part(root, "left-out").textContent = word("compare.left-out", { rules: without.join(", ") });
       if (asked && asked !== "default") other.set({ pipeline: printPipeline(parsePipeline(asked)) });
       if (job.state === "succeeded") await show(id, number);
       else if (job.state === "failed") fail(job.error);
