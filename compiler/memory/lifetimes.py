@@ -164,6 +164,4 @@ def has_own_memory(operand: str, size: int, sizes: Mapping[str, int], views: Vie
 
 def is_read_besides(operand: str, safe: Sequence[str], step: Step, views: Views) -> bool:
     """Whether a step gets bytes of an operand also under a name that it must not lose."""
-    roots = set(views.roots(operand))
-    others = (r for r in step.reads if r not in safe)
-    return any(not roots.isdisjoint(views.roots(r)) for r in others)
+    return views.meets(operand, (r for r in step.reads if r not in safe))

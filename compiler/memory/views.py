@@ -6,7 +6,7 @@ one behind the other: they are written straight into its memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 
@@ -65,6 +65,11 @@ class Views:
                 yield from self.roots(part.value)
         else:
             yield value
+
+    def meets(self, value: str, others: Iterable[str]) -> bool:
+        """Whether any of the others is made of a written value that this one is made of, too."""
+        roots = set(self.roots(value))
+        return any(not roots.isdisjoint(self.roots(other)) for other in others)
 
     def home(self, value: str) -> tuple[str, int]:
         """The value that owns the memory where this one lies, and the bytes of it before this."""

@@ -213,24 +213,15 @@ def _step(
         known[id(kernel)] = overwritable(kernel)
     over = {
         values[y]: tuple(
-            values[x] for x in safe if not _needed(values[x], read, safe, values, views)
+            values[x]
+            for x in safe
+            # A kernel may get the same memory by another parameter too, which it must not lose.
+            if not views.meets(values[x], (values[other] for other in read if other not in safe))
         )
         for y, safe in known[id(kernel)].items()
     }
     writes = tuple(values[p.name] for p in kernel.params if p.role == "output")
     return Step(tuple(values[x] for x in read), writes, scratch, over)
-
-
-def _needed(
-    operand: str,
-    read: Sequence[str],
-    safe: Sequence[str],
-    values: Mapping[str, str],
-    views: Views,
-) -> bool:
-    """Whether a kernel gets an operand's memory also under a name that it must not lose."""
-    root = views.below(operand)
-    return any(views.below(values[x]) == root for x in read if x not in safe)
 
 
 def _without(step: Step, sizes: Mapping[str, int], views: Views) -> Step:

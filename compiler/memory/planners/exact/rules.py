@@ -23,10 +23,10 @@ from compiler.memory.planners.exact.state import (
     ROOM,
     SIZE,
     TOTAL,
-    TRAIL,
     WAS_FLOOR,
     Board,
 )
+from compiler.memory.planners.exact.trail import remember
 from compiler.memory.planners.native import compiled
 
 NOWHERE = 1 << 61
@@ -48,11 +48,7 @@ def section_overflows(board: Board, section: int) -> bool:
         if not board.block[PLACED, block] and board.block[LOWEST, block] < floor:
             floor = board.block[LOWEST, block]
     if floor > board.span[FLOOR, section]:
-        length = board.now[TRAIL]
-        board.trail[0, length] = WAS_FLOOR
-        board.trail[1, length] = section
-        board.trail[2, length] = board.span[FLOOR, section]
-        board.now[TRAIL] = length + 1
+        remember(board, WAS_FLOOR, section, board.span[FLOOR, section])
         board.span[FLOOR, section] = floor
     return board.span[FLOOR, section] + board.span[TOTAL, section] > board.now[ROOM]
 

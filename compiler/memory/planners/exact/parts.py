@@ -1,0 +1,131 @@
+"""Parts of a problem that no block yet to place holds together: each is searched for itself.
+
+When one of them has no packing, the decision that cut it off is taken back, whatever was decided in
+parts beside it.
+"""
+
+from __future__ import annotations
+
+from compiler.memory.planners.exact.state import (
+    BEFORE,
+    BEGIN,
+    BEHIND,
+    CUTS,
+    DEPTH,
+    END,
+    FIRST,
+    LEFT,
+    LOAD,
+    NEXT,
+    PARENT,
+    PART,
+    PARTS,
+    PLACED,
+    POOL,
+    RETREAT,
+    RIGHT,
+    STEP,
+    STOP,
+    TOTAL,
+    WAS_CUT,
+    WHERE,
+    Board,
+)
+from compiler.memory.planners.exact.trail import remember
+from compiler.memory.planners.native import compiled
+
+
+@compiled
+def next_part(board: Board) -> bool:
+    """Go on with what is left when a part is packed; False when nothing is."""
+    part = board.now[PART]
+    while board.parts[NEXT, part] < 0:
+        parent = board.parts[PARENT, part]
+        if parent < 0:
+            return False
+        part = board.frames[WHERE, parent]
+    board.now[PART] = board.parts[NEXT, part]
+    return True
+
+
+@compiled
+def retreat_from_part(board: Board) -> bool:
+    """Go back to the decision that led to a part in which nothing can be chosen."""
+    part, depth = board.now[PART], board.now[DEPTH]
+    if depth < 0 or board.frames[WHERE, depth] != part:
+        depth = board.parts[PARENT, part]
+    board.now[DEPTH] = depth
+    board.now[STEP] = RETREAT
+    return depth >= 0
+
+
+@compiled
+def split(board: Board, block: int) -> None:
+    """Cut the part where the placed block was the last one to hold it together."""
+    holds = True
+    for s in range(board.block[FIRST, block], board.block[END, block] - 1):
+        if board.span[CUTS, s] == 0:
+            holds = False
+    if holds:
+        return
+    whole = board.now[PART]
+    remember(board, WAS_CUT, board.now[PARTS], board.now[POOL])
+    left, last = board.parts[LEFT, whole], -1
+    for s in range(board.parts[LEFT, whole], board.parts[RIGHT, whole]):
+        if s + 1 < board.parts[RIGHT, whole] and board.span[CUTS, s] > 0:
+            continue
+        part = cut_off(board, whole, left, s + 1)
+        left = s + 1
+        if part < 0:
+            continue
+        if last < 0:
+            board.now[PART] = part
+        else:
+            board.parts[NEXT, last] = part
+        last = part
+
+
+@compiled
+def cut_off(board: Board, whole: int, left: int, right: int) -> int:
+    """A new part: what is yet to place between two sections, ordered anew. -1 when nothing is."""
+    begin = stop = board.now[POOL]
+    for at in range(board.parts[BEGIN, whole], board.parts[STOP, whole]):
+        block = board.pool[at]
+        if (
+            board.block[PLACED, block]
+            or board.block[FIRST, block] < left
+            or board.block[END, block] > right
+        ):
+            continue
+        load = 0
+        for s in range(board.block[FIRST, block], board.block[END, block]):
+            load = max(load, board.span[TOTAL, s])
+        board.block[LOAD, block] = load
+        to = stop
+        while to > begin and comes_before(board, block, board.pool[to - 1]):
+            board.pool[to] = board.pool[to - 1]
+            to -= 1
+        board.pool[to] = block
+        stop += 1
+    if stop == begin:
+        return -1
+    part = board.now[PARTS]
+    board.parts[PARENT, part] = board.now[DEPTH]
+    board.parts[NEXT, part] = -1
+    board.parts[LEFT, part] = left
+    board.parts[RIGHT, part] = right
+    board.parts[BEGIN, part] = begin
+    board.parts[STOP, part] = stop
+    board.now[PARTS] = part + 1
+    board.now[POOL] = stop
+    return part
+
+
+@compiled
+def comes_before(board: Board, a: int, b: int) -> bool:
+    """Whether the order tries one block before another, by the loads of now."""
+    if board.block[BEFORE, a] != board.block[BEFORE, b]:
+        return board.block[BEFORE, a] < board.block[BEFORE, b]
+    if board.block[LOAD, a] != board.block[LOAD, b]:
+        return board.block[LOAD, a] > board.block[LOAD, b]
+    return board.block[BEHIND, a] < board.block[BEHIND, b]
