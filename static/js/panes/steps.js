@@ -83,7 +83,7 @@ export function mountSteps(root, state) {
     const opened = openedStep();
     button.setAttribute("aria-expanded", String(index === opened));
     const rule = state.get().pipelines?.rules.find((each) => each.name === step.rule);
-    return el("li", {}, button, index === opened ? explain(step, rule) : null);
+    return el("li", { class: "step-item" }, button, index === opened ? explain(step, rule) : null);
   }
 
   function findValues() {
