@@ -48,11 +48,14 @@ export function createEdges(state, scene, { show, announce }) {
       .flatMap(({ other, answers }) => answers.slice(0, 1).map((answer) => verdictWord(answer, node, other)));
   }
 
-  /** Selects what an edge leads to, or comes from, and shows why its ends are one kernel or two. */
-  function pin(/** @type {import("../graph/edge_walk.js").Ends} */ edge) {
-    const ends = [edge.to, edge.from].flatMap((id) => nodeOf(id) ?? []);
-    const node = ends.find(({ id, kind }) => id === state.get().at && kind === "node");
-    const chosen = node ?? ends.find(({ kind }) => kind === "node") ?? ends[0];
+  /**
+   * Selects an end of an edge, and shows why its ends are one kernel or two.
+   * @param {import("../graph/edge_walk.js").Ends} edge
+   * @param {string} [at] the end to be selected, else where the edge leads to
+   */
+  function pin(edge, at = edge.to) {
+    const ends = [at, edge.to, edge.from].flatMap((id) => nodeOf(id) ?? []);
+    const chosen = ends.find(({ kind }) => kind === "node") ?? ends[0];
     if (chosen) state.set({ ...selectNode(chosen), edge: edgeText(edge), pane: "node" });
   }
 
@@ -68,7 +71,8 @@ export function createEdges(state, scene, { show, announce }) {
     /** @returns {boolean} whether an edge was chosen to be told of */
     pinChosen() {
       const edge = edgeOf(state.get().edge);
-      if (edge) pin(edge);
+      const { at } = state.get();
+      if (edge) pin(edge, at === edge.from ? at : edge.to);
       return edge !== null;
     },
     /**
