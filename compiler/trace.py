@@ -60,10 +60,17 @@ Gate = Callable[[Decision], bool]
 """Asked before each rewrite; False keeps it from being done."""
 
 
-def all_but(rules: Collection[str]) -> Gate:
-    """The gate that keeps the rewrites of some rules from being done."""
-    names = frozenset(rules)
-    return lambda decision: decision.rule not in names
+class AllBut:
+    """The gate that keeps the rewrites of some rules from being done; `asked` is what it saw."""
+
+    def __init__(self, rules: Collection[str]) -> None:
+        self.rules = frozenset(rules)
+        self.asked: set[str] = set()
+
+    def __call__(self, decision: Decision) -> bool:
+        """Whether the rewrite may be done."""
+        self.asked.add(decision.rule)
+        return decision.rule not in self.rules
 
 
 Watch = Callable[[Step, Graph, Graph], None]

@@ -34,7 +34,7 @@ from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
 from compiler.runtime.program import Program
 from compiler.targets.target import host
-from compiler.trace import Event, all_but
+from compiler.trace import AllBut, Event
 
 Shapes = dict[str, tuple[int, ...]]
 Progress = Callable[[str, Event | None], None]
@@ -199,7 +199,7 @@ def compiled(
         inputs=shapes or None,
         tuned=request.get("schedules", True),
         progress=progress,
-        gate=all_but(request["without"]) if request.get("without") else None,
+        gate=AllBut(request["without"]) if request.get("without") else None,
     )
 
 

@@ -16,7 +16,7 @@ from compiler.passes import parse_pipeline
 from compiler.passes.pipeline.precision import with_precision
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.targets.target import by_name
-from compiler.trace import Event, all_but
+from compiler.trace import AllBut, Event
 
 
 def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
@@ -59,7 +59,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
             with_precision(pipeline, options["precision"], has_tiles=has_tiles),
             keep_declined=False,
             progress=take,
-            gate=all_but(asked.get("without", ())),
+            gate=AllBut(asked.get("without", ())),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -40,9 +41,10 @@ from compiler.cli.output import (
 )
 from compiler.cli.summary import making_json, making_lines, program_json
 from compiler.errors import CompileError
+from compiler.passes import RULES
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
-from compiler.trace import all_but
+from compiler.trace import AllBut
 
 
 @click.command()
@@ -91,6 +93,7 @@ def command(
         raise CompileError("E-OPTION-VALUE", "-o needs to know what to write", hint="add --emit")
     if fused and kind != "onnx":
         raise CompileError("E-OPTION-VALUE", "--fused is for models", hint="add --emit onnx")
+    gate = AllBut(without) if without else None
     with progress(f"compiling {model.name}") as tell:
         graph = load_model(model, weights_seed)
         program = compiler.compile(
@@ -108,8 +111,10 @@ def command(
             order=order,
             memory_limit_bytes=memory_limit_bytes,
             progress=tell,
-            gate=all_but(without) if without else None,
+            gate=gate,
         )
+        if gate is not None:
+            _require_known(gate)
         emitted = _emitted(program, kind, fused) if kind else None
     if emitted is None:
         report(program_json(program, str(model)), lambda c: _show(c, program, model.name))
@@ -122,6 +127,18 @@ def command(
         print_json({"ok": True, "kind": kind, "text": text})
     else:
         click.echo(emitted, nl=False)
+
+
+def _require_known(gate: AllBut) -> None:
+    """Errors: E-OPTION-VALUE for a rule that is none and that no pass has asked about."""
+    known = gate.asked | RULES.keys()
+    for name in sorted(gate.rules - known):
+        close = get_close_matches(name, sorted(known), 1)
+        raise CompileError(
+            "E-OPTION-VALUE",
+            f"--without: no rewrite is by a rule {name!r:.60}",
+            hint=f"did you mean {close[0]}?" if close else "the trace of a compilation names them",
+        )
 
 
 def _emitted(program: Program, kind: str, fused: bool) -> str | bytes:

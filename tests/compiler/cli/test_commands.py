@@ -129,6 +129,7 @@ def test_compile_summarises_and_emits(model: Path, mixed: Path, tmp_path: Path) 
         told("compile", model, "--shape", "x=2,3", "--emit", "onnx", *options, "-o", exported)
         onnx.checker.check_model(exported, full_check=True)
         assert len(onnx.load(exported).graph.node) == n_nodes
+    assert len(told("compile", model, "--without", "fuse")["kernels"]) > len(facts["kernels"])
     other = ("--target", "aarch64", "--emit", "asm", "--pipeline", "none")
     assert "fmla" in invoke("compile", model, "--shape", "x=4,3", *other).output
 
@@ -235,6 +236,7 @@ def test_doctor_finds_everything_needed_here() -> None:
         (("compile", "{model}", "--shape", "x=2,3", "--shape", "x=2,3"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--shape", "q=2,3"), "E-INPUT-NAME"),
         (("compile", "{mixed}", "--emit", "llvm"), "E-SHAPE-OPEN"),
+        (("compile", "{model}", "--without", "fuze"), "E-OPTION-VALUE"),
         (("compile", "{model}", "-o", "somewhere"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--emit", "graph", "--fused"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--emit", "graph", "-o", "{tmp}/no/such/x"), "E-OUTPUT-FILE"),
