@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.playground import Playground
 from tests.browser.serving import REPOSITORY
+from tests.browser.traffic import Traffic
 
 AXE = REPOSITORY / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -98,6 +99,7 @@ class Inspector:
 
 def each_pane(playground: Playground) -> Iterator[str]:
     """Opens every pane that the page has, one after another, and gives its id."""
+    traffic = Traffic(playground.page)
     groups = playground.page.locator(".pane-groups [data-group]")
     for group in range(groups.count()):
         groups.nth(group).click()
@@ -108,7 +110,7 @@ def each_pane(playground: Playground) -> Iterator[str]:
             if tab.get_attribute("aria-selected") != "true":
                 tab.click()
             expect(tab).to_have_attribute("aria-selected", "true")
-            playground.page.wait_for_load_state("networkidle")
+            traffic.settle()
             # the numbers of a quick model are checked without being asked
             expect(playground.page.locator("#pane[data-checked=running]")).to_have_count(0)
             yield name

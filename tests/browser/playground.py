@@ -65,6 +65,16 @@ class Playground:
         expect(self.page.locator(".header-busy")).to_have_count(0, timeout=COMPILE_MS)
         return self
 
+    def walk(self, sample: str) -> Playground:
+        """The walk of a sample as a link opens it: what was compiled before is shown again.
+
+        For tests to which it is all one who has compiled it.
+        """
+        self.page.goto("about:blank")
+        self.open(f"#v=1&screen=walk&model=sample:{sample}")
+        self.wait_for_walk()
+        return self
+
     # The walk
 
     def wait_for_walk(self) -> None:

@@ -21,7 +21,7 @@ def playground(page: Page) -> Playground:
 def test_nodes_are_coloured_by_time_and_a_link_restores_it(
     playground: Playground, page: Page
 ) -> None:
-    playground.pick("digits_cnn").compile()
+    playground.walk("digits_cnn")
     playground.press("End")
     stage = playground.part("stage")
     playground.press("o")
@@ -50,7 +50,7 @@ def test_nodes_are_coloured_by_time_and_a_link_restores_it(
 def test_the_drawing_is_saved(
     playground: Playground, page: Page, tmp_path: Path, kind: str, holds: Callable[[bytes], bool]
 ) -> None:
-    playground.pick("digits_cnn").compile()
+    playground.walk("digits_cnn")
     playground.part("export").locator("summary").press("Enter")
     with page.expect_download() as saved:
         page.locator(f"[data-export={kind}]").press("Enter")
@@ -61,7 +61,7 @@ def test_the_drawing_is_saved(
 
 
 def test_the_menu_of_files_closes_when_something_else_is_pressed(playground: Playground) -> None:
-    playground.pick("digits_mlp").compile()
+    playground.walk("digits_mlp")
     menu = playground.part("export")
     menu.locator("summary").click()
     expect(menu).to_have_attribute("open", "")
@@ -70,7 +70,7 @@ def test_the_menu_of_files_closes_when_something_else_is_pressed(playground: Pla
 
 
 def test_the_legend_gives_way_to_the_table(playground: Playground) -> None:
-    playground.pick("digits_mlp").compile()
+    playground.walk("digits_mlp")
     expect(playground.part("legend")).to_be_visible()
     playground.part("table").first.click()
     expect(playground.part("legend")).to_be_hidden()

@@ -33,7 +33,7 @@ def selected_rows(pane: Locator) -> Locator:
 
 
 def test_a_selected_node_is_marked_in_every_view(playground: Playground) -> None:
-    playground.pick("digits_cnn").compile()
+    playground.walk("digits_cnn")
     playground.press("End")
     search = playground.part("search")
     search.fill("conv2")
@@ -51,7 +51,7 @@ def test_a_selected_node_is_marked_in_every_view(playground: Playground) -> None
 def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
     playground: Playground,
 ) -> None:
-    playground.pick("digits_cnn").compile()
+    playground.walk("digits_cnn")
     pane = playground.show_pane("memory")
     expect(pane.locator("[data-part=fullest]")).to_contain_text("Step ")
     largest = pane.locator("[data-part=culprits] button").first
@@ -62,7 +62,7 @@ def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
 
 
 def test_choosing_a_kernel_selects_the_nodes_it_came_from(playground: Playground) -> None:
-    playground.pick("digits_mlp").compile()
+    playground.walk("digits_mlp")
     rows = playground.show_pane("kernels").locator("tbody tr")
     rows.first.locator("button").first.click()
     expect(rows.first).to_have_attribute("data-selected", "")
