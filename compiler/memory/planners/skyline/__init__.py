@@ -69,4 +69,4 @@ def _packings(
                 offsets[i] = offset
             most_bytes = max(o + b.size for o, b in zip(offsets, blocks, strict=True) if b.size)
             yield offsets
-        width *= 2
+        width = min(2 * width, max(16, sides[0].widest()))

@@ -21,6 +21,9 @@ from compiler.memory.planners.skyline.beam import (
 WEIGHTS = (Weights(0.01, 0.5, 20.0), Weights(0.01, 2.0, 20.0), Weights(0.05, 0.1, 20.0))
 """What one search finds another misses."""
 
+MOST_BYTES = 1 << 27
+"""Of memory, for the arrays of one search."""
+
 
 class Skylines:
     """Blocks of at least a byte that may lie anywhere; `back` turns time round.
@@ -45,6 +48,11 @@ class Skylines:
         np.add.at(change, start, size)
         np.add.at(change, end, -size)
         self.load = np.cumsum(change)[:-1]
+
+    def widest(self) -> int:
+        """So many ways may be followed at once: their arrays then take `MOST_BYTES`."""
+        n, n_steps = len(self.order), len(self.load)
+        return MOST_BYTES // (8 * (9 * MOST_EACH + 4 * n_steps + 3 * n + 8) + 2 * n)
 
     def packed(
         self, width: int, weights: Weights, most_bytes: int, deadline: float, seed: int

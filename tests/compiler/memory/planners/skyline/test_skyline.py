@@ -8,7 +8,8 @@ from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
+from compiler.memory.planners.skyline.beam import MOST_EACH
+from compiler.memory.planners.skyline.search import MOST_BYTES, WEIGHTS, Skylines
 
 skyline = PLANNERS["skyline"]
 LATER = 1e12
@@ -43,6 +44,14 @@ def test_no_packing_is_given_that_is_not_below_the_limit() -> None:
     problem = make_problem([Buffer("a", 5, 0, 3), Buffer("b", 4, 2, 6)], 1)
     assert Skylines(problem.blocks).packed(4, WEIGHTS[0], 9, LATER, 0) is None
     assert Skylines(problem.blocks).packed(4, WEIGHTS[0], 10, LATER, 0) is not None
+
+
+def test_a_search_is_no_wider_than_its_memory_allows() -> None:
+    buffers = [Buffer(f"b{i}", 3 + i % 5, i, i + 4) for i in range(30)]
+    side = Skylines(make_problem(buffers, 1).blocks)
+    now = side._ways(1000)
+    each = 2 * sum(array.nbytes for array in now) / 1000 + MOST_EACH * 9 * 8 + len(buffers) * 3 * 8
+    assert 0.95 * MOST_BYTES < side.widest() * each <= MOST_BYTES
 
 
 def test_pinned_and_empty_buffers_keep_plans_right() -> None:
