@@ -32,9 +32,12 @@ export function mountGroups(root, state, { union, frame, hold }) {
   const all = (/** @type {boolean} */ open) => () =>
     set((union()?.groups ?? []).map(({ key }) => key), open);
 
-  function toggleGroup(/** @type {SceneNode} */ group) {
-    hold(group.key);
-    set([group.key], !group.open);
+  /** By what was asked for last, which may not be drawn yet. */
+  function toggleGroup(/** @type {SceneNode} */ { key }) {
+    const drawn = union();
+    if (!drawn) return;
+    hold(key);
+    set([key], !openGroups(drawn, state.get().open).has(key));
   }
 
   function toggledFor(/** @type {string} */ id) {
