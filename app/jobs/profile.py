@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from app.jobs.compile import compiled, first_run
 from app.jobs.models import asked_of, read_model, shapes_that_fit, try_random_inputs
 from app.jobs.parts import Parts
 from app.jobs.rounds import Tell, timed_rounds
+from app.jobs.telling import sparsely
 from app.jobs.worker import Say
 from app.wire import profiles
 from compiler.errors import CompileError
@@ -19,7 +19,6 @@ from compiler.machine.measure import ROUNDS, measure
 from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000
-_SAY_EVERY_S = 0.05
 
 
 def profile_model(
@@ -35,7 +34,7 @@ def profile_model(
     options = wanted["options"]
     if request["machine"]:
         say("phase", {"phase": "machine", "words": "measuring this machine"})
-        keep(measure(processor(), _counted(_sparsely(say))))
+        keep(measure(processor(), _counted(sparsely(say))))
     say("phase", {"phase": "code", "words": "making the code again"})
     graph = read_model(wanted).graph
     given = {name: tuple(dims) for name, dims in wanted["shapes"].items()}
@@ -48,7 +47,7 @@ def profile_model(
     if inputs is None:
         raise CompileError("E-INPUT-NAME", f"there are no inputs to time it with: {why_none}")
     say("phase", {"phase": "measure", "words": "timing the kernels"})
-    rounds = timed_rounds(program, inputs, request["seconds"], MOST_ROUNDS, _sparsely(say))
+    rounds = timed_rounds(program, inputs, request["seconds"], MOST_ROUNDS, sparsely(say))
     payload = profiles.profile(program, rounds, options["threads"], options["seed"])
     Parts(folder).write("profile", payload)
     say("ready", {"part": "profile"})
@@ -73,16 +72,3 @@ def _counted(tell: Tell) -> Callable[[str], None]:
         tell(done, done / ROUNDS)
 
     return told
-
-
-def _sparsely(say: Say) -> Tell:
-    last = 0.0
-
-    def tell(done: int, share: float) -> None:
-        nonlocal last
-        now = perf_counter()
-        if now - last >= _SAY_EVERY_S or share >= 1.0:
-            last = now
-            say("round", {"done": done, "share": share})
-
-    return tell

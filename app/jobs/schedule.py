@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 from app.jobs.parts import Parts
+from app.jobs.telling import sparsely
 from app.jobs.worker import Say
 from app.wire import schedules as wire
 from compiler.compute.computation import Computation
@@ -26,7 +26,6 @@ from compiler.tuning.judge import Judge, Runnable
 from compiler.tuning.task import reads_computed_places
 
 MEASURE_S = 1.5
-_TELL_EVERY_S = 0.05
 
 
 def run_schedule(
@@ -60,7 +59,7 @@ def run_schedule(
         return
     say("phase", {"phase": "measure", "words": "timing both schedules in turns"})
     judge = Judge(computation, constants, options, original)
-    found, turns = _measured(judge, Runnable(edited, judge), _sparsely(say))
+    found, turns = _measured(judge, Runnable(edited, judge), sparsely(say))
     parts.write("edited", {**made, **wire.verdict(found, turns)})
 
 
@@ -99,16 +98,3 @@ def _measured(
     found = compared(judge, edited)
     right = all(c.agrees for c in found)
     return found, in_turns(judge, edited, MEASURE_S, tell) if right else None
-
-
-def _sparsely(say: Say) -> Callable[[int, float], None]:
-    last = 0.0
-
-    def tell(done: int, share: float) -> None:
-        nonlocal last
-        now = perf_counter()
-        if now - last >= _TELL_EVERY_S or share >= 1.0:
-            last = now
-            say("round", {"done": done, "share": share})
-
-    return tell

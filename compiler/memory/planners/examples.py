@@ -37,3 +37,19 @@ FOUR_BUFFERS = """
     }
 """
 """A problem that planners which try or merge orders bring to its bound, with the plan."""
+
+TWO_SPANS = """
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 0..1
+      b: 2 bytes, live 0..9
+      c: 3 bytes, live 1..9
+      d: 4 bytes, live 1..2
+    }
+    =>
+    plan 9 bytes, alignment 1 {
+      a: 5 bytes at 2, live 0..1
+      b: 2 bytes at 0, live 0..9
+      c: 3 bytes at 2, live 1..9
+      d: 4 bytes at 5, live 1..2
+    }
+    """

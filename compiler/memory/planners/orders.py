@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from compiler.memory.buffer import Block
+from compiler.memory.planners.examples import TWO_SPANS
 from compiler.memory.planners.keys import (
     by,
     by_area,
@@ -184,21 +185,7 @@ def greedy_by_lifetime(problem: Problem, options: Options) -> Outcome:
 @planner(
     source="classes of lifetimes as in the boxing of Buchsbaum et al., STOC 2003, and idealloc, "
     "arXiv:2504.04874; within a class greedy by size",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 0..1
-      b: 2 bytes, live 0..9
-      c: 3 bytes, live 1..9
-      d: 4 bytes, live 1..2
-    }
-    =>
-    plan 9 bytes, alignment 1 {
-      a: 5 bytes at 2, live 0..1
-      b: 2 bytes at 0, live 0..9
-      c: 3 bytes at 2, live 1..9
-      d: 4 bytes at 5, live 1..2
-    }
-    """,
+    example=TWO_SPANS,
 )
 def greedy_by_span(problem: Problem, options: Options) -> Outcome:
     """Long-lived buffers first, in a few classes each eight times as long-lived; by size in each.
@@ -212,21 +199,7 @@ def greedy_by_span(problem: Problem, options: Options) -> Outcome:
 @planner(
     source="the interval tree, Edelsbrunner 1980, and the division of time in the boxing of "
     "Buchsbaum et al., STOC 2003; in each part the order of greedy_by_span",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 0..1
-      b: 2 bytes, live 0..9
-      c: 3 bytes, live 1..9
-      d: 4 bytes, live 1..2
-    }
-    =>
-    plan 9 bytes, alignment 1 {
-      a: 5 bytes at 2, live 0..1
-      b: 2 bytes at 0, live 0..9
-      c: 3 bytes at 2, live 1..9
-      d: 4 bytes at 5, live 1..2
-    }
-    """,
+    example=TWO_SPANS,
 )
 def greedy_by_halves(problem: Problem, options: Options) -> Outcome:
     """What is alive in the middle of all steps first; then each half of the steps by itself.
