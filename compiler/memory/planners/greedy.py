@@ -19,6 +19,9 @@ QUICK: Sequence[tuple[Key, Fit]] = (
 )
 """Orders worth a try, the best for most problems first."""
 
+FEWEST_SECONDS = 0.05
+"""A search with less time than this would not begin."""
+
 
 def best_of(problem: Problem, options: Options, tries: Sequence[tuple[Key, Fit]]) -> Outcome:
     """The smallest of the plans of several orders; later ones only while there is a gap."""
@@ -39,6 +42,16 @@ def start_of(problem: Problem, options: Options) -> Outcome:
     if len(problem.blocks) >= MANY:
         return greedy_by_halves.plan(problem, options)
     return best_of(problem, options, QUICK)
+
+
+def is_open(start: Outcome, problem: Problem, options: Options) -> bool:
+    """Whether a search that places each block anywhere has a gap to close, and the time for it."""
+    return (
+        start.stopped == "finished"
+        and len(problem.blocks) < MANY
+        and options.time_limit_s >= FEWEST_SECONDS
+        and all(b.pinned < 0 for b in problem.blocks)
+    )
 
 
 @planner(

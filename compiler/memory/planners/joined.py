@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
 from compiler.memory.planners.greedy import start_of
-from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join, joinable
+from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, forms, inside, joinable
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
 CHANCES = (BOLD, CAREFUL)
 """What is joined, in turn."""
-
-FEWER = 0.95
-"""Joining was of no use when more than this part of the blocks is left."""
 
 
 @planner(
@@ -54,29 +52,24 @@ def joined(problem: Problem, options: Options) -> Outcome:
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start
     deadline, best = options.deadline(), start
-    for turn, most_chance in enumerate(CHANCES):
+    for turn, rectangles in enumerate(forms(blocks, CHANCES)):
         left = (deadline - time.monotonic()) / (len(CHANCES) - turn)
         if left <= 0 or best.stopped != "finished":
             break
-        best = _searched(problem, replace(options, time_limit_s=left), best, most_chance)
+        best = _searched(problem, replace(options, time_limit_s=left), best, rectangles)
     return best
 
 
-def _searched(problem: Problem, options: Options, best: Outcome, most_chance: float) -> Outcome:
+def _searched(
+    problem: Problem, options: Options, best: Outcome, rectangles: Sequence[Joined]
+) -> Outcome:
     """The best plan so far, or one of the joined blocks where that is smaller."""
-    blocks = problem.blocks
-    rectangles = join(blocks, most_chance)
-    if len(rectangles) > FEWER * len(blocks):
-        return best
     inner = Problem(tuple(map(_buffer, rectangles)), problem.alignment_bytes)
     found = exact.plan(inner, replace(options, capacity_bytes=options.wanted_bytes(problem)))
     if found.plan.peak_bytes >= best.plan.peak_bytes:
         return best
-    offsets = [0] * len(blocks)
-    for rectangle, place in zip(rectangles, found.plan.buffers, strict=True):
-        for i, offset in rectangle.parts:
-            offsets[i] = place.offset + offset
-    return placed(problem, offsets, options)
+    offsets = [b.offset for b in found.plan.buffers]
+    return placed(problem, inside(rectangles, offsets, len(problem.blocks)), options)
 
 
 def _buffer(rectangle: Joined) -> Buffer:

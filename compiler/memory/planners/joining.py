@@ -15,6 +15,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -23,6 +24,9 @@ from compiler.memory.buffer import Block
 
 CAREFUL, BOLD = 0.003, 0.3
 """How much chance joining is left to: little that is joined is wrong, or little is left apart."""
+
+FEWER = 0.95
+"""Joining was of no use when more than this part of the blocks is left."""
 
 CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD)
 """How many pairs of sets chance may give where two are joined, the least first."""
@@ -82,6 +86,35 @@ def _join(blocks: tuple[Block, ...], most_chance: float) -> tuple[Joined, ...]:
             if pool.issuperset(first) and pool.issuperset(second):
                 pool -= {*first, *second}
                 pool.add(_over(_stacked(first), _stacked(second)))
+
+
+def whole(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks with the bytes behind them that no other can begin in."""
+    unit = max((b.alignment_bytes for b in blocks), default=1)
+    return [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
+
+
+def apart(blocks: Sequence[Block]) -> tuple[Joined, ...]:
+    """Each block of at least a byte as a rectangle of its own."""
+    return tuple(Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size)
+
+
+def forms(blocks: Sequence[Block], chances: Sequence[float]) -> Iterator[tuple[Joined, ...]]:
+    """The blocks joined with each chance, where that leaves fewer of them; with none, apart."""
+    for most_chance in chances:
+        rectangles = join(blocks, most_chance) if most_chance else apart(blocks)
+        if not most_chance or len(rectangles) <= FEWER * len(blocks):
+            yield rectangles
+
+
+def inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) -> list[int]:
+    """From offsets of rectangles to those of the first blocks in them; 0 for empty ones."""
+    found = [0] * n_blocks
+    for rectangle, offset in zip(rectangles, offsets, strict=True):
+        for i, inner in rectangle.parts:
+            if i < n_blocks:
+                found[i] = offset + inner
+    return found
 
 
 def joinable(blocks: Sequence[Block]) -> bool:

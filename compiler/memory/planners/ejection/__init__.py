@@ -4,25 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.greedy import start_of
-from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join
-from compiler.memory.planners.place import MANY
+from compiler.memory.planners.greedy import is_open, start_of
+from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, forms, inside, whole
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
-
-FEWEST_SECONDS = 0.05
-"""A search with less time than this would not begin."""
 
 CHANCES = (BOLD, CAREFUL)
 """How much is joined, in turn, each for half of the time that is left; the rest of it is for the
 blocks as they are."""
-
-FEWER = 0.95
-"""Joining was of no use when more than this part of the blocks is left."""
 
 
 @planner(
@@ -38,37 +30,21 @@ def ejection(problem: Problem, options: Options) -> Outcome:
     tight problems that are too large to search through: it proves nothing.
     """
     start = start_of(problem, options)
-    blocks = problem.blocks
-    if (
-        start.stopped != "finished"
-        or len(blocks) >= MANY
-        or options.time_limit_s < FEWEST_SECONDS
-        or any(b.pinned >= 0 for b in blocks)
-    ):
+    if not is_open(start, problem, options):
         return start
     best, deadline = start, options.deadline()
-    for most_chance in (*CHANCES, 0.0):
-        rectangles = _rectangles(blocks, most_chance)
-        if most_chance and len(rectangles) > FEWER * len(blocks):
-            continue
+    blocks = whole(problem.blocks)
+    for rectangles in forms(blocks, (*CHANCES, 0.0)):
+        as_they_are = all(len(r.parts) == 1 for r in rectangles)
         left = deadline - time.monotonic()
-        until = deadline - left / 2 if most_chance else deadline
-        first = None if most_chance else _offsets(best, problem)
+        until = deadline if as_they_are else deadline - left / 2
+        first = _offsets(best, problem) if as_they_are else None
         for offsets in _packings(rectangles, first, options, problem, until):
             found = placed(problem, offsets, options)
             best = found if found.plan.peak_bytes < best.plan.peak_bytes else best
             if best.stopped != "finished":
                 return best
     return best
-
-
-def _rectangles(blocks: Sequence[Block], most_chance: float) -> Sequence[Joined]:
-    """What is packed as a whole; with no chance at all every block is for itself."""
-    unit = max(b.alignment_bytes for b in blocks)
-    whole = [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
-    if most_chance:
-        return join(whole, most_chance)
-    return [Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(whole) if b.size]
 
 
 def _offsets(found: Outcome, problem: Problem) -> list[int]:
@@ -95,8 +71,4 @@ def _packings(
     begin = None if first is None else [first[r.parts[0][0]] for r in rectangles]
     wanted = options.wanted_bytes(problem)
     for packing in search.packings(begin, wanted, until):
-        offsets = [0] * len(problem.blocks)
-        for rectangle, low in zip(rectangles, packing, strict=True):
-            for i, inner in rectangle.parts:
-                offsets[i] = low + inner
-        yield offsets
+        yield inside(rectangles, packing, len(problem.blocks))

@@ -9,7 +9,15 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Block, live_bytes
 from compiler.memory.planners.greedy import start_of
-from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, join, joinable
+from compiler.memory.planners.joining import (
+    BOLD,
+    CAREFUL,
+    Joined,
+    forms,
+    inside,
+    joinable,
+    whole,
+)
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar.spare import spare_blocks
 from compiler.memory.planners.planar.sweep import Sweep
@@ -18,9 +26,6 @@ from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)
 """How much is joined before a sweep, in turn: what was joined wrongly leaves no way."""
-
-FEWER = 0.95
-"""Joining was of no use when more than this part of the blocks is left."""
 
 MOST_SPARE = 0.15
 """A problem with more stretches of spare memory than this part of its blocks is not tight."""
@@ -60,7 +65,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
     and follows a few ways where sums are equal by chance. For tight problems of any size.
     """
     start = start_of(problem, options)
-    blocks = _whole(problem.blocks)
+    blocks = whole(problem.blocks)
     if start.stopped != "finished" or len(blocks) >= MANY or not joinable(blocks):
         return start
     deadline = options.deadline()
@@ -74,16 +79,10 @@ def planar(problem: Problem, options: Options) -> Outcome:
     for rectangles, sweep, width in itertools.chain(*full, *open_ended):
         offsets = sweep.packed(width, deadline)
         if offsets is not None:
-            return placed(problem, _inside(rectangles, offsets, len(blocks)), options)
+            return placed(problem, inside(rectangles, offsets, len(blocks)), options)
         if time.monotonic() >= deadline:
             return replace(start, stopped="time")
     return start
-
-
-def _whole(blocks: Sequence[Block]) -> list[Block]:
-    """The blocks with the bytes behind them that no other can begin in."""
-    unit = max((b.alignment_bytes for b in blocks), default=1)
-    return [replace(b, size=-(-b.size // unit) * unit) for b in blocks]
 
 
 def _attempts(
@@ -91,10 +90,7 @@ def _attempts(
 ) -> Iterator[tuple[Sequence[Joined], Sweep, int]]:
     """What is swept over, forward and backward, and how many ways are followed."""
     made: list[tuple[Sequence[Joined], Sweep]] = []
-    for most_chance in CHANCES:
-        rectangles = join(blocks, most_chance) if most_chance else _apart(blocks)
-        if most_chance and len(rectangles) > FEWER * len(blocks):
-            continue
+    for rectangles in forms(blocks, CHANCES):
         forward = [(j.start, j.end, j.size) for j in rectangles]
         backward = [(-j.end, -j.start, j.size) for j in rectangles]
         for spans in (forward, backward):
@@ -103,17 +99,3 @@ def _attempts(
     for width in widths[1:]:
         for rectangles, sweep in made:
             yield rectangles, sweep, width
-
-
-def _apart(blocks: Sequence[Block]) -> list[Joined]:
-    return [Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size]
-
-
-def _inside(rectangles: Sequence[Joined], offsets: Sequence[int], n_blocks: int) -> list[int]:
-    """From offsets of rectangles to those of the first blocks in them; 0 for empty ones."""
-    found = {
-        i: offset + inner
-        for rectangle, offset in zip(rectangles, offsets, strict=True)
-        for i, inner in rectangle.parts
-    }
-    return [found.get(i, 0) for i in range(n_blocks)]

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
-from compiler.memory.planners.greedy import start_of
-from compiler.memory.planners.place import MANY
+from compiler.memory.planners.greedy import is_open, start_of
+from compiler.memory.planners.joining import BOLD, CAREFUL, forms, inside, whole
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
 
-FEWEST_SECONDS = 0.05
-"""A search with less time than this would not begin."""
+CHANCES = (BOLD, CAREFUL, 0.0)
+"""How much is joined before packing, in turn."""
 
 
 @planner(
@@ -31,42 +30,34 @@ def skyline(problem: Problem, options: Options) -> Outcome:
     proves nothing and gets close to the bound.
     """
     start = start_of(problem, options)
-    blocks = problem.blocks
-    if (
-        start.stopped != "finished"
-        or len(blocks) >= MANY
-        or options.time_limit_s < FEWEST_SECONDS
-        or any(b.pinned >= 0 for b in blocks)
-    ):
+    if not is_open(start, problem, options):
         return start
-    deadline, wanted = options.deadline(), options.wanted_bytes(problem)
     best = start
-    for offsets in _packings(blocks, start.plan.peak_bytes, wanted, deadline, options.seed):
+    for offsets in _packings(problem, options, start.plan.peak_bytes):
         best = placed(problem, offsets, options)
         if best.stopped != "finished":
             break
     return best
 
 
-def _packings(
-    blocks: Sequence[Block], most_bytes: int, wanted_bytes: int, deadline: float, seed: int
-) -> Iterator[list[int]]:
+def _packings(problem: Problem, options: Options, most_bytes: int) -> Iterator[list[int]]:
     """Offsets of all blocks, each time with a smaller peak, until the time is up."""
     from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
 
-    real = [i for i, b in enumerate(blocks) if b.size]
-    sides = [Skylines([blocks[i] for i in real], back) for back in (False, True)]
+    deadline, blocks = options.deadline(), whole(problem.blocks)
+    sides = [
+        (rectangles, Skylines(rectangles, back))
+        for rectangles in forms(blocks, CHANCES)
+        for back in (False, True)
+    ]
     width = 16
     for turn in itertools.count():
-        for side, weights in itertools.product(sides, WEIGHTS):
+        for (rectangles, side), weights in itertools.product(sides, WEIGHTS):
             if time.monotonic() >= deadline:
                 return
-            found = side.packed(width, weights, most_bytes, deadline, seed + turn)
-            if found is None:
-                continue
-            offsets = [0] * len(blocks)
-            for i, offset in zip(real, found, strict=True):
-                offsets[i] = offset
-            most_bytes = max(o + b.size for o, b in zip(offsets, blocks, strict=True) if b.size)
-            yield offsets
-        width = min(2 * width, max(16, sides[0].widest()))
+            found = side.packed(width, weights, most_bytes, deadline, options.seed + turn)
+            if found is not None:
+                offsets = inside(rectangles, found, len(blocks))
+                most_bytes = max(o + b.size for o, b in zip(offsets, blocks, strict=True) if b.size)
+                yield offsets
+        width *= 2

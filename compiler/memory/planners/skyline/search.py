@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from compiler.memory.buffer import Block
+from compiler.memory.planners.joining import Joined
 from compiler.memory.planners.skyline.beam import (
     MOST_EACH,
     Field,
@@ -26,18 +26,18 @@ MOST_BYTES = 1 << 27
 
 
 class Skylines:
-    """Blocks of at least a byte that may lie anywhere; `back` turns time round.
+    """Rectangles of at least a byte that may lie anywhere; `back` turns time round.
 
-    Sizes are rounded up to the largest alignment, so that all offsets are multiples of it.
+    Offsets are sums of their sizes.
     """
 
-    def __init__(self, blocks: Sequence[Block], back: bool = False) -> None:
-        unit = max(b.alignment_bytes for b in blocks)
-        rows = [(-b.end, -b.start, b.size) if back else (b.start, b.end, b.size) for b in blocks]
+    def __init__(self, rectangles: Sequence[Joined], back: bool = False) -> None:
+        rows = [
+            (-b.end, -b.start, b.size) if back else (b.start, b.end, b.size) for b in rectangles
+        ]
         start, end, size = np.array(rows, np.int64).T
         steps = np.unique(start)
         start, end = np.searchsorted(steps, start), np.searchsorted(steps, end)
-        size = -(-size // unit) * unit
         self.order = np.lexsort((-size, start))
         start, end, size = start[self.order], end[self.order], size[self.order]
         marks = np.arange(len(steps) + 2)
@@ -49,7 +49,7 @@ class Skylines:
         np.add.at(change, end, -size)
         self.load = np.cumsum(change)[:-1]
 
-    def widest(self) -> int:
+    def _widest(self) -> int:
         """So many ways may be followed at once: their arrays then take `MOST_BYTES`."""
         n, n_steps = len(self.order), len(self.load)
         return MOST_BYTES // (8 * (9 * MOST_EACH + 4 * n_steps + 3 * n + 8) + 2 * n)
@@ -57,8 +57,9 @@ class Skylines:
     def packed(
         self, width: int, weights: Weights, most_bytes: int, deadline: float, seed: int
     ) -> list[int] | None:
-        """Offsets with a peak below `most_bytes`, of the best of `width` ways; None when all end,
-        or time does."""
+        """Offsets with a peak below `most_bytes`, of the best of `width` ways, or of as many as
+        there is memory for; None when all end, or time does."""
+        width = min(width, self._widest())
         n, bound = len(self.order), int(self.load.max())
         now, then = self._ways(width), self._ways(width)
         now.need[0], now.least[0] = self.load, bound

@@ -1,4 +1,5 @@
 import random
+import tracemalloc
 
 import pytest
 
@@ -7,9 +8,10 @@ from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
+from compiler.memory.planners.joining import apart, whole
 from compiler.memory.planners.planner import Options
-from compiler.memory.planners.skyline.beam import MOST_EACH
-from compiler.memory.planners.skyline.search import MOST_BYTES, WEIGHTS, Skylines
+from compiler.memory.planners.skyline import search
+from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
 
 skyline = PLANNERS["skyline"]
 LATER = 1e12
@@ -25,7 +27,9 @@ def test_packings_are_right_in_both_directions_of_time(back: bool, alignment_byt
             for i in range(30)
         ]
         problem = make_problem(buffers, alignment_bytes)
-        found = Skylines(problem.blocks, back).packed(8, WEIGHTS[0], 1 << 30, LATER, seed)
+        found = Skylines(apart(whole(problem.blocks)), back).packed(
+            8, WEIGHTS[0], 1 << 30, LATER, seed
+        )
         assert found is not None
         plan = problem.plan(found)
         assert check_plan(plan, problem=problem) == []
@@ -36,22 +40,28 @@ def test_more_ways_at_once_pack_better_than_the_orders_where_sizes_are_alike() -
     made = cut_up("grid", 300, 1)
     problem = make_problem(made.buffers, made.alignment_bytes)
     orders = PLANNERS["greedy"].plan(problem).plan.peak_bytes
-    packed = [Skylines(problem.blocks).packed(32, w, orders, LATER, 0) for w in WEIGHTS]
+    packed = [Skylines(apart(problem.blocks)).packed(32, w, orders, LATER, 0) for w in WEIGHTS]
     assert any(packed)
 
 
 def test_no_packing_is_given_that_is_not_below_the_limit() -> None:
     problem = make_problem([Buffer("a", 5, 0, 3), Buffer("b", 4, 2, 6)], 1)
-    assert Skylines(problem.blocks).packed(4, WEIGHTS[0], 9, LATER, 0) is None
-    assert Skylines(problem.blocks).packed(4, WEIGHTS[0], 10, LATER, 0) is not None
+    assert Skylines(apart(problem.blocks)).packed(4, WEIGHTS[0], 9, LATER, 0) is None
+    assert Skylines(apart(problem.blocks)).packed(4, WEIGHTS[0], 10, LATER, 0) is not None
 
 
-def test_a_search_is_no_wider_than_its_memory_allows() -> None:
+def test_a_search_is_no_wider_than_its_memory_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MOST_BYTES", 1 << 22)
     buffers = [Buffer(f"b{i}", 3 + i % 5, i, i + 4) for i in range(30)]
-    side = Skylines(make_problem(buffers, 1).blocks)
-    now = side._ways(1000)
-    each = 2 * sum(array.nbytes for array in now) / 1000 + MOST_EACH * 9 * 8 + len(buffers) * 3 * 8
-    assert 0.95 * MOST_BYTES < side.widest() * each <= MOST_BYTES
+    side = Skylines(apart(make_problem(buffers, 1).blocks))
+    side.packed(4, WEIGHTS[0], 1 << 30, LATER, 0)  # what is compiled is no array of the search
+    tracemalloc.start()
+    try:
+        assert side.packed(1 << 40, WEIGHTS[0], 1 << 30, LATER, 0) is not None
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0.9 * search.MOST_BYTES < most < 1.2 * search.MOST_BYTES
 
 
 def test_pinned_and_empty_buffers_keep_plans_right() -> None:
