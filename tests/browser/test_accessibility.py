@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.accessibility import Inspector, each_pane
 from tests.browser.conftest import STEP_MS, Watch
 from tests.browser.playground import COMPILE_MS, Playground
+from tests.browser.traffic import Traffic
 
 DRAWN = "[data-part=stage]"
 LAID_OUT = ("data-layout", "ready")
@@ -170,12 +171,14 @@ def test_a_link_that_leads_nowhere(viewed: Page) -> None:
 
 def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken: Taken) -> None:
     taken.offer(page)
+    traffic = Traffic(page)
     for address in ("/", f"/{link}", taken.embed, REPORT):
         page.goto(address)
         if address == "/":
             expect(page.locator("[data-sample]").first).to_be_visible()
         else:
             expect(page.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
+        traffic.settle()  # what comes later would bring stops that were not counted
         Inspector(page)
         expect_tab_to_visit(page, "body")
         if link in address:

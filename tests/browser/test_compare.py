@@ -100,7 +100,7 @@ def test_a_pass_switched_off_in_the_second_pipeline_does_not_run(playground: Pla
     pane = playground.show_pane("compare")
     pane.locator("[data-part=editor-says]").click()
     fuse = pane.locator(".pipeline-row", has=playground.page.get_by_text("fuse", exact=True))
-    fuse.locator("[data-part=on]").uncheck(force=True)
+    fuse.locator("[data-part=on]").press("Space")
     expect(pane.locator("[data-part=editor-says]")).to_contain_text("B runs")
     pane.locator("[data-part=run]").click()
     fused = pane.locator("[data-section=compare-structure] tr", has_text="fusion")
