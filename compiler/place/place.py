@@ -47,10 +47,12 @@ def place(
             f"no scheduler is named {scheduler!r:.40}; there are: {', '.join(SCHEDULERS)}",
         )
     conduct = conduct or Conduct()
-    problem = Problem(graph, platform)
-    notes: list[str] = []
+    given = problem = Problem(graph, platform)
+    bound, notes = given.bound_seconds, list[str]()
     while True:
         placement = _decided(problem, scheduler, conduct, time_limit_s)
+        if problem is given:  # what is proven without some devices holds without them only
+            bound = max(bound, placement.bound_seconds)
         try:
             made = within_room(problem, placement, conduct)
         except Stuck as e:
@@ -65,7 +67,6 @@ def place(
             notes.append(
                 f"operands are brought {made.ahead} tasks ahead: there is no room for more"
             )
-        bound = max(placement.bound_seconds, Problem(graph, platform).bound_seconds)
         return replace(made, bound_seconds=bound, notes=(*made.notes, *notes))
 
 

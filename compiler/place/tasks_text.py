@@ -44,7 +44,7 @@ def _lines(g: TaskGraph) -> Iterator[str]:
                 yield f"  {'weight' if d.is_weight else 'given'} {_datum(d)}"
 
     for number, t in enumerate(g.tasks):
-        yield from given(number if t.makes else 0)
+        yield from given(number)
         made = ", ".join(_datum(g.datum[m]) for m in t.makes)
         reads = ", ".join(map(quote, t.reads))
         parts = [f"{quote(t.name)}({reads})", *_facts(t)]

@@ -95,6 +95,13 @@ def test_a_task_that_waits_for_room_for_ever_is_sent_away() -> None:
     assert all("no room" not in n for n in place(tasks, toy(2000)).notes)
 
 
+@pytest.mark.parametrize("scheduler", ["heft", "cp_sat", "best"])
+def test_what_is_proven_when_tasks_were_sent_away_holds_for_all_devices(scheduler: str) -> None:
+    """p, q, s, r, t fit on the accelerator in this order: 9 s, and 0.2 s for what x and t take."""
+    made = place(parse_tasks(HOLDING), toy(1500), scheduler=scheduler, time_limit_s=2.0)
+    assert made.bound_seconds <= 9.2
+
+
 def test_what_passes_through_a_memory_takes_no_room_there() -> None:
     """Way stations with little room, with and without a device that reads some of it as well."""
     relay = MACHINE.format(room=500_000) + FAR

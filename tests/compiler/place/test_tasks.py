@@ -44,6 +44,12 @@ def test_the_text_reads_back_as_it_prints() -> None:
     for family in FAMILIES:
         g = random_tasks(family, 23, 5)
         assert parse_tasks(str(g)) == g
+    late = TaskGraph(
+        "late",
+        (Task("a", (), (), ("h",)), Task("b", (), ("w",))),
+        (Datum("h", 8), Datum("w", 8, is_weight=True)),
+    )
+    assert parse_tasks(str(late)) == late  # given for a task that makes nothing
 
 
 @pytest.mark.parametrize(
