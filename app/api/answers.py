@@ -6,9 +6,10 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
-from flask import Response, current_app, request
+from flask import Response, current_app, request, send_file
 
 from app.config import Settings
 from app.jobs.parts import decompress
@@ -73,6 +74,19 @@ def packed_answer(data: bytes, *, final: bool) -> Response:
     if _takes_gzip():
         return _response(data, 200, final, packed=True)
     return _response(decompress(data), 200, final, packed=False)
+
+
+def file_answer(content: bytes | str, media_type: str, name: str) -> Response:
+    """Something to save under a name."""
+    response = Response(content, mimetype=media_type)
+    response.headers.set("Content-Disposition", "attachment", filename=name)
+    return response
+
+
+def onnx_answer(file: Path, name: str) -> Response:
+    """An ONNX file to save under a name."""
+    media_type = "application/octet-stream"
+    return send_file(file.resolve(), mimetype=media_type, as_attachment=True, download_name=name)
 
 
 def _takes_gzip() -> bool:

@@ -4,35 +4,27 @@ from __future__ import annotations
 
 import re
 
-from flask import Response, send_file
+from flask import Response
 
-from app.api.answers import body
+from app.api.answers import body, onnx_answer
+from app.api.kept import Kept
 from app.api.queued import queued_after
-from app.api.results import Kept
 from app.api.table import Table
-from app.jobs.export import FILE
+from app.jobs.export import FILE, ExportRequest
 from app.wire import shapes
-from app.wire.requests import ExportRequest
 
 ROUTES = Table()
 _JOB = "/jobs/<job_id>"
 
 
-@ROUTES.route(
-    "POST",
-    f"{_JOB}/stages/<int:stage>/onnx",
-    shapes.Job,
-    status=202,
-    body=shapes.ExportOptions,
-    fails=(400, 404, 409, 503),
-)
+@ROUTES.starts(f"{_JOB}/stages/<int:stage>/onnx", ExportRequest)
 def new_export(job_id: str, stage: int) -> Response:
     """Write the graph of a stage as an ONNX file: a job of its own, or the one that has done it."""
     compiled = Kept(job_id)
     own = compiled.graph_stage(stage)
-    request = ExportRequest.from_json(compiled.job.id, own, body()).to_json()
+    wanted = ExportRequest.from_json(compiled.job.id, body(), {"stage": own})
     file = _file_name(compiled.job.model_name, own, compiled.stages()[own]["name"])
-    return queued_after(compiled, request, file=file)
+    return queued_after(compiled, wanted, file=file)
 
 
 def _file_name(model: str, stage: int, name: str) -> str:
@@ -52,9 +44,4 @@ def exported_file(job_id: str) -> Response:
     """The ONNX file of a stage."""
     kept = Kept(job_id)
     name = kept.read("exported")["file"]
-    return send_file(
-        (kept.job.folder / FILE).resolve(),
-        mimetype="application/octet-stream",
-        as_attachment=True,
-        download_name=name,
-    )
+    return onnx_answer(kept.job.folder / FILE, name)

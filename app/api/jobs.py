@@ -17,8 +17,9 @@ from app.jobs.records import Event, Job
 from app.jobs.tune import SCHEDULES
 from app.samples import find_sample
 from app.wire import VERSION, shapes
+from app.wire.fields import whole_number
 from app.wire.jobs import job_payload
-from app.wire.requests import JobRequest, whole_number
+from app.wire.requests import JobRequest
 from compiler.errors import CompileError
 from compiler.passes import parse_pipeline
 

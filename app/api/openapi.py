@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import (
     Any,
     Literal,
     NotRequired,
+    TypeGuard,
     Union,
     cast,
     get_args,
@@ -21,7 +23,9 @@ from flask import Flask, Response, current_app
 
 from app.api.answers import answer
 from app.api.table import PREFIX, Query, Route, Table
+from app.jobs.kinds import ABOUT_A_RESULT
 from app.wire import shapes
+from app.wire.asked import Asked
 from compiler import __version__
 
 ROUTES = Table()
@@ -72,7 +76,7 @@ def _operation(r: Route, schemas: _Schemas) -> dict[str, Any]:
         },
     }
     if r.body is not None:
-        operation["requestBody"] = {"required": True, "content": schemas.content(r.body)}
+        operation["requestBody"] = {"required": True, "content": schemas.sent(r.body)}
     for status in sorted({*r.fails, 500}):
         operation["responses"][str(status)] = {
             "description": "see the codes in docs/wire.md",
@@ -108,11 +112,25 @@ class _Schemas:
             return {shape: {"schema": {"type": "string"}}}
         return {"application/json": {"schema": self.of(shape)}}
 
+    def sent(self, shape: Any) -> dict[str, Any]:
+        """What a body holds: that of a request for a job is the part of it which clients send."""
+        if not _is_asked(shape):
+            return self.content(shape)
+        hints = {f: hint for f, hint in _fields(shape).items() if f in shape.checks()}
+        required = [f for f in hints if f not in shape.optional()]
+        schema = self._named(shape.sent.name, shape.sent.words, hints, required)
+        return {"application/json": {"schema": schema}}
+
     def of(self, t: Any) -> dict[str, Any]:
         """The schema of a type."""
         origin, arguments = get_origin(t), get_args(t)
         if is_typeddict(t):
-            return self._named(t)
+            hints = get_type_hints(t, include_extras=True)
+            required = [f for f, hint in hints.items() if _is_required(t, hint)]
+            return self._named(t.__name__, _words(t), hints, required)
+        if _is_asked(t):
+            hints = {"kind": Literal[t.kind], **_fields(t)}
+            return self._named(t.__name__, _words(t), hints, list(hints))
         if t in _PRIMITIVE:
             return {"type": _PRIMITIVE[t]}
         if t is Any:
@@ -126,22 +144,41 @@ class _Schemas:
         if origin is dict:
             return {"type": "object", "additionalProperties": self.of(arguments[1])}
         if origin in (types.UnionType, Union):
-            return {"anyOf": [self.of(a) for a in arguments]}
+            return {"anyOf": [self.of(a) for one in arguments for a in _alternatives(one)]}
         raise TypeError(f"no schema for {t!r}")
 
-    def _named(self, t: Any) -> dict[str, Any]:
-        name = t.__name__
+    def _named(
+        self, name: str, words: str, hints: Mapping[str, Any], required: Sequence[str]
+    ) -> dict[str, Any]:
         if name not in self.named:
             self.named[name] = {}  # known before its fields: shapes may hold themselves
-            hints: Mapping[str, Any] = get_type_hints(t, include_extras=True)
             self.named[name] = {
                 "type": "object",
-                "description": (t.__doc__ or "").strip(),
+                "description": words,
                 "properties": {field: self.of(hint) for field, hint in hints.items()},
-                "required": [f for f, hint in hints.items() if _is_required(t, hint)],
+                "required": list(required),
                 "additionalProperties": False,
             }
         return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _words(t: Any) -> str:
+    return (t.__doc__ or "").strip()
+
+
+def _is_asked(t: Any) -> TypeGuard[type[Asked]]:
+    return isinstance(t, type) and issubclass(t, Asked)
+
+
+def _fields(asked: type[Asked]) -> dict[str, Any]:
+    """The fields of a request by name, without what is said of its class."""
+    hints = get_type_hints(asked)
+    return {f.name: hints[f.name] for f in fields(asked)}
+
+
+def _alternatives(t: Any) -> Sequence[Any]:
+    """A request about a result is one of any such kind."""
+    return tuple(ABOUT_A_RESULT) if t is Asked else (t,)
 
 
 def _is_required(t: Any, hint: Any) -> bool:

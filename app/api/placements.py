@@ -8,12 +8,12 @@ from typing import Any
 from flask import Response
 
 from app.api.answers import answer, body
+from app.api.kept import Kept
 from app.api.queued import queued_after
-from app.api.results import Kept
 from app.api.table import Table
+from app.jobs.place import PlaceRequest
 from app.wire import placements as wire
 from app.wire import shapes
-from app.wire.requests import PlaceRequest
 from compiler.errors import CompileError
 from compiler.place.place import SCHEDULERS
 
@@ -32,16 +32,13 @@ def _platforms() -> dict[str, Any]:
     return wire.platforms()
 
 
-@ROUTES.route(
-    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.PlaceOptions, fails=(400, 404, 409, 503)
-)
+@ROUTES.starts(_OF_JOB, PlaceRequest)
 def new_placement(job_id: str) -> Response:
     """Place the kernels of a compiled model: a job of its own, or the one that has done it."""
     compiled = Kept(job_id)
     wanted = PlaceRequest.from_json(compiled.job.id, body())
-    if not compiled.parts.has("tasks"):
-        raise compiled.absent("kernels to place")
-    return queued_after(compiled, wanted.to_json())
+    compiled.require("tasks", "kernels to place")
+    return queued_after(compiled, wanted)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Placements, fails=(404, 409))
@@ -56,6 +53,4 @@ def placement(job_id: str, scheduler: str) -> Response:
     kept = Kept(job_id)
     if scheduler not in SCHEDULERS:
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no scheduler {scheduler!r:.60}")
-    if not kept.parts.has(wire.part_of(scheduler)):
-        raise kept.absent(f"placement by {scheduler}")
-    return kept.packed(wire.part_of(scheduler))
+    return kept.packed(wire.part_of(scheduler), f"placement by {scheduler}")

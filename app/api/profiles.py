@@ -6,13 +6,13 @@ import json
 
 from flask import Response
 
-from app.api.answers import body
+from app.api.answers import body, file_answer
+from app.api.kept import Kept
 from app.api.queued import queued_after
-from app.api.results import Kept
 from app.api.table import Table
+from app.jobs.profile import ProfileRequest
 from app.wire import profiles as wire
 from app.wire import shapes
-from app.wire.requests import ProfileRequest
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/profile"
@@ -24,16 +24,13 @@ def profile(job_id: str) -> Response:
     return Kept(job_id).packed("profile")
 
 
-@ROUTES.route(
-    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.ProfileOptions, fails=(400, 404, 409, 503)
-)
+@ROUTES.starts(_OF_JOB, ProfileRequest)
 def new_profile(job_id: str) -> Response:
     """Time a compiled model again: a job of its own."""
     compiled = _compilation(Kept(job_id))
     wanted = ProfileRequest.from_json(compiled.job.id, body())
-    if not compiled.parts.has("profile"):
-        raise compiled.absent("run to time again")
-    return queued_after(compiled, wanted.to_json(), again=True)
+    compiled.require("profile", "run to time again")
+    return queued_after(compiled, wanted, again=True)
 
 
 @ROUTES.route("GET", f"{_OF_JOB}/trace", "application/json", fails=(404, 409))
@@ -42,10 +39,7 @@ def profile_trace(job_id: str) -> Response:
     kept = Kept(job_id)
     measured = kept.read("profile")
     text = json.dumps(wire.trace(_compilation(kept).read("result"), measured))
-    response = Response(text, mimetype="application/json")
-    name = f"{kept.job.id}.trace.json"
-    response.headers.set("Content-Disposition", "attachment", filename=name)
-    return response
+    return file_answer(text, "application/json", f"{kept.job.id}.trace.json")
 
 
 def _compilation(kept: Kept) -> Kept:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from flask import Response
 
 from app.api.answers import answer, queue
-from app.api.results import Kept
+from app.api.kept import Kept
 from app.jobs.records import Job
+from app.wire.asked import Asked
 from app.wire.jobs import job_payload
 
 
@@ -20,13 +20,12 @@ def accepted(job: Job) -> Response:
     return response
 
 
-def queued_after(
-    compiled: Kept, request: Mapping[str, Any], *, again: bool = False, **private: str | int
-) -> Response:
+def queued_after(compiled: Kept, asked: Asked, *, again: bool = False, **private: Any) -> Response:
     """Queue a job over what another one made, or answer with the one that has done just this.
 
     `again` asks for a new one in any case. `private` is for the child alone. Errors: E-LIMIT-QUEUE.
     """
+    request = asked.to_json()
     found = None if again else queue().find_done(request)
     private = {"compiled": compiled.folder, **private}
     return accepted(found or queue().submit(request, compiled.job.model_name, private))

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from flask import Response, request
 
-from app.api.answers import answer, packed_answer, queue, settings
+from app.api.answers import answer, file_answer, settings
+from app.api.kept import Kept
 from app.api.table import Query, Table
-from app.jobs.parts import Parts
-from app.jobs.records import Job
 from app.union import Drawing, union_payload
 from app.wire import VERSION, shapes
 from app.wire.deltas import chained
 from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_payload
+from app.wire.fields import whole_number
 from app.wire.jobs import result_payload
 from app.wire.kernels import KERNEL_PARTS
 from app.wire.programs import DOWNLOADS
-from app.wire.requests import whole_number
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -26,95 +22,6 @@ _JOB = "/jobs/<job_id>"
 _STAGE = f"{_JOB}/stages/<int:stage>"
 _ABSENT = (404, 409)
 _MAX_STEPS, _MAX_DRAWN = 5000, 5000
-
-
-class Kept:
-    """A job and the parts that it has kept so far."""
-
-    def __init__(self, job_id: str) -> None:
-        self.job: Job = queue().find(job_id)
-        self.parts = Parts(self.job.folder)
-
-    @property
-    def folder(self) -> str:
-        """Where the parts lie, for a child that reads them."""
-        return str(self.job.folder.resolve())
-
-    @property
-    def final(self) -> bool:
-        """Whether nothing more will come."""
-        return self.job.is_over
-
-    def read(self, name: str) -> dict[str, Any]:
-        """A part. Errors: E-RESULT-ABSENT."""
-        if not self.parts.has(name):
-            raise self.absent(name)
-        return self.parts.read(name)
-
-    def packed(self, name: str) -> Response:
-        """A part as an answer. Errors: E-RESULT-ABSENT."""
-        if not self.parts.has(name):
-            raise self.absent(name)
-        return packed_answer(self.parts.read_compressed(name), final=self.final)
-
-    def answer(self, payload: Mapping[str, Any]) -> Response:
-        """Something made of parts, as an answer."""
-        return answer(payload, final=self.final)
-
-    def absent(self, what: str) -> CompileError:
-        """The error for a part that is not there."""
-        state = self.job.state
-        hint = "" if self.final else "it may come: ask again when the job has finished"
-        return CompileError(
-            "E-RESULT-ABSENT",
-            f"the job has no {what}; it {_STATES[state]}",
-            notes=[state],
-            hint=hint,
-        )
-
-    def text_kernel(self, kernel: int) -> int:
-        """The first kernel that runs the same function, which is made of a computation.
-
-        Errors: E-RESULT-ABSENT, E-REQUEST-UNKNOWN for a fallback.
-        """
-        if not self.parts.has("computations"):
-            raise self.absent("kernels yet")
-        rows = self.read("result")["kernels"]
-        if kernel >= len(rows):
-            raise CompileError(
-                "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(rows)}"
-            )
-        first = rows[kernel]["text_kernel"]
-        if str(first) not in self.parts.read("computations")["kernels"]:
-            raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
-        return first
-
-    def stages(self) -> list[dict[str, Any]]:
-        """The rows of the stages that are there."""
-        return self.read("result")["stages"] if self.parts.has("result") else []
-
-    def graph_stage(self, stage: int) -> int:
-        """The stage whose graph this stage has.
-
-        Errors: E-REQUEST-UNKNOWN for a stage that will never be, E-RESULT-ABSENT if it may come.
-        """
-        rows = self.stages()
-        if stage < len(rows):
-            return rows[stage]["graph_stage"]
-        if not self.final:
-            raise self.absent(f"stage {stage} yet")
-        raise CompileError(
-            "E-REQUEST-UNKNOWN", f"there is no stage {stage}; the job has {len(rows)} stages"
-        )
-
-
-_STATES = {
-    "queued": "is waiting",
-    "running": "is running",
-    "succeeded": "has succeeded",
-    "failed": "has failed",
-    "cancelled": "was cancelled",
-}
 
 
 @ROUTES.route("GET", f"{_JOB}/result", shapes.Result, fails=_ABSENT)
@@ -326,10 +233,7 @@ def download(job_id: str, what: str) -> Response:
             "E-REQUEST-UNKNOWN", f"there are {', '.join(DOWNLOADS)} to download, not {what!r:.40}"
         )
     text = kept.read(f"download-{what}")["text"]
-    response = Response(text, mimetype="text/plain")
-    name = f"{kept.job.id}.{_SUFFIX[what]}"
-    response.headers.set("Content-Disposition", "attachment", filename=name)
-    return response
+    return file_answer(text, "text/plain", f"{kept.job.id}.{_SUFFIX[what]}")
 
 
 _SUFFIX = {"graph": "graph.txt", "loops": "loops.txt", "llvm": "ll", "asm": "s"}

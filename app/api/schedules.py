@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from typing import Any, cast
 
 from flask import Response, current_app
 
 from app.api.answers import answer, body, count_request
+from app.api.kept import Kept
 from app.api.queued import queued_after
-from app.api.results import Kept
 from app.api.table import Table
+from app.jobs.schedule import ScheduleRequest
 from app.wire import schedules as wire
 from app.wire import shapes
-from app.wire.requests import ScheduleRequest, schedule_text
 from app.written import TextReader
 
 ROUTES = Table()
@@ -42,7 +41,7 @@ def _moves() -> dict[str, Any]:
 def check_schedule(job_id: str, kernel: int) -> Response:
     """Read a schedule of a kernel: what is wrong with it and where, or its loops line by line."""
     count_request("texts")
-    text, compiled = schedule_text(body()), Kept(job_id)
+    text, compiled = wire.schedule_text(body()), Kept(job_id)
     first = compiled.text_kernel(kernel)
     kept = compiled.parts.read("computations")
     asked = {
@@ -55,17 +54,14 @@ def check_schedule(job_id: str, kernel: int) -> Response:
     return answer(cast(TextReader, current_app.extensions["texts"]).ask(asked))
 
 
-@ROUTES.route(
-    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.ScheduleOptions, fails=(400, 404, 409, 503)
-)
+@ROUTES.starts(_OF_JOB, ScheduleRequest)
 def new_schedule(job_id: str) -> Response:
     """Run a kernel with an edited schedule beside its own: a job of its own."""
     compiled = Kept(job_id)
     wanted = ScheduleRequest.from_json(compiled.job.id, body())
     first = compiled.text_kernel(wanted.kernel)
     target = _target(compiled)
-    request = wanted.to_json()
-    return queued_after(compiled, request, again=True, text_kernel=first, target=target)
+    return queued_after(compiled, wanted, again=True, text_kernel=first, target=target)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.EditedKernel, fails=(404, 409))
@@ -75,5 +71,4 @@ def edited_kernel(job_id: str) -> Response:
 
 
 def _target(compiled: Kept) -> str:
-    made = json.loads((compiled.job.folder / "request.json").read_text(encoding="utf-8"))
-    return made.get("options", {}).get("target", "host")
+    return compiled.options.get("target", "host")

@@ -8,6 +8,9 @@ from typing import Any
 
 from flask.typing import ResponseReturnValue
 
+from app.wire import shapes
+from app.wire.asked import Asked
+
 PREFIX = "/api/v1"
 Handler = Callable[..., ResponseReturnValue]
 
@@ -25,7 +28,8 @@ class Query:
 class Route:
     """One method of one address: who answers, with what, and what it takes.
 
-    `answer` and `body` are shapes of wire/shapes.py, or a media type for what is not JSON.
+    `answer` and `body` are shapes of wire/shapes, or a media type for what is not JSON; the body of
+    a new job about a result is what such a job is asked for.
     """
 
     method: str
@@ -70,3 +74,8 @@ class Table(list[Route]):
             return handler
 
         return add
+
+    def starts(self, path: str, asked: type[Asked]) -> Callable[[Handler], Handler]:
+        """Add the decorated function as the handler that starts a job about the result of one."""
+        fails = (400, 404, 409, 503)
+        return self.route("POST", path, shapes.Job, status=202, body=asked, fails=fails)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from flask import Response
 
 from app.api.answers import body
+from app.api.kept import Kept
 from app.api.queued import queued_after
-from app.api.results import Kept
 from app.api.table import Table
+from app.jobs.targets import TargetsRequest
 from app.wire import shapes
 from app.wire import targets as wire
-from app.wire.requests import TargetsRequest
 from compiler.errors import CompileError
 from compiler.targets.target import names
 
@@ -18,15 +18,13 @@ ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/targets"
 
 
-@ROUTES.route(
-    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.TargetOptions, fails=(400, 404, 409, 503)
-)
+@ROUTES.starts(_OF_JOB, TargetsRequest)
 def new_targets(job_id: str) -> Response:
     """Make code of a kernel for all targets: a job of its own, or the one that has done it."""
     compiled = Kept(job_id)
     wanted = TargetsRequest.from_json(compiled.job.id, body())
     first = compiled.text_kernel(wanted.kernel)
-    return queued_after(compiled, wanted.to_json(), text_kernel=first)
+    return queued_after(compiled, wanted, text_kernel=first)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Targets, fails=(404, 409))
@@ -41,6 +39,4 @@ def target_code(job_id: str, target: str) -> Response:
     kept = Kept(job_id)
     if target not in names():
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no target {target!r:.60}")
-    if not kept.parts.has(wire.part_of(target)):
-        raise kept.absent(f"code for {target}")
-    return kept.packed(wire.part_of(target))
+    return kept.packed(wire.part_of(target), f"code for {target}")

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 from flask import Response
 
-from app.api.answers import body, queue, settings
-from app.api.queued import accepted
-from app.api.results import Kept
+from app.api.answers import body, file_answer, settings
+from app.api.kept import Kept
+from app.api.queued import accepted, queued_after
 from app.api.table import Table
-from app.jobs.tune import SCHEDULES, STOP, schedules_name
+from app.jobs.tune import BUDGET_S, SCHEDULES, STOP, TuneRequest, schedules_name
 from app.wire import shapes
-from app.wire.requests import TuneRequest
+from app.wire.fields import number
 from compiler.errors import CompileError
 
 ROUTES = Table()
@@ -21,22 +19,20 @@ _LEFT_FOR_THE_REST_S = 15.0
 """Of a job's time, what reading, compiling and the last measurements may take."""
 
 
-@ROUTES.route(
-    "POST", _OF_JOB, shapes.Job, status=202, body=shapes.TuneOptions, fails=(400, 404, 409, 503)
-)
+@ROUTES.starts(_OF_JOB, TuneRequest)
 def new_tuning(job_id: str) -> Response:
     """Look for faster schedules: a job of its own."""
     compiled = Kept(job_id)
     most = max(settings().job_limit_s - _LEFT_FOR_THE_REST_S, 1.0)
-    wanted = TuneRequest.from_json(compiled.job.id, body(), most)
+    budget = {"budget_seconds": min(BUDGET_S, most)}
+    in_time = number(1, most)
+    wanted = TuneRequest.from_json(compiled.job.id, body(), budget, budget_seconds=in_time)
     if compiled.job.state != "succeeded" or compiled.job.request["kind"] != "compile":
         raise compiled.absent("kernels to tune")
     rows = compiled.read("result")["kernels"]
     if wanted.kernel is not None and wanted.kernel >= len(rows):
         raise CompileError("E-REQUEST-UNKNOWN", f"there is no kernel {wanted.kernel}")
-    made = json.loads((compiled.job.folder / "request.json").read_text(encoding="utf-8"))
-    private = {"compiled": made, "kernels": [row["name"] for row in rows]}
-    return accepted(queue().submit(wanted.to_json(), compiled.job.model_name, private))
+    return queued_after(compiled, wanted, again=True, kernels=[row["name"] for row in rows])
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Tuning, fails=(404, 409))
@@ -52,10 +48,7 @@ def tuned_schedules(job_id: str) -> Response:
     file = kept.job.folder / SCHEDULES
     if kept.job.state != "succeeded" or not file.is_file():
         raise kept.absent("schedules")
-    response = Response(file.read_bytes(), mimetype="application/vnd.sqlite3")
-    name = schedules_name(kept.job.id)
-    response.headers.set("Content-Disposition", "attachment", filename=name)
-    return response
+    return file_answer(file.read_bytes(), "application/vnd.sqlite3", schedules_name(kept.job.id))
 
 
 @ROUTES.route("POST", f"{_OF_JOB}/stop", shapes.Job, status=202, fails=(404, 409))

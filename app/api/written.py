@@ -11,7 +11,6 @@ from app.api.answers import answer, body, count_request
 from app.api.table import Table
 from app.wire import shapes
 from app.wire import written as wire
-from app.wire.requests import text_to_check
 from app.written import TextReader
 
 ROUTES = Table()
@@ -34,5 +33,5 @@ def _writing() -> dict[str, Any]:
 def check_text() -> Response:
     """Read the text of a model: what is wrong with it and where, or the types of its values."""
     count_request("texts")
-    language, text = text_to_check(body())
+    language, text = wire.text_to_check(body())
     return answer(cast(TextReader, current_app.extensions["texts"]).read(language, text))

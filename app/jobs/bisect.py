@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -14,6 +14,8 @@ from app.jobs.models import asked_of, model_file, require_all_rules, shapes_that
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import bisect as wire
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import MOST_SEED, number, or_null, whole
 from compiler.bisect.probe import WAYS, Probe, Settings
 from compiler.bisect.repro import Repro, as_onnx
 from compiler.bisect.run import reduced
@@ -31,6 +33,22 @@ FILE = "model.onnx"
 REDUCE_S = 20.0
 _SPARE_S = 5.0
 """Of the job's time, what is left when reducing ends: for writing the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class BisectRequest(Asked):
+    """The request of a bisecting job; `job` is the one that compiled the model."""
+
+    kind = "bisect"
+    sent = Sent(
+        "BisectOptions",
+        "What to look for: results that move by more than the part `moved` of their scale, "
+        "whatever the reason; null for what is wrong beyond rounding. Inputs are random, of "
+        "this seed.",
+    )
+
+    seed: int = asked(whole(0, MOST_SEED), 0)
+    moved: float | None = asked(or_null(number(0, 1)), None)
 
 
 def bisect_compiled(
@@ -100,10 +118,10 @@ def _places(kept: Mapping[str, Any], compiled: Path, answer: Answer) -> wire.Pla
         if row["name"] not in {pass_name for pass_name, _, _ in wanted}:
             continue
         steps = Parts(compiled).read(f"stage-{row['stage']}-steps")["steps"]
-        for number, step in enumerate(steps):
+        for place, step in enumerate(steps):
             decision = wanted.get((row["name"], step["rule"], step["at"]))
             if decision is not None and step["outcome"] == "applied":
-                found.setdefault(decision, (row["stage"], number))
+                found.setdefault(decision, (row["stage"], place))
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from app.jobs.models import asked_of, model_file, require_all_rules, shapes_that
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import numerics
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import MOST_SEED, whole
 from compiler.check.findings import Finding
 from compiler.check.stepwise import Check, Wanted, Way, begin_check
 from compiler.check.yardstick import Run
@@ -42,6 +44,19 @@ _PHASES = {
     "compiling": "program",
     "rewrites": "rewrites",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest(Asked):
+    """The request of a checking job; `job` is the one that compiled the model."""
+
+    kind = "check"
+    sent = Sent(
+        "CheckOptions",
+        "What to check on: random inputs of this seed, that of the compilation unless given.",
+    )
+
+    seed: int = asked(whole(0, MOST_SEED), 0)
 
 
 class _Job:

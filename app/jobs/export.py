@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,27 @@ from app.jobs.parts import Parts
 from app.jobs.stages import stages_up_to
 from app.jobs.worker import Say
 from app.wire import exports
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import FLAG
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 
 FILE = "model.onnx"
 """In the folder of the job."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRequest(Asked):
+    """The request of such a job; `job` is the one that compiled the model."""
+
+    kind = "export"
+    sent = Sent(
+        "ExportOptions",
+        "How fusions are written: each as one function of the model, or as the operators in them.",
+    )
+
+    stage: int
+    fused: bool = asked(FLAG, False)
 
 
 def export_stage(

@@ -1,34 +1,45 @@
-"""The kinds of jobs that a child can do. Importing this imports all that a job may need."""
+"""The kinds of jobs that a child can do. Importing this imports all that a job may need.
+
+A new kind is a file beside this one with what it is asked for and what it does, and a row here;
+from that come the worker's table, what its route takes, and the description of the API.
+"""
 
 from __future__ import annotations
 
 import compiler.driver
 import compiler.runtime.build
-from app.jobs.bisect import bisect_compiled
-from app.jobs.check import check_compiled
+from app.jobs.bisect import BisectRequest, bisect_compiled
+from app.jobs.check import CheckRequest, check_compiled
 from app.jobs.compile import compile_model, host_facts, inspect_model
-from app.jobs.export import export_stage
-from app.jobs.place import place_model
-from app.jobs.profile import profile_model
-from app.jobs.schedule import run_schedule
-from app.jobs.targets import make_targets
-from app.jobs.tune import tune_model
+from app.jobs.export import ExportRequest, export_stage
+from app.jobs.place import PlaceRequest, place_model
+from app.jobs.profile import ProfileRequest, profile_model
+from app.jobs.schedule import ScheduleRequest, run_schedule
+from app.jobs.targets import TargetsRequest, make_targets
+from app.jobs.tune import TuneRequest, tune_model
 from app.jobs.worker import Work
+from app.wire.asked import Asked
 
-assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
-assert compiler.runtime.build.__doc__, "and the way to machine code"
+ABOUT_A_RESULT: dict[type[Asked], Work] = {
+    PlaceRequest: place_model,
+    CheckRequest: check_compiled,
+    BisectRequest: bisect_compiled,
+    ProfileRequest: profile_model,
+    TargetsRequest: make_targets,
+    TuneRequest: tune_model,
+    ScheduleRequest: run_schedule,
+    ExportRequest: export_stage,
+}
 
 KINDS: dict[str, Work] = {
     "compile": compile_model,
     "inspect": inspect_model,
-    "place": place_model,
-    "check": check_compiled,
-    "bisect": bisect_compiled,
-    "profile": profile_model,
-    "schedule": run_schedule,
-    "export": export_stage,
-    "targets": make_targets,
-    "tune": tune_model,
+    **{asked.kind: work for asked, work in ABOUT_A_RESULT.items()},
 }
 
-host_facts()  # asks LLVM, which takes a moment the first time
+
+def warm_up() -> None:
+    """Have all in memory that a job may need, also what takes a moment the first time."""
+    assert compiler.driver.__doc__, "a waiting child has the compiler in memory"
+    assert compiler.runtime.build.__doc__, "and the way to machine code"
+    host_facts()

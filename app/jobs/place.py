@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,13 +11,15 @@ from typing import Any
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, placements
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import FLAG, choice, or_null, whole
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.place.check import check_schedule
 from compiler.place.of_graph import tasks_of
 from compiler.place.place import SCHEDULERS, place
 from compiler.place.platform import Platform
-from compiler.place.platform_text import load_platform
+from compiler.place.platform_text import load_platform, shipped
 from compiler.place.schedule import Schedule
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
@@ -24,6 +27,24 @@ from compiler.place.tasks_text import parse_tasks
 
 SEARCH_S = 5.0
 """How long a scheduler that searches may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRequest(Asked):
+    """The request of a placing job; `job` is the one that compiled the model."""
+
+    kind = "place"
+    sent = Sent(
+        "PlaceOptions",
+        "What to place on and how; `ahead` is for how many tasks operands are brought early, null "
+        "for as early as they can be.",
+    )
+
+    # Never a path: the server reads only files of its own.
+    platform: str = asked(choice(shipped()))
+    scheduler: str = asked(choice(SCHEDULERS), "iterated")
+    ahead: int | None = asked(or_null(whole(0, 1_000_000)), None)
+    contention: bool = asked(FLAG, True)
 
 
 def tasks_part(graph: Graph) -> dict[str, Any]:

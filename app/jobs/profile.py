@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,28 @@ from app.jobs.rounds import Tell, timed_rounds
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
 from app.wire import profiles
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import FLAG, number
 from compiler.errors import CompileError
 from compiler.machine.keep import keep, processor
 from compiler.machine.measure import ROUNDS, measure
 from compiler.runtime.program import Program
 
 MOST_ROUNDS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest(Asked):
+    """The request of a job that times again; `job` is the one that compiled the model."""
+
+    kind = "profile"
+    sent = Sent(
+        "ProfileOptions",
+        "About how long to time, and whether to measure the machine's own speeds first.",
+    )
+
+    seconds: float = asked(number(0.1, 20.0), 2.0)
+    machine: bool = asked(FLAG, False)
 
 
 def profile_model(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from app.jobs.parts import Parts
 from app.jobs.telling import sparsely
 from app.jobs.worker import Say
 from app.wire import schedules as wire
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import N_KERNELS, whole
 from compiler.compute.computation import Computation
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
@@ -26,6 +29,17 @@ from compiler.tuning.judge import Judge, Runnable
 from compiler.tuning.task import reads_computed_places
 
 MEASURE_S = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduleRequest(Asked):
+    """The request of such a job; `job` is the one that compiled the model."""
+
+    kind = "schedule"
+    sent = Sent("ScheduleOptions", "Which kernel of the job is to be run with which schedule.")
+
+    kernel: int = asked(whole(0, N_KERNELS - 1))
+    text: str = asked(wire.TEXT)
 
 
 def run_schedule(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import VERSION, targets
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import N_KERNELS, whole
 from app.wire.programs import first_kernels
 from compiler.compute.text import parse_computation
 from compiler.errors import CompileError
@@ -18,6 +21,16 @@ from compiler.runtime.elsewhere import code_for
 from compiler.runtime.program import Program
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name, names
+
+
+@dataclass(frozen=True, slots=True)
+class TargetsRequest(Asked):
+    """The request of such a job; `job` is the one that compiled the model."""
+
+    kind = "targets"
+    sent = Sent("TargetOptions", "For which kernel of the job code is made.")
+
+    kernel: int = asked(whole(0, N_KERNELS - 1))
 
 
 def computations_part(program: Program, precision: str) -> dict[str, Any]:

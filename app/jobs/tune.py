@@ -6,14 +6,19 @@ What it finds is kept in a file of its own folder: no other result on the server
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, get_args
 
-from app.jobs.models import read_model, shapes_that_fit
+from app.jobs.models import asked_of, read_model, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import tuning as wire
+from app.wire.asked import Asked, Sent, asked
+from app.wire.fields import N_KERNELS, choice, number, or_null, whole
+from app.wire.shapes.tuning import SearchName
 from compiler.errors import CompileError
 from compiler.passes import parse_pipeline
 from compiler.tuning.explore import Trial
@@ -23,7 +28,25 @@ from compiler.tuning.tune import Watch, tune
 SCHEDULES, STOP = "schedules.sqlite", "stop"
 """Files of a tuning job's folder: what was found, and the sign to end with what there is."""
 
+BUDGET_S = 20.0
+"""How long a search is unless it is told."""
 _TELL_EVERY_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRequest(Asked):
+    """The request of a tuning job; `job` is the one that compiled the model."""
+
+    kind = "tune"
+    sent = Sent(
+        "TuneOptions",
+        "For how long, how, and which kernel; without one all are, the longest first.",
+    )
+
+    budget_seconds: float = asked(number(1, inf), BUDGET_S)
+    search: SearchName = asked(choice(get_args(SearchName)), "annealing")  # noqa: RUF009 - a field
+    kernel: int | None = asked(or_null(whole(0, N_KERNELS - 1)), None)
+    seed: int = asked(whole(0, 2**31 - 1), 0)
 
 
 def schedules_name(tuning_id: str) -> str:
@@ -72,10 +95,11 @@ class _Telling:
 def tune_model(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say) -> None:
     """Tune the kernels of a compiled model for the seconds that were asked for.
 
-    Errors: what compiling the model raises, E-TUNE-MODEL.
+    Errors: E-RESULT-ABSENT when the compilation is gone, what compiling the model raises,
+    E-TUNE-MODEL.
     """
     say("phase", {"phase": "read", "words": "reading the model"})
-    made = request["compiled"]
+    made = asked_of(Path(request["compiled"]))
     graph = read_model(made).graph
     given = {k: tuple(v) for k, v in made["shapes"].items()}
     telling = _Telling(request, folder, say)

@@ -113,6 +113,7 @@ def _os_error(error: OSError, task: Mapping[str, Any]) -> CompileError:
 
 
 if __name__ == "__main__":
-    from app.jobs.kinds import KINDS
+    from app.jobs.kinds import KINDS, warm_up
 
+    warm_up()
     serve_one(KINDS)

@@ -7,6 +7,7 @@ from statistics import median
 from typing import Any
 
 from app.wire import VERSION
+from app.wire.fields import fields_of, text
 from app.wire.graphs import LINES_KEPT, cut_text
 from compiler.runtime.elsewhere import Code
 from compiler.runtime.profile import median_interval
@@ -19,6 +20,7 @@ from compiler.tuning.tune import NOISE
 CHARACTERS = 20_000
 """How long a schedule may be that comes to a server."""
 
+TEXT = text(CHARACTERS)
 LEVELS = ("schedule", "loops", "llvm", "asm")
 
 
@@ -47,6 +49,11 @@ def moves() -> dict[str, Any]:
             for m in MOVES.values()
         ],
     }
+
+
+def schedule_text(body: Any) -> str:
+    """The text of a schedule to check. Errors: E-REQUEST-BODY."""
+    return TEXT.of("text", fields_of(body, "the request", {"text"}).get("text"))
 
 
 def checked_schedule(found: Draft) -> dict[str, Any]:

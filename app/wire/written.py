@@ -7,12 +7,21 @@ from typing import Any
 
 from app.paths import site_folder
 from app.wire import VERSION
+from app.wire.fields import choice, fields_of, text
 from compiler.errors import CompileError
 from compiler.frontend.tracing.functions import MAKERS
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS, Written, language_of
 
 _FOLDER = "written"
 _ORDER = ("mlp", "attention", "convolution", "gated")
+
+
+def text_to_check(body: Any) -> tuple[str, str]:
+    """Language and text of a model that is being written. Errors: E-REQUEST-BODY."""
+    given = fields_of(body, "the request", {"language", "text"})
+    language = choice(LANGUAGES).of("language", given.get("language"))
+    # Longer texts are read as far as saying that they are too long.
+    return language, text(10 * PAGE_LIMITS.characters).of("text", given.get("text"))
 
 
 def checked_text(written: Written | None, problem: CompileError | None = None) -> dict[str, Any]:

@@ -2,27 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import TypedDict
 
 from app.wire.shapes.facts import Version
-
-
-class BisectOptions(TypedDict):
-    """What to look for: results that move by more than the part `moved` of their scale, whatever
-    the reason; null for what is wrong beyond rounding. Inputs are random, of this seed.
-    """
-
-    seed: NotRequired[int]
-    moved: NotRequired[float | None]
-
-
-class BisectRequest(TypedDict):
-    """The request of a bisecting job; `job` is the one that compiled the model."""
-
-    kind: Literal["bisect"]
-    job: str
-    seed: int
-    moved: float | None
 
 
 class BisectedRewrite(TypedDict):

@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import TypedDict
 
 from app.wire.shapes.facts import Version
-
-
-class ExportOptions(TypedDict):
-    """How fusions are written: each as one function of the model, or as the operators in them."""
-
-    fused: NotRequired[bool]
-
-
-class ExportRequest(TypedDict):
-    """The request of such a job; `job` is the one that compiled the model."""
-
-    kind: Literal["export"]
-    job: str
-    stage: int
-    fused: bool
 
 
 class ExportedModel(TypedDict):

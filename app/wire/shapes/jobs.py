@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from app.wire.shapes.bisect import BisectRequest
-from app.wire.shapes.exports import ExportRequest
+from app.wire.asked import Asked
 from app.wire.shapes.facts import Host, Problem, Version
-from app.wire.shapes.numerics import CheckRequest
-from app.wire.shapes.placements import PlaceRequest
-from app.wire.shapes.profiles import ProfileRequest
-from app.wire.shapes.schedules import ScheduleRequest
-from app.wire.shapes.targets import TargetsRequest
-from app.wire.shapes.tuning import TuneRequest
 
 JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
@@ -66,17 +59,7 @@ class Job(TypedDict):
     created: float
     seconds: float
     error: Problem | None
-    request: (
-        JobRequest
-        | PlaceRequest
-        | CheckRequest
-        | BisectRequest
-        | ProfileRequest
-        | TargetsRequest
-        | TuneRequest
-        | ScheduleRequest
-        | ExportRequest
-    )
+    request: JobRequest | Asked
     model_name: str
 
 

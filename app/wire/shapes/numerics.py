@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, TypedDict
 
 from app.wire.shapes.facts import Version
 
 Mark = Literal["ok", "steps", "wrong"]
-
-
-class CheckOptions(TypedDict):
-    """What to check on: random inputs of this seed, that of the compilation unless given."""
-
-    seed: NotRequired[int]
-
-
-class CheckRequest(TypedDict):
-    """The request of a checking job; `job` is the one that compiled the model."""
-
-    kind: Literal["check"]
-    job: str
-    seed: int
 
 
 class CheckedOutput(TypedDict):

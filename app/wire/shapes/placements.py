@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import TypedDict
 
 from app.wire.shapes.facts import Problem, Version
 
@@ -63,27 +63,6 @@ class Platforms(TypedDict):
     version: Version
     platforms: list[Platform]
     schedulers: list[Scheduler]
-
-
-class PlaceOptions(TypedDict):
-    """What to place on and how; `ahead` is for how many tasks operands are brought early, null for
-    as early as they can be."""
-
-    platform: str
-    scheduler: NotRequired[str]
-    ahead: NotRequired[int | None]
-    contention: NotRequired[bool]
-
-
-class PlaceRequest(TypedDict):
-    """The request of a placing job; `job` is the one that compiled the model."""
-
-    kind: Literal["place"]
-    job: str
-    platform: str
-    scheduler: str
-    ahead: int | None
-    contention: bool
 
 
 class PlacementRow(TypedDict):

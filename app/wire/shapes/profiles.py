@@ -2,25 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, TypedDict
 
 from app.wire.shapes.facts import Version
-
-
-class ProfileOptions(TypedDict):
-    """About how long to time, and whether to measure the machine's own speeds first."""
-
-    seconds: NotRequired[float]
-    machine: NotRequired[bool]
-
-
-class ProfileRequest(TypedDict):
-    """The request of a job that times again; `job` is the one that compiled the model."""
-
-    kind: Literal["profile"]
-    job: str
-    seconds: float
-    machine: bool
 
 
 class Peak(TypedDict):

@@ -61,22 +61,6 @@ class CheckedSchedule(TypedDict):
     nests: list[NestAt]
 
 
-class ScheduleOptions(TypedDict):
-    """Which kernel of the job is to be run with which schedule."""
-
-    kernel: int
-    text: str
-
-
-class ScheduleRequest(TypedDict):
-    """The request of such a job; `job` is the one that compiled the model."""
-
-    kind: Literal["schedule"]
-    job: str
-    kernel: int
-    text: str
-
-
 class ScheduledCode(TypedDict):
     """A kernel at each level; `cut` counts lines left out, the figures are of the listing."""
 

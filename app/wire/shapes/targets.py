@@ -2,23 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import TypedDict
 
 from app.wire.shapes.facts import Version
-
-
-class TargetOptions(TypedDict):
-    """For which kernel of the job code is made."""
-
-    kernel: int
-
-
-class TargetsRequest(TypedDict):
-    """The request of such a job; `job` is the one that compiled the model."""
-
-    kind: Literal["targets"]
-    job: str
-    kernel: int
 
 
 class InstructionClass(TypedDict):

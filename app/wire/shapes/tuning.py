@@ -9,26 +9,6 @@ from app.wire.shapes.facts import Version
 SearchName = Literal["annealing", "genetic", "random"]
 
 
-class TuneOptions(TypedDict, total=False):
-    """For how long, how, and which kernel; without one all are, the longest first."""
-
-    budget_seconds: float
-    search: SearchName
-    kernel: int | None
-    seed: int
-
-
-class TuneRequest(TypedDict):
-    """The request of a tuning job; `job` is the one that compiled the model."""
-
-    kind: Literal["tune"]
-    job: str
-    budget_seconds: float
-    search: SearchName
-    kernel: int | None
-    seed: int
-
-
 class TunedKernel(TypedDict):
     """A computation that is searched: who runs it, the policy's schedule, and the best one found.
 
