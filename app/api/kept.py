@@ -65,18 +65,27 @@ class Kept:
             hint=hint,
         )
 
-    def text_kernel(self, kernel: int) -> int:
+    def kernel(self, kernel: int) -> dict[str, Any]:
+        """The row of a kernel.
+
+        Errors: E-REQUEST-UNKNOWN for one that will never be, E-RESULT-ABSENT if it may come.
+        """
+        rows = self.read("result")["kernels"]
+        if kernel < len(rows):
+            return rows[kernel]
+        if not self.final:
+            raise self.absent(f"kernel {kernel} yet")
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(rows)}"
+        )
+
+    def computed_kernel(self, kernel: int) -> int:
         """The first kernel that runs the same function, which is made of a computation.
 
         Errors: E-RESULT-ABSENT, E-REQUEST-UNKNOWN for a fallback.
         """
         self.require("computations", "kernels yet")
-        rows = self.read("result")["kernels"]
-        if kernel >= len(rows):
-            raise CompileError(
-                "E-REQUEST-UNKNOWN", f"there is no kernel {kernel}; the job has {len(rows)}"
-            )
-        first = rows[kernel]["text_kernel"]
+        first = self.kernel(kernel)["text_kernel"]
         if str(first) not in self.parts.read("computations")["kernels"]:
             raise CompileError("E-REQUEST-UNKNOWN", f"kernel {kernel} is not made of a computation")
         return first

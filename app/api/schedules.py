@@ -42,7 +42,7 @@ def check_schedule(job_id: str, kernel: int) -> Response:
     """Read a schedule of a kernel: what is wrong with it and where, or its loops line by line."""
     count_request("texts")
     text, compiled = wire.schedule_text(body()), Kept(job_id)
-    first = compiled.text_kernel(kernel)
+    first = compiled.computed_kernel(kernel)
     kept = compiled.parts.read("computations")
     asked = {
         "language": "schedule",
@@ -59,7 +59,7 @@ def new_schedule(job_id: str) -> Response:
     """Run a kernel with an edited schedule beside its own: a job of its own."""
     compiled = Kept(job_id)
     wanted = ScheduleRequest.from_json(compiled.job.id, body())
-    first = compiled.text_kernel(wanted.kernel)
+    first = compiled.computed_kernel(wanted.kernel)
     target = _target(compiled)
     return queued_after(compiled, wanted, again=True, text_kernel=first, target=target)
 

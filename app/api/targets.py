@@ -23,7 +23,7 @@ def new_targets(job_id: str) -> Response:
     """Make code of a kernel for all targets: a job of its own, or the one that has done it."""
     compiled = Kept(job_id)
     wanted = TargetsRequest.from_json(compiled.job.id, body())
-    first = compiled.text_kernel(wanted.kernel)
+    first = compiled.computed_kernel(wanted.kernel)
     return queued_after(compiled, wanted, text_kernel=first)
 
 

@@ -11,7 +11,6 @@ from app.api.table import Table
 from app.jobs.tune import BUDGET_S, SCHEDULES, STOP, TuneRequest, schedules_name
 from app.wire import shapes
 from app.wire.fields import number
-from compiler.errors import CompileError
 
 ROUTES = Table()
 _OF_JOB = "/jobs/<job_id>/tuning"
@@ -29,10 +28,10 @@ def new_tuning(job_id: str) -> Response:
     wanted = TuneRequest.from_json(compiled.job.id, body(), budget, budget_seconds=in_time)
     if compiled.job.state != "succeeded" or compiled.job.request["kind"] != "compile":
         raise compiled.absent("kernels to tune")
-    rows = compiled.read("result")["kernels"]
-    if wanted.kernel is not None and wanted.kernel >= len(rows):
-        raise CompileError("E-REQUEST-UNKNOWN", f"there is no kernel {wanted.kernel}")
-    return queued_after(compiled, wanted, again=True, kernels=[row["name"] for row in rows])
+    if wanted.kernel is not None:
+        compiled.kernel(wanted.kernel)
+    names = [row["name"] for row in compiled.read("result")["kernels"]]
+    return queued_after(compiled, wanted, again=True, kernels=names)
 
 
 @ROUTES.route("GET", _OF_JOB, shapes.Tuning, fails=(404, 409))

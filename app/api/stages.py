@@ -1,0 +1,104 @@
+"""The graphs after each pass: whole, as what changed, as text, and what the passes did."""
+
+from __future__ import annotations
+
+from flask import Response, request
+
+from app.api.kept import Kept
+from app.api.table import Query, Table
+from app.wire import VERSION, shapes
+from app.wire.deltas import chained
+from app.wire.diffs import CONTEXT, MAX_CONTEXT, diff_payload
+from app.wire.fields import whole_number
+from compiler.errors import CompileError
+
+ROUTES = Table()
+_STAGE = "/jobs/<job_id>/stages/<int:stage>"
+_ABSENT = (404, 409)
+_MAX_STEPS = 5000
+
+
+@ROUTES.route("GET", f"{_STAGE}/delta", shapes.StageDelta, fails=_ABSENT)
+def stage_delta(job_id: str, stage: int) -> Response:
+    """What makes the graph of a stage of the graph before; only where its pass changed it."""
+    kept = Kept(job_id)
+    own = kept.graph_stage(stage)
+    if own != stage:
+        raise CompileError(
+            "E-REQUEST-UNKNOWN", f"stage {stage} changed nothing: its graph is that of stage {own}"
+        )
+    return kept.packed(f"stage-{stage}-delta")
+
+
+@ROUTES.route("GET", f"{_STAGE}/graph", shapes.StageGraph, fails=_ABSENT)
+def stage_graph(job_id: str, stage: int) -> Response:
+    """The whole graph of a stage."""
+    kept = Kept(job_id)
+    own = kept.graph_stage(stage)
+    rows = kept.stages()
+    chain = dict.fromkeys(row["graph_stage"] for row in rows[: own + 1])
+    graph = chained(kept.read(f"stage-{each}-delta") for each in chain)
+    if own == stage:
+        return kept.answer(graph)
+    nothing = {"added": [], "changed": [], "removed": []}
+    return kept.answer({**graph, **nothing, "stage": stage, "name": rows[stage]["name"]})
+
+
+@ROUTES.route(
+    "GET",
+    f"{_STAGE}/steps",
+    shapes.Steps,
+    query=[
+        Query("offset", "how many steps to leave out"),
+        Query("limit", f"how many steps to give, at most {_MAX_STEPS}"),
+        Query("outcome", "only the `applied` or the `declined` ones", str),
+    ],
+    fails=(400, *_ABSENT),
+)
+def stage_steps(job_id: str, stage: int) -> Response:
+    """What a pass did, and what it considered and declined."""
+    kept = Kept(job_id)
+    kept.graph_stage(stage)
+    offset = whole_number(request.args.get("offset"), "offset", 0, 0, 10**9)
+    limit = whole_number(request.args.get("limit"), "limit", _MAX_STEPS, 1, _MAX_STEPS)
+    outcome = request.args.get("outcome", "")
+    if outcome not in ("", "applied", "declined"):
+        raise CompileError(
+            "E-REQUEST-BODY", f"outcome: needed applied or declined, got {outcome!r:.40}"
+        )
+    steps = kept.read(f"stage-{stage}-steps")
+    found = [s for s in steps["steps"] if not outcome or s["outcome"] == outcome]
+    page = {"n_steps": len(found), "offset": offset, "steps": found[offset : offset + limit]}
+    return kept.answer({**steps, **page})
+
+
+@ROUTES.route("GET", f"{_STAGE}/text", shapes.StageText, fails=_ABSENT)
+def stage_text(job_id: str, stage: int) -> Response:
+    """The graph of a stage as text."""
+    kept = Kept(job_id)
+    own = kept.graph_stage(stage)
+    if own == stage:
+        return kept.packed(f"stage-{stage}-text")
+    return kept.answer({**kept.read(f"stage-{own}-text"), "stage": stage})
+
+
+@ROUTES.route(
+    "GET",
+    f"{_STAGE}/diff",
+    shapes.Diff,
+    query=[
+        Query("against", "the stage to compare with, the one before unless given"),
+        Query("context", "how many equal lines to show around each change"),
+    ],
+    fails=(400, *_ABSENT),
+)
+def stage_diff(job_id: str, stage: int) -> Response:
+    """The texts of two stages, line by line."""
+    kept = Kept(job_id)
+    against = whole_number(request.args.get("against"), "against", max(stage - 1, 0), 0, 10**6)
+    context = whole_number(request.args.get("context"), "context", CONTEXT, 0, MAX_CONTEXT)
+    own, other = kept.graph_stage(stage), kept.graph_stage(against)
+    new = kept.read(f"stage-{own}-text")
+    old = new if own == other else kept.read(f"stage-{other}-text")
+    places = {"version": VERSION, "stage": stage, "against": against}
+    return kept.answer({**places, **diff_payload(old, new, context)})
