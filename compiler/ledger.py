@@ -73,7 +73,11 @@ class Answer:
 
 
 class Ledger:
-    """The trace of one compilation, ready for questions."""
+    """The trace of one compilation, ready for questions.
+
+    What a question needs is looked up: a page asks one for each edge of a model, so that none may
+    take time that grows with the model.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._events = [e for e in trace.events if e.changed or e.steps]
@@ -83,7 +87,10 @@ class Ledger:
         for i, g in enumerate(self._graphs):
             same = i > 0 and g is self._graphs[i - 1]
             self._holders.append(self._holders[-1] if same else _holders(g))
-        self._steps = [_by_value(e) for e in self._events]
+        self._applied = [_by_value(e, "applied") for e in self._events]
+        self._declines = [_by_value(e, "declined") for e in self._events]
+        self._first = _by_origin(self._graphs[0]) if self._graphs else {}
+        self._last = _by_origin(self._graphs[-1]) if self._graphs else {}
 
     def names(self) -> list[str]:
         """The nodes of the model that can be asked for, in order."""
@@ -95,7 +102,7 @@ class Ledger:
         """What became of a node, by its name or a value it makes. Errors: E-NODE-NAME."""
         name = self._resolved(name)
         alive = self._holders[0][name]
-        op = next(n.op for n in all_nodes(self._graphs[0]) if name in n.origins)
+        op = self._first[name][0].op
         chapters: list[Chapter] = []
         for i, event in enumerate(self._events):
             after = self._holders[i + 1].get(name, ())
@@ -137,7 +144,7 @@ class Ledger:
 
     def _resolved(self, name: str) -> str:
         """The name of a node, from it or from a value that the node makes."""
-        if self._graphs and name in self._holders[0]:
+        if name in self._first:
             return name
         maker = self._graphs[0].producers.get(name) if self._graphs else None
         if maker is not None and maker.origins:
@@ -150,15 +157,14 @@ class Ledger:
 
     def _told(self, i: int, values: Iterable[str]) -> list[Chapter]:
         """The applied steps of an event on these values, in order."""
-        found = {id(s): s for v in values for s in self._steps[i].get(v, ())}
-        steps = [s for s in self._events[i].steps if id(s) in found] if found else []
-        return [self._chapter(i, s) for s in steps]
+        found = {at for v in values for at in self._applied[i].get(v, ())}
+        return [self._chapter(i, self._events[i].steps[at]) for at in sorted(found)]
 
     def _chapter(self, i: int, step: Step) -> Chapter:
         return Chapter(self._numbers[i], self._events[i].name, step)
 
     def _kind(self, name: str, op: str) -> Kind:
-        nodes = [n for n in all_nodes(self._graphs[-1]) if name in n.origins]
+        nodes = self._last.get(name, ())
         if not nodes:
             return "folded"
         return "kept" if any(n.op == op and n.origins == (name,) for n in nodes) else "merged"
@@ -173,26 +179,32 @@ class Ledger:
 
     def _joined(self, first: str, second: str) -> Iterator[Chapter]:
         """The first steps that took something of both nodes."""
-        for i, event in enumerate(self._events):
+        for i in range(len(self._events)):
             a, b = self._both(i, first, second)
-            steps = [s for s in event.steps if s.outcome == "applied" and _spans(s, a, b)]
+            steps = self._spanning(i, self._applied[i], a, b)
             if steps:
                 yield from (self._chapter(i, s) for s in steps)
                 return
 
     def _declined(self, first: str, second: str) -> Iterator[Chapter]:
-        for i, event in enumerate(self._events):
+        for i in range(len(self._events)):
             a, b = self._both(i, first, second)
-            for s in event.steps:
-                if s.outcome == "declined" and _spans(s, a - b, b - a):
-                    yield self._chapter(i, s)
+            for s in self._spanning(i, self._declines[i], a - b, b - a):
+                yield self._chapter(i, s)
+
+    def _spanning(
+        self, i: int, by_value: Mapping[str, list[int]], a: set[str], b: set[str]
+    ) -> list[Step]:
+        """The steps of an event that are at or took a value of both sides, in order."""
+        asked = {at for v in a for at in by_value.get(v, ())}
+        steps = self._events[i].steps
+        return [steps[at] for at in sorted(asked) if _spans(steps[at], a, b)]
 
     def _are_neighbours(self, first: str, second: str) -> bool:
         for graph, holders in zip(self._graphs, self._holders, strict=True):
             a, b = set(holders.get(first, ())), set(holders.get(second, ()))
-            for n in graph.nodes:
-                if (n.output in a and b & {*n.reads}) or (n.output in b and a & {*n.reads}):
-                    return True
+            if _reads(graph, a, b) or _reads(graph, b, a):
+                return True
         return False
 
 
@@ -242,12 +254,28 @@ def _enclosing(graph: Graph, origin: str) -> set[str]:
     }
 
 
-def _by_value(event: Event) -> Mapping[str, list[Step]]:
-    found: dict[str, list[Step]] = {}
-    for s in event.steps:
-        if s.outcome == "applied":
+def _reads(graph: Graph, made: set[str], read: set[str]) -> bool:
+    """Whether a node of the graph, none inside another, makes one of `made` of one of `read`."""
+    makers = (graph.producers.get(value) for value in made)
+    return any(n is not None and n.output in made and read & {*n.reads} for n in makers)
+
+
+def _by_origin(graph: Graph) -> Mapping[str, list[Node]]:
+    """By node of the model, every node that names it as its origin, those inside others too."""
+    found: dict[str, list[Node]] = {}
+    for node in all_nodes(graph):
+        for origin in dict.fromkeys(node.origins):
+            found.setdefault(origin, []).append(node)
+    return found
+
+
+def _by_value(event: Event, outcome: str) -> Mapping[str, list[int]]:
+    """By value, the places of the event's steps with this outcome that were at, took or made it."""
+    found: dict[str, list[int]] = {}
+    for i, s in enumerate(event.steps):
+        if s.outcome == outcome:
             for v in dict.fromkeys((s.at, *s.took, *s.made)):
-                found.setdefault(v, []).append(s)
+                found.setdefault(v, []).append(i)
     return found
 
 

@@ -9,6 +9,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ledger import Ledger
 from compiler.passes import run_pipeline
+from compiler.trace import Step
 from tests.compiler.passes.numbers import graph
 
 SMALL = graph("""
@@ -56,6 +57,55 @@ def test_a_node_is_found_by_a_value_too() -> None:
     }
     """)
     assert ledger(g).fate("y").node == "layer/Exp"
+
+
+def chain(n: int) -> Graph:
+    """Products and activations in a row: one kernel for two of them."""
+    links = "\n".join(
+        f"m{i}: f32[2,3] = matmul(h{i}, w) @ m{i} <- m{i}\n"
+        f"h{i + 1}: f32[2,3] = relu(m{i}) @ h{i + 1} <- h{i + 1}"
+        for i in range(n)
+    )
+    return graph(f"""
+    graph g(h0: f32[2,3]) {{
+      const w: f32[3,3] = splat(0.25)
+      {links}
+      return h{n}
+    }}
+    """)
+
+
+def test_a_question_takes_no_longer_in_a_larger_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A page asks about each edge: what grows with the model here grows with its square there.
+    spans = compiler.ledger._spans
+    looked_at: list[str] = []
+
+    def counted(step: Step, a: set[str], b: set[str]) -> bool:
+        looked_at.append(step.at)
+        return spans(step, a, b)
+
+    small, large = ledger(chain(10)), ledger(chain(40))
+    monkeypatch.setattr("compiler.ledger._spans", counted)
+    monkeypatch.setattr("compiler.ledger.all_nodes", lambda _: pytest.fail("walks the graph"))
+    effort: list[int] = []
+    for asked in (small, large):
+        looked_at.clear()
+        assert asked.why("m4", "h5").verdict == "together"
+        assert asked.why("h5", "m5").verdict == "apart"
+        effort.append(len(looked_at))
+    assert effort[0] == effort[1] > 0
+
+
+def test_a_node_that_became_a_constant_when_the_model_was_read_is_not_asked_for() -> None:
+    g = graph("""
+    graph g(x: f32[3]) {
+      const c: f32[3] = splat(2.0) <- Constant_0
+      y: f32[3] = add(x, c) @ Add_1 <- Add_1
+      return y
+    }
+    """)
+    with pytest.raises(CompileError, match="E-NODE-NAME"):
+        ledger(g).why("Constant_0", "Add_1")
 
 
 def test_two_nodes_of_one_kernel_are_together_and_it_is_said_who_joined_them() -> None:
