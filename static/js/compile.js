@@ -21,6 +21,9 @@ const FRESH_LOOK = {
   pair: "",
   base: -1,
   open: /** @type {string[]} */ ([]),
+  unfolded: /** @type {string[]} */ ([]),
+  off: /** @type {string[]} */ ([]),
+  candidates: 0,
   measured: "",
   within: "",
   camera: null,
@@ -59,6 +62,7 @@ export function requestFor(place) {
     pipeline: place.pipeline === "" ? "default" : enabledPipeline(parsePipeline(place.pipeline)),
     shapes,
     options: { precision: place.precision, threads: place.threads },
+    ...(place.without.length ? { without: place.without } : {}),
   };
 }
 
@@ -129,7 +133,8 @@ export function createCompiler(state, submit) {
     state.set({
       ...NO_RESULT,
       job: "",
-      measured: "",
+      // What is compiled anew has all rules, and was not measured again; a link says both.
+      ...(ofLink ? {} : { without: [], measured: "" }),
       problem: null,
       partial: 0,
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },
@@ -287,7 +292,8 @@ export function createCompiler(state, submit) {
       state.set({ progress: { ...IDLE, state: "running", words: word("progress.restoring") } });
       try {
         if (!job) throw new ApiError(404, { code: "E-REQUEST-UNKNOWN", message: "" });
-        const { state: known, error, n_stages } = await api.job(job);
+        const { state: known, error, n_stages, request: asked } = await api.job(job);
+        state.set({ without: asked.without ?? [] });
         if (known === "succeeded") await show(job);
         else if (known === "failed" && n_stages > 0) await show(job);
         else if (known === "failed") fail(error ?? { code: "E-JOB", message: "" }, 0);

@@ -8,6 +8,9 @@
  * @typedef {{selection: string[], at: string}} Selected
  */
 
+/** Another selection forgets what was unfolded of the one before. @type {string[]} */
+const NONE = [];
+
 /**
  * Ids of the nodes that do work of the selected ONNX nodes, and the node in focus itself.
  * @param {Iterable<GraphNode>} nodes
@@ -76,19 +79,19 @@ export function longest(kernels) {
 /**
  * What selecting a node sets.
  * @param {GraphNode} node
- * @returns {Selected & {kernel: number, line: string, edge: string}}
+ * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
 export function selectNode(node) {
-  return { selection: node.origins, at: node.id, kernel: -1, line: "", edge: "" };
+  return { selection: node.origins, at: node.id, kernel: -1, line: "", edge: "", unfolded: NONE };
 }
 
 /**
  * What selecting a kernel sets.
  * @param {Kernel} kernel
- * @returns {Selected & {kernel: number, line: string, edge: string}}
+ * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
 export function selectKernel(kernel) {
-  return { selection: kernel.origins, at: kernel.node, kernel: kernel.kernel, line: "", edge: "" };
+  return { selection: kernel.origins, at: kernel.node, kernel: kernel.kernel, line: "", edge: "", unfolded: NONE };
 }
 
 /**
@@ -96,7 +99,7 @@ export function selectKernel(kernel) {
  * graphs given.
  * @param {(import("./wire.js").StageGraph | null)[]} graphs the first that knows a value decides
  * @param {string[]} values
- * @returns {Selected & {kernel: number, line: string, edge: string}}
+ * @returns {Selected & {kernel: number, line: string, edge: string, unfolded: string[]}}
  */
 export function selectValues(graphs, values) {
   /** @type {Set<string>} */
@@ -112,7 +115,7 @@ export function selectValues(graphs, values) {
       break;
     }
   }
-  return { selection: [...origins], at, kernel: -1, line: "", edge: "" };
+  return { selection: [...origins], at, kernel: -1, line: "", edge: "", unfolded: NONE };
 }
 
-export const NOTHING = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, line: "", edge: "" };
+export const NOTHING = { selection: /** @type {string[]} */ ([]), at: "", kernel: -1, line: "", edge: "", unfolded: NONE };

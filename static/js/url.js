@@ -1,9 +1,14 @@
 // What of the state is in the URL's fragment, and how: `#v=1&model=sample:lenet&stage=4...`.
 //
+// All that somebody can set in the page and would miss in a link has a row in FIELDS. The theme, the width
+// of the panes and whether single letters are keys belong to the reader. A button that only does
+// something has no state; the text of the fragment is made of the rows alone.
+//
 // A shared link must open for ever: when the form changes, raise VERSION and teach `upgrade` the
 // old one. Unknown keys are ignored, and what cannot be read falls back to its default.
 import { edgeOf } from "./graph/edge_walk.js";
 import { OVERLAYS } from "./graph/overlays.js";
+import { choice, named, numbers, one, several, text, whole } from "./fields.js";
 import { LINK_CHARACTERS, lengthInLink } from "./writing.js";
 
 export const VERSION = 1;
@@ -13,6 +18,52 @@ export const LEVELS = ["asm", "llvm", "loops", "schedule"];
 
 /** Levels of a kernel's code in two compilations, from the model's down. */
 export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm"];
+
+/** Switches and folds that a link keeps, by the names under which `on` lists those that are not as at first. */
+export const SWITCHES = /** @type {const} */ ([
+  "changed-passes",
+  "table",
+  "text-whole",
+  "compare-whole",
+  "steps-selected",
+  "kernels-selected",
+  "order-table",
+  "tuning-table",
+  "pipeline-text",
+  "compare-editor",
+  "compare-text",
+]);
+
+/** Things that open at what is looked at; `unfolded` lists them as "KIND:WHICH". */
+export const FOLDS = /** @type {const} */ ([
+  "options",
+  "compare-options",
+  "example",
+  "near-miss",
+  "region",
+  "verdict",
+  "move",
+]);
+
+/** Tables that can be sorted. */
+export const TABLES = /** @type {const} */ ([
+  "kernels",
+  "memory",
+  "devices",
+  "profile",
+  "roofline",
+  "tuning",
+  "targets",
+  "numerics-stages",
+  "numerics-values",
+  "pairs",
+]);
+
+/** What the list of passes can be sorted by; "" is the order in which they ran. */
+export const ORDERS = /** @type {const} */ (["", "bytes", "nodes", "time"]);
+
+/** For how long a run is measured again, in seconds. */
+export const MEASURED_FOR = /** @type {const} */ (["0.5", "2", "10"]);
 
 /** What the server takes at most. */
 export const MAX_THREADS = 64;
@@ -54,57 +105,113 @@ export const MAX_THREADS = 64;
  * @property {string} tune what such a job is asked for, "20:annealing:3": seconds, search, kernel ("" for all)
  * @property {string} targets "host,aarch64": two machines whose code is side by side
  * @property {string} level of code that is put side by side
+ * @property {[number, number]} pins lines of the two machines' Loop IR that are followed, -1 for none
  * @property {string} edited "3:TEXT": the schedule of kernel 3 that is being edited, "" for none
  * @property {[from: number, to: number]} span shares of the simulated run that are in view
  * @property {string} measured the job that measured the run again, "" for the compilation itself
  * @property {"" | "scope" | "operator"} flame what the parts of a run are grouped by, "" for what suits
  * @property {string} within key of the part of the run that is looked into, "" for all of it
  * @property {Camera | null} camera null: as the drawing is first shown
+ * @property {string[]} without rules that the compilation leaves out
+ * @property {(typeof SWITCHES)[number][]} on switches and folds that are not as at first
+ * @property {string[]} unfolded what is not as at first of that which is looked at: another selection forgets it
+ * @property {string[]} sort "kernels:time:down": tables by the column that sorts them
+ * @property {string} filter what the names of the listed passes have in them
+ * @property {(typeof ORDERS)[number]} order of the list of passes
+ * @property {string} find what is searched for in the drawing
+ * @property {"" | "legend" | "map"} over which of the two lies over the drawing in a small window
+ * @property {"all" | "applied" | "declined"} outcome of the steps that are listed
+ * @property {string} rule of the steps that are listed, "" for all
+ * @property {"unified" | "split"} diff how the text of the graph stands beside that of another stage
+ * @property {"" | "unified" | "split"} sides the same of two kernels, "" for what there is room for
+ * @property {"all" | "native" | "fallback"} kernels that are listed
+ * @property {(typeof MEASURED_FOR)[number]} seconds for which a run is measured again
+ * @property {number} candidates of which tuned kernel
+ * @property {"0" | "half" | ""} moved what a smallest set of rules is to do: "" to go beyond what is allowed
+ * @property {string[]} off rules of such a set that are switched off for the next try
+ * @property {string} planned pipeline of B, when it is neither A's nor that of the compared job
  */
 
-/** @type {Place} */
-export const START = {
-  screen: "start",
-  model: "",
-  written: "",
-  shapes: {},
-  pipeline: "",
-  precision: "f32",
-  threads: 1,
-  job: "",
-  stage: 0,
-  view: "diff",
-  color: "family",
-  selection: [],
-  at: "",
-  edge: "",
-  pane: "steps",
-  kernel: -1,
-  line: "",
-  step: "",
-  other: "",
-  pair: "",
-  code: "schedule",
-  check: "",
-  base: -1,
-  open: [],
-  platform: "gpu",
-  scheduler: "iterated",
-  ahead: -1,
-  tuning: "",
-  bisect: "",
-  tune: "",
-  targets: "host,aarch64",
-  level: "asm",
-  edited: "",
-  span: [0, 1],
-  measured: "",
-  flame: "",
-  within: "",
-  camera: null,
+/**
+ * One row for each part of a place: where it starts, and how the fragment says it.
+ * @type {{[K in keyof Place]: import("./fields.js").Field<Place[K]>}}
+ */
+const FIELDS = {
+  screen: choice(["start", "walk"]),
+  model: text(),
+  pipeline: text(),
+  precision: text("f32"),
+  job: text(),
+  other: text(),
+  pair: text("", /^(?=.*\d)\d{0,6}:\d{0,6}$/),
+  code: choice(COMPARED_LEVELS, "schedule"),
+  check: text(),
+  line: text("", /^\d{1,6}:\d{1,6}$/),
+  step: text("", /^\d{1,6}:\d{1,6}$/),
+  view: choice(["before", "after", "diff"], "diff"),
+  color: choice(OVERLAYS, "family"),
+  at: text(),
+  edge: one("", (said) => (edgeOf(said) ? said : null)),
+  pane: text("steps"),
+  platform: text("gpu"),
+  scheduler: text("iterated"),
+  tuning: text(),
+  bisect: text(),
+  tune: text("", /^\d{1,6}(\.\d+)?:[a-z]+:\d{0,6}$/),
+  targets: text("host,aarch64"),
+  level: choice(LEVELS),
+  pins: numbers(/** @type {[number, number]} */ ([-1, -1]), (lines) =>
+    lines.every((each) => Number.isInteger(each) && each >= -1),
+  ),
+  measured: text(),
+  flame: choice(["", "scope", "operator"]),
+  within: text(),
+  written: shortened(text()),
+  edited: shortened(text("", /^\d{1,6}:/)),
+  shapes: named("shape"),
+  threads: whole(1, 1, MAX_THREADS),
+  stage: whole(0),
+  base: whole(-1),
+  kernel: whole(-1),
+  ahead: whole(-1, -1),
+  selection: several("select"),
+  open: several("open"),
+  span: numbers(
+    /** @type {[number, number]} */ ([0, 1]),
+    ([from, to]) => from >= 0 && from < to && to <= 1,
+  ),
+  camera: one(/** @type {Camera | null} */ (null), cameraFrom, (camera) =>
+    camera
+      ? [camera.x.toFixed(1), camera.y.toFixed(1), camera.zoom.toPrecision(4)].join(",")
+      : "",
+  ),
+  without: several("without"),
+  on: switches(),
+  unfolded: several("unfolded", (said) => FOLDS.some((kind) => said.startsWith(`${kind}:`))),
+  sort: several("sort", (said) =>
+    TABLES.some((table) => said.startsWith(`${table}:`)) && /^[\w.-]+:[\w.-]+:(up|down)$/.test(said),
+  ),
+  filter: text(),
+  order: choice(ORDERS),
+  find: text(),
+  over: choice(["", "legend", "map"]),
+  outcome: choice(["all", "applied", "declined"]),
+  rule: text(),
+  diff: choice(["unified", "split"]),
+  sides: choice(["", "unified", "split"]),
+  kernels: choice(["all", "native", "fallback"]),
+  seconds: choice(MEASURED_FOR, "2"),
+  candidates: whole(0, 0),
+  moved: choice(["0", "half", ""]),
+  off: several("off"),
+  planned: text(),
 };
 
-export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(START));
+export const PLACE_KEYS = /** @type {(keyof Place)[]} */ (Object.keys(FIELDS));
+
+export const START = /** @type {Place} */ (
+  Object.fromEntries(PLACE_KEYS.map((key) => [key, FIELDS[key].start]))
+);
 
 const TEXTS = /** @type {const} */ (["written", "edited"]);
 
@@ -123,51 +230,8 @@ export const tooLong = (place) =>
 export function toFragment(place) {
   const query = new URLSearchParams();
   query.set("v", String(VERSION));
-  for (const key of /** @type {const} */ ([
-    "screen",
-    "model",
-    "pipeline",
-    "precision",
-    "job",
-    "other",
-    "pair",
-    "code",
-    "check",
-    "line",
-    "step",
-    "view",
-    "color",
-    "at",
-    "edge",
-    "pane",
-    "platform",
-    "scheduler",
-    "tuning",
-    "bisect",
-    "tune",
-    "targets",
-    "level",
-    "measured",
-    "flame",
-    "within",
-  ])) {
-    if (place[key] !== START[key]) query.set(key, place[key]);
-  }
-  const left = tooLong(place).map(({ key }) => key);
-  for (const key of TEXTS)
-    if (place[key] !== START[key] && !left.includes(key)) query.set(key, place[key]);
-  for (const [name, dims] of Object.entries(place.shapes)) query.append("shape", `${name}=${dims}`);
-  for (const key of /** @type {const} */ (["threads", "stage", "base", "kernel", "ahead"])) {
-    if (place[key] !== START[key]) query.set(key, String(place[key]));
-  }
-  for (const origin of place.selection) query.append("select", origin);
-  for (const group of place.open) query.append("open", group);
-  if (place.span[0] !== 0 || place.span[1] !== 1)
-    query.set("span", place.span.map((each) => each.toFixed(4)).join(","));
-  if (place.camera) {
-    const { x, y, zoom } = place.camera;
-    query.set("camera", [x.toFixed(1), y.toFixed(1), zoom.toPrecision(4)].join(","));
-  }
+  for (const key of PLACE_KEYS)
+    for (const each of said(key, place)) query.append(FIELDS[key].as ?? key, each);
   // Readable where the fragment's grammar allows it.
   return query.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
@@ -179,48 +243,21 @@ export function toFragment(place) {
  */
 export function fromFragment(fragment) {
   const query = upgrade(new URLSearchParams(fragment.replace(/^#/, "")));
-  const text = (/** @type {string} */ key, /** @type {string} */ otherwise) =>
-    query.get(key) ?? otherwise;
-  return {
-    screen: oneOf(query.get("screen"), ["start", "walk"], START.screen),
-    model: text("model", START.model),
-    written: text("written", START.written),
-    shapes: shapesFrom(query.getAll("shape")),
-    pipeline: text("pipeline", START.pipeline),
-    precision: text("precision", START.precision),
-    threads: threadsFrom(query.get("threads")),
-    job: text("job", START.job),
-    stage: wholeNumber(query.get("stage"), START.stage),
-    view: oneOf(query.get("view"), ["before", "after", "diff"], START.view),
-    selection: [...new Set(query.getAll("select"))],
-    color: oneOf(query.get("color"), OVERLAYS, START.color),
-    at: text("at", START.at),
-    edge: edgeOf(text("edge", "")) ? text("edge", "") : START.edge,
-    pane: text("pane", START.pane),
-    kernel: wholeNumber(query.get("kernel"), START.kernel),
-    line: pairFrom(query.get("line")),
-    step: pairFrom(query.get("step")),
-    other: text("other", START.other),
-    pair: /^(?=.*\d)\d{0,6}:\d{0,6}$/.test(text("pair", "")) ? text("pair", "") : START.pair,
-    code: oneOf(query.get("code"), COMPARED_LEVELS, START.code),
-    check: text("check", START.check),
-    base: wholeNumber(query.get("base"), START.base),
-    open: [...new Set(query.getAll("open"))],
-    platform: text("platform", START.platform),
-    scheduler: text("scheduler", START.scheduler),
-    ahead: Math.max(-1, wholeNumber(query.get("ahead"), START.ahead)),
-    tuning: text("tuning", START.tuning),
-    bisect: text("bisect", START.bisect),
-    tune: /^\d{1,6}(\.\d+)?:[a-z]+:\d{0,6}$/.test(text("tune", "")) ? text("tune", "") : START.tune,
-    targets: text("targets", START.targets),
-    level: oneOf(query.get("level"), LEVELS, START.level),
-    edited: editedFrom(query.get("edited")),
-    span: spanFrom(query.get("span")),
-    measured: text("measured", START.measured),
-    flame: oneOf(query.get("flame"), ["", "scope", "operator"], START.flame),
-    within: text("within", START.within),
-    camera: cameraFrom(query.get("camera")),
-  };
+  return /** @type {Place} */ (
+    Object.fromEntries(PLACE_KEYS.map((key) => [key, heard(key, query)]))
+  );
+}
+
+/** @template {keyof Place} K @param {K} key @param {Place} place */
+function said(key, place) {
+  return FIELDS[key].write(place[key]);
+}
+
+/** @param {keyof Place} key @param {URLSearchParams} query */
+function heard(key, query) {
+  const { as = key, start, read } = FIELDS[key];
+  const texts = query.getAll(as);
+  return texts.length ? read(texts) : start;
 }
 
 /**
@@ -236,32 +273,24 @@ export function upgrade(old) {
 }
 
 /**
- * @template {string} T
- * @param {string | null} value
- * @param {readonly T[]} allowed
- * @param {T} otherwise
- * @returns {T}
+ * A text that is left out where it is too long for an address.
+ * @param {import("./fields.js").Field<string>} field
+ * @returns {import("./fields.js").Field<string>}
  */
-function oneOf(value, allowed, otherwise) {
-  return allowed.find((each) => each === value) ?? otherwise;
+function shortened(field) {
+  return {
+    ...field,
+    write: (value) => (lengthInLink(value) > LINK_CHARACTERS ? [] : field.write(value)),
+  };
 }
 
-/**
- * @param {string | null} text
- * @param {number} otherwise
- */
-function wholeNumber(text, otherwise) {
-  return text !== null && /^-?\d{1,6}$/.test(text) ? Number(text) : otherwise;
-}
-
-/** @param {string | null} text */
-function pairFrom(text) {
-  return text !== null && /^\d{1,6}:\d{1,6}$/.test(text) ? text : "";
-}
-
-/** @param {string | null} text */
-function editedFrom(text) {
-  return text !== null && /^\d{1,6}:/.test(text) ? text : "";
+/** @returns {import("./fields.js").Field<Place["on"]>} */
+function switches() {
+  return {
+    start: [],
+    write: (value) => value,
+    read: (texts) => SWITCHES.filter((each) => texts.includes(each)),
+  };
 }
 
 /**
@@ -274,42 +303,12 @@ export function secondOf(pair, first) {
   return pair !== "" && Number(a) === first ? Number(b) : -1;
 }
 
-/** @param {string | null} text */
-function threadsFrom(text) {
-  return Math.min(Math.max(wholeNumber(text, START.threads), 1), MAX_THREADS);
-}
-
 /**
- * @param {string[]} pairs
- * @returns {Record<string, string>}
- */
-function shapesFrom(pairs) {
-  /** @type {Record<string, string>} */
-  const shapes = {};
-  for (const pair of pairs) {
-    // Names may hold "=", dims cannot.
-    const cut = pair.lastIndexOf("=");
-    if (cut > 0) shapes[pair.slice(0, cut)] = pair.slice(cut + 1);
-  }
-  return shapes;
-}
-
-/**
- * @param {string | null} text
- * @returns {[number, number]}
- */
-function spanFrom(text) {
-  const [from, to, ...more] = (text ?? "").split(",").map(Number);
-  return from >= 0 && from < to && to <= 1 && more.length === 0 ? [from, to] : START.span;
-}
-
-/**
- * @param {string | null} text
+ * @param {string} said
  * @returns {Camera | null}
  */
-function cameraFrom(text) {
-  const numbers = (text ?? "").split(",").map(Number);
-  if (numbers.length !== 3 || !numbers.every(Number.isFinite) || numbers[2] <= 0 || text === "")
-    return null;
-  return { x: numbers[0], y: numbers[1], zoom: numbers[2] };
+function cameraFrom(said) {
+  const found = said.split(",").map(Number);
+  if (found.length !== 3 || !found.every(Number.isFinite) || found[2] <= 0) return null;
+  return { x: found[0], y: found[1], zoom: found[2] };
 }

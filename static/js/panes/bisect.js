@@ -2,6 +2,7 @@
 // model as small as could be made.
 import { api, bisection } from "../api.js";
 import { LINKED, jobBeside } from "../beside.js";
+import { bindValue } from "../bound.js";
 import { childJob } from "../child_job.js";
 import { asProblem, requestFor } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -36,6 +37,12 @@ export function mountBisect(root, state, findings) {
   /** @type {ReturnType<typeof childJob> | null} */
   let job = null;
   part(root, "bisect-bar").hidden = work === null;
+
+  /** How far the numbers were moved at most, as far as that was checked. */
+  const most = () => Math.max(0, ...(state.get().numerics.found?.rows ?? []).map((row) => row.moved ?? 0));
+  /** The part of the scale that a set has to move them by; null for what is allowed. */
+  const wanted = () =>
+    ({ "": null, "0": 0, half: Number((most() / 2).toPrecision(2)) })[state.get().moved];
 
   /** @param {string} words @param {boolean} [runs] */
   function say(words, runs = false) {
@@ -103,7 +110,11 @@ export function mountBisect(root, state, findings) {
   function ruleOf(rule, { rewrites }) {
     const its = rewrites.filter((each) => each.rule === rule);
     const box = el("input", { type: "checkbox", "data-rule": rule });
-    box.checked = true;
+    box.checked = !state.get().off.includes(rule);
+    box.addEventListener("change", () => {
+      const others = state.get().off.filter((each) => each !== rule);
+      state.set({ off: box.checked ? others : [...others, rule].sort() });
+    });
     return el(
       "li",
       {},
@@ -128,7 +139,7 @@ export function mountBisect(root, state, findings) {
     if (!work) return;
     if (off.length === 0) return say(word("bisect.none-off"));
     try {
-      const other = await work.submit({ ...requestFor(ofUpload()), without: off });
+      const other = await work.submit({ ...requestFor(ofUpload()), without: [...new Set([...state.get().without, ...off])] });
       state.set({ other: other.id, pane: "compare" });
     } catch (thrown) {
       showProblem(part(root, "bisect-problem"), asProblem(thrown));
@@ -176,15 +187,17 @@ export function mountBisect(root, state, findings) {
     () => job?.leave(),
     listen(start, {
       click: () =>
-        void follow(() => findings.bisect(parts.id, { moved: moved.value === "" ? null : Number(moved.value) })),
+        void follow(() => {
+          state.set({ off: [] });
+          return findings.bisect(parts.id, { moved: wanted() });
+        }),
     }),
     listen(cancel, { click: () => job?.cancel() }),
-    state.watch(["numerics"], ({ numerics: { found } }) => {
-      const most = Math.max(0, ...(found?.rows ?? []).map((row) => row.moved ?? 0));
+    bindValue(moved, state, "moved"),
+    state.watch(["numerics", "moved"], () => {
       const half = partOf(root, "bisect-half", HTMLOptionElement);
-      half.hidden = half.disabled = most === 0;
-      half.value = (most / 2).toPrecision(2);
-      half.textContent = word("bisect.half", { part: formatError(most / 2) });
+      half.hidden = half.disabled = most() === 0;
+      half.textContent = word("bisect.half", { part: formatError(most() / 2) });
     }),
   );
   const { bisect } = state.get();

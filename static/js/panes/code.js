@@ -1,4 +1,5 @@
 // One part of the kernel of the selection as text: computation, schedule, loops, LLVM IR, assembly.
+import { foldOf } from "../bound.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
@@ -170,14 +171,13 @@ function mountCode(root, state, name) {
     if (!steps[i]) return el("div", { class: "code-line" }, number, content);
     // A move opens to the loops that it leaves.
     const outline = steps[i].outline.split("\n");
-    content.append(
-      el(
-        "details",
-        { class: "code-step" },
-        el("summary", {}, word("code.step")),
-        el("pre", {}, ...outline.flatMap((each) => [...highlighted("loops", each), "\n"])),
-      ),
+    const fold = el(
+      "details",
+      { class: "code-step" },
+      el("summary", {}, word("code.step")),
+      el("pre", {}, ...outline.flatMap((each) => [...highlighted("loops", each), "\n"])),
     );
+    content.append(foldOf(fold, state, "move", i + 1));
     return el("div", { class: "code-line" }, number, content);
   }
 

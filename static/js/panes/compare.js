@@ -1,5 +1,6 @@
 // Two pipelines for one model: structure, memory, predicted and measured time, code side by side.
 import { api, createParts, follow } from "../api.js";
+import { bindFold } from "../bound.js";
 import { mountComparedCode } from "./comparison_code.js";
 import { comparisonTables } from "./comparison_tables.js";
 import { asProblem, sentRequest } from "../compile.js";
@@ -31,13 +32,23 @@ export function mountCompare(root, state, work) {
   let stopped = false;
 
   // The editor works on B as it does on the start's pipeline.
-  const { result, pipelines, pipeline } = state.get();
-  const other = createState({ ...state.get(), pipeline: pipeline || result?.pipeline || "", pipelines });
+  const { result, pipelines, pipeline, planned } = state.get();
+  /** What stands there when nobody has changed it: it needs no room in a link. */
+  let given = pipeline || result?.pipeline || "";
+  const other = createState({ ...state.get(), pipeline: planned || given, pipelines });
+  /** Rules that B leaves out. @type {string[]} */
+  let leftOut = [];
 
   function busy(/** @type {string} */ words) {
     cancel.hidden = words === "";
     run.disabled = words !== "";
     progress.textContent = words;
+  }
+
+  function sayLeftOut(/** @type {string[]} */ rules) {
+    leftOut = rules;
+    part(root, "left-out").hidden = rules.length === 0;
+    part(root, "left-out").textContent = word("compare.left-out", { rules: rules.join(", ") });
   }
 
   function fail(/** @type {unknown} */ thrown) {
@@ -50,7 +61,7 @@ export function mountCompare(root, state, work) {
     unfollow();
     showProblem(problem, null);
     busy(word("progress.sending"));
-    part(root, "left-out").hidden = true;
+    sayLeftOut(state.get().without);
     try {
       const job = await work.submit(
         await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
@@ -109,7 +120,9 @@ export function mountCompare(root, state, work) {
     place.set("pipeline", other.get().pipeline);
     const pair = state.get().pair.split(":").reverse().join(":");
     if (pair) place.set("pair", pair);
-    for (const gone of ["stage", "select", "at", "kernel", "line", "step", "base", "open", "camera"]) place.delete(gone);
+    for (const gone of ["stage", "select", "at", "kernel", "line", "step", "base", "open", "camera", "unfolded", "without"]) place.delete(gone);
+    place.set("planned", state.get().pipeline);
+    for (const rule of leftOut) place.append("without", rule);
     location.hash = place.toString();
   }
 
@@ -123,9 +136,11 @@ export function mountCompare(root, state, work) {
       const job = await api.job(id);
       if (number !== request) return;
       const { pipeline: asked, without = [] } = job.request;
-      part(root, "left-out").hidden = without.length === 0;
-      part(root, "left-out").textContent = word("compare.left-out", { rules: without.join(", ") });
-      if (asked && asked !== "default") other.set({ pipeline: printPipeline(parsePipeline(asked)) });
+      sayLeftOut(without);
+      if (asked && asked !== "default" && !state.get().planned) {
+        given = printPipeline(parsePipeline(asked));
+        other.set({ pipeline: given });
+      }
       if (job.state === "succeeded") await show(id, number);
       else if (job.state === "failed") fail(job.error);
       else if (job.state === "cancelled") busy("");
@@ -136,7 +151,9 @@ export function mountCompare(root, state, work) {
   }
 
   const stop = together(
-    mountPipeline(root, other),
+    mountPipeline(root, other, state),
+    bindFold(partOf(root, "editor", HTMLDetailsElement), state, "compare-editor"),
+    state.watch(["planned"], ({ planned: text }) => text && other.set({ pipeline: text })),
     () => unfollow(),
     () => stopCode(),
     listen(run, { click: () => void start() }),
@@ -151,6 +168,9 @@ export function mountCompare(root, state, work) {
     }),
     state.watch(["pipelines"], ({ pipelines: known }) => other.set({ pipelines: known })),
     other.watch(["pipeline"], ({ pipeline: text }) => {
+      // Until the passes are known nothing stands there.
+      if (given === "") given = text;
+      if (text !== given || state.get().planned) state.set({ planned: text });
       const same = enabledPipeline(parsePipeline(text)) === enabledPipeline(parsePipeline(state.get().pipeline));
       part(root, "editor-says").textContent = word(same ? "compare.same" : "compare.passes", {
         n: parsePipeline(text).filter((row) => row.on).length,

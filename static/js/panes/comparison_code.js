@@ -1,4 +1,5 @@
 // The kernels of two compilations as pairs, and the code of one pair side by side.
+import { bindSwitch, isOn, watchSwitch } from "../bound.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { faster } from "../comparison.js";
@@ -50,9 +51,11 @@ export function mountComparedCode(root, state, a, b, partsB) {
   const pairs = pairKernels(a.kernels, b.kernels);
   const table = mountTable(
     part(root, "pairs"),
+    state,
     tableOf((pair) => state.set({ pair: keyOf(pair) })),
   );
-  let mode = root.clientWidth < SPLIT_PX ? "unified" : "split";
+  const natural = root.clientWidth < SPLIT_PX ? "unified" : "split";
+  const mode = () => state.get().sides || natural;
   let request = 0;
   let stopDrawing = () => {};
   /** @type {DiffRow[]} */
@@ -117,9 +120,9 @@ export function mountComparedCode(root, state, a, b, partsB) {
     if (!parts || !from || !one) return { rows: [], added: 0, removed: 0, cut: 0 };
     if (pair.a && pair.b) {
       const old = { job: parts.id, kernel: pair.a.kernel };
-      const diff = await partsB.kernelDiff(pair.b.kernel, name, old, all.checked ? ALL_LINES : 3);
+      const diff = await partsB.kernelDiff(pair.b.kernel, name, old, isOn(state, "compare-whole") ? ALL_LINES : 3);
       // Without a change the text itself is more use than one folded row.
-      if (diff.n_added + diff.n_removed > 0 || all.checked)
+      if (diff.n_added + diff.n_removed > 0 || isOn(state, "compare-whole"))
         return { rows: diff.rows, added: diff.n_added, removed: diff.n_removed, cut: diff.cut };
     }
     const { text, n_lines, cut } = await from.kernel(one.kernel, name);
@@ -136,7 +139,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
     stopDrawing();
     const { code } = state.get();
     const shown = rows.slice(0, limit);
-    const beside = mode === "split";
+    const beside = mode() === "split";
     const names = /** @type {[string, string]} */ (choices.map(({ selectedOptions }, i) => `${"AB"[i]}: ${selectedOptions[0]?.text ?? ""}`));
     const drawing = beside ? split(shown, code, names) : unified(shown, code);
     body.replaceChildren(drawing.element);
@@ -144,7 +147,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
     if (!beside) drawing.element.dataset.language = code;
     stopDrawing = inSlices(drawing.n, (start, end) => drawing.make(start, end));
     for (const each of modes.querySelectorAll("button"))
-      each.setAttribute("aria-pressed", String(each.dataset.mode === mode));
+      each.setAttribute("aria-pressed", String(each.dataset.mode === mode()));
     if (rows.length > limit) {
       const more = word("text.more", { n: rows.length - limit });
       const button = el("button", { class: "button", type: "button", onclick: () => draw(Infinity) }, more);
@@ -164,7 +167,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
     () => stopDrawing(),
     table.stop,
     listen(level, { change: () => state.set({ code: level.value }) }),
-    listen(all, { change: () => void load() }),
+    bindSwitch(all, state, "compare-whole"),
     ...choices.map((choice) =>
       listen(choice, {
         change: () => {
@@ -176,11 +179,13 @@ export function mountComparedCode(root, state, a, b, partsB) {
     ),
     listen(modes, {
       click: (event) => {
-        mode = closest(event, "[data-mode]")?.dataset.mode ?? mode;
-        draw(CHUNK);
+        const chosen = closest(event, "[data-mode]")?.dataset.mode;
+        if (chosen === "split" || chosen === "unified") state.set({ sides: chosen });
       },
     }),
+    state.watch(["sides"], () => rows.length > 0 && draw(CHUNK)),
     state.watch(["pair", "code"], () => void load()),
+    watchSwitch(state, "compare-whole", () => rows.length > 0 && void load()),
   );
 }
 
@@ -239,6 +244,7 @@ function ratioCell(pair) {
 /** @param {(pair: KernelPair) => void} onPick */
 function tableOf(onPick) {
   const kernel = (/** @type {"a" | "b"} */ side) => ({
+    id: side,
     title: side.toUpperCase(),
     cell: (/** @type {KernelPair} */ pair) => {
       const each = pair[side];
@@ -248,6 +254,7 @@ function tableOf(onPick) {
     order: (/** @type {KernelPair} */ pair) => pair[side]?.kernel ?? Infinity,
   });
   const time = (/** @type {"a" | "b"} */ side) => ({
+    id: `time-${side}`,
     title: word(`compare.time-${side}`),
     hint: word("compare.time-hint"),
     cell: (/** @type {KernelPair} */ pair) => {
@@ -258,6 +265,7 @@ function tableOf(onPick) {
     number: true,
   });
   return {
+    name: /** @type {const} */ ("pairs"),
     caption: word("compare.pairs-caption"),
     keyOf,
     onPick,
@@ -265,6 +273,7 @@ function tableOf(onPick) {
       kernel("a"),
       kernel("b"),
       {
+        id: "nodes",
         title: word("compare.nodes-title"),
         cell: nodesCell,
         order: (/** @type {KernelPair} */ { shared, all }) => (all ? shared / all : 0),
@@ -272,6 +281,7 @@ function tableOf(onPick) {
       time("a"),
       time("b"),
       {
+        id: "ratio",
         title: "B ÷ A",
         hint: word("compare.ratio-hint"),
         cell: ratioCell,

@@ -49,7 +49,7 @@ export function mountDevices(root, state, findings) {
   const problemBox = part(root, "problem");
   const body = part(root, "body");
   const gantt = mountGantt(root, state);
-  const table = mountTable(part(root, "table"), tableOf((activity) => gantt.pick(activity)));
+  const table = mountTable(part(root, "table"), state, tableOf((activity) => gantt.pick(activity)));
   let request = 0;
   /** @type {() => void} */
   let stopWatching = () => {};
@@ -237,11 +237,13 @@ function wordsFor({ platforms, schedulers }, platform, scheduler) {
  */
 function tableOf(onPick) {
   return {
+    name: /** @type {const} */ ("devices"),
     caption: word("devices.caption"),
     keyOf: (/** @type {Activity} */ each) => String(each.number),
     onPick,
     columns: [
       {
+        id: "what",
         title: word("devices.what"),
         cell: (/** @type {Activity} */ a) =>
           el("button", { class: "link-button mono", type: "button" }, a.name),
@@ -249,30 +251,35 @@ function tableOf(onPick) {
         whole: true,
       },
       {
+        id: "where",
         title: word("devices.where"),
         cell: (/** @type {Activity} */ a) => (a.way ? `${a.on}, ${a.way}` : a.on),
         order: (/** @type {Activity} */ a) => a.on,
         whole: true,
       },
       {
+        id: "start",
         title: word("devices.start"),
         cell: (/** @type {Activity} */ a) => formatSeconds(a.start),
         order: (/** @type {Activity} */ a) => a.start,
         number: true,
       },
       {
+        id: "takes",
         title: word("devices.takes"),
         cell: (/** @type {Activity} */ a) => formatSeconds(a.end - a.start),
         order: (/** @type {Activity} */ a) => a.end - a.start,
         number: true,
       },
       {
+        id: "bytes",
         title: word("devices.bytes"),
         cell: (/** @type {Activity} */ a) => (a.nbytes ? formatBytes(a.nbytes) : ""),
         order: (/** @type {Activity} */ a) => a.nbytes,
         number: true,
       },
       {
+        id: "critical",
         title: word("devices.critical"),
         cell: (/** @type {Activity} */ a) => (a.critical ? word("devices.yes") : ""),
         order: (/** @type {Activity} */ a) => Number(a.critical),

@@ -1,5 +1,6 @@
 // The graph of the stage, before and after its pass, drawn in the places that the union of all
 // stages was given once.
+import { turn, watchSwitch } from "../bound.js";
 import { clone, closest, listen, part, partOf } from "../dom.js";
 import { pointedAt } from "../graph/boxes.js";
 import { zoomAt } from "../graph/camera.js";
@@ -100,7 +101,7 @@ export function mountGraph(root, state, layouter) {
     chooseEdge: (edge) => edges.choose(edge),
   });
   const edges = createEdges(state, () => drawing.scene, { show, announce });
-  const search = mountSearch(root, () => drawing.scene, {
+  const search = mountSearch(root, state, () => drawing.scene, {
     found: (keys) => {
       emphasis.found = new Set(keys);
       canvas.repaint();
@@ -112,7 +113,6 @@ export function mountGraph(root, state, layouter) {
       if (found) state.set({ ...selectNode(found), open: groups.toggledFor(id) });
       show([drawing.scene?.keyOf.get(id) ?? key]);
     },
-    at: () => state.get().at,
   });
   const groups = mountGroups(root, state, {
     union: () => union,
@@ -319,6 +319,7 @@ export function mountGraph(root, state, layouter) {
     announce(choice.selectedOptions[0]?.textContent ?? "");
   }
 
+  /** What is drawn too slowly is a table at once; that is nobody's choice, and in no link. */
   function showTable(/** @type {boolean} */ on) {
     twin.hidden = !on;
     part(root, "table").setAttribute("aria-pressed", String(on));
@@ -329,7 +330,11 @@ export function mountGraph(root, state, layouter) {
     "zoom-out": () => zoomBy(1 / ZOOM_STEP),
     fit: () => drawing.scene && look(wholeLook(drawing.scene, canvas.size())),
     center,
-    table: () => showTable(twin.hidden !== false),
+    table: () => {
+      const on = twin.hidden !== false;
+      turn(state, "table", on);
+      showTable(on);
+    },
   };
   const stop = together(
     ...Object.entries(buttons).map(([name, click]) => listen(part(root, name), { click })),
@@ -339,7 +344,8 @@ export function mountGraph(root, state, layouter) {
       return `${result?.model.name || "graph"}-${at}-${result?.stages[at]?.name ?? ""}`;
     }),
     mountOnnx(root, state),
-    mountOver(root),
+    mountOver(root, state),
+    watchSwitch(state, "table", showTable),
     mountUnplaced(root, state),
     listen(part(root, "color"), {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),

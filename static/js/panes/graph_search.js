@@ -1,24 +1,27 @@
 // The search field over the drawing: marks what fits, Enter goes from one to the next.
+import { bindValue } from "../bound.js";
 import { listen, part, partOf } from "../dom.js";
 import { searchNodes } from "../graph/search.js";
+import { together } from "../state.js";
 import { word } from "../words.js";
 
 /** @typedef {import("../graph/search.js").Found} Found */
 
 /**
  * @param {HTMLElement} root of the graph
+ * @param {import("../page.js").PageState} state
  * @param {() => import("../graph/scene.js").Scene | null} scene
- * @param {{found: (keys: string[]) => void, show: (found: Found) => void, choose: (found: Found) => void, at: () => string}} hooks
- *   `at`: id of the node in focus
+ * @param {{found: (keys: string[]) => void, show: (found: Found) => void, choose: (found: Found) => void}} hooks
  * @returns {{refresh: () => Found[], stop: () => void}}
  */
-export function mountSearch(root, scene, { found, show, choose, at }) {
+export function mountSearch(root, state, scene, { found, show, choose }) {
   const field = partOf(root, "search", HTMLInputElement);
 
   function refresh() {
-    const asked = field.value.trim() !== "";
+    const { find } = state.get();
+    const asked = find.trim() !== "";
     const drawn = scene();
-    const hits = asked && drawn ? searchNodes(drawn, field.value) : [];
+    const hits = asked && drawn ? searchNodes(drawn, find) : [];
     const closed = hits.filter(({ key }) => drawn?.byKey.get(key)?.node === null).length;
     part(root, "found").textContent = !asked
       ? ""
@@ -29,22 +32,23 @@ export function mountSearch(root, scene, { found, show, choose, at }) {
     return hits;
   }
 
-  const stop = listen(field, {
+  const keys = listen(field, {
     input: () => {
+      state.set({ find: field.value });
       const [first] = refresh();
       if (first) show(first);
     },
     keydown: (/** @type {KeyboardEvent} */ event) => {
       if (event.key === "Enter") {
         const hits = refresh();
-        const next = hits[(hits.findIndex(({ id }) => id === at()) + 1) % hits.length];
+        const next = hits[(hits.findIndex(({ id }) => id === state.get().at) + 1) % hits.length];
         if (next) choose(next);
       } else if (event.key === "Escape") {
-        field.value = "";
-        refresh();
+        state.set({ find: "" });
         part(root, "canvas").focus();
       }
     },
   });
+  const stop = together(keys, bindValue(field, state, "find"), state.watch(["find"], refresh));
   return { refresh, stop };
 }

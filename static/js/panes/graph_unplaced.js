@@ -1,5 +1,8 @@
-// Colours by device before kernels were placed on devices: says so, and leads to where they are.
+// Colours by device before kernels were placed on devices: they are placed, as the Devices pane would.
+import { keptFindings } from "../beside.js";
+import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
+import { createPlacements } from "../placements.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { panesOf } from "./index.js";
@@ -14,14 +17,56 @@ const PANE = "devices";
 export function mountUnplaced(root, state) {
   const note = part(root, "unplaced");
   const go = el("button", { class: "button", type: "button" }, word("overlay.place"));
+  /** What was asked for last, so that what failed is not asked for again and again. */
+  let asked = "";
+  let stopPlacing = () => {};
+
+  /** @param {string} words @param {boolean} canGo */
+  function say(words, canGo) {
+    note.hidden = words === "";
+    note.replaceChildren(el("span", {}, words), ...(canGo ? [go] : []));
+  }
+
+  /** @param {import("../page.js").Page} page */
+  function show(page) {
+    if (page.color !== "device" || page.placement !== null) return say("", false);
+    if (!page.parts || !page.result?.memory || !panesOf(page).some(({ id }) => id === PANE))
+      return say(word("overlay.no-placement"), false);
+    if (page.pane === PANE) {
+      // The pane places what is chosen there, and says how far it is.
+      asked = "";
+      stopPlacing();
+      return say(word("overlay.placing"), false);
+    }
+    const wanted = [page.parts.id, page.platform, page.scheduler, page.ahead].join(" ");
+    if (wanted === asked) return;
+    asked = wanted;
+    say(word("overlay.placing"), true);
+    void place(page, page.parts);
+  }
+
+  /** @param {import("../page.js").Page} page @param {import("../api.js").Parts} parts */
+  async function place({ platform, scheduler, ahead, work, beside }, parts) {
+    stopPlacing();
+    const wanted = asked;
+    const placements = createPlacements(parts.id, work ?? keptFindings(beside));
+    stopPlacing = placements.stop;
+    try {
+      const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
+      const placement = await placements.place(options, false).of(scheduler);
+      if (asked === wanted && state.get().parts === parts) state.set({ placement });
+    } catch (problem) {
+      if (asked === wanted && state.get().placement === null)
+        say(word("overlay.unplaced", { why: asProblem(problem).message }), true);
+    }
+  }
+
   return together(
     listen(go, { click: () => state.set({ pane: PANE }) }),
-    state.watch(["color", "placement", "work", "pane", "result"], (page) => {
-      note.hidden = page.color !== "device" || page.placement !== null;
-      if (note.hidden) return;
-      const canPlace = page.result?.memory && panesOf(page).some(({ id }) => id === PANE);
-      const says = el("span", {}, word(canPlace ? "overlay.unplaced" : "overlay.no-placement"));
-      note.replaceChildren(says, ...(canPlace && page.pane !== PANE ? [go] : []));
-    }),
+    state.watch(
+      ["color", "placement", "work", "beside", "pane", "result", "platform", "scheduler", "ahead"],
+      show,
+    ),
+    () => ((asked = ""), stopPlacing()),
   );
 }

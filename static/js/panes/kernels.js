@@ -1,4 +1,5 @@
 // The kernels of the program, what they cost on paper and on this machine.
+import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bound.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatFlops, formatSeconds } from "../format.js";
 import { nested } from "../running.js";
@@ -35,15 +36,14 @@ export function mountKernels(root, state) {
   const sides = part(root, "sides");
   const summary = part(root, "summary");
   const { kernels } = result;
-  /** @type {keyof typeof SIDES} */
-  let side = "all";
   if (result.running) summary.replaceChildren(...runningSummary(result.running, kernels));
   for (const each of sides.querySelectorAll("button")) {
     const n = kernels.filter(SIDES[/** @type {keyof typeof SIDES} */ (each.dataset.side)]).length;
     part(each, "n").textContent = formatCount(n);
   }
 
-  const table = mountTable(part(root, "table"), {
+  const table = mountTable(part(root, "table"), state, {
+    name: "kernels",
     caption: word("kernel.caption"),
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
     onPick: ({ kernel }) => state.set(selectKernel(kernel)),
@@ -51,12 +51,10 @@ export function mountKernels(root, state) {
   });
 
   function show() {
-    const { selection } = state.get();
-    const listed = selectedOnly.checked ? selectedKernels(result, selection) : kernels;
+    const { selection, kernels: side } = state.get();
+    const listed = isOn(state, "kernels-selected") ? selectedKernels(result, selection) : kernels;
     table.show(nested(listed.filter(SIDES[side])));
-    for (const each of sides.querySelectorAll("button"))
-      each.setAttribute("aria-pressed", String(each.dataset.side === side));
-    mark(false);
+    mark(true);
   }
   function mark(/** @type {boolean} */ scroll) {
     const chosen = new Set([
@@ -65,17 +63,12 @@ export function mountKernels(root, state) {
     ]);
     table.mark(({ kernel }) => chosen.has(kernel), scroll);
   }
-  show();
   return together(
     table.stop,
-    listen(selectedOnly, { change: show }),
-    listen(sides, {
-      click: (event) => {
-        const chosen = closest(event, "[data-side]")?.dataset.side;
-        if (chosen) side = /** @type {keyof typeof SIDES} */ (chosen);
-        show();
-      },
-    }),
+    bindSwitch(selectedOnly, state, "kernels-selected"),
+    bindButtons(sides, state, "kernels", "side"),
+    state.watch(["kernels"], show),
+    watchSwitch(state, "kernels-selected", show),
     listen(summary, {
       click: (event) => {
         const number = closest(event, "[data-kernel]")?.dataset.kernel;
@@ -83,7 +76,7 @@ export function mountKernels(root, state) {
         if (kernel) state.set(selectKernel(kernel));
       },
     }),
-    state.watch(["selection", "kernel"], () => (selectedOnly.checked ? show() : mark(true))),
+    state.watch(["selection", "kernel"], () => (isOn(state, "kernels-selected") ? show() : mark(true))),
   );
 }
 
@@ -96,24 +89,28 @@ function columnsOf(kernels) {
   const longest = Math.max(1e-12, ...kernels.map((each) => each.median_s ?? 0));
   return [
     {
+      id: "number",
       title: "#",
       cell: ({ kernel: k }) => String(k.kernel),
       order: ({ kernel: k }) => k.kernel,
       number: true,
     },
     {
+      id: "name",
       title: word("kernel.name"),
       cell: nameCell,
       order: ({ kernel: k }) => k.name,
       whole: true,
     },
     {
+      id: "time",
       title: word("kernel.time"),
       cell: ({ kernel: k }) => (k.median_s === null ? "–" : formatSeconds(k.median_s)),
       order: ({ kernel: k }) => k.median_s ?? -1,
       number: true,
     },
     {
+      id: "share",
       title: word("kernel.share"),
       cell: ({ kernel: k }) =>
         k.median_s === null ? "" : bar(k.median_s / longest, total ? k.median_s / total : 0),
@@ -121,6 +118,7 @@ function columnsOf(kernels) {
       whole: true,
     },
     {
+      id: "gflops",
       title: "GF/s",
       cell: ({ kernel: k }) =>
         k.gflops === null ? "–" : k.gflops.toFixed(k.gflops < 10 ? 1 : 0),
@@ -129,12 +127,14 @@ function columnsOf(kernels) {
       hint: word("kernel.gflops"),
     },
     {
+      id: "work",
       title: word("kernel.work"),
       cell: ({ kernel: k }) => (k.native || k.flops ? formatFlops(k.flops) : "–"),
       order: ({ kernel: k }) => k.flops,
       number: true,
     },
     {
+      id: "bytes",
       title: word("kernel.bytes"),
       cell: ({ kernel: k }) => formatBytes(k.bytes_read + k.bytes_written),
       order: ({ kernel: k }) => k.bytes_read + k.bytes_written,
@@ -142,6 +142,7 @@ function columnsOf(kernels) {
       hint: word("kernel.bytes-words"),
     },
     {
+      id: "origins",
       title: word("table.origins"),
       cell: ({ kernel: k }) =>
         k.origins.length > 3

@@ -1,7 +1,9 @@
 // Who planned the memory, how near that is to the best there can be, and what the order of launches did.
+import { bindFold } from "../bound.js";
 import { el } from "../dom.js";
 import { formatBytes, formatPercent } from "../format.js";
 import { createPainter } from "../graph/canvas.js";
+import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
 
@@ -16,9 +18,10 @@ const MARGIN = 4;
  * Fills a part of the memory pane.
  * @param {HTMLElement} root
  * @param {Memory} memory
+ * @param {import("../page.js").PageState} state
  * @returns {() => void}
  */
-export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound_bytes }) {
+export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound_bytes }, state) {
   const holes = peak_bytes - lower_bound_bytes;
   const sizes = {
     bound: formatBytes(lower_bound_bytes),
@@ -38,6 +41,7 @@ export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound
   for (const { name, words } of order.found_by)
     root.append(el("p", { class: "muted" }, word("order.found-by", { name, words: firstOf(words) })));
   const canvas = el("canvas", { role: "img", class: "order-curves", "aria-label": sentence(order) });
+  const table = el("details", {}, el("summary", {}, word("order.table")), tableOf(order));
   root.append(
     canvas,
     el(
@@ -48,7 +52,7 @@ export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound
       el("i", { class: "order-line" }),
       word("order.found", { size: formatBytes(order.peak_bytes) }),
     ),
-    el("details", {}, el("summary", {}, word("order.table")), tableOf(order)),
+    table,
   );
   const painter = createPainter(canvas, (context, size) => {
     const { muted, accent, line } = colors();
@@ -73,7 +77,7 @@ export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound
     context.setLineDash([]);
     curve(order.live_bytes, accent);
   });
-  return painter.stop;
+  return together(painter.stop, bindFold(table, state, "order-table"));
 }
 
 /** @param {string} words */

@@ -1,4 +1,5 @@
 // The button that measures again, how far that is, and what is said of every measured time.
+import { bindValue } from "../bound.js";
 import { el, listen, part, partOf } from "../dom.js";
 import { formatPercent, formatSeconds } from "../format.js";
 import { measureAgain, stopMeasuring } from "../measuring.js";
@@ -25,11 +26,12 @@ export function mountMeasuring(root, state) {
   const busy = part(root, "measuring-busy");
   const track = part(root, "measuring-track");
   const measure = (/** @type {boolean} */ machine) =>
-    measureAgain(state, { seconds: Number(seconds.value), machine });
+    measureAgain(state, { seconds: Number(state.get().seconds), machine });
   part(root, "measuring").hidden = state.get().work === null;
   return {
     measure,
     stop: together(
+      bindValue(seconds, state, "seconds"),
       listen(again, { click: () => void measure(false) }),
       listen(cancel, {
         click: () => {

@@ -60,30 +60,35 @@ export function mountMemory(root, state) {
       },
     }),
   );
-  const table = mountTable(part(root, "table"), {
+  const table = mountTable(part(root, "table"), state, {
+    name: "memory",
     caption: word("memory.caption"),
     keyOf: (/** @type {Buffer} */ buffer) => String(buffer.buffer),
     onPick: pick,
     columns: [
       {
+        id: "buffer",
         title: word("memory.buffer"),
         cell: (b) => el("button", { class: "link-button mono", type: "button" }, b.name),
         order: (b) => b.name,
         whole: true,
       },
       {
+        id: "size",
         title: word("memory.size"),
         cell: (b) => formatBytes(b.size),
         order: (b) => b.size,
         number: true,
       },
       {
+        id: "offset",
         title: word("memory.offset"),
         cell: (b) => formatBytes(b.offset),
         order: (b) => b.offset,
         number: true,
       },
       {
+        id: "life",
         title: word("memory.life"),
         cell: (b) => `${b.start} – ${b.end}`,
         order: (b) => b.start,
@@ -157,7 +162,7 @@ export function mountMemory(root, state) {
 
   return together(
     painter.stop,
-    mountLaunchOrder(part(root, "order"), memory),
+    mountLaunchOrder(part(root, "order"), memory, state),
     table.stop,
     listen(canvas, {
       pointermove: (event) => {

@@ -1,4 +1,5 @@
 // All that is known of the selected node: what it is here, where it came from, what became of it.
+import { foldOf } from "../bound.js";
 import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes } from "../format.js";
 import { asFamily } from "../graph/families.js";
@@ -36,9 +37,9 @@ export function mountNode(root, state) {
       return body.replaceChildren(el("p", { class: "pane-empty" }, word("node.nothing")));
     const focus = nodes.find(({ node }) => node.id === page.at) ?? nodes[0];
     body.replaceChildren(
-      ...(focus ? [sectionOf(focus.node, focus.graph, page)] : [el("p", {}, word("node.absent"))]),
+      ...(focus ? [sectionOf(focus.node, focus.graph, state)] : [el("p", {}, word("node.absent"))]),
       ...(nodes.length > 1 ? [others(nodes.filter((each) => each !== focus))] : []),
-      ...(focus ? verdictsSection(focus.node, focus.graph, page.neighbours, page.edge) : []),
+      ...(focus ? verdictsSection(focus.node, focus.graph, state) : []),
       ...journey(page),
       ...madeOf(page),
     );
@@ -109,9 +110,10 @@ function selectedNodes(page) {
 /**
  * @param {GraphNode} node
  * @param {StageGraph} graph
- * @param {Page} page
+ * @param {import("../page.js").PageState} state
  */
-function sectionOf(node, graph, page) {
+function sectionOf(node, graph, state) {
+  const page = state.get();
   const swatch = el("span", { class: "node-family", "aria-hidden": "true" });
   swatch.style.setProperty("--family", `var(--family-${asFamily(node.family)})`);
   const operator = page.operators.get(node.op);
@@ -150,26 +152,32 @@ function sectionOf(node, graph, page) {
         : []),
     ),
     ...inner.map(([name, region]) =>
-      el(
-        "details",
-        { open: region.nodes.length <= 14 },
+      foldOf(
         el(
-          "summary",
+          "details",
           {},
-          word("node.region", {
-            n: region.nodes.filter((each) => each.kind === "node").length,
-            name,
-          }),
+          el(
+            "summary",
+            {},
+            word("node.region", {
+              n: region.nodes.filter((each) => each.kind === "node").length,
+              name,
+            }),
+          ),
+          el(
+            "ol",
+            { class: "code value-list" },
+            ...region.nodes
+              .filter((each) => each.kind === "node")
+              .map((each) =>
+                el("li", {}, `${each.id}: ${each.types[0]} = ${each.op}(${each.inputs.join(", ")})`),
+              ),
+          ),
         ),
-        el(
-          "ol",
-          { class: "code value-list" },
-          ...region.nodes
-            .filter((each) => each.kind === "node")
-            .map((each) =>
-              el("li", {}, `${each.id}: ${each.types[0]} = ${each.op}(${each.inputs.join(", ")})`),
-            ),
-        ),
+        state,
+        "region",
+        name,
+        region.nodes.length <= 14,
       ),
     ),
   );

@@ -35,9 +35,10 @@ export function mountNumerics(root, state, findings) {
   const cancel = partOf(root, "cancel", HTMLButtonElement);
   const plot = part(root, "plot");
   const toStage = (/** @type {{stage: number}} */ row) => state.set({ stage: row.stage });
-  const stages = mountTable(part(root, "stages"), stageTable(toStage));
+  const stages = mountTable(part(root, "stages"), state, stageTable(toStage));
   const values = mountTable(
     part(root, "values"),
+    state,
     valueTable(
       (value) => state.get().graph?.nodes.find((each) => each.id === value.node)?.op ?? "",
       (value) => {

@@ -177,11 +177,13 @@ export function methodOf(found) {
  */
 export function stageTable(onPick) {
   return {
+    name: /** @type {const} */ ("numerics-stages"),
     caption: word("numerics.caption"),
     keyOf: (/** @type {CheckedStage} */ row) => String(row.stage),
     onPick,
     columns: [
       {
+        id: "stage",
         title: word("numerics-column.stage"),
         cell: (/** @type {CheckedStage} */ row) =>
           el("button", { type: "button", class: "link-button mono" }, `${row.stage} ${row.stage ? row.name : word("passes.imported")}`),
@@ -189,6 +191,7 @@ export function stageTable(onPick) {
         whole: true,
       },
       {
+        id: "verdict",
         title: word("numerics-column.verdict"),
         cell: (/** @type {CheckedStage} */ row) =>
           row.changed ? word(`numerics-verdict.${row.mark}`) : word("passes.unchanged"),
@@ -213,6 +216,7 @@ export function stageTable(onPick) {
  */
 function numeric(key, of, format, absent = false) {
   return {
+    id: key,
     title: word(`numerics-column.${key}`),
     hint: word(`numerics-hint.${key}`),
     cell: (/** @type {CheckedStage} */ row) => (absent && of(row) === null ? "–" : format(of(row))),

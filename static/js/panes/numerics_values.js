@@ -14,23 +14,27 @@ import { formatUlps } from "./numerics_found.js";
  */
 export function valueTable(operatorOf, onPick) {
   return {
+    name: /** @type {const} */ ("numerics-values"),
     caption: word("numerics.values-caption"),
     keyOf: (/** @type {CheckedValue} */ value) => value.name,
     onPick,
     columns: [
       {
+        id: "value",
         title: word("numerics-column.value"),
         cell: (/** @type {CheckedValue} */ value) =>
           el("button", { type: "button", class: "link-button mono" }, value.name),
         order: (/** @type {CheckedValue} */ value) => value.name,
       },
       {
+        id: "operator",
         title: word("numerics-column.operator"),
         cell: operatorOf,
         order: operatorOf,
         whole: true,
       },
       {
+        id: "wide",
         title: word("numerics-column.wide"),
         hint: word("numerics-hint.wide"),
         cell: (/** @type {CheckedValue} */ value) => formatError(value.relative_error),
@@ -38,6 +42,7 @@ export function valueTable(operatorOf, onPick) {
         number: true,
       },
       {
+        id: "ulps",
         title: word("numerics-column.ulps"),
         hint: word("numerics-hint.ulps"),
         cell: (/** @type {CheckedValue} */ value) => (value.ulps === null ? "∞" : formatUlps(value.ulps)),
@@ -45,6 +50,7 @@ export function valueTable(operatorOf, onPick) {
         number: true,
       },
       {
+        id: "other",
         title: word("numerics-column.other"),
         hint: word("numerics-hint.other"),
         cell: (/** @type {CheckedValue} */ value) => (value.moved ? word("numerics.yes") : ""),

@@ -1,4 +1,5 @@
 // The passes in order: what each did, how long it took. Choosing one selects the stage.
+import { bindSwitch, bindValue, isOn, watchSwitch } from "../bound.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../dom.js";
 import { atMost } from "../errors_axis.js";
 import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";
@@ -32,18 +33,19 @@ export function mountPassList(root, state) {
   const noChoice = el("option", { value: "-1" }, word("text.stage-before"));
 
   function show() {
-    const { result, stage, numerics } = state.get();
-    const wanted = filter.value.trim().toLowerCase();
+    const { result, stage, numerics, filter: typed, order: chosen } = state.get();
+    const wanted = typed.trim().toLowerCase();
+    const all = !isOn(state, "changed-passes");
     const stages = (result?.stages ?? []).filter(
       (each) =>
-        (each.stage === stage || each.stage === 0 || !changedOnly.checked || each.changed) &&
+        (each.stage === stage || each.stage === 0 || all || each.changed) &&
         (wanted === "" || each.name.toLowerCase().includes(wanted)),
     );
     const before = (/** @type {Stage} */ { stage: n }) => result?.stages[n - 1] ?? null;
-    const by = ORDERS[order.value];
+    const by = chosen && ORDERS[chosen];
     const sorted = by ? stages.sort((a, b) => by(a, before(a)) - by(b, before(b))) : stages;
     const items = sorted.map((each) => rows({ stage: each, before: before(each) }));
-    list.toggleAttribute("data-sorted", by !== undefined);
+    list.toggleAttribute("data-sorted", by !== "");
     const end = result && stoppedAt(result);
     if (end) items.push(end);
     if (stages.length === 0)
@@ -73,14 +75,10 @@ export function mountPassList(root, state) {
         if (stage !== undefined) state.set({ stage: Number(stage) });
       },
     }),
-    listen(changedOnly, { change: show }),
-    listen(filter, { input: show }),
-    listen(order, {
-      change: () => {
-        show();
-        list.scrollTop = 0;
-      },
-    }),
+    bindSwitch(changedOnly, state, "changed-passes"),
+    bindValue(filter, state, "filter"),
+    bindValue(order, state, "order"),
+    listen(order, { change: () => (list.scrollTop = 0) }),
     listen(base, { change: () => state.set({ base: Number(base.value) }) }),
     state.watch(["result", "base"], ({ result, base: chosen }) => {
       putChildren(base, [noChoice, ...(result?.stages ?? []).map((stage) => choices({ stage, before: null }))]);
@@ -91,8 +89,9 @@ export function mountPassList(root, state) {
     state.watch(["base"], mark),
     state.watch(["result"], ({ result }) => {
       part(root, "summary").textContent = result ? summary(result) : "";
-      show();
     }),
+    state.watch(["result", "filter", "order"], show),
+    watchSwitch(state, "changed-passes", show),
     state.watch(["numerics"], ({ numerics }) => badges(list, numerics.found?.rows ?? [])),
     state.watch(["stage", "result", "pipelines"], ({ stage, result, pipelines }) => {
       const found = result?.stages[stage];
@@ -103,7 +102,7 @@ export function mountPassList(root, state) {
         ...paragraphs(full).map((text) => prose(text)),
       );
     }),
-    state.watch(["stage"], () => (changedOnly.checked ? show() : mark())),
+    state.watch(["stage"], () => (isOn(state, "changed-passes") ? show() : mark())),
     state.watch(["selection", "at", "graph", "before"], (page) => touches(list, page)),
   );
 }
@@ -126,7 +125,7 @@ function keptElements(make) {
 
 /**
  * What the list can be sorted by: the least number comes first.
- * @type {Record<string, (stage: Stage, before: Stage | null) => number>}
+ * @type {Record<Exclude<(typeof import("../url.js").ORDERS)[number], "">, (stage: Stage, before: Stage | null) => number>}
  */
 const ORDERS = {
   bytes: (stage, before) => (before ? bytesMade(stage) - bytesMade(before) : Infinity),

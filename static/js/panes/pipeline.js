@@ -1,5 +1,6 @@
 // The editor of the pipeline: rows to switch, move, set; a preset to start from; the text form.
 import { api } from "../api.js";
+import { bindFold, foldAll, isUnfolded, unfold } from "../bound.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { PipelineTextError, moveRow, parsePipeline, printPipeline } from "../pipeline_text.js";
@@ -13,17 +14,18 @@ import { word } from "../words.js";
 
 /**
  * @param {HTMLElement} root the start screen
- * @param {import("../page.js").PageState} state
+ * @param {import("../page.js").PageState} state whose pipeline is edited
+ * @param {import("../page.js").PageState} [look] holds what is opened
  * @returns {() => void}
  */
-export function mountPipeline(root, state) {
+export function mountPipeline(root, state, look = state) {
+  const options = look === state ? "options" : "compare-options";
+  const fold = look === state ? "pipeline-text" : "compare-text";
   const list = part(root, "rows");
   const preset = partOf(root, "preset", HTMLSelectElement);
   const add = partOf(root, "add", HTMLSelectElement);
   const text = partOf(root, "text", HTMLTextAreaElement);
   const textProblem = part(root, "text-problem");
-  /** @type {Set<number>} rows with their options shown */
-  const opened = new Set();
 
   const rows = () => parsePipeline(state.get().pipeline);
   const put = (/** @type {Row[]} */ next) => state.set({ pipeline: printPipeline(next) });
@@ -37,13 +39,12 @@ export function mountPipeline(root, state) {
     if (what === "up") move(at, at - 1, "up");
     if (what === "down") move(at, at + 1, "down");
     if (what === "remove") {
-      opened.clear();
+      foldAll(look, options);
       put(rows().filter((_, i) => i !== at));
       focusRow(Math.min(at, rows().length - 1), "remove");
     }
     if (what === "options") {
-      if (!opened.delete(at)) opened.add(at);
-      showRows();
+      unfold(look, options, at, !isUnfolded(look, options, at));
       focusRow(at, "options");
     }
   }
@@ -53,7 +54,7 @@ export function mountPipeline(root, state) {
     /** @type {number} */ to,
     /** @type {string} */ button,
   ) {
-    opened.clear();
+    foldAll(look, options);
     put(moveRow(rows(), from, to));
     focusRow(to, button);
   }
@@ -111,7 +112,7 @@ export function mountPipeline(root, state) {
         ?.lines?.map((each) => each.because) ?? [];
     list.replaceChildren(
       ...all.map((row, i) =>
-        rowElement(row, i, all.length, pipelines, opened.has(i), reasons[i] ?? ""),
+        rowElement(row, i, all.length, pipelines, isUnfolded(look, options, i), reasons[i] ?? ""),
       ),
     );
     if (all.length === 0)
@@ -125,12 +126,12 @@ export function mountPipeline(root, state) {
   return together(
     listen(list, { click: onClick, change: onChange }),
     mountDragging(list, (from, to) => {
-      opened.clear();
+      foldAll(look, options);
       put(moveRow(rows(), from, to));
     }),
     listen(preset, {
       change: () => (
-        opened.clear(),
+        foldAll(look, options),
         state.set({ pipeline: presetText(state.get().pipelines, preset.value) })
       ),
     }),
@@ -155,6 +156,8 @@ export function mountPipeline(root, state) {
       );
       if (state.get().pipeline === "") state.set({ pipeline: presetText(pipelines, "default") });
     }),
+    look.watch(["unfolded"], showRows),
+    bindFold(/** @type {HTMLDetailsElement} */ (text.closest("details")), look, fold),
     state.watch(["pipeline", "pipelines"], ({ pipeline, pipelines }) => {
       showRows();
       text.value = parsePipeline(pipeline)

@@ -53,7 +53,8 @@ function show(root, state, profile) {
   });
   const measuring = mountMeasuring(root, state);
   const flame = mountFlame(root, state);
-  const table = mountTable(part(root, "table"), {
+  const table = mountTable(part(root, "table"), state, {
+    name: "profile",
     caption: word("profile.caption"),
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
     onPick: ({ kernel }) => state.set(selectKernel(kernel)),
@@ -123,30 +124,35 @@ function figuresOf(profile) {
 function columnsOf(total) {
   return [
     {
+      id: "kernel",
       title: word("profile.kernel"),
       cell: ({ kernel }) => el("button", { class: "link-button mono", type: "button" }, kernel.name),
       order: ({ kernel }) => kernel.name,
       whole: true,
     },
     {
+      id: "time",
       title: word("profile.time"),
       cell: ({ times }) => formatSeconds(times.median_s),
       order: ({ times }) => times.median_s,
       number: true,
     },
     {
+      id: "interval",
       title: word("profile.interval"),
       cell: ({ times }) => `${formatSeconds(times.low_s)} – ${formatSeconds(times.high_s)}`,
       order: ({ times }) => (times.high_s - times.low_s) / times.median_s,
       number: true,
     },
     {
+      id: "share",
       title: word("profile.share"),
       cell: ({ times }) => formatPercent(times.median_s / total),
       order: ({ times }) => times.median_s,
       number: true,
     },
     {
+      id: "predicted",
       title: word("profile.predicted"),
       cell: ({ times }) => (times.predicted_s === null ? "–" : formatSeconds(times.predicted_s)),
       order: ({ times }) => times.predicted_s ?? -1,
@@ -154,6 +160,7 @@ function columnsOf(total) {
       hint: word("profile.predicted-words"),
     },
     {
+      id: "ratio",
       title: word("profile.ratio"),
       cell: ({ times }) => (times.predicted_s ? (times.median_s / times.predicted_s).toFixed(2) : "–"),
       order: ({ times }) => (times.predicted_s ? times.median_s / times.predicted_s : -1),
@@ -161,6 +168,7 @@ function columnsOf(total) {
       hint: word("profile.ratio-words"),
     },
     {
+      id: "worth-column",
       title: word("profile.worth-column"),
       cell: ({ times }) => (times.predicted_s === null ? "–" : formatSeconds(worthOf(times))),
       order: ({ times }) => worthOf(times),
@@ -168,12 +176,14 @@ function columnsOf(total) {
       hint: word("profile.worth-words"),
     },
     {
+      id: "bound",
       title: word("profile.bound"),
       cell: ({ times }) => (times.bound ? word(`bound.${times.bound}`) : "–"),
       order: ({ times }) => times.bound,
       whole: true,
     },
     {
+      id: "origins",
       title: word("profile.origins"),
       cell: ({ kernel: { origins } }) =>
         origins.length > 3

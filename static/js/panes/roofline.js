@@ -39,7 +39,8 @@ function show(root, state, profile) {
   const machine = partOf(root, "machine", HTMLButtonElement);
   machine.hidden = state.get().work === null;
   const plot = mountRooflinePlot(root, state, spots, ceilings);
-  const table = mountTable(part(root, "table"), {
+  const table = mountTable(part(root, "table"), state, {
+    name: "roofline",
     caption: word("roofline.caption"),
     keyOf: (/** @type {Spot} */ { kernel }) => String(kernel.kernel),
     onPick: (spot) => plot.pick(spot),
@@ -99,48 +100,56 @@ function notesOf(profile, spots) {
 function columnsOf() {
   return [
     {
+      id: "kernel",
       title: word("profile.kernel"),
       cell: ({ kernel }) => el("button", { class: "link-button mono", type: "button" }, kernel.name),
       order: ({ kernel }) => kernel.name,
       whole: true,
     },
     {
+      id: "intensity",
       title: word("roofline.intensity"),
       cell: ({ intensity }) => intensity.toPrecision(3),
       order: ({ intensity }) => intensity,
       number: true,
     },
     {
+      id: "rate",
       title: word("roofline.rate"),
       cell: ({ rate }) => formatRate(rate),
       order: ({ rate }) => rate,
       number: true,
     },
     {
+      id: "interval",
       title: word("profile.interval"),
       cell: ({ low, high }) => `${formatRate(low)} – ${formatRate(high)}`,
       order: ({ low, high, rate }) => (high - low) / rate,
       number: true,
     },
     {
+      id: "reached",
       title: word("roofline.reached"),
       cell: ({ reached }) => (reached === null ? "–" : formatPercent(reached)),
       order: ({ reached }) => reached ?? -1,
       number: true,
     },
     {
+      id: "bound",
       title: word("profile.bound"),
       cell: ({ times }) => (times.bound ? word(`bound.${times.bound}`) : "–"),
       order: ({ times }) => times.bound,
       whole: true,
     },
     {
+      id: "unit",
       title: word("roofline.unit"),
       cell: ({ times }) => (times.unit ? word(`unit.${times.unit}`) : "–"),
       order: ({ times }) => times.unit,
       whole: true,
     },
     {
+      id: "fits",
       title: word("roofline.fits"),
       cell: ({ times }) => `${formatBytes(times.bytes)}, ${times.fits}`,
       order: ({ times }) => times.bytes,
@@ -148,6 +157,7 @@ function columnsOf() {
       hint: word("roofline.fits-words"),
     },
     {
+      id: "time",
       title: word("profile.time"),
       cell: ({ times }) => formatSeconds(times.median_s),
       order: ({ times }) => times.median_s,

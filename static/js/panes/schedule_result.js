@@ -27,8 +27,9 @@ export function mountScheduleResult(root, state) {
   const diff = part(root, "diff");
   const sides = part(root, "sides");
   const titles = [word("schedule.own"), word("schedule.edited")];
+  const pins = [-1, -1];
   const [left, right] = ["left", "right"].map((name, i) =>
-    mountSide(part(root, name), titles[i], () => {}),
+    mountSide(part(root, name), titles[i], () => {}, { get: () => pins[i], set: (line) => (pins[i] = line) }),
   );
   /** @type {EditedKernel | null} */
   let found = null;

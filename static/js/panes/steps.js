@@ -1,4 +1,5 @@
 // The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
+import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../bound.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
@@ -30,7 +31,6 @@ export function mountSteps(root, state) {
   const selectedOnly = partOf(root, "selected-only", HTMLInputElement);
   const more = part(root, "more");
   let request = 0;
-  let outcome = "all";
   let limit = CHUNK;
   /** The step that is explained and boxed, -1 for none. */
   const openedStep = () => secondOf(state.get().step, state.get().stage);
@@ -38,10 +38,14 @@ export function mountSteps(root, state) {
   let steps = [];
   let total = 0;
 
-  const fits = (/** @type {Step} */ step) =>
-    (outcome === "all" || step.outcome === outcome) &&
-    (rule.value === "" || step.rule === rule.value) &&
-    (!selectedOnly.checked || isSelected(step));
+  const fits = (/** @type {Step} */ step) => {
+    const { outcome } = state.get();
+    return (
+      (outcome === "all" || step.outcome === outcome) &&
+      (rule.value === "" || step.rule === rule.value) &&
+      (!isOn(state, "steps-selected") || isSelected(step))
+    );
+  };
 
   /** @type {Set<string>} values of the selected nodes, before and after the pass */
   let values = new Set();
@@ -83,7 +87,7 @@ export function mountSteps(root, state) {
     const opened = openedStep();
     button.setAttribute("aria-expanded", String(index === opened));
     const rule = state.get().pipelines?.rules.find((each) => each.name === step.rule);
-    return el("li", { class: "step-item" }, button, index === opened ? explain(step, rule) : null);
+    return el("li", { class: "step-item" }, button, index === opened ? explain(step, rule, state) : null);
   }
 
   function findValues() {
@@ -97,7 +101,7 @@ export function mountSteps(root, state) {
 
   function mark() {
     findValues();
-    if (selectedOnly.checked) return show();
+    if (isOn(state, "steps-selected")) return show();
     for (const each of list.querySelectorAll("[data-step]")) {
       each.toggleAttribute(
         "data-selected",
@@ -115,12 +119,25 @@ export function mountSteps(root, state) {
       result?.stages[stage]?.n_declined ?? total - applied,
     );
     const names = [...new Set(steps.map((each) => each.rule))].sort();
-    const was = rule.value;
     rule.replaceChildren(
       el("option", { value: "" }, word("steps.every-rule")),
       ...names.map((name) => el("option", { value: name }, name)),
     );
-    rule.value = names.includes(was) ? was : "";
+    chooseRule();
+  }
+
+  /** A rule that did nothing in this pass filters nothing; in the next it may again. */
+  function chooseRule() {
+    const { rule: wanted } = state.get();
+    rule.value = [...rule.options].some(({ value }) => value === wanted) ? wanted : "";
+  }
+
+  /** What is listed has changed: from the first on. */
+  function relist() {
+    if (steps.length === 0) return;
+    chooseRule();
+    limit = CHUNK;
+    show();
   }
 
   async function load() {
@@ -182,19 +199,11 @@ export function mountSteps(root, state) {
 
   return together(
     () => (request += 1),
-    listen(outcomes, {
-      click: (event) => {
-        const chosen = closest(event, "[data-outcome]")?.dataset.outcome;
-        if (!chosen) return;
-        outcome = chosen;
-        for (const each of outcomes.querySelectorAll("button"))
-          each.setAttribute("aria-pressed", String(each.dataset.outcome === chosen));
-        limit = CHUNK;
-        show();
-      },
-    }),
-    listen(rule, { change: show }),
-    listen(selectedOnly, { change: show }),
+    bindButtons(outcomes, state, "outcome", "outcome"),
+    bindSwitch(selectedOnly, state, "steps-selected"),
+    listen(rule, { change: () => state.set({ rule: rule.value }) }),
+    state.watch(["outcome", "rule"], relist),
+    watchSwitch(state, "steps-selected", relist),
     listen(more, { click: (event) => closest(event, "button") && void showMore() }),
     listen(list, {
       click: (event) => {
@@ -262,8 +271,16 @@ function row(step, index, selected) {
  * What the rule of a step does in general, and all of its values.
  * @param {Step} step
  * @param {import("../wire.js").RuleInfo | undefined} rule
+ * @param {import("../page.js").PageState} state
  */
-function explain({ took, made, source, error, seconds, saves }, rule) {
+function explain({ took, made, source, error, seconds, saves }, rule, state) {
+  const fold = (/** @type {"example" | "near-miss"} */ kind, /** @type {string} */ text) =>
+    foldOf(
+      el("details", {}, el("summary", {}, word(`steps.${kind}`)), el("pre", { class: "code" }, text)),
+      state,
+      kind,
+      "rule",
+    );
   const facts = /** @type {[string, Node | string][]} */ ([]);
   if (rule?.pattern) facts.push(["steps.pattern", el("code", {}, rule.pattern)]);
   if (took.length) facts.push(["steps.took", el("code", {}, took.join(", "))]);
@@ -282,22 +299,8 @@ function explain({ took, made, source, error, seconds, saves }, rule) {
       { class: "facts" },
       ...facts.flatMap(([key, content]) => [el("dt", {}, word(key)), el("dd", {}, content)]),
     ),
-    example
-      ? el(
-          "details",
-          {},
-          el("summary", {}, word("steps.example")),
-          el("pre", { class: "code" }, `${example.before.trim()}\n⇒\n${example.after.trim()}`),
-        )
-      : null,
-    rule?.near_miss
-      ? el(
-          "details",
-          {},
-          el("summary", {}, word("steps.near-miss")),
-          el("pre", { class: "code" }, rule.near_miss.trim()),
-        )
-      : null,
+    example ? fold("example", `${example.before.trim()}\n⇒\n${example.after.trim()}`) : null,
+    rule?.near_miss ? fold("near-miss", rule.near_miss.trim()) : null,
   );
 }
 

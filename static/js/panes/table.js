@@ -1,5 +1,6 @@
 // Tables whose columns can be sorted, used by the panes that list things.
 import { closest, el, listen } from "../dom.js";
+import { together } from "../state.js";
 
 /**
  * @template T
@@ -7,6 +8,7 @@ import { closest, el, listen } from "../dom.js";
  * @property {string} title
  * @property {(row: T) => Node | string} cell
  * @property {(row: T) => number | string} [order] makes the column sortable
+ * @property {string} [id] its name in links; every column that can be sorted has one
  * @property {boolean} [number]
  * @property {boolean} [whole] kept on its lines as they are
  * @property {string} [hint]
@@ -15,20 +17,26 @@ import { closest, el, listen } from "../dom.js";
 /**
  * @template T
  * @param {HTMLElement} root
- * @param {{caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void}} options
+ * @param {import("../page.js").PageState} state holds which column sorts it, and which way
+ * @param {{name: (typeof import("../url.js").TABLES)[number], caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void}} options
  * @returns {{show: (rows: T[]) => void, mark: (isSelected: (row: T) => boolean, scroll: boolean) => void, stop: () => void}}
  */
-export function mountTable(root, { caption, columns, keyOf, onPick }) {
+export function mountTable(root, state, { name, caption, columns, keyOf, onPick }) {
   /** @type {T[]} */
   let rows = [];
-  let by = -1;
-  let direction = -1;
+  const sorted = () => state.get().sort.find((each) => each.startsWith(`${name}:`)) ?? "";
+  /** As it is drawn. */
+  let sort = "";
   /** @type {(row: T) => boolean} */
   let isSelected = () => false;
 
   function draw() {
+    sort = sorted();
+    const [, id, way] = sort.split(":");
+    const by = columns.findIndex((each) => each.order && each.id === id);
+    const direction = way === "up" ? 1 : -1;
     const order = columns[by]?.order;
-    const sorted = order ? [...rows].sort((a, b) => direction * compare(order(a), order(b))) : rows;
+    const inOrder = order ? [...rows].sort((a, b) => direction * compare(order(a), order(b))) : rows;
     const head = columns.map(({ title, number, hint, order: sortable }, i) => {
       const cell = el(
         "th",
@@ -36,7 +44,7 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
         sortable
           ? el(
               "button",
-              { type: "button", "data-column": String(i) },
+              { type: "button", "data-column": columns[i].id },
               title,
               i === by ? (direction < 0 ? " ↓" : " ↑") : "",
             )
@@ -45,7 +53,7 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
       if (i === by) cell.setAttribute("aria-sort", direction < 0 ? "descending" : "ascending");
       return cell;
     });
-    const body = sorted.map((row) => {
+    const body = inOrder.map((row) => {
       const line = el(
         "tr",
         { "data-selected": isSelected(row) },
@@ -67,13 +75,13 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
     );
   }
 
-  const stop = listen(root, {
+  const click = listen(root, {
     click: (event) => {
       const column = closest(event, "[data-column]")?.dataset.column;
       if (column !== undefined) {
-        direction = Number(column) === by ? -direction : -1;
-        by = Number(column);
-        draw();
+        const way = sorted() === `${name}:${column}:down` ? "up" : "down";
+        const others = state.get().sort.filter((each) => !each.startsWith(`${name}:`));
+        state.set({ sort: [...others, `${name}:${column}:${way}`].sort() });
         /** @type {HTMLElement | null} */ (
           root.querySelector(`[data-column="${column}"]`)
         )?.focus();
@@ -84,6 +92,10 @@ export function mountTable(root, { caption, columns, keyOf, onPick }) {
       if (row && key !== undefined) onPick(row);
     },
   });
+  const stop = together(
+    click,
+    state.watch(["sort"], () => sort !== sorted() && rows.length > 0 && draw()),
+  );
   return {
     stop,
     show(next) {

@@ -44,7 +44,13 @@ export function mountTargets(root, state, findings) {
   const choice = partOf(root, "kernel", HTMLSelectElement);
   const level = partOf(root, "level", HTMLSelectElement);
   const sides = /** @type {const} */ (["left", "right"]).map((name, i) =>
-    mountSide(part(root, name), word(`targets.${name}`), (target) => put(i, target)),
+    mountSide(part(root, name), word(`targets.${name}`), (target) => put(i, target), {
+      get: () => state.get().pins[i],
+      set: (line) => {
+        const [left, right] = state.get().pins;
+        state.set({ pins: i === 0 ? [line, right] : [left, line] });
+      },
+    }),
   );
   /** @type {ReturnType<typeof childJob> | null} */
   let making = null;
@@ -130,7 +136,7 @@ export function mountTargets(root, state, findings) {
     known = found;
     body.hidden = false;
     table?.stop();
-    table = mountTable(part(root, "table"), tableOf(found, (row) => put(1, row.target)));
+    table = mountTable(part(root, "table"), state, tableOf(found, (row) => put(1, row.target)));
     table.show(found.rows);
     part(root, "table").querySelector("table")?.classList.add("targets-figures");
     markRows();
@@ -216,35 +222,37 @@ function sentence({ rows }, names) {
 function tableOf({ classes, name }, onPick) {
   const count = (/** @type {number | null | undefined} */ n) => (n == null ? "–" : formatCount(n));
   const column = (
-    /** @type {string} */ title,
+    /** @type {string} */ id,
     /** @type {(row: TargetRow) => number | null | undefined} */ of,
     /** @type {string} */ hint = "",
     /** @type {(row: TargetRow) => string} */ cell = (row) => count(of(row)),
-  ) => ({ title, cell, order: (/** @type {TargetRow} */ row) => of(row) ?? -1, number: true, hint });
+  ) => ({ id, title: word(`targets.${id}`), cell, order: (/** @type {TargetRow} */ row) => of(row) ?? -1, number: true, hint });
   return {
+    name: /** @type {const} */ ("targets"),
     caption: word("targets.caption", { name }),
     keyOf: (/** @type {TargetRow} */ row) => row.target,
     onPick,
     columns: [
       {
+        id: "target",
         title: word("targets.target"),
         cell: (/** @type {TargetRow} */ row) =>
           el("button", { class: "link-button mono", type: "button", title: row.triple }, row.target),
         order: (/** @type {TargetRow} */ row) => row.target,
         whole: true,
       },
-      column(word("targets.all"), (row) => row.n_instructions),
+      column("all", (row) => row.n_instructions),
       ...classes.map((each) =>
-        column(word(`targets.class.${each.name}`), (row) => row.counts[each.name], each.words),
+        column(`class.${each.name}`, (row) => row.counts[each.name], each.words),
       ),
       column(
-        word("targets.vector"),
+        "vector",
         (row) => row.widest_bytes,
         word("targets.vector-hint"),
         (row) => (row.widest_bytes ? `${row.widest_bytes} B` : "–"),
       ),
       column(
-        word("targets.registers"),
+        "registers",
         (row) => row.n_registers,
         word("targets.registers-hint"),
         (row) =>
@@ -252,9 +260,9 @@ function tableOf({ classes, name }, onPick) {
             ? "–"
             : word("targets.of", { used: row.n_registers, all: row.n_vector_registers }),
       ),
-      column(word("targets.spills"), (row) => row.n_spills, word("targets.spills-hint")),
+      column("spills", (row) => row.n_spills, word("targets.spills-hint")),
       column(
-        word("targets.bytes"),
+        "bytes",
         (row) => row.n_bytes,
         word("targets.bytes-hint"),
         (row) => (row.n_bytes === null ? "–" : formatBytes(row.n_bytes)),

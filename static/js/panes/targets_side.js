@@ -14,8 +14,9 @@ import { highlighted, mountCodeLines } from "./code_lines.js";
  * @param {HTMLElement} root
  * @param {string} label of the choice
  * @param {(target: string) => void} onChoose
+ * @param {{get: () => number, set: (line: number) => void}} pin the line of this machine's Loop IR that is followed, -1 for none
  */
-export function mountSide(root, label, onChoose) {
+export function mountSide(root, label, onChoose, pin) {
   root.replaceChildren(clone("pane-targets-side"));
   const choice = partOf(root, "target", HTMLSelectElement);
   const body = part(root, "code");
@@ -26,8 +27,6 @@ export function mountSide(root, label, onChoose) {
   let code = null;
   /** @type {Level} */
   let level = "asm";
-  /** The line of Loop IR that is followed, and those that are pointed at; of this machine's Loop IR. */
-  let pinned = -1;
   let n = 0;
 
   const linked = () => LINKED.find((each) => each === level);
@@ -36,7 +35,7 @@ export function mountSide(root, label, onChoose) {
   function mark(/** @type {number} */ pointed, /** @type {boolean} */ scroll) {
     const text = linked();
     if (lines && text)
-      lines.mark(linesFor(links(), text, pinned, n), linesFor(links(), text, pointed, n), scroll);
+      lines.mark(linesFor(links(), text, pin.get(), n), linesFor(links(), text, pointed, n), scroll);
   }
 
   function draw() {
@@ -66,7 +65,7 @@ export function mountSide(root, label, onChoose) {
     lines = mountCodeLines(body, text, name, {
       pick: (line) => {
         const loop = loopLine(links(), text, line);
-        pinned = loop === pinned ? -1 : loop;
+        pin.set(loop === pin.get() ? -1 : loop);
         mark(-1, false);
       },
       point: (line) => mark(line < 0 ? -1 : loopLine(links(), text, line), false),
@@ -85,7 +84,7 @@ export function mountSide(root, label, onChoose) {
     },
     /** @param {TargetCode} found @param {Level} at */
     show(found, at) {
-      if (found.target !== code?.target || found.kernel !== code?.kernel) pinned = -1;
+      if (code && (found.target !== code.target || found.kernel !== code.kernel)) pin.set(-1);
       code = found;
       level = at;
       draw();

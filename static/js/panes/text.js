@@ -1,4 +1,5 @@
 // The text of the graph against that of another stage, line by line.
+import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bound.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { selectNode, selectedIds } from "../selection.js";
@@ -29,7 +30,6 @@ export function mountText(root, state) {
   const base = partOf(root, "base", HTMLSelectElement);
   const all = partOf(root, "all", HTMLInputElement);
   const modes = part(root, "modes");
-  let mode = "unified";
   let request = 0;
   let limit = CHUNK;
   let stopDrawing = () => {};
@@ -49,7 +49,7 @@ export function mountText(root, state) {
     const against = Math.max(0, comparedWith(result.stages, stage, chosen));
     try {
       const [diff, old, now] = await Promise.all([
-        parts.diff(stage, against, all.checked ? ALL_LINES : 3),
+        parts.diff(stage, against, isOn(state, "text-whole") ? ALL_LINES : 3),
         parts.text(result.stages[against].graph_stage),
         parts.text(result.stages[stage].graph_stage),
       ]);
@@ -60,7 +60,7 @@ export function mountText(root, state) {
         removed: diff.n_removed,
       });
       // Without a change the text itself is more use than one folded row.
-      if (diff.n_added + diff.n_removed === 0 && !all.checked) rows = plain(now);
+      if (diff.n_added + diff.n_removed === 0 && !isOn(state, "text-whole")) rows = plain(now);
       show();
     } catch (problem) {
       const box = el("div", { class: "problem" });
@@ -72,7 +72,7 @@ export function mountText(root, state) {
   function show() {
     stopDrawing();
     const shown = rows.slice(0, limit);
-    const { element, n, make } = mode === "split" ? split(shown) : unified(shown);
+    const { element, n, make } = state.get().diff === "split" ? split(shown) : unified(shown);
     body.replaceChildren(element);
     findLines();
     stopDrawing = inSlices(n, (start, end) => make(start, end).forEach(markLines));
@@ -131,18 +131,10 @@ export function mountText(root, state) {
     () => (request += 1),
     () => stopDrawing(),
     listen(body, { click: pick }),
-    listen(all, { change: () => void load() }),
+    bindSwitch(all, state, "text-whole"),
     listen(base, { change: () => state.set({ base: Number(base.value) }) }),
-    listen(modes, {
-      click: (event) => {
-        const chosen = closest(event, "[data-mode]")?.dataset.mode;
-        if (!chosen) return;
-        mode = chosen;
-        for (const each of modes.querySelectorAll("button"))
-          each.setAttribute("aria-pressed", String(each.dataset.mode === chosen));
-        show();
-      },
-    }),
+    bindButtons(modes, state, "diff", "mode"),
+    state.watch(["diff"], () => texts && show()),
     state.watch(["result", "base"], ({ result, base: chosen }) => {
       base.replaceChildren(
         el("option", { value: "-1" }, word("text.stage-before")),
@@ -157,6 +149,7 @@ export function mountText(root, state) {
       base.value = String(chosenBase(result?.stages ?? [], chosen));
     }),
     state.watch(["parts", "stage", "base"], () => void load()),
+    watchSwitch(state, "text-whole", () => texts && void load()),
     state.watch(["selection", "at", "graph", "before"], mark),
   );
 }

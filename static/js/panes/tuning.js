@@ -1,6 +1,7 @@
 // A search for faster schedules, as it goes: candidates, the best so far, and what came of it.
 import { api, tuningPart } from "../api.js";
 import { LINKED, jobBeside } from "../beside.js";
+import { bindFold } from "../bound.js";
 import { childJob } from "../child_job.js";
 import { asProblem, sentRequest } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
@@ -54,7 +55,7 @@ export function mountTuning(root, state, findings) {
   /** @type {Tuning | null} */
   let known = null;
 
-  const table = mountTable(part(root, "table"), tableOf());
+  const table = mountTable(part(root, "table"), state, tableOf());
   kernel.replaceChildren(
     el("option", { value: "" }, word("tuning.all")),
     ...kernels.map((each) =>
@@ -118,9 +119,14 @@ export function mountTuning(root, state, findings) {
       which.replaceChildren(
         ...found.kernels.map(({ name }, i) => el("option", { value: String(i) }, name)),
       );
+    chooseCandidates();
     draw();
     verdict(id, found);
     if (over) body.dataset.over = id;
+  }
+
+  function chooseCandidates() {
+    which.value = String(Math.min(state.get().candidates, Math.max(0, which.options.length - 1)));
   }
 
   function draw() {
@@ -221,7 +227,9 @@ export function mountTuning(root, state, findings) {
     () => (request += 1),
     () => leave(),
     table.stop,
-    listen(which, { change: draw }),
+    listen(which, { change: () => state.set({ candidates: Number(which.value) }) }),
+    state.watch(["candidates"], () => (chooseCandidates(), draw())),
+    bindFold(partOf(root, "all-candidates", HTMLDetailsElement), state, "tuning-table"),
     listen(start, {
       click: () =>
         void follow(() =>
@@ -302,23 +310,27 @@ function reasons(trials) {
 function tableOf() {
   const number = (/** @type {number | null} */ n) => (n === null ? "–" : n.toFixed(3));
   return {
+    name: /** @type {const} */ ("tuning"),
     caption: word("tuning.caption"),
     keyOf: (/** @type {TuneTrial} */ each) => String(each.number),
     onPick: () => {},
     columns: [
       {
+        id: "number",
         title: word("tuning.number"),
         cell: (/** @type {TuneTrial} */ each) => String(each.number),
         order: (/** @type {TuneTrial} */ each) => each.number,
         number: true,
       },
       {
+        id: "ratio",
         title: word("tuning.ratio"),
         cell: (/** @type {TuneTrial} */ each) => number(each.ratio),
         order: (/** @type {TuneTrial} */ each) => each.ratio ?? Infinity,
         number: true,
       },
       {
+        id: "foretold",
         title: word("tuning.foretold"),
         cell: (/** @type {TuneTrial} */ each) => number(each.expected),
         order: (/** @type {TuneTrial} */ each) => each.expected ?? Infinity,

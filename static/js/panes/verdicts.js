@@ -1,4 +1,5 @@
 // One kernel or two, and why: a section about the edges of the node in focus.
+import { foldOf } from "../bound.js";
 import { el } from "../dom.js";
 import { edgeOf } from "../graph/edge_walk.js";
 import { verdictsOn } from "../neighbours.js";
@@ -7,11 +8,11 @@ import { word } from "../words.js";
 /**
  * @param {import("../wire.js").GraphNode} node
  * @param {import("../wire.js").StageGraph} graph
- * @param {import("../wire.js").Neighbours | null} neighbours
- * @param {string} [text] of the edge that is looked at
+ * @param {import("../page.js").PageState} state
  * @returns {HTMLElement[]}
  */
-export function verdictsSection(node, graph, neighbours, text = "") {
+export function verdictsSection(node, graph, state) {
+  const { neighbours, edge: text } = state.get();
   const found = verdictsOn(node, graph, neighbours);
   const edge = edgeOf(text);
   const isMeant = (/** @type {import("../neighbours.js").Verdict} */ { other, side }) =>
@@ -31,7 +32,7 @@ export function verdictsSection(node, graph, neighbours, text = "") {
         { class: "verdicts" },
         ...found.flatMap((each) =>
           each.answers.map((answer) => {
-            const made = item(answer, node, each.other, each.side);
+            const made = item(answer, node, each.other, each.side, state);
             if (isMeant(each)) made.setAttribute("aria-current", "true");
             return made;
           }),
@@ -58,8 +59,9 @@ export function verdictWord({ verdict }, node, other) {
  * @param {import("../wire.js").GraphNode} node
  * @param {import("../wire.js").GraphNode} other
  * @param {"reads" | "read by"} side
+ * @param {import("../page.js").PageState} state
  */
-function item(answer, node, other, side) {
+function item(answer, node, other, side, state) {
   const { maker, reader, verdict, because, chapters } = answer;
   return el(
     "li",
@@ -75,11 +77,16 @@ function item(answer, node, other, side) {
     chapters.length === 1 && because.endsWith(chapters[0].because)
       ? el("p", { class: "muted" }, word("verdict.decided"), " ", chapterButton(chapters[0]))
       : chapters.length
-      ? el(
-          "details",
-          {},
-          el("summary", {}, word("verdict.steps", { n: chapters.length })),
-          el("ol", {}, ...chapters.map(chapter)),
+      ? foldOf(
+          el(
+            "details",
+            {},
+            el("summary", {}, word("verdict.steps", { n: chapters.length })),
+            el("ol", {}, ...chapters.map(chapter)),
+          ),
+          state,
+          "verdict",
+          `${maker}:${reader}`,
         )
       : null,
   );

@@ -1,0 +1,362 @@
+"""All that can be set in the page is set, by its controls, and comes back from a link elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import Watch
+from tests.browser.playground import COMPILE_MS, Playground
+from tests.browser.serving import REPOSITORY
+
+
+def declared() -> set[str]:
+    """What a fragment may say, as the page's table of fields has it."""
+    text = (REPOSITORY / "static" / "js" / "url.js").read_text(encoding="utf-8")
+    table = text[text.index("const FIELDS = {") :]
+    rows = re.findall(r"^  (\w+): (.*)$", table[: table.index("\n};")], re.MULTILINE)
+    kinds = ((name, re.match(r'(?:several|named)\("(\w+)"', kind)) for name, kind in rows)
+    return {found[1] if found else name for name, found in kinds}
+
+
+JOBS = {"job", "other"}
+LINKED = {"check", "measured", "tuning", "bisect"}
+
+_SEEN = """
+() => [...document.querySelectorAll(
+  "main select, main input, main textarea, main details, main [aria-pressed], main [aria-sort], " +
+  "main [aria-expanded], main [aria-current]"
+)].filter((each) => each.type !== "file").map((each) => [
+  each.closest("[data-part]")?.dataset.part ?? "",
+  each.tagName,
+  each.matches("select, input, textarea") ? each.value : "",
+  each.checked ?? each.open ?? "",
+  ...["pressed", "sort", "expanded", "current"].map((name) => each.getAttribute(`aria-${name}`)),
+  each.matches("[aria-sort]") ? each.textContent : "",
+])
+"""
+
+
+def said(page: Page) -> dict[str, list[str]]:
+    """What the page's address says, by name; of jobs beside the compilation only that there are."""
+    found: dict[str, list[str]] = {}
+    for name, text in parse_qsl(page.evaluate("location.hash.slice(1)"), keep_blank_values=True):
+        if name not in JOBS:
+            found.setdefault(name, []).append("" if name in LINKED else text)
+    return found
+
+
+def written(page: Page, *names: str) -> None:
+    """Until the address says these."""
+    for name in names:
+        expect(page).to_have_url(re.compile(rf"[#&]{name}="))
+
+
+def look(playground: Playground) -> dict[str, Any]:
+    """What every pane shows of its controls, sorted tables, folds and marked rows."""
+    seen: dict[str, Any] = {}
+    for pane, ready in PANES.items():
+        root = playground.show_pane(pane)
+        for selector, name, wanted in ready:
+            expect(root.locator(selector).first).to_have_attribute(
+                name, re.compile(wanted), timeout=COMPILE_MS
+            )
+        seen[pane] = playground.page.evaluate(_SEEN)
+    return seen
+
+
+PANES: dict[str, list[tuple[str, str, str]]] = {
+    "steps": [("[data-step]", "data-outcome", "declined")],
+    "text": [(".code-line", "data-old", ".")],
+    "node": [],
+    "numerics": [("[data-part=bisect-found]", "data-over", "-")],
+    "stack": [],
+    "memory": [("tbody tr", "data-key", ".")],
+    "kernels": [("tbody tr", "data-key", ".")],
+    "devices": [("[data-part=body]", "data-placed", "two-sockets min_cut 0")],
+    "profile": [("tbody tr", "data-key", ".")],
+    "roofline": [("tbody tr", "data-key", ".")],
+    "tuning": [("[data-part=body]", "data-over", "-")],
+    "schedule": [("textarea", "aria-label", ".")],
+    "loops": [("[role=listbox]", "aria-label", ".")],
+    "targets": [("[data-part=left] [data-part=code]", "data-code", "x86-64-v3 loops")],
+    "compare": [("[data-part=code]", "data-shown", r"^\d+:\d+ asm$")],
+}
+"""Panes with controls, and what says that each is all there."""
+
+
+def sort_by(playground: Playground, pane: str, column: str, table: str = "table") -> None:
+    """Sort a table of a pane, upwards: two clicks on the head of a column."""
+    root = playground.show_pane(pane).locator(f"[data-part={table}]")
+    for way in ("descending", "ascending"):
+        root.locator(f"[data-column={column}]").click()
+        expect(root.locator(f"[aria-sort={way}]")).to_have_count(1)
+
+
+def set_the_start(playground: Playground) -> None:
+    """A text, a model, its shapes, passes and arithmetic, and what is opened there."""
+    page = playground.page
+    page.locator("[data-part=write-examples] button").first.click()
+    says = playground.part("write-says")
+    expect(says).to_contain_text("ready to compile", timeout=COMPILE_MS)
+    text = "def mine(x: f32[2]):\n    return relu(x)\n"
+    playground.part("write").locator("textarea").fill(text)
+    expect(says).to_contain_text("1 node, ready to compile", timeout=COMPILE_MS)
+    written(page, "written")
+    playground.pick("digits_cnn")
+    shape = page.locator("[data-part=shape-fields] input").first
+    shape.fill("2,1,8,8")
+    shape.blur()
+    playground.part("precision").select_option("fast")
+    playground.part("threads").fill("2")
+    playground.part("threads").blur()
+    page.locator(".pipeline-row [data-part=options]:visible").first.click()
+    page.locator(".pipeline-text summary").click()
+    last = page.locator(".pipeline-row").last
+    last.locator("[data-part=on]").uncheck(force=True)
+    written(page, "shape", "precision", "threads", "pipeline", "unfolded", "on")
+
+
+def set_the_walk(playground: Playground) -> None:
+    """The lists, the drawing, and what panes show of the one result."""
+    page = playground.page
+    playground.part("changed-only").check()
+    playground.part("filter").fill("f")
+    playground.part("order").select_option("bytes")
+    page.locator(".passes-tools [data-part=base]").select_option("0")
+    page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
+    page.locator("[data-view=after]").click()
+    playground.part("search").fill("conv2")
+    playground.part("search").press("Enter")
+    playground.part("zoom-in").click()
+    playground.part("color").select_option("bytes")
+    page.locator("button[data-part=table]").click()
+
+    pane = playground.show_pane("steps")
+    pane.locator("[data-part=selected-only]").check()
+    pane.locator("[data-outcome=declined]").first.click()
+    step = pane.locator("[data-step]").first
+    step.click()
+    rule = pane.locator("[data-part=rule]")
+    rule.select_option(index=1)
+    pane = playground.show_pane("text")
+    pane.locator("[data-mode=split]").click()
+    pane.locator("[data-part=all]").check()
+    pane = playground.show_pane("kernels")
+    pane.locator("[data-side=native]").click()
+    pane.locator("[data-part=selected-only]").check()
+    written(page, "step", "rule", "outcome", "diff", "kernels", "find", "filter", "order")
+
+
+def find_things(playground: Playground) -> None:
+    """What jobs beside the compilation find, asked for with choices that are not the first."""
+    page = playground.page
+    pane = playground.show_pane("numerics")
+    expect(page.locator("#pane[data-checked=done]")).to_be_visible(timeout=COMPILE_MS)
+    pane.locator("[data-part=bisect-moved]").select_option("half")
+    pane.locator("[data-part=bisect-start]").click()
+    found = pane.locator("[data-part=bisect-found]")
+    expect(found).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
+    found.locator("[data-rule]").first.uncheck()
+    pane = playground.show_pane("profile")
+    pane.locator("[data-part=by]").select_option("operator")
+    pane.locator("[data-part=seconds]").select_option("0.5")
+    pane.locator("[data-part=again]").click()
+    written(page, "measured")
+    pane = playground.show_pane("tuning")
+    pane.locator("[data-part=kernel]").select_option("")
+    pane.locator("[data-part=search]").select_option("random")
+    pane.locator("[data-part=budget]").select_option("5")
+    pane.locator("[data-part=start]").click()
+    body = pane.locator("[data-part=body]")
+    expect(body).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
+    pane.locator("[data-part=which]").select_option(index=1)
+    pane.locator("summary").click()
+    pane = playground.show_pane("devices")
+    pane.locator("[data-part=platform]").select_option("two-sockets")
+    pane.locator("[data-part=scheduler]").select_option("min_cut")
+    pane.locator("[data-part=ahead]").select_option("0")
+    body = pane.locator("[data-part=body]")
+    expect(body).to_have_attribute("data-placed", "two-sockets min_cut 0", timeout=COMPILE_MS)
+    pane.locator("[data-part=closer]").click()
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=preset]").select_option("O0")
+    pane.locator("[data-part=run]").click()
+    code = pane.locator("[data-part=code]")
+    expect(code).to_have_attribute("data-shown", re.compile(":"), timeout=COMPILE_MS)
+    pane.locator("[data-part=pairs] tbody tr").nth(1).locator("button").first.click()
+    pane.get_by_label("Level").select_option("asm")
+    pane.locator("[data-mode=unified]").click()
+    pane.get_by_label("whole text").check()
+    pane.locator("[data-part=editor-says]").click()
+    written(page, "bisect", "off", "tune", "candidates", "span", "pair", "code", "sides", "planned")
+
+
+def look_at_code(playground: Playground) -> None:
+    """A kernel, a line of it, a schedule that is edited, two other machines."""
+    page = playground.page
+    pane = playground.show_pane("loops")
+    pane.locator("[data-part=kernel]").select_option(index=1)
+    pane.locator(".code-line").nth(2).click()
+    written(page, "line")
+    pane = playground.show_pane("targets")
+    body = pane.locator("[data-part=body]")
+    expect(body).to_have_attribute("data-made", re.compile(r"\d"), timeout=COMPILE_MS)
+    left = pane.locator("[data-part=left]")
+    left.get_by_label("Machine on the left").select_option("x86-64-v3")
+    pane.locator("[data-part=level]").select_option("loops")
+    expect(left.locator("[data-part=code]")).to_have_attribute("data-code", "x86-64-v3 loops")
+    left.locator(".code-line").nth(2).click()
+    written(page, "pins", "targets", "level")
+    pane = playground.show_pane("schedule")
+    summary = pane.locator("details.code-step summary").first
+    summary.click()
+    written(page, "unfolded")
+    pane.locator("[data-part=edit]").click()
+    area = pane.locator("textarea")
+    expect(area).not_to_have_value("")
+    area.fill(area.input_value() + "\n// mine")
+    written(page, "edited")
+
+
+def test_all_that_is_set_comes_back_from_a_short_link(
+    page: Page, browser: Browser, server: str
+) -> None:
+    playground = Playground(page).open()
+    set_the_start(playground)
+    playground.compile()
+    set_the_walk(playground)
+    find_things(playground)
+    look_at_code(playground)
+    for pane, column in SORTED.items():
+        sort_by(playground, pane, column, TABLES.get(pane, "table"))
+    wanted = look(playground)
+    address = said(page)
+    left = declared() - set(address) - JOBS - ELSEWHERE
+    assert not left, f"the test sets nothing of {sorted(left)}"
+
+    with elsewhere(browser, server, shared(page)) as again:
+        assert said(again.page) == address
+        seen = look(again)
+        for pane in PANES:
+            assert seen[pane] == wanted[pane], pane
+
+
+def test_the_start_comes_back_from_the_address(page: Page, browser: Browser, server: str) -> None:
+    playground = Playground(page).open()
+    set_the_start(playground)
+    wanted, address = page.evaluate(_SEEN), said(page)
+    other = browser.new_context(base_url=server, reduced_motion="reduce").new_page()
+    other.goto(page.url)
+    expect(other.locator("[data-part=option-fields]:visible")).to_have_count(1)
+    expect(other.locator("[data-part=shape-fields] input")).to_have_value("2,1,8,8")
+    assert other.evaluate(_SEEN) == wanted
+    assert said(other) == address
+    other.context.close()
+
+
+def test_colours_by_device_come_without_the_pane_that_places(
+    page: Page, browser: Browser, server: str
+) -> None:
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    pane = playground.show_pane("devices")
+    pane.locator("[data-part=platform]").select_option("two-sockets")
+    expect(pane.locator("[data-part=body]")).to_have_attribute(
+        "data-placed", "two-sockets iterated -1", timeout=COMPILE_MS
+    )
+    playground.part("color").select_option("device")
+    legend = playground.part("legend").locator("[data-class]")
+    expect(legend.first).to_contain_text("socket0")
+    wanted = legend.all_inner_texts()
+    playground.show_pane("steps")
+    link = shared(page)
+    with elsewhere(browser, server, link) as again:
+        expect(again.part("legend").locator("[data-class]")).to_have_text(wanted)
+        expect(again.part("unplaced")).to_be_hidden()
+    with elsewhere(browser, server, link.replace("/s/", "/embed/s/")) as embedded:
+        expect(embedded.part("legend").locator("[data-class]")).to_have_text(wanted)
+
+
+def test_an_edge_and_what_lies_over_a_small_window_come_back(
+    page: Page, browser: Browser, server: str
+) -> None:
+    playground = Playground(page).open().pick("digits_cnn").compile()
+    playground.press("End")
+    playground.part("search").fill("conv2")
+    playground.part("search").press("Enter")
+    playground.part("canvas").focus()
+    page.keyboard.press("e")
+    page.keyboard.press("Enter")
+    expect(playground.pane.locator(".verdicts [aria-current]")).to_have_count(1)
+    written(page, "edge")
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.locator("button[data-over=map]").click()
+    written(page, "over")
+    address = said(page)
+    with elsewhere(browser, server, shared(page), width=390) as again:
+        assert said(again.page) == address
+        over = again.page.locator("button[data-over=map]")
+        expect(over).to_have_attribute("aria-pressed", "true")
+        expect(again.pane.locator(".verdicts [aria-current]")).to_have_count(1)
+
+
+def test_rules_that_were_left_out_are_left_out_elsewhere(
+    page: Page, browser: Browser, server: str
+) -> None:
+    rules = "&without=batch_norm_is_affine&without=fuse"
+    playground = Playground(page).open(f"#v=1&screen=walk&model=sample:digits_cnn{rules}")
+    playground.wait_for_walk()
+    with elsewhere(browser, server, shared(page)) as again:
+        assert said(again.page)["without"] == ["batch_norm_is_affine", "fuse"]
+        again.page.get_by_role("button", name="Share this view").click()
+        command = again.page.locator("[data-part=command]")
+        expect(command).to_have_value(re.compile("--without batch_norm_is_affine --without fuse"))
+
+
+def shared(page: Page) -> str:
+    """The short link of the view."""
+    page.get_by_role("button", name="Share this view").click()
+    page.get_by_role("button", name="Make a short link").click()
+    field = page.locator("#share-dialog [data-part=short]")
+    expect(field).to_have_value(re.compile(r"/s/\w{8}$"))
+    return field.input_value()
+
+
+@contextmanager
+def elsewhere(browser: Browser, server: str, link: str, width: int = 1280) -> Generator[Playground]:
+    """The link as somebody else opens it, who has nothing of this browser's."""
+    context = browser.new_context(
+        base_url=server, viewport={"width": width, "height": 800}, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    watch = Watch(page, server)
+    page.goto(link)
+    playground = Playground(page)
+    if "/embed/" not in link:
+        playground.wait_for_walk()
+        expect(page).to_have_url(re.compile("job="))
+    yield playground
+    context.close()
+    watch.finish()
+
+
+SORTED = {
+    "numerics": "stage",
+    "memory": "size",
+    "kernels": "name",
+    "devices": "takes",
+    "profile": "kernel",
+    "roofline": "rate",
+    "tuning": "ratio",
+    "targets": "spills",
+    "compare": "ratio",
+}
+"""A column by which the table of each pane is sorted."""
+TABLES = {"numerics": "stages", "compare": "pairs"}
+ELSEWHERE = {"edge", "over", "open", "within", "without"}
+"""What other tests set: three of this file, and those of groups and of what was measured."""
