@@ -46,9 +46,12 @@ def create_app(config: Settings | Mapping[str, Any] | None = None) -> Flask:
         pinned_bytes=settings.linked_models_bytes,
     )
     app.extensions["database"] = Database(settings.database_url or sqlite_url(settings.data_folder))
-    app.extensions["links"] = LinkStore(app.extensions["database"], settings.links_limit)
+    app.extensions["links"] = LinkStore(
+        app.extensions["database"], settings.links_limit, settings.links_bytes
+    )
     app.extensions["rates"] = {
         "links": Rate(settings.links_per_minute, 60.0),
+        "link bytes": Rate(settings.links_bytes_per_day, 86_400.0, "bytes of links"),
         "reports": Rate(settings.reports_per_minute, 60.0),
         "texts": Rate(settings.texts_per_minute, 60.0),
     }

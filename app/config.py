@@ -37,6 +37,10 @@ class Settings:
     database_url: str = field(default_factory=lambda: os.environ.get(DATABASE_VARIABLE, ""))
     """As SQLAlchemy takes it; "" for SQLite in the data folder."""
     links_limit: int = 1_000_000
+    links_bytes: int = 4096 * MIB
+    """Of the texts of all links together."""
+    links_bytes_per_day: int = 4 * MIB
+    """Of the texts of new links from one address."""
     linked_models_bytes: int = 8192 * MIB
     links_per_minute: int = 30
     reports_per_minute: int = 20

@@ -12,30 +12,39 @@ _MANY = 10_000
 
 
 class Rate:
-    """At most `n` times in `seconds` from each address."""
+    """At most `n` times in `seconds` from each address; or as many of `what`, as of bytes."""
 
-    def __init__(self, n: int, seconds: float) -> None:
+    def __init__(self, n: int, seconds: float, what: str = "") -> None:
         self.n = n
         self.seconds = seconds
-        self._times: dict[str, deque[float]] = {}
+        self.what = what
+        self._times: dict[str, deque[tuple[float, int]]] = {}
         self._lock = threading.Lock()
 
-    def count(self, address: str, now_s: float | None = None) -> None:
+    def count(self, address: str, now_s: float | None = None, amount: int = 1) -> None:
         """Note a request of an address. Errors: E-LIMIT-RATE; a refused request is not counted."""
         now = time.monotonic() if now_s is None else now_s
         with self._lock:
             if len(self._times) >= _MANY:
                 self._forget(now)
             times = self._times.setdefault(address, deque())
-            while times and times[0] <= now - self.seconds:
+            while times and times[0][0] <= now - self.seconds:
                 times.popleft()
-            if len(times) >= self.n:
+            had = sum(each for _, each in times)
+            if had + amount > self.n:
+                hint = "share shorter texts, or wait until those of before count no more"
                 raise CompileError(
-                    "E-LIMIT-RATE", f"at most {self.n} of these are taken in {self.seconds:g} s"
+                    "E-LIMIT-RATE", self._says(had, amount), hint=hint if self.what else ""
                 )
-            times.append(now)
+            times.append((now, amount))
+
+    def _says(self, had: int, amount: int) -> str:
+        limit = f"at most {self.n:,} {self.what or 'of these'} are taken in {self.seconds:,g} s"
+        if not self.what:
+            return limit
+        return f"{limit} from one address, which has sent {had:,}; this one has {amount:,}"
 
     def _forget(self, now: float) -> None:
         """Drop the addresses that have been silent; all of them when none has been."""
-        recent = {a: t for a, t in self._times.items() if t and t[-1] > now - self.seconds}
+        recent = {a: t for a, t in self._times.items() if t and t[-1][0] > now - self.seconds}
         self._times = recent if len(recent) < _MANY else {}

@@ -43,9 +43,10 @@ def links() -> LinkStore:
     return cast(LinkStore, current_app.extensions["links"])
 
 
-def count_request(kind: str) -> None:
-    """Note a request of a kind that an address may make only so often. Errors: E-LIMIT-RATE."""
-    cast("dict[str, Rate]", current_app.extensions["rates"])[kind].count(request.remote_addr or "")
+def count_request(kind: str, amount: int = 1) -> None:
+    """Note a request of a kind of which an address has only so many. Errors: E-LIMIT-RATE."""
+    rates = cast("dict[str, Rate]", current_app.extensions["rates"])
+    rates[kind].count(request.remote_addr or "", amount=amount)
 
 
 def body() -> Any:

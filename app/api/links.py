@@ -38,7 +38,9 @@ def new_link() -> Response:
     for each in wanted:
         if "sample" in each:
             find_sample(each["sample"])
-    links().require_room(shared)  # nothing is kept for ever for a link that is refused
+    # Nothing is kept for ever for a link that is refused, and what is kept already takes no room.
+    if links().require_room(shared):
+        count_request("link bytes", shared.n_bytes)
     uploads().pin(*(each["upload"] for each in wanted if "upload" in each))
     link = links().keep(shared)
     response = answer(link_payload(link, compiler.__version__), 201)

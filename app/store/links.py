@@ -53,6 +53,11 @@ class Shared:
         """The other request in normal form, "" without one."""
         return json.dumps(self.other, sort_keys=True) if self.other is not None else ""
 
+    @property
+    def n_bytes(self) -> int:
+        """What is kept of it: both texts, which are ASCII."""
+        return len(self.fragment) + len(self.other_text)
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -64,17 +69,20 @@ class Link:
 
 
 class LinkStore:
-    """The links of a database; at most `limit` of them."""
+    """The links of a database; at most `limit` of them, and `limit_bytes` of all their texts."""
 
-    def __init__(self, database: Database, limit: int) -> None:
+    def __init__(self, database: Database, limit: int, limit_bytes: int) -> None:
         self.database = database
         self.limit = limit
+        self.limit_bytes = limit_bytes
 
-    def require_room(self, shared: Shared) -> None:
-        """Make sure that this is kept already, or may be. Errors: E-LINK-FULL."""
-        if self._of_digest(shared.digest) is None:
-            with self.database.session() as session:
-                self._count(session)
+    def require_room(self, shared: Shared) -> bool:
+        """Make sure that this may be kept; False where it is already. Errors: E-LINK-FULL."""
+        if self._of_digest(shared.digest) is not None:
+            return False
+        with self.database.session() as session:
+            self._count(session, shared.n_bytes)
+        return True
 
     def keep(self, shared: Shared) -> Link:
         """The link for this; made when there is none yet. Errors: E-LINK-FULL."""
@@ -106,17 +114,24 @@ class LinkStore:
             row = session.scalar(select(LinkRow).where(LinkRow.digest == digest))
             return _link(row) if row is not None else None
 
-    def _count(self, session: Session) -> None:
-        """Errors: E-LINK-FULL when there are as many links as may be."""
+    def _count(self, session: Session, more_bytes: int) -> None:
+        """Errors: E-LINK-FULL when there are as many links, or bytes of them, as may be."""
         n_links = session.scalar(select(func.count()).select_from(LinkRow)) or 0
         if n_links >= self.limit:
             raise CompileError(
                 "E-LINK-FULL", f"this server keeps {self.limit:,} links, and has {n_links:,}"
             )
+        n_bytes = int(session.scalar(select(func.sum(LinkRow.n_bytes))) or 0)
+        if n_bytes + more_bytes > self.limit_bytes:
+            raise CompileError(
+                "E-LINK-FULL",
+                f"this server keeps {self.limit_bytes:,} bytes of links, and has {n_bytes:,}; "
+                f"this one has {more_bytes:,}",
+            )
 
     def _insert(self, shared: Shared) -> Link:
         with self.database.session() as session:
-            self._count(session)
+            self._count(session, shared.n_bytes)
             free = (i for i in ids(shared.digest) if session.get(LinkRow, i) is None)
             row = LinkRow(
                 id=next(free),
@@ -125,6 +140,7 @@ class LinkStore:
                 other=shared.other_text,
                 made_with=shared.made_with,
                 created_s=time.time(),
+                n_bytes=shared.n_bytes,
             )
             session.add(row)
             session.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Double, String, Text
+from sqlalchemy import BigInteger, Double, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 
@@ -13,7 +13,8 @@ class Base(DeclarativeBase):
 class LinkRow(Base):
     """A short link, never changed once it is there. Units: Unix seconds.
 
-    `digest` says what the link stands for (`links.Shared.digest`); `other` is JSON or "".
+    `digest` says what the link stands for (`links.Shared.digest`); `other` is JSON or "". `n_bytes`
+    is what both texts take: all of them are summed at each new link, by the index alone.
     """
 
     __tablename__ = "links"
@@ -24,3 +25,4 @@ class LinkRow(Base):
     other: Mapped[str] = mapped_column(Text)
     made_with: Mapped[str] = mapped_column(String(40))
     created_s: Mapped[float] = mapped_column(Double)
+    n_bytes: Mapped[int] = mapped_column(BigInteger, index=True)

@@ -25,6 +25,7 @@ def upload(client, data: bytes) -> str:
 
 def data_of(page: str) -> dict:
     found = re.search(r'<script type="application/json" id="link">(.*?)</script>', page, re.DOTALL)
+    assert found
     return json.loads(found[1])
 
 
@@ -121,7 +122,8 @@ def test_a_state_that_is_too_long_is_refused_and_the_limit_is_named(client):
 def test_texts_that_the_address_holds_fit_a_short_link(client, repository):
     """Both texts of a place as long as the page keeps them, and much of all else."""
     script = (repository / "static" / "js" / "writing.js").read_text(encoding="utf-8")
-    held = int(re.search(r"LINK_CHARACTERS = ([\d_]+);", script)[1])
+    [limit] = re.findall(r"LINK_CHARACTERS = ([\d_]+);", script)
+    held = int(limit)
     text = "%0A" * (held // 3)
     fragment = f"v=1&model=written&written=py:{text}&edited=3:{text}"
     fragment += "&select=a" * 1000
@@ -219,6 +221,17 @@ def test_links_are_not_made_in_bulk(make_app):
     assert [a.status_code for a in answers] == [201, 201, 201, 429]
     assert answers[3].get_json()["error"]["code"] == "E-LIMIT-RATE"
     assert int(answers[3].headers["Retry-After"]) > 0
+
+
+def test_an_address_may_not_fill_the_store_with_long_texts(make_app):
+    client = make_app(links_bytes_per_day=300).test_client()
+    text = f"{PLACE}&written=py:{'x' * 150}"
+    assert post(client, text).status_code == 201
+    refused = post(client, f"{text}y")
+    assert refused.status_code == 429
+    message = refused.get_json()["error"]["message"]
+    assert "at most 300 bytes of links are taken in 86,400 s from one address" in message
+    assert post(client, text).status_code == 201, "it is kept already"
 
 
 def test_a_foreign_page_makes_no_links(client):

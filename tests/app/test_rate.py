@@ -23,6 +23,16 @@ def test_an_address_waits_when_it_asks_too_often():
     limit.count("a", 70.0)
 
 
+def test_an_address_has_so_many_bytes_and_is_told_how_many_it_has_sent():
+    limit = Rate(1000, 60.0, "bytes of links")
+    limit.count("a", 0.0, 600)
+    limit.count("a", 1.0, 400)
+    with pytest.raises(CompileError, match=r"1,000 bytes of links .* has sent 1,000; .* has 1\n"):
+        limit.count("a", 2.0, 1)
+    limit.count("b", 2.0, 1000)
+    limit.count("a", 60.0, 600)
+
+
 def test_addresses_of_long_ago_are_forgotten(monkeypatch):
     monkeypatch.setattr(rate, "_MANY", 3)
     limit = Rate(1, 60.0)

@@ -24,7 +24,15 @@ def database(tmp_path):
 
 
 def row(name: str) -> LinkRow:
-    return LinkRow(id=name, digest=name, fragment="v=1", other="", made_with="0.1.0", created_s=1.5)
+    return LinkRow(
+        id=name,
+        digest=name,
+        fragment="v=1",
+        other="",
+        made_with="0.1.0",
+        created_s=1.5,
+        n_bytes=3,
+    )
 
 
 def test_nothing_is_on_disk_before_the_first_use(database, tmp_path):
@@ -95,5 +103,11 @@ def test_the_steps_can_be_taken_back(tmp_path):
     with engine.begin() as connection:
         upgrade(connection)
         assert "links" in inspect(connection).get_table_names()
+        downgrade(connection, "0001")
+        insert = "INSERT INTO links VALUES ('a', 'a', 'v=1&model=x', '{}', '0.1.0', 1.5)"
+        connection.exec_driver_sql(insert)
+        upgrade(connection)
+        found = connection.exec_driver_sql("SELECT n_bytes FROM links").scalar()
+        assert found == len("v=1&model=x{}")
         downgrade(connection, "base")
         assert "links" not in inspect(connection).get_table_names()

@@ -13,7 +13,7 @@ from compiler.errors import CompileError
 @pytest.fixture
 def store(tmp_path):
     database = Database(sqlite_url(tmp_path))
-    yield LinkStore(database, 5)
+    yield LinkStore(database, 5, 1000)
     database.close()
 
 
@@ -66,6 +66,17 @@ def test_a_full_store_keeps_no_more_and_still_finds_the_rest(store):
     assert e.value.code == "E-LINK-FULL"
     assert "5 links" in e.value.message
     assert store.keep(made[3].shared) == made[3]
+
+
+def test_a_store_is_full_when_the_texts_of_its_links_are_too_long(store):
+    long = store.keep(shared("v=1&model=sample:" + "x" * 500, other={"kind": "compile"}))
+    with pytest.raises(CompileError) as e:
+        store.keep(shared("v=1&model=sample:" + "y" * 500))
+    assert e.value.code == "E-LINK-FULL"
+    assert f"1,000 bytes of links, and has {517 + 19:,}; this one has 517" in e.value.message
+    assert store.keep(long.shared) == long
+    assert not store.require_room(long.shared)
+    assert store.require_room(shared())
 
 
 @pytest.mark.parametrize("link_id", ["", "abc", "../../x", "a" * 400, "abcdefg\0", "abcdefgh"])
