@@ -10,7 +10,7 @@ from typing import Any
 
 import compiler
 from app.jobs.check import refused
-from app.jobs.models import asked_of, model_file, require_all_rules, shapes_that_fit
+from app.jobs.models import asked_of, model_file, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import bisect as wire
@@ -87,7 +87,6 @@ def _probe(
 ) -> Probe:
     """What compiles and judges, with inputs as the check of numbers has them first."""
     how = asked_of(compiled)
-    require_all_rules(how)
     options = how["options"]
     has_tiles = by_name(options["target"]).has_bf16_tiles
     pipeline = parse_pipeline(kept["pipeline"])
@@ -100,6 +99,7 @@ def _probe(
         moved=moved,
         limit_seconds=seconds,
         ways=WAYS if moved is None else WAYS[:1],
+        without=tuple(how.get("without", ())),
     )
     try:
         shapes = {**shapes_that_fit(graph, given), **given}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.models import asked_of, model_file, require_all_rules, shapes_that_fit
+from app.jobs.models import asked_of, model_file, shapes_that_fit
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
 from app.wire import numerics
@@ -90,7 +90,6 @@ class _Job:
         """Read the model and run its passes. Errors: what the model says to random inputs."""
         self.phase("read")
         how = asked_of(self.compiled)
-        require_all_rules(how)
         options = how["options"]
         model = model_file(how)
         graph, given = compiler.load(model), how["shapes"]
@@ -103,7 +102,11 @@ class _Job:
             quick=True,
         )
         way = Way(
-            self.kept["pipeline"], options["precision"], options["threads"], options["target"]
+            self.kept["pipeline"],
+            options["precision"],
+            options["threads"],
+            options["target"],
+            without=tuple(how.get("without", ())),
         )
         try:
             return begin_check(

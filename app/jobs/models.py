@@ -58,16 +58,6 @@ def read_model(request: Mapping[str, Any]) -> Model:
     return Model(graph, facts, None, request["name"])
 
 
-def require_all_rules(asked: Mapping[str, Any]) -> None:
-    """Errors: E-RESULT-ABSENT for a compilation without some rules: its passes do not run again."""
-    if asked.get("without"):
-        raise CompileError(
-            "E-RESULT-ABSENT",
-            f"this compilation left rules out ({', '.join(asked['without'])})",
-            hint="look at the numbers of the one that has all of them",
-        )
-
-
 def model_file(request: Mapping[str, Any]) -> Path | bytes:
     """The ONNX file of the model of a request; what was written is exported as one.
 

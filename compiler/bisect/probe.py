@@ -21,7 +21,7 @@ from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.runtime.compare import TOLERANCE, compare
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
-from compiler.trace import Decision, Event, Gate
+from compiler.trace import AllBut, Decision, Event, Gate
 
 KINDS = ("wrong", "crash", "invalid", "slow", "refused")
 """Ways in which a compilation can break a model: the words of `--until`."""
@@ -61,7 +61,8 @@ class Settings:
     `ratio` is how many times as long a program may take as without rewrites before it counts as
     slower. `moved` is the part of its scale by which a result may differ from the model's own
     before that counts, even where rounding explains it; None: what rounding may do is right.
-    `limit_seconds` above 0 gives each run a child process and that much time.
+    `limit_seconds` above 0 gives each run a child process and that much time. Rewrites of the rules
+    `without` are never done.
     """
 
     pipeline: Pipeline
@@ -74,6 +75,12 @@ class Settings:
     limit_seconds: float = 0.0
     limit_megabytes: int = 0
     ways: tuple[str, ...] = WAYS
+    without: tuple[str, ...] = ()
+
+    def gated(self, gate: Gate) -> Gate:
+        """The gate, which nothing passes that is left out from the start."""
+        allowed = AllBut(self.without)
+        return lambda decision: allowed(decision) and gate(decision)
 
     def looks_for(self, kind: str) -> bool:
         """Whether a failure of this kind counts; slowness only when it is asked for."""
@@ -143,15 +150,16 @@ class Probe:
 
     def judged(self, gate: Gate) -> list[Judged]:
         """Every rewrite that is done, judged by itself."""
-        rewrites, _ = self._passes(Recorder(gate), self.settings)
+        rewrites, _ = self._passes(Recorder(self.settings.gated(gate)), self.settings)
         return list(judge_rewrites(rewrites, [r.feeds for r in self.rounds[:1]]))
 
     def graph(self, gate: Gate) -> Graph:
         """The graph after the passes."""
-        return run_pipeline(self.source, self.settings.pipeline, gate=gate, verify=False)[0]
+        s = self.settings
+        return run_pipeline(self.source, s.pipeline, gate=s.gated(gate), verify=False)[0]
 
     def _ask(self, gate: Gate, s: Settings) -> Outcome:
-        recorder = Recorder(gate)
+        recorder = Recorder(s.gated(gate))
         found = self._compiled(recorder, s)
         return replace(found, decisions=tuple(recorder.allowed))
 

@@ -103,6 +103,7 @@ def read_repro(folder: Path) -> Repro:
             moved=None if facts.get("moved") is None else float(facts["moved"]),
             limit_seconds=float(facts["limit_seconds"]),
             ways=tuple(w for w in WAYS if w in facts["ways"]),
+            without=tuple(map(str, facts.get("without", ()))),
         )
         kind, way, detail = (str(facts[k]) for k in ("kind", "way", "detail"))
         rules = tuple(map(str, facts["rules"]))
@@ -147,6 +148,7 @@ def _facts(r: Repro) -> dict[str, Any]:
         "moved": s.moved,
         "limit_seconds": s.limit_seconds,
         "ways": s.ways,
+        "without": s.without,
     }
 
 

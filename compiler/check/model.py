@@ -23,16 +23,18 @@ def check_model(
     peers: Mapping[str, Run] | None = None,
     wanted: Wanted | None = None,
     schedules: str | None = None,
+    without: Sequence[str] = (),
     tell: Progress = lambda step, event: None,
 ) -> Verdict:
     """Compare every pass's graph, every rewrite, the program and the peers with the yardstick.
 
-    Inputs that are not `given` are random ones of these `shapes`.
+    Inputs that are not `given` are random ones of these `shapes`. No rewrite is done by the rules
+    `without`.
     A graph has no ONNX form that onnx.reference could run: our reference stands in. A peer that
     refuses the model raises a CompileError, which is told and fails nothing.
     Errors: what reading and compiling the model raise.
     """
-    way = Way(pipeline, precision, threads, schedules=schedules)
+    way = Way(pipeline, precision, threads, schedules=schedules, without=tuple(without))
     check = begin_check(
         model, way, shapes=shapes, given=given, peers=peers, wanted=wanted, tell=tell
     )

@@ -29,6 +29,7 @@ from compiler.errors import CompileError
 from compiler.frontend import load
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.passes.engine.known_rules import require_known_rules
 from compiler.passes.pipeline.precision import precision_mode, with_precision
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
@@ -37,7 +38,7 @@ from compiler.runtime.compare import TOLERANCE, compare, worst
 from compiler.runtime.inputs import inputs_of
 from compiler.runtime.program import Program
 from compiler.targets.target import by_name
-from compiler.trace import Event
+from compiler.trace import AllBut, Event
 
 MORE_SECONDS = 10.0
 """What further inputs may take, and rewrites unless all are asked for: each that long."""
@@ -67,13 +68,19 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the model that is checked is compiled."""
+    """How the model that is checked is compiled; no rewrite is done by the rules `without`."""
 
     pipeline: str = "default"
     precision: str = "f32"
     threads: int = 1
     target: str = "host"
     schedules: str | None = None
+    without: tuple[str, ...] = ()
+
+    @property
+    def gate(self) -> AllBut:
+        """Lets through what may be done."""
+        return AllBut(self.without)
 
 
 @dataclass
@@ -144,6 +151,7 @@ class Check:
             inputs=_shapes_of(self.inputs),
             progress=self.tell,
             schedules=way.schedules,
+            gate=way.gate,
         )
 
     def program(self, program: Program) -> Finding:
@@ -279,7 +287,9 @@ def begin_check(
     has_tiles = by_name(way.target).has_bf16_tiles
     lines = with_precision(as_pipeline(way.pipeline), way.precision, has_tiles=has_tiles)
     try:
-        run_pipeline(source, lines, watch=done.watch, progress=done.progress)
+        gate = way.gate
+        run_pipeline(source, lines, watch=done.watch, progress=done.progress, gate=gate)
+        require_known_rules(gate)
     except PassBug as e:
         broken = str(e)
         done.end(e.pass_name, source)

@@ -21,15 +21,18 @@ from compiler.cli.options import (
     random_weights_option,
     shape_option,
     tolerance_option,
+    without_option,
 )
 from compiler.cli.output import progress, report, reporting, seconds_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
+from compiler.passes.engine.known_rules import require_known_rules
 from compiler.passes.pipeline.precision import precision_mode
+from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.inputs import random_inputs
-from compiler.trace import Decision
+from compiler.trace import AllBut, Decision
 
 
 @click.command()
@@ -37,6 +40,7 @@ from compiler.trace import Decision
 @pipeline_options()
 @shape_option()
 @random_weights_option()
+@without_option()
 @click.option("--until", default="any", show_default=True,
               type=click.Choice(["any", *KINDS]), help="What to look for.")  # fmt: skip
 @click.option("--program", is_flag=True, help="Judge the compiled program too.")
@@ -67,6 +71,7 @@ def command(
     precision: str,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
     weights_seed: int | None,
+    without: tuple[str, ...],
     until: str,
     program: bool,
     slow: bool,
@@ -100,8 +105,13 @@ def command(
         limit,
         memory,
         WAYS if moved is None else WAYS[:1],
+        without,
     )
     graph = _specialised(load_model(model, weights_seed), shapes, seed)
+    if without:
+        gate = AllBut(without)
+        run_pipeline(graph, settings.pipeline, gate=gate)
+        require_known_rules(gate)
     with progress(f"bisecting {model.name}") as tell:
         found = bisect(
             graph, settings, reduce_seconds=reduce_seconds, tell=lambda text: tell(text, None)

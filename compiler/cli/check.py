@@ -29,6 +29,7 @@ from compiler.cli.options import (
     shape_option,
     threads_option,
     tolerance_option,
+    without_option,
 )
 from compiler.cli.output import progress, report, reporting, seconds_text, table
 from compiler.cli.peers import first_run, installed, load_peer
@@ -45,6 +46,7 @@ from compiler.passes.pipeline.precision import precision_mode
 @input_option()
 @random_weights_option()
 @schedule_option()
+@without_option()
 @click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
 @tolerance_option()
 @click.option("--peers", default=None, metavar="PEER,...",
@@ -65,6 +67,7 @@ def command(
     files: tuple[str, ...],
     weights_seed: int | None,
     schedules: str | None,
+    without: tuple[str, ...],
     seed: int,
     tolerance: float | None,
     peers: str | None,
@@ -86,6 +89,7 @@ def command(
             peers=_peers(peers, source),
             wanted=Wanted(seed, allowed, every_rewrite, by_node),
             schedules=schedules,
+            without=without,
             tell=tell,
         )
     report(_json(model, verdict), lambda c: _show(c, model, verdict))

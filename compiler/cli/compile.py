@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -26,6 +25,7 @@ from compiler.cli.options import (
     tier_option,
     tuned_option,
     tuned_schedules,
+    without_option,
 )
 from compiler.cli.output import (
     bytes_text,
@@ -41,7 +41,7 @@ from compiler.cli.output import (
 )
 from compiler.cli.summary import making_json, making_lines, program_json
 from compiler.errors import CompileError
-from compiler.passes import RULES
+from compiler.passes.engine.known_rules import require_known_rules
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
 from compiler.trace import AllBut
@@ -60,8 +60,7 @@ from compiler.trace import AllBut
 @tuned_option()
 @random_weights_option()
 @schedule_option()
-@click.option("--without", multiple=True, metavar="RULE",
-              help="Do no rewrite of this rule; several times.")  # fmt: skip
+@without_option()
 @tier_option()
 @order_option()
 @memory_limit_option()
@@ -114,7 +113,7 @@ def command(
             gate=gate,
         )
         if gate is not None:
-            _require_known(gate)
+            require_known_rules(gate)
         emitted = _emitted(program, kind, fused) if kind else None
     if emitted is None:
         report(program_json(program, str(model)), lambda c: _show(c, program, model.name))
@@ -127,18 +126,6 @@ def command(
         print_json({"ok": True, "kind": kind, "text": text})
     else:
         click.echo(emitted, nl=False)
-
-
-def _require_known(gate: AllBut) -> None:
-    """Errors: E-OPTION-VALUE for a rule that is none and that no pass has asked about."""
-    known = gate.asked | RULES.keys()
-    for name in sorted(gate.rules - known):
-        close = get_close_matches(name, sorted(known), 1)
-        raise CompileError(
-            "E-OPTION-VALUE",
-            f"--without: no rewrite is by a rule {name!r:.60}",
-            hint=f"did you mean {close[0]}?" if close else "the trace of a compilation names them",
-        )
 
 
 def _emitted(program: Program, kind: str, fused: bool) -> str | bytes:

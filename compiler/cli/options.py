@@ -116,6 +116,16 @@ def pipeline_option() -> Decorator:
     )
 
 
+def without_option() -> Decorator:
+    """`--without RULE`, several times."""
+    return click.option(
+        "--without",
+        multiple=True,
+        metavar="RULE",
+        help="Do no rewrite of this rule; several times.",
+    )
+
+
 def tolerance_option() -> Decorator:
     """`--tolerance`; left out, it is that of the precision mode."""
     return click.option(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -92,9 +93,23 @@ def test_a_compilation_leaves_rules_out_and_says_so(real, cnn):
     applied = [step["rule"] for step in steps if step["outcome"] == "applied"]
     assert applied
     assert rule not in applied
-    for path, body in (("numerics", {}), ("bisect", {"moved": 0})):
-        made = real.post(f"/api/v1/jobs/{job}/{path}", json=body).get_json()
-        assert rule in wait(real, made["id"])["error"]["message"]
+
+
+def test_what_leaves_rules_out_is_checked_and_bisected_without_them(real, cnn):
+    rule = "batch_norm_is_affine"
+    assert rule in bisected(real, cnn, moved=0)["rules"]
+    job = compiled(real, without=[rule])
+    assert rule not in bisected(real, job, moved=0)["rules"]
+    made = real.post(f"/api/v1/jobs/{job}/numerics", json={}).get_json()
+    assert wait(real, made["id"])["state"] == "succeeded"
+    checked = real.get(f"/api/v1/jobs/{made['id']}/numerics").get_json()
+    result = real.get(f"/api/v1/jobs/{job}/result").get_json()
+    changed = [row["stage"] for row in checked["rows"] if row["changed"] and row["stage"]]
+    assert changed == [row["stage"] for row in result["stages"] if row["changed"] and row["stage"]]
+    for verb in ("check", "bisect"):
+        words = shlex.split(checked[f"{verb}_command"])
+        assert words[:2] == ["compilarium", verb]
+        assert words[words.index("--without") + 1] == rule
 
 
 @pytest.mark.parametrize(

@@ -237,6 +237,8 @@ def test_doctor_finds_everything_needed_here() -> None:
         (("compile", "{model}", "--shape", "q=2,3"), "E-INPUT-NAME"),
         (("compile", "{mixed}", "--emit", "llvm"), "E-SHAPE-OPEN"),
         (("compile", "{model}", "--without", "fuze"), "E-OPTION-VALUE"),
+        (("check", "{model}", "--without", "fuze"), "E-OPTION-VALUE"),
+        (("bisect", "{model}", "--without", "fuze"), "E-OPTION-VALUE"),
         (("compile", "{model}", "-o", "somewhere"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--emit", "graph", "--fused"), "E-OPTION-VALUE"),
         (("compile", "{model}", "--emit", "graph", "-o", "{tmp}/no/such/x"), "E-OUTPUT-FILE"),
