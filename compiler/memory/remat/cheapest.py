@@ -1,13 +1,15 @@
-"""The least time within a limit of memory, for small graphs: every order and every further run.
+"""The least time within a limit of memory, and the least memory, for small graphs: every order and
+every further run.
 
 What a program can do next depends only on which values it holds and which tasks have run. So runs
-are a path through such states, and the cheapest path to the end is found by Dijkstra's algorithm.
+are a path through such states, and the cheapest path to the end is found by Dijkstra's algorithm;
+so is the path whose fullest step is the lowest.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import field
 
 from compiler.dataclass import dataclass
@@ -35,24 +37,52 @@ def cheapest(
     >>> cheapest(Tasks((), (), (), (), (), ()), [], 0, ()).origins
     ()
     """
+    return _searched(tasks, allowed, limit_bytes, lambda cost, t, _: cost + costs[t])
+
+
+def least(tasks: Tasks, costs: Sequence[float], allowed: Collection[int]) -> Repeated | None:
+    """The runs of least cost among those that need least memory; None where they are out of reach.
+
+    >>> two = Tasks(((), (0,)), ((), (0,)), ((0,), (1,)), (0, 0), ((), ()), (8, 4))
+    >>> least(two, [1.0, 1.0], ()).peak_bytes
+    12
+    """
+    lowest = _searched(tasks, allowed, sum(tasks.sizes) + sum(tasks.scratch), _fuller)
+    return None if lowest is None else cheapest(tasks, costs, lowest.peak_bytes, allowed)
+
+
+def _fuller(so_far: float, task: int, need: int) -> float:
+    return max(so_far, need)
+
+
+Worse = Callable[[float, int, int], float]
+"""What a path is worth, less being better: with a task more that needs so many bytes."""
+
+
+def _searched(
+    tasks: Tasks, allowed: Collection[int], limit_bytes: int, worse: Worse
+) -> Repeated | None:
+    """The best runs within a limit; None where none are found in reach."""
     if len(tasks) > MOST_TASKS:
         return None
-    game = _Game(tasks, limit_bytes, frozenset(allowed))
+    game = _Game(tasks, frozenset(allowed))
     start: State = (sum(1 << v for v in tasks.present), 0)
-    cost_of: dict[State, float] = {start: 0.0}
+    worth: dict[State, float] = {start: 0.0}
     came: dict[State, tuple[State, int]] = {}
     heap: list[tuple[float, int, State]] = [(0.0, 0, start)]
     number = 0
     while heap and len(came) < MOST_STATES:
-        cost, _, state = heapq.heappop(heap)
-        if cost > cost_of[state]:
+        so_far, _, state = heapq.heappop(heap)
+        if so_far > worth[state]:
             continue
         if game.is_over(state):
             return Repeated.of_runs(tasks, list(_path(state, came)))
-        for t, following in game.moves(state):
-            total = cost + (costs[t] if t >= 0 else 0.0)
-            if total < cost_of.get(following, float("inf")):
-                cost_of[following] = total
+        for t, need, following in game.moves(state):
+            if need > limit_bytes:
+                continue
+            total = worse(so_far, t, need) if t >= 0 else so_far
+            if total < worth.get(following, float("inf")):
+                worth[following] = total
                 came[following] = state, t
                 number += 1
                 heapq.heappush(heap, (total, number, following))
@@ -71,7 +101,6 @@ def _path(state: State, came: dict[State, tuple[State, int]]) -> Iterator[int]:
 @dataclass
 class _Game:
     tasks: Tasks
-    limit_bytes: int
     allowed: frozenset[int]
     reads: list[int] = field(default_factory=list)
     writes: list[int] = field(default_factory=list)
@@ -88,12 +117,12 @@ class _Game:
         held, done = state
         return done == self.every and not self.kept & ~held
 
-    def moves(self, state: State) -> Iterator[tuple[int, State]]:
-        """Runs of tasks, and values dropped (task -1)."""
+    def moves(self, state: State) -> Iterator[tuple[int, int, State]]:
+        """Runs of tasks with the bytes that they need, and values dropped (task -1)."""
         held, done = state
         for v in range(len(self.tasks.sizes)):
             if held >> v & 1:
-                yield -1, (held & ~(1 << v), done)
+                yield -1, 0, (held & ~(1 << v), done)
         live = self._bytes(held)
         for t in range(len(self.tasks)):
             if (done >> t & 1 and t not in self.allowed) or self.writes[t] & held:
@@ -102,14 +131,12 @@ class _Game:
                 continue
             need = live + self._bytes(self.writes[t]) + self.tasks.scratch[t]
             after = held | self.writes[t], done | 1 << t
-            if need <= self.limit_bytes:
-                yield t, after
-            elif self.tasks.over[t]:
+            yield t, need, after
+            if self.tasks.over[t]:
                 # Operands over which results are written are gone: they die with this run.
                 dying = [v for v in self.tasks.reads[t] if v not in self.tasks.kept]
                 saved, gone = _over(self.tasks, t, dying)
-                if need - saved <= self.limit_bytes:
-                    yield t, (after[0] & ~_mask(gone), after[1])
+                yield t, need - saved, (after[0] & ~_mask(gone), after[1])
 
     def _bytes(self, values: int) -> int:
         return sum(size for v, size in enumerate(self.tasks.sizes) if values >> v & 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 
 from compiler.dataclass import dataclass
@@ -17,7 +18,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.machine.keep import machine_of
 from compiler.machine.roofline import predicted
 from compiler.memory.orders import Tasks
-from compiler.memory.remat import Repeated, cheapest, recompute, squeezed
+from compiler.memory.remat import Repeated, cheapest, least, recompute, squeezed
 from compiler.runtime.works.arrange import Needs, needed
 from compiler.runtime.works.kernels import kernel_infos
 from compiler.runtime.works.launch_order import LaunchOrder, launch_tasks, ordered_launches
@@ -48,7 +49,7 @@ def within_limit(
 ) -> Limited:
     """The graph with as many nodes again as its arena needs to stay within a limit.
 
-    Errors: E-LIMIT-ARENA, with the smallest arena that was found.
+    Errors: E-LIMIT-ARENA, with the smallest arena that is found at all: a limit that is met.
     """
     start = perf_counter()
     fitting = _fitting(graph, works, limit_bytes, order)
@@ -58,21 +59,58 @@ def within_limit(
         return Limited(graph, fitting.works, Event("memory limit", graph, graph, 0.0, words=words))
     first = _ordered(graph, works, order)
     program = _Program.of(graph, list(first.works), target)
-    smallest = given
-    for found in program.ways(limit_bytes):
-        again = program.with_again(found)
-        made = _fitting(again, select(again), limit_bytes, order)
-        peak = made.peak_bytes
-        if peak <= limit_bytes:
-            words = program.words(found, given, peak, limit_bytes)
-            event = Event("memory limit", graph, again, perf_counter() - start, words=words)
-            return Limited(again, made.works, event)
-        smallest = min(given, peak)
-    raise CompileError(
-        "E-LIMIT-ARENA",
-        f"the arena may have {limit_bytes} bytes; the smallest that was found has {smallest}",
-        notes=(f"without kernels that run again it has {given}",),
-    )
+    search = _Search(program, order, select)
+    made = search.within(limit_bytes)
+    if made is None:
+        raise CompileError(
+            "E-LIMIT-ARENA",
+            f"the arena may have {limit_bytes} bytes; the smallest that was found has "
+            f"{search.smallest_bytes(given)}",
+            notes=(f"without kernels that run again it has {given}",),
+        )
+    words = program.words(made.found, given, made.peak_bytes, limit_bytes)
+    event = Event("memory limit", graph, made.graph, perf_counter() - start, words=words)
+    return Limited(made.graph, made.works, event)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Runs as a graph with further nodes, its works, and the arena that they need."""
+
+    found: Repeated
+    graph: Graph
+    works: list[Work]
+    peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Looks for runs within a limit, whatever limits were asked for before."""
+
+    program: _Program
+    order: str
+    select: Select
+
+    def within(self, limit_bytes: int) -> _Made | None:
+        """Runs whose arena is within a limit; None where none are found."""
+        for found in self.program.ways(limit_bytes):
+            made = self._made(found, limit_bytes)
+            if made.peak_bytes <= limit_bytes:
+                return made
+        return None
+
+    def smallest_bytes(self, given: int) -> int:
+        """The least limit that is met: one byte less is not."""
+        lowest = (self._made(found, 0).peak_bytes for found in self.program.lowest[-2:])
+        smallest = min([given, *lowest])
+        while (made := self.within(smallest - 1)) is not None:
+            smallest = made.peak_bytes
+        return smallest
+
+    def _made(self, found: Repeated, limit_bytes: int) -> _Made:
+        again = self.program.with_again(found)
+        fitting = _fitting(again, self.select(again), limit_bytes, self.order)
+        return _Made(found, again, fitting.works, fitting.peak_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +140,7 @@ class _Program:
     """Works in order with what running each of them again takes.
 
     `allowed` are the launches that may run again: generated code all of whose results lie in the
-    arena. Units: seconds.
+    arena, and are no results of the program. Units: seconds.
     """
 
     graph: Graph
@@ -117,35 +155,41 @@ class _Program:
         needs = needed(graph, works)
         launches = [w for w in works if not isinstance(w, Unlaunched)]
         tasks = launch_tasks(launches, [(n,) for n in range(len(launches))], needs)
+        names = list(needs.sizes)
+        again = needs.sizes.keys() - {names[v] for v in tasks.kept}
         allowed = frozenset(
             number
             for number, w in enumerate(launches)
-            if isinstance(w, NativeWork) and all(o in needs.sizes for o in w.node.outputs if o)
+            if isinstance(w, NativeWork) and again.issuperset(filter(None, w.node.outputs))
         )
         seconds = _seconds(launches, graph, target)
         return _Program(graph, works, needs, tasks, seconds, allowed)
+
+    @property
+    def _costs(self) -> tuple[Tasks, list[float]]:
+        return self.tasks, self.seconds
 
     @property
     def launches(self) -> list[Launchable]:
         return [w for w in self.works if not isinstance(w, Unlaunched)]
 
     def ways(self, limit_bytes: int) -> Iterator[Repeated]:
-        """Runs whose live bytes are within the limit; the last has as few as are found at all."""
-        given = self.tasks, self.seconds
+        """Runs whose live bytes are within the limit, those that take least time first."""
         for margin in MARGINS:
             wanted = int(margin * limit_bytes)
-            exact = cheapest(*given, wanted, self.allowed)
+            exact = cheapest(*self._costs, wanted, self.allowed)
             if exact is not None:
                 yield exact
-            found = recompute(*given, wanted, self.allowed)
+            found = recompute(*self._costs, wanted, self.allowed)
             if found.peak_bytes <= wanted:
                 yield found
-        lowest = None
-        for lowest in squeezed(*given, self.allowed):
-            if lowest.peak_bytes <= limit_bytes:
-                yield lowest
-        if lowest is not None and lowest.peak_bytes > limit_bytes:
-            yield lowest
+        yield from (low for low in self.lowest if low.peak_bytes <= limit_bytes)
+
+    @cached_property
+    def lowest(self) -> tuple[Repeated, ...]:
+        """Ever fewer live bytes, whatever the limit: no fewer than those of the last are found."""
+        exact = least(*self._costs, self.allowed)
+        return (*squeezed(*self._costs, self.allowed), *([] if exact is None else [exact]))
 
     def words(self, found: Repeated, given: int, peak: int, limit_bytes: int) -> str:
         """What runs again, what that saves, and what it takes."""

@@ -8,7 +8,7 @@ import pytest
 
 from compiler.memory.lifetimes import Step
 from compiler.memory.orders import Tasks
-from compiler.memory.remat import Repeated, cheapest, recompute
+from compiler.memory.remat import Repeated, cheapest, least, recompute
 from tests.compiler.memory.orders.problems import all_orders, random_problem
 
 
@@ -102,6 +102,24 @@ def test_what_cannot_be_done_is_not_found():
     tasks = hourglass(4)
     assert cheapest(tasks, [1.0] * len(tasks), 299, range(len(tasks))) is None
     assert cheapest(tasks, [1.0] * len(tasks), 300, ()) is None
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nothing_needs_less_than_the_least(seed: int):
+    """No run at all fits into a byte less, and every sequence of a few more runs agrees."""
+    tasks = random_problem(seed, 5).tasks
+    costs, every = [1.0] * len(tasks), range(len(tasks))
+    found = least(tasks, costs, every)
+    assert found is not None
+    assert wrong_reads(tasks, found) == []
+    assert cheapest(tasks, costs, found.peak_bytes - 1, every) is None
+    lowest = min(
+        Repeated.of_runs(tasks, r).peak_bytes
+        for n in range(len(tasks), len(tasks) + 3)
+        for r in sequences(tasks, n)
+    )
+    assert found.peak_bytes <= lowest
+    assert len(found.origins) > len(tasks) + 2 or found.peak_bytes == lowest
 
 
 def sequences(tasks: Tasks, n_runs: int) -> Iterator[list[int]]:

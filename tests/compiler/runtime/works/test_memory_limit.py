@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -72,6 +74,50 @@ def test_a_limit_that_cannot_be_met_is_an_error_that_says_what_can():
     smallest = int(e.value.message.split()[-1])
     program = compiler.compile(graph, "fuse", memory_limit_bytes=smallest)
     assert program.memory.peak_bytes <= smallest
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5, 6, 11])
+def test_nothing_is_found_below_the_smallest_that_is_named(seed: int):
+    """Whatever limit was asked for, the same bytes are named; they are met, and one less is not."""
+    graph = compiler.parse(random_sums(seed))
+    free = compiler.compile(graph, "none").memory.peak_bytes
+
+    def smallest(limit_bytes: int) -> int:
+        with pytest.raises(CompileError, match="smallest that was found") as e:
+            compiler.compile(graph, "none", memory_limit_bytes=limit_bytes)
+        return int(e.value.message.split()[-1])
+
+    named = smallest(0)
+    assert named <= free
+    limited = compiler.compile(graph, "none", memory_limit_bytes=named)
+    assert limited.memory.peak_bytes <= named
+    assert smallest(named - 1) == named
+    inputs = random_inputs(graph)
+    expected, found = compiler.reference(graph, inputs), limited.run(inputs)
+    assert all(np.allclose(found[k], expected[k], rtol=1e-4) for k in expected)
+
+
+def random_sums(seed: int) -> str:
+    """Sums, and parts and products of them, each of one or two of the values before."""
+    chance = random.Random(seed)
+    n_columns = {"x": 64}
+    lines: list[str] = []
+    for i in range(chance.randint(8, 24)):
+        a = chance.choice(list(n_columns)[-6:])
+        alike = [v for v, n in n_columns.items() if n == n_columns[a]]
+        kind = chance.choice(["add", "mul", "wider"])
+        n = n_columns[a]
+        if kind == "wider" and n < 256:
+            lines.append(f"v{i}: f32[8,{2 * n}] = concat({a}, {chance.choice(alike)}, axis=1)")
+            n *= 2
+        else:
+            op = "mul" if kind == "mul" else "add"
+            lines.append(f"v{i}: f32[8,{n}] = {op}({a}, {chance.choice(alike)})")
+        n_columns[f"v{i}"] = n
+    text = "\n  ".join(lines)
+    read = {word.strip("(),") for line in lines for word in line.partition("=")[2].split()}
+    results = ", ".join(v for v in n_columns if v not in read)
+    return f"graph g(x: f32[8,64]) {{\n  {text}\n  return {results}\n}}"
 
 
 @pytest.mark.parametrize("limit_bytes", [-1, "8MB", 1.5, True])
