@@ -129,6 +129,7 @@ class _Listener:
         self.next_look_s = 0.0
         self.n_bytes = 0
         self.rest = b""
+        self.doing = ""
         self.done = False
 
     def listen(self) -> None:
@@ -148,7 +149,7 @@ class _Listener:
     def _check_limits(self) -> None:
         now = time.monotonic()
         if now > self.end_s:
-            raise seconds_limit(self.limits.seconds)
+            raise seconds_limit(self.limits.seconds, self.doing)
         if now > self.next_look_s:
             self.next_look_s = now + _LOOK_AT_FOLDER_EVERY_S
             if folder_bytes(self.folder) > self.limits.output_bytes:
@@ -176,6 +177,8 @@ class _Listener:
             where = data.pop("where", {})
             raise rebuilt_error(data, where)
         else:
+            if name == "phase":
+                self.doing = str(data.get("words", ""))
             self.on_message(name, data)
 
     def _ended(self) -> None:
@@ -188,7 +191,7 @@ class _Listener:
             ) from None
         words = self.child.last_words()
         if code == -signal.SIGXCPU:
-            raise seconds_limit(self.limits.seconds)
+            raise seconds_limit(self.limits.seconds, self.doing)
         if code == -signal.SIGXFSZ:
             raise output_limit(self.limits.output_bytes)
         if code == -signal.SIGKILL or any(w in words for w in _OUT_OF_MEMORY):
@@ -227,9 +230,12 @@ def rebuilt_error(data: Mapping[str, Any], where: Mapping[str, Any]) -> CompileE
     )
 
 
-def seconds_limit(seconds: float) -> CompileError:
-    """The error of a job that ran too long."""
-    return CompileError("E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s")
+def seconds_limit(seconds: float, doing: str = "") -> CompileError:
+    """The error of a job that ran too long; `doing` says in words what it was at."""
+    while_doing = f", while {doing}" if doing else ""
+    return CompileError(
+        "E-LIMIT-SECONDS", f"the job was stopped after its limit of {seconds:g} s{while_doing}"
+    )
 
 
 def memory_limit(n_bytes: int) -> CompileError:

@@ -26,7 +26,7 @@ def test_a_job_runs_and_its_stages_are_kept(client):
 @pytest.mark.parametrize(
     ("trouble", "limits", "code", "says"),
     [
-        ("sleep", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s"),
+        ("sleep", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s, while reading"),
         ("compute_for_ever", {"job_limit_s": 7.5}, "E-LIMIT-SECONDS", "7.5 s"),
         ("use_memory", {"memory_limit_bytes": 1536 * MIB}, "E-LIMIT-MEMORY", "1,536 MiB"),
         ("write_much", {"output_limit_bytes": 8 * MIB}, "E-LIMIT-OUTPUT", "8 MiB"),
