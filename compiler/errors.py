@@ -60,6 +60,12 @@ class CompileError(Exception):
             return self
         return CompileError(self.code, self.message, where=where, notes=self.notes, hint=self.hint)
 
+    def noting(self, note: str) -> CompileError:
+        """The same error with a note, unless it has one already or there is nothing to say."""
+        if self.notes or not note:
+            return self
+        return CompileError(self.code, self.message, where=self.where, notes=[note], hint=self.hint)
+
     def to_json(self) -> dict[str, Any]:
         """The shape that the command line and the page show."""
         return {

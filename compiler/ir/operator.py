@@ -39,6 +39,8 @@ Kind = Literal[
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+_NOTED_OPERANDS = 6  # whose types are told with the error of a type rule
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tensor:
@@ -339,9 +341,16 @@ class Operator:
     def infer(
         self, operands: Sequence[Tensor | None], attrs: Mapping[str, Any]
     ) -> tuple[Type, ...]:
-        """Types of the outputs for bound attributes. Errors: whatever the type rule raises."""
+        """Types of the outputs for bound attributes.
+
+        Errors: whatever the type rule raises, with a note of what the operands are.
+        """
         self.schema.check_operands(self.name, operands)
-        result = self.rule(*operands, **attrs)
+        try:
+            result = self.rule(*operands, **attrs)
+        except CompileError as e:
+            told = [f"{t.name} is {t.type}" for t in operands if t is not None and t.name]
+            raise e.noting("; ".join(told[:_NOTED_OPERANDS])) from None
         results = result if isinstance(result, tuple) else (result,)
         return tuple(r.type.logical if isinstance(r, Tensor) else r for r in results)
 

@@ -128,3 +128,15 @@ def test_the_number_of_elements_of_an_open_tensor_is_a_product() -> None:
     assert facts.known["n"].shape == ()
     assert str(facts.known["n"].item()) == "3*(M*N)"
     assert str(made.nodes[-1].type) == "f32[3*(M*N)]"
+
+
+def test_an_error_of_a_type_rule_tells_what_the_operands_are() -> None:
+    made = model(
+        [node("MatMul", ["x", "w"], ["y"])],
+        [value("x", (2, 3)), value("w", (4, 5))],
+        [value("y", (2, 5))],
+    )
+    with pytest.raises(CompileError) as caught:
+        compiler.load(made.SerializeToString())
+    assert caught.value.code == "E-OP-SHAPE"
+    assert caught.value.notes == ("x is f32[2,3]; w is f32[4,5]",)
