@@ -84,10 +84,15 @@ def _inner_nodes(node: Node) -> Iterator[tuple[str, Node]]:
 
 
 def _parts(k: KernelInfo) -> list[str]:
-    """The levels at which there is a text of a kernel; control flow has no loops of its own."""
+    """The levels at which there is a text of a kernel; control flow has no loops of its own.
+
+    Loops that stand as they were written need no move, so their schedule has no text.
+    """
     if not k.native or not k.symbol:
         return []
-    return [p for p in KERNEL_PARTS if k.loops is not None or p in ("llvm", "asm")]
+    absent = () if k.moves else ("schedule",)
+    parts = [p for p in KERNEL_PARTS if p not in absent]
+    return [p for p in parts if k.loops is not None or p in ("llvm", "asm")]
 
 
 def first_users(kernels: Sequence[KernelInfo]) -> list[int]:

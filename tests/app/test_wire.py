@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from onnx import TensorProto
 
@@ -12,7 +13,7 @@ from app.api import ROUTES
 from app.api.openapi import description
 from app.wire.graphs import cut_text, shortened, steps_payload
 from app.wire.kernels import kernel_rows, running_row
-from app.wire.programs import provenance, split_assembly, split_llvm
+from app.wire.programs import assembly, provenance, split_assembly, split_llvm, texts
 from app.wire.requests import JobRequest
 from compiler.runtime.program import Program
 from compiler.trace import Step
@@ -80,7 +81,7 @@ def test_modules_are_split_into_their_functions():
 
 def a_choice() -> Program:
     """A sum, and by a condition its exponential or its negative; then words put together."""
-    branches = {
+    branches: dict[str, Any] = {
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))
     }
@@ -112,6 +113,21 @@ def test_kernels_inside_control_flow_say_where_they_run():
     onnx = {row["name"]: row for row in provenance({0: program.graph}, program)["onnx"]}
     assert onnx["Exp"]["nodes"] == {"0": ["y"]}
     assert onnx["Exp"]["kernels"] == [by_name["exp"]["kernel"]]
+
+
+def test_a_kernel_names_the_texts_that_it_has():
+    # A few numbers put beside each other need no move: there is no schedule to show.
+    names = [f"x{i}" for i in range(3)]
+    made = model(
+        [node("Concat", names, ["y"], axis=0)], [value(n, (1,)) for n in names], [value("y", (3,))]
+    )
+    program = compiler.compile(made.SerializeToString())
+    (row,) = kernel_rows(program)
+    written = {*dict(texts(program)), *dict(assembly(program))}
+    assert {f"kernel-0-{part}" for part in row["parts"]} == {
+        name for name in written if name.startswith("kernel-0-")
+    }
+    assert row["parts"] == ["computation", "loops", "llvm", "asm"]
 
 
 def test_a_run_is_divided_between_code_and_reference():

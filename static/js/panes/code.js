@@ -102,7 +102,7 @@ function mountCode(root, state, name) {
     if (!shown) return say(word(result.state === "running" ? "code.soon" : "kernel.none"));
     if (!shown.parts.includes(name))
       return say(
-        shown.native ? word("code.absent") : word("code.fallback", { words: shown.words }),
+        shown.native ? absent(shown) : word("code.fallback", { words: shown.words }),
         result.kernels.filter((each) => each.inside === shown.kernel),
       );
     // Assembly is listed last.
@@ -136,6 +136,11 @@ function mountCode(root, state, name) {
       showProblem(box, asProblem(problem));
       body.replaceChildren(box);
     }
+  }
+
+  /** A kernel has loops without a schedule where no move was needed. @param {import("../wire.js").Kernel} shown */
+  function absent({ parts }) {
+    return word(name === "schedule" && parts.includes("loops") ? "code.no-moves" : "code.absent");
   }
 
   /** @param {string} words @param {import("../wire.js").Kernel[]} inside kernels that have the text */
