@@ -21,6 +21,8 @@ import { showProblem } from "./problem.js";
 const MOST = 1500;
 /** Names of one level before the others are counted. */
 const NAMED = 6;
+/** So many of the others can be opened. */
+const MOST_NAMED = 200;
 
 /**
  * @param {HTMLElement} root
@@ -226,6 +228,8 @@ function chainOf(page, kernel) {
  * @param {string} [note]
  */
 function level(name, chips, note = "") {
+  // Whose code stands below is named first, however many kernels are of the selection.
+  const named = [...chips].sort((a, b) => Number(b.ariaCurrent === "true") - Number(a.ariaCurrent === "true"));
   return el(
     "li",
     { class: "stack-level", "data-level": name },
@@ -233,10 +237,26 @@ function level(name, chips, note = "") {
     el(
       "span",
       { class: "stack-chips" },
-      ...chips.slice(0, NAMED),
-      chips.length > NAMED ? el("span", { class: "muted" }, word("n-more", { n: chips.length - NAMED })) : null,
+      ...named.slice(0, NAMED),
+      chips.length > NAMED ? others(named.slice(NAMED)) : null,
       chips.length === 0 && !note ? el("span", { class: "muted" }, word("stack.nothing")) : null,
       note ? el("span", { class: "muted" }, note) : null,
+    ),
+  );
+}
+
+/** @param {HTMLElement[]} chips those of a level that are shown when asked for */
+function others(chips) {
+  const left = chips.length - MOST_NAMED;
+  return el(
+    "details",
+    { class: "stack-others" },
+    el("summary", {}, word("n-more", { n: chips.length })),
+    el(
+      "span",
+      { class: "stack-chips" },
+      ...chips.slice(0, MOST_NAMED),
+      left > 0 ? el("span", { class: "muted" }, word("n-more", { n: left })) : null,
     ),
   );
 }
