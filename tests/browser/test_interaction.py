@@ -133,7 +133,9 @@ def test_open_sizes_can_be_given(playground: Playground) -> None:
     playground.compile()
     # The sizes are put in before all passes; of a later stage only the lines around a change show.
     playground.press("Home")
-    playground.press("ArrowDown")
+    changed = next(stage for stage, did in playground.stages()[1:] if did)
+    playground.show_pane("steps").get_by_role("button", name="the first pass that").click()
+    playground.expect_stage(changed)
     expect(playground.show_pane("text").locator(".code")).to_contain_text("[3,1,8,8]")
 
 

@@ -58,13 +58,9 @@ export function mountSteps(root, state) {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
     list.replaceChildren(...chosen.slice(0, limit).map((step) => item(step)));
-    if (steps.length === 0) {
-      const key =
-        stage === 0
-          ? "steps.none-imported"
-          : result?.stages[stage]?.changed
-            ? "steps.none"
-            : "steps.none-unchanged";
+    if (steps.length === 0 && stage === 0 && result) list.append(imported(result));
+    else if (steps.length === 0) {
+      const key = result?.stages[stage]?.changed ? "steps.none" : "steps.none-unchanged";
       list.append(el("li", { class: "pane-empty" }, word(key)));
     } else if (chosen.length === 0)
       list.append(el("li", { class: "pane-empty" }, word("steps.none-fit")));
@@ -207,6 +203,8 @@ export function mountSteps(root, state) {
     listen(more, { click: (event) => closest(event, "button") && void showMore() }),
     listen(list, {
       click: (event) => {
+        const first = closest(event, "[data-first-change]")?.dataset.firstChange;
+        if (first) return state.set({ stage: Number(first) });
         const at = Number(closest(event, "[data-step]")?.dataset.step ?? -1);
         const step = steps[at];
         if (!step) return;
@@ -222,6 +220,23 @@ export function mountSteps(root, state) {
     state.watch(["parts", "stage"], () => void load()),
     state.watch(["step"], reopen),
     state.watch(["selection", "at", "graph", "before"], mark),
+  );
+}
+
+/**
+ * In the place of the steps that reading a model has none of: the way to the first pass that has.
+ * @param {import("../wire.js").Result} result
+ */
+function imported({ stages, state }) {
+  const first = stages.find(({ stage, changed }) => stage > 0 && changed);
+  const button = first && el("button", { class: "button", type: "button" }, word("steps.first-change", { name: first.name }));
+  if (button) button.dataset.firstChange = String(first.stage);
+  const never = !first && state !== "running";
+  return el(
+    "li",
+    { class: "pane-empty" },
+    el("p", {}, word("steps.none-imported"), never ? ` ${word("steps.never-changed")}` : ""),
+    button ? el("p", {}, button) : null,
   );
 }
 
