@@ -105,6 +105,11 @@ export function mountPipeline(root, state, look = state) {
   function showRows() {
     const { pipeline, pipelines } = state.get();
     const all = parsePipeline(pipeline);
+    if (!pipelines && pipeline === "") {
+      list.replaceChildren(el("li", { class: "pipeline-empty" }, word("pipeline.waiting")));
+      part(root, "rows-say").textContent = "";
+      return;
+    }
     // The reasons of a preset hold as long as its order is untouched.
     const reasons =
       pipelines?.presets
@@ -166,7 +171,8 @@ export function mountPipeline(root, state, look = state) {
       text.rows = Math.min(14, Math.max(3, parsePipeline(pipeline).length));
       const found = pipelines?.presets.find((each) => samePipeline(each.text, pipeline));
       preset.value = found?.name ?? "";
-      part(root, "preset-words").textContent = found?.words ?? word("pipeline.own-words");
+      const own = pipelines || pipeline !== "" ? word("pipeline.own-words") : "";
+      part(root, "preset-words").textContent = found?.words ?? own;
     }),
   );
 }

@@ -62,7 +62,7 @@ export function mountShapes(root, state) {
           return el(
             "label",
             { class: "shape-field" },
-            el("span", { class: "mono wrap" }, name),
+            el("span", { class: "mono wrap" }, name, type ? el("span", { class: "muted" }, `: ${type}`) : null),
             input,
             el("span", { class: "pipeline-text-problem", role: "alert" }),
           );
