@@ -5,6 +5,7 @@ import { statesOfNodes } from "../graph/scene.js";
 import { fallbackNodes } from "../running.js";
 import { selectNode, selectedIds } from "../selection.js";
 import { inSlices } from "../slices.js";
+import { differs } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
@@ -31,9 +32,9 @@ export function mountGraphTable(root, state) {
     stopMaking();
     const scrolled = root.hidden ? 0 : root.scrollTop;
     root.replaceChildren();
-    const { graph, before, view, result, stage } = state.get();
+    const { graph, before, view, result, stage, base } = state.get();
     if (root.hidden || !graph) return;
-    const changed = result?.stages[stage]?.changed ?? false;
+    const changed = differs(result?.stages ?? [], stage, base);
     const states = [...statesOfNodes({ before: changed ? before : null, after: graph }, view)];
     fallbacks = fallbackNodes(result?.kernels ?? []);
     nodes = new Map(states.map(([id, { node }]) => [id, node]));
