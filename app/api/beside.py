@@ -6,6 +6,8 @@ from flask import Response
 
 from app.api.answers import answer, queue
 from app.api.table import Table
+from app.jobs.parts import Parts
+from app.report.findings import report_command
 from app.wire import VERSION, shapes
 from app.wire.jobs import job_payload
 
@@ -16,5 +18,14 @@ ROUTES = Table()
 def jobs_beside(job_id: str) -> Response:
     """The finished jobs about this one's result that are still kept, the newest first."""
     job = queue().find(job_id)
-    found = [job_payload(each) for each in queue().beside(job.id)]
-    return answer({"version": VERSION, "jobs": found})
+    found = queue().beside(job.id)
+    parts = Parts(job.folder)
+    compiles = parts.read("result").get("reproduce", "") if parts.has("result") else ""
+    asked = [each.request for each in reversed(found)]
+    return answer(
+        {
+            "version": VERSION,
+            "jobs": [job_payload(each) for each in found],
+            "report": report_command(compiles, asked) if compiles else "",
+        }
+    )

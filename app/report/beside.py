@@ -11,7 +11,7 @@ _Ask = Callable[[str], Payload | None]
 
 def paths_of(ask: _Ask, job: Payload) -> list[str]:
     """The paths of the answers of a job beside the compilation; none for a kind without a pane."""
-    kind = _KINDS.get(job["kind"])
+    kind = KINDS.get(job["kind"])
     return list(kind(ask, f"/jobs/{job['id']}")) if kind else []
 
 
@@ -39,7 +39,7 @@ def _one(path: str) -> Callable[[_Ask, str], Iterator[str]]:
     return lambda ask, job: iter([f"{job}/{path}"])
 
 
-_KINDS: Mapping[str, Callable[[_Ask, str], Iterator[str]]] = {
+KINDS: Mapping[str, Callable[[_Ask, str], Iterator[str]]] = {
     "check": _numerics,
     "place": _placements,
     "targets": _targets,
@@ -47,3 +47,4 @@ _KINDS: Mapping[str, Callable[[_Ask, str], Iterator[str]]] = {
     "profile": _one("profile"),
     "bisect": _one("bisect"),
 }
+"""The kinds of jobs whose results a report holds."""

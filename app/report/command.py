@@ -6,11 +6,16 @@ import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+from flask import Flask
 from flask.testing import FlaskClient
 
 from app import create_app
+from app.api import ROUTES
+from app.api.table import PREFIX
+from app.report.findings import Finding
+from app.samples import samples
 from compiler.errors import CompileError, Where
 
 _PATIENCE_S = 24 * 3600.0
@@ -24,9 +29,18 @@ def make_report(
     shapes: Mapping[str, Sequence[int]],
     options: Mapping[str, Any],
     say: Callable[[str], None],
+    without: Sequence[str] = (),
+    find: Sequence[str] = (),
+    view: str = "",
 ) -> str:
-    """The report of a model that is compiled for it. Errors: what compiling the model raises."""
-    with tempfile.TemporaryDirectory() as folder, _opened(model) as file:
+    """The report of a model that is compiled for it.
+
+    `find` says what is found out besides (`Finding.of`), `view` the fragment of the page's state
+    that it opens in. Where there is no such file the sample of this name is meant.
+    Errors: what compiling the model raises, and each job beside it; E-OPTION-VALUE.
+    """
+    findings = [Finding.of(each) for each in find]
+    with tempfile.TemporaryDirectory() as folder:
         app = create_app(
             {
                 "data_folder": Path(folder),
@@ -40,41 +54,61 @@ def make_report(
             }
         )
         try:
-            upload = app.extensions["uploads"].save(file, model.name)
             request = {
                 "kind": "compile",
-                "model": {"upload": upload.id},
+                "model": _sent(app, model),
                 "pipeline": pipeline,
                 "shapes": {name: list(dims) for name, dims in shapes.items()},
                 "options": dict(options),
+                "without": list(without),
             }
-            return _report(app.test_client(), request, say)
+            return _report(app.test_client(), request, findings, view, say)
         finally:
             app.extensions["jobs"].stop()
             app.extensions["database"].close()
 
 
-def _opened(model: Path) -> BinaryIO:
-    """The model's file. Errors: E-MODEL-FILE."""
+def _sent(app: Flask, model: Path) -> dict[str, str]:
+    """The model as a request names it. Errors: E-MODEL-FILE."""
+    if not model.exists() and str(model) in samples():
+        return {"sample": str(model)}
     try:
-        return model.open("rb")
+        with model.open("rb") as file:
+            return {"upload": app.extensions["uploads"].save(file, model.name).id}
     except OSError as e:
         raise CompileError("E-MODEL-FILE", f"{model}: {e.strerror or e}") from None
 
 
-def _report(client: FlaskClient, request: Mapping[str, Any], say: Callable[[str], None]) -> str:
-    job = _said(client.post("/api/v1/jobs", json=request))["id"]
+def _report(
+    client: FlaskClient,
+    request: Mapping[str, Any],
+    findings: Sequence[Finding],
+    view: str,
+    say: Callable[[str], None],
+) -> str:
+    job = _done(client, "/api/v1/jobs", request, say)
+    for each in findings:
+        path = next(route.path for route in ROUTES if route.body is each.asked)
+        _done(client, PREFIX + path.replace("<job_id>", job), each.body, say)
+    say("writing the report")
+    answer = client.get(f"/api/v1/jobs/{job}/report", query_string={"fragment": view})
+    if answer.status_code != 200:
+        raise _error(answer.get_json()["error"])
+    return answer.get_data(as_text=True)
+
+
+def _done(
+    client: FlaskClient, path: str, body: Mapping[str, Any], say: Callable[[str], None]
+) -> str:
+    """The id of a job that was asked for, and has succeeded. Errors: its own."""
+    job = _said(client.post(path, json=dict(body)))["id"]
     for line in client.get(f"/api/v1/jobs/{job}/events", buffered=False).response:
         for words in _words(line.decode() if isinstance(line, bytes) else line):
             say(words)
     state = _said(client.get(f"/api/v1/jobs/{job}"))
     if state["state"] != "succeeded":
         raise _error(state["error"] or {"code": "E-SERVER-BUG", "message": "the job ended early"})
-    say("writing the report")
-    answer = client.get(f"/api/v1/jobs/{job}/report")
-    if answer.status_code != 200:
-        raise _error(answer.get_json()["error"])
-    return answer.get_data(as_text=True)
+    return job
 
 
 def _words(event: str) -> list[str]:

@@ -13,6 +13,7 @@ from compiler.cli.options import (
     pipeline_options,
     shape_option,
     threads_option,
+    without_option,
 )
 from compiler.cli.output import print_json, progress, reporting, wants_json, write_output
 
@@ -23,6 +24,13 @@ from compiler.cli.output import print_json, progress, reporting, wants_json, wri
 @click.option("--target", default="host", show_default=True, help="The machine to make code for.")
 @threads_option()
 @shape_option()
+@without_option()
+@click.option("--find", multiple=True, metavar="KIND[:NAME=VALUE,...]",
+              help="What is found out besides, as the page asks for it: check, "
+              "place:platform=gpu,ahead=0, profile:seconds=2, tune:budget_seconds=20, "
+              "targets:kernel=3, bisect:moved=0; several times.")  # fmt: skip
+@click.option("--view", default="", metavar="STATE",
+              help="Where it opens: what the page's address says behind its #.")  # fmt: skip
 @click.option("--seed", default=0, show_default=True, help="Of the inputs that it is tried with.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write there, not MODEL.report.html."
@@ -35,6 +43,9 @@ def command(
     target: str,
     threads: int,
     shapes: tuple[tuple[str, tuple[int, ...]], ...],
+    without: tuple[str, ...],
+    find: tuple[str, ...],
+    view: str,
     seed: int,
     output: Path | None,
 ) -> None:
@@ -47,6 +58,9 @@ def command(
             pipeline=pipeline,
             shapes=named_shapes(shapes) or {},
             options={"precision": precision, "target": target, "threads": threads, "seed": seed},
+            without=without,
+            find=find,
+            view=view,
             say=lambda words: tell(words, None),
         )
     path = output or Path(f"{model.stem}.report.html")

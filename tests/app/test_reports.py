@@ -11,6 +11,7 @@ import re
 import pytest
 
 from app.report.contents import KERNELS_WITH_CODE, contents
+from app.report.findings import Finding, report_command
 from app.report.kept import packed_once
 from app.report.page import Packed
 from compiler.errors import CompileError
@@ -78,6 +79,12 @@ def bundle(tmp_path, monkeypatch):
     return folder
 
 
+def within(pattern: str, text: str) -> str:
+    found = re.search(pattern, text, re.DOTALL)
+    assert found, pattern
+    return found[1]
+
+
 def test_a_report_is_one_file_that_allows_itself_and_nothing_else(client, bundle):
     job = wait(client, submit(client, model={"sample": "digits_cnn"})["id"])
     place = "v=1&model=sample:digits_cnn&at=%3C/script%3E%3Cb%3E"
@@ -87,18 +94,18 @@ def test_a_report_is_one_file_that_allows_itself_and_nothing_else(client, bundle
     assert answer.mimetype == "text/html"
     assert "attachment" in answer.headers["Content-Disposition"]
     text = answer.get_data(as_text=True)
-    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)[1]
+    policy = within(r'http-equiv="Content-Security-Policy" content="([^"]*)"', text)
     assert "default-src &#39;none&#39;" in policy
     for kind in ('script type="module"', "style"):
-        body = re.search(rf"<{kind}>(.*?)</{kind.split()[0]}>", text, re.DOTALL)[1]
+        body = within(rf"<{kind}>(.*?)</{kind.split()[0]}>", text)
         digest = base64.b64encode(hashlib.sha256(body.encode()).digest()).decode()
         assert f"sha256-{digest}" in policy.replace("&#43;", "+").replace("&#34;", '"')
         assert "sourceMappingURL" not in body
     assert not re.search(r'(src|href)="(?!data:|#)', text)
-    about = json.loads(re.search(r'id="report">(.*?)</script>', text, re.DOTALL)[1])
+    about = json.loads(within(r'id="report">(.*?)</script>', text))
     assert about["fragment"].endswith("v=1")
     assert len(about["digest"]) == 64
-    packed = re.search(r'id="answers">(.*?)</script>', text, re.DOTALL)[1]
+    packed = within(r'id="answers">(.*?)</script>', text)
     answers = json.loads(gzip.decompress(base64.b64decode(packed)))
     assert answers["result"] == client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
 
@@ -177,3 +184,44 @@ def test_reports_are_not_made_in_bulk(make_app, bundle):
     assert "at most 2" in answers[2].get_json()["error"]["message"]
     folder = client.application.extensions["jobs"].find(job["id"]).folder
     assert len(list(folder.glob("report-*.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "check",
+        "check:seed=3",
+        "place:platform=two-sockets,scheduler=min_cut,ahead=0,contention=false",
+        "tune:budget_seconds=45,search=random,kernel=3",
+        "profile:seconds=0.5,machine=true",
+        "targets:kernel=2",
+        "bisect:moved=0.25",
+    ],
+)
+def test_what_is_found_besides_is_said_as_it_is_asked_for(text):
+    found = Finding.of(text)
+    assert str(found) == text
+    request = found.asked.from_json("20260101-0", found.body).to_json()
+    again = Finding.asked_for(json.loads(json.dumps(request)))
+    assert again == found
+
+
+@pytest.mark.parametrize("text", ["", "chekc", "export:stage=1", "place", "place:platform=/etc"])
+def test_what_no_report_has_is_refused_before_anything_is_compiled(text):
+    with pytest.raises(CompileError) as e:
+        Finding.of(text)
+    assert e.value.code == "E-OPTION-VALUE"
+
+
+def test_the_command_of_a_report_has_all_that_is_beside_the_result():
+    compiles = "compilarium compile './-a b.onnx' --precision bf16 --without fuse --shape x=1,2"
+    check = {"kind": "check", "job": "20260101-0", "seed": 0}
+    place = {"kind": "place", "job": "20260101-0", "platform": "gpu", "scheduler": "heft"}
+    export = {"kind": "export", "job": "20260101-0", "stage": 1}
+    found = report_command(compiles, [check, place, export, check])
+    assert found == (
+        "compilarium report './-a b.onnx' --precision bf16 --without fuse --shape x=1,2 "
+        "--find check --find place:platform=gpu,scheduler=heft"
+    )
+    tuned = "compilarium compile m.onnx --database x.json  # file: /api/v1/jobs/1/tuning/schedules"
+    assert report_command(tuned, [check]) == ""

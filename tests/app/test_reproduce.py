@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import onnx
 import pytest
@@ -80,6 +84,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
         "pipeline": "simplify,fuse",
         "options": {"precision": "bf16"},
     },
+    "rules left out": {
+        "model": {"sample": "digits_cnn"},
+        "without": ["batch_norm_is_affine", "fuse"],
+        "options": {"precision": "fast", "threads": 2},
+    },
     "an upload with open sizes": {"shapes": {"a b": [3, 7, 5]}},
     "an upload whose sizes are assumed": {"options": {"threads": 2}},
 }
@@ -109,6 +118,39 @@ def test_the_command_of_a_result_compiles_the_same(client, tmp_path, request_):
         (k["name"], k["native"], k["origins"], k["flops"]) for k in result["kernels"]
     ]
     assert found["memory"]["peak_bytes"] == result["memory"]["peak_bytes"]
+
+
+def test_the_command_of_a_report_finds_the_same_besides(client, tmp_path):
+    options = {**QUICK, "precision": "bf16", "threads": 2}
+    model = {"sample": "digits_mlp"}
+    job = result_of(client, model=model, without=["fuse"], options=options)["job"]
+    for path, body in (
+        ("numerics", {"seed": 3}),
+        ("placements", {"platform": "two-sockets", "scheduler": "min_cut", "ahead": 0}),
+        ("targets", {"kernel": 0}),
+        ("bisect", {"moved": 0}),
+    ):
+        answer = client.post(f"/api/v1/jobs/{job}/{path}", json=body)
+        assert wait(client, answer.get_json()["id"], 150.0)["state"] == "succeeded"
+    beside = client.get(f"/api/v1/jobs/{job}/beside").get_json()
+    view = "v=1&model=sample:digits_mlp&stage=3&pane=devices"
+    _, *words = shlex.split(f"{beside['report']} --view '{view}'")
+    python(["-m", "compiler", *words, "-o", "report.html"], tmp_path)
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    held = re.search(r'id="answers"[^>]*>([^<]*)<', html)
+    about = re.search(r'id="report"[^>]*>(.*?)</script>', html, re.DOTALL)
+    assert held
+    assert about
+    answers = json.loads(gzip.decompress(base64.b64decode(held[1])))
+    compiles = answers["result"]["reproduce"].split(maxsplit=2)[2]
+    assert beside["report"].startswith(f"compilarium report {compiles} --find ")
+    assert [asked(each) for each in answers["beside"]["jobs"]] == [asked(e) for e in beside["jobs"]]
+    assert dict(parse_qsl(json.loads(about[1])["fragment"])) == dict(parse_qsl(view))
+
+
+def asked(job: dict[str, Any]) -> dict[str, Any]:
+    """What a job beside a compilation was asked for, whichever that was."""
+    return {k: v for k, v in job["request"].items() if k != "job"}
 
 
 _TRACE = """

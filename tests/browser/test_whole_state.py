@@ -316,6 +316,8 @@ def test_rules_that_were_left_out_are_left_out_elsewhere(
         again.page.get_by_role("button", name="Share this view").click()
         command = again.page.locator("[data-part=command]")
         expect(command).to_have_value(re.compile("--without batch_norm_is_affine --without fuse"))
+        report = again.page.locator("[data-part=report-command]")
+        expect(report).to_have_value(re.compile(r"report digits_cnn .* --view 'v=1&.*'$"))
 
 
 def shared(page: Page) -> str:

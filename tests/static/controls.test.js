@@ -50,6 +50,7 @@ const CONTROLS = {
     short: "shown",
     embed: "shown",
     full: "shown",
+    "report-command": "shown",
     command: "shown",
     "other-command": "shown",
   },

@@ -64,10 +64,14 @@ class Job(TypedDict):
 
 
 class Beside(TypedDict):
-    """Finished jobs about the result of another one that are still kept, the newest first."""
+    """Finished jobs about the result of another one that are still kept, the newest first.
+
+    `report` is the command line that writes a report with all of it; "" when there is none.
+    """
 
     version: Version
     jobs: list[Job]
+    report: str
 
 
 class OperatorCount(TypedDict):

@@ -38,7 +38,7 @@ export function openShare(dialog, state) {
       limit: formatCount(LINK_CHARACTERS),
     });
   fill(dialog, "full", `${location.origin}/#${fragment}`);
-  showCommands(dialog, state);
+  showCommands(dialog, state, fragment);
   if (!dialog.open) dialog.showModal();
 }
 
@@ -160,10 +160,20 @@ function mountCopying(root) {
 /**
  * @param {HTMLElement} root
  * @param {PageState} state
+ * @param {string} fragment
  */
-function showCommands(root, state) {
-  const { result, other } = state.get();
+function showCommands(root, state, fragment) {
+  const { result, other, parts } = state.get();
   if (!result) return;
+  parts?.beside().then(
+    ({ report }) => {
+      if (!report) return;
+      // A fragment has no quotes: an apostrophe is %27 there.
+      fill(root, "report-command", `${report} --view '${fragment}'`);
+      part(root, "report-line").hidden = false;
+    },
+    () => {}, // there is the button that saves the report itself
+  );
   fill(root, "command", result.reproduce);
   part(root, "machine").textContent = word("share.machine", {
     host: result.host.name,

@@ -33,6 +33,8 @@ export interface Job {
 /** Finished jobs about the result of another one, the newest first. */
 export interface Beside {
   jobs: Job[];
+  /** The command line that writes a report with all of it, "" when there is none. */
+  report: string;
 }
 
 export interface Result {

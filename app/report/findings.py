@@ -1,0 +1,90 @@
+"""What a report holds beside the compilation, as options of the command line say it.
+
+`--find place:platform=gpu,ahead=0` asks for what the page asks for: the kind of a job about a
+result, and those of its fields that are not as they are by default.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Any
+
+from app.jobs.kinds import ABOUT_A_RESULT
+from app.report.beside import KINDS
+from app.wire.asked import Asked
+from compiler.errors import CompileError
+
+_ASKED: Mapping[str, type[Asked]] = {
+    asked.kind: asked for asked in ABOUT_A_RESULT if asked.kind in KINDS
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A job about a result: what class of request it is, and the body that asks for it."""
+
+    asked: type[Asked]
+    body: Mapping[str, Any]
+
+    @staticmethod
+    def of(text: str) -> Finding:
+        """What `--find` says. Errors: E-OPTION-VALUE."""
+        kind, _, rest = text.partition(":")
+        asked = _ASKED.get(kind)
+        if asked is None:
+            raise CompileError(
+                "E-OPTION-VALUE",
+                f"a report has nothing of the kind {kind!r:.40}",
+                hint=f"choose one of {', '.join(_ASKED)}",
+            )
+        pairs = (each.partition("=") for each in rest.split(",") if each)
+        body = {name: _value(said) for name, _, said in pairs}
+        try:
+            asked.from_json("", body)
+        except CompileError as e:
+            raise CompileError("E-OPTION-VALUE", f"--find {kind}: {e.message}") from None
+        return Finding(asked, body)
+
+    @staticmethod
+    def asked_for(request: Mapping[str, Any]) -> Finding | None:
+        """What a job was asked for; None for a kind that no report has."""
+        asked = _ASKED.get(str(request.get("kind")))
+        if asked is None:
+            return None
+        checks = asked.checks()
+        given = {f.name: request.get(f.name, f.default) for f in fields(asked)}
+        defaults = {f.name: f.default for f in fields(asked)}
+        body = {k: v for k, v in given.items() if k in checks and v != defaults[k]}
+        return Finding(asked, body)
+
+    def __str__(self) -> str:
+        """As `--find` takes it."""
+        said = ",".join(
+            f"{k}={v if isinstance(v, str) else json.dumps(v)}" for k, v in self.body.items()
+        )
+        return f"{self.asked.kind}:{said}" if said else self.asked.kind
+
+
+def _value(said: str) -> Any:
+    with suppress(ValueError):
+        return json.loads(said)
+    return said
+
+
+def report_command(compiles: str, requests: Iterable[Mapping[str, Any]]) -> str:
+    """The command that writes the report of a result, from the one that compiles it.
+
+    `requests` are those of the jobs beside it, the oldest first. "" for a result that used the
+    schedules of a tuning job: a report takes none.
+    """
+    program, _, *words = shlex.split(compiles, comments=True)
+    if "--database" in words:
+        return ""
+    found = (Finding.asked_for(request) for request in requests)
+    texts = dict.fromkeys(str(each) for each in found if each is not None)
+    asked = [word for text in texts for word in ("--find", text)]
+    return shlex.join([program, "report", *words, *asked])
