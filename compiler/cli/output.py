@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
+import shutil
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -101,14 +104,30 @@ def progress(what: str) -> Generator[Progress]:
 
 
 def write_output(path: Path, data: str | bytes) -> None:
-    """Write a file. Errors: E-OUTPUT-FILE."""
+    """Write a file as a whole: where that fails, what was there stays. Errors: E-OUTPUT-FILE."""
+    raw = data if isinstance(data, bytes) else data.encode()
     try:
-        if isinstance(data, bytes):
-            path.write_bytes(data)
+        is_other = path.exists() and not path.is_file()  # a device or a pipe
+        if is_other or (path.is_file() and not os.access(path.resolve().parent, os.W_OK)):
+            path.write_bytes(raw)
         else:
-            path.write_text(data, encoding="utf-8")
+            _replace(path.resolve(), raw)
     except OSError as e:
         raise CompileError("E-OUTPUT-FILE", f"{path}: {e.strerror or e}") from e
+
+
+def _replace(path: Path, raw: bytes) -> None:
+    """Write beside a file, then put that in its place, with the same rights."""
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    made = path.with_name(f".{os.getpid()}.new")
+    try:
+        made.write_bytes(raw)
+        if path.exists():
+            shutil.copymode(path, made)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def bytes_text(n: float) -> str:

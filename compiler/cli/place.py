@@ -28,6 +28,7 @@ from compiler.cli.output import (
     table,
     write_output,
 )
+from compiler.cli.seconds import Seconds
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
@@ -64,7 +65,7 @@ LONGEST_TABLE = 60
 @click.option("--contention/--no-contention", default=True, show_default=True,
               help="Whether transfers wait for each other on a link.")  # fmt: skip
 @click.option("--time-limit", "time_limit_s", default=5.0, show_default=True,
-              type=click.FloatRange(min=0), help="Seconds for schedulers that search.")  # fmt: skip
+              type=Seconds(min=0), help="Seconds for schedulers that search.")  # fmt: skip
 @pipeline_option()
 @shape_option()
 @click.option("--emit", type=click.Choice(["tasks", "graph", "platform"]),

@@ -12,9 +12,11 @@ import click
 from rich.console import Console
 
 from compiler.cli.output import bytes_text, progress, report, reporting, table, write_output
+from compiler.cli.seconds import Seconds
 from compiler.errors import CompileError
+from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
-from compiler.memory.csvfile import read_csv, write_csv
+from compiler.memory.csvfile import read_csv_file, write_csv
 from compiler.memory.plan import find_planner, make_problem
 from compiler.memory.planners.all import PLANNERS
 from compiler.memory.planners.planner import Options, Outcome
@@ -27,7 +29,7 @@ from compiler.memory.planners.planner import Options, Outcome
               help=f"One of {', '.join(PLANNERS)}.")  # fmt: skip
 @click.option("--alignment", default=1, show_default=True, help="Offsets are multiples of this.")
 @click.option("--time-limit", "time_limit_s", default=15.0, show_default=True,
-              type=click.FloatRange(min=0),
+              type=Seconds(min=0),
               help="Seconds for searches, and for orders after the first.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where the solution goes.")
 @reporting
@@ -48,7 +50,7 @@ def command(
     """
     chosen = find_planner(planner)
     with _without_collections():
-        asked = make_problem(read_csv(_read(problem), problem.name), alignment)
+        asked = make_problem(_read(problem), alignment)
         start = perf_counter()
         with progress(f"planning {problem.name}"):
             found = chosen.plan(asked, Options(time_limit_s, capacity))
@@ -100,14 +102,12 @@ def _without_collections() -> Generator[None]:
             gc.enable()
 
 
-def _read(path: Path) -> str:
+def _read(path: Path) -> list[Buffer]:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open("rb") as file:
+            return read_csv_file(file, path.name)
     except OSError as e:
         raise CompileError("E-PLAN-INPUT", f"{path}: {e.strerror}", hint="check the path") from e
-    except UnicodeDecodeError as e:
-        words = f"{path}: no text in UTF-8: byte {e.start} is 0x{e.object[e.start]:02x}"
-        raise CompileError("E-PLAN-INPUT", words, hint="save the table as CSV in UTF-8") from e
 
 
 def _show(console: Console, found: Outcome, planner: str, seconds: float) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from compiler.errors import CompileError, Where
 from compiler.memory.buffer import Buffer, Plan
@@ -18,12 +20,46 @@ COLUMNS = ("id", "lower", "upper", "size")
 EXTRA_COLUMNS = ("alignment", "pinned", "shares")
 
 
+LONGEST_LINE = 1_000_000
+"""So many bytes a line of a file may have: rows have some dozens."""
+
+
 def read_csv(text: str, source: str = "") -> list[Buffer]:
     """The buffers of a problem or solution; columns may stand in any order.
 
     Errors: E-PLAN-INPUT with the line for a missing column or a row that makes no sense.
     """
-    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")))
+    return _read(io.StringIO(text.removeprefix("\ufeff")), source)
+
+
+def read_csv_file(file: BinaryIO, source: str = "") -> list[Buffer]:
+    """The same from a file, line by line: a table of any size takes no more than its buffers.
+
+    Errors: as `read_csv`, and E-PLAN-INPUT for what is no text in UTF-8, or has no lines.
+    """
+    return _read(_lines(file, source), source)
+
+
+def _lines(file: BinaryIO, source: str) -> Iterator[str]:
+    number = 0
+    while raw := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(raw) > LONGEST_LINE:
+            words = f"the line has more than {LONGEST_LINE:,} bytes"
+            where, hint = Where(source, number, 1), "write one buffer a line"
+            raise CompileError("E-PLAN-INPUT", words, where=where, hint=hint)
+        try:
+            text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError as e:
+            words = f"no text in UTF-8: a byte 0x{e.object[e.start]:02x}"
+            where, hint = Where(source, number, e.start + 1), "save the table as CSV in UTF-8"
+            raise CompileError("E-PLAN-INPUT", words, where=where, hint=hint) from e
+        # Lines that end as on other systems, also all of them in one.
+        yield from io.StringIO(text, newline=None) if "\r" in text else (text,)
+
+
+def _read(text: Iterable[str], source: str) -> list[Buffer]:
+    rows = csv.reader(text, strict=True)
     header: list[str] = []
     buffers: list[Buffer] = []
     lines: dict[str, int] = {}

@@ -117,11 +117,11 @@ def buffer_fault(b: Buffer) -> str:
     if b.size < 0:
         return f"needed a size of at least 0 bytes, got {b.size}"
     if b.start >= b.end:
-        return f"needed a lifetime that ends after it starts, got {b.start}..{b.end}"
+        return f"needed lower < upper, a lifetime that ends after it starts, got {b.start}..{b.end}"
     if b.start < 0:
-        return f"needed a lifetime from step 0 on, got {b.start}..{b.end}"
+        return f"needed a lower of at least 0, the first step, got {b.start}..{b.end}"
     if b.end > LARGEST:
-        return f"needed steps of at most {LARGEST}, got {b.end}"
+        return f"needed an upper of at most {LARGEST}, got {b.end}"
     if not is_power_of_two(b.alignment_bytes):
         return f"needed an alignment that is a power of two, got {b.alignment_bytes}"
     if b.pinned < -1:

@@ -69,3 +69,37 @@ def test_plan_refuses_pins_that_cannot_be_kept(tmp_path: Path) -> None:
     problem = tmp_path / "p.csv"
     problem.write_text("id,lower,upper,size,pinned\na,0,3,4,0\nb,2,4,4,3\n")
     assert told("plan", problem, code=1)["error"]["code"] == "E-PLAN-INPUT"
+
+
+@pytest.mark.parametrize("seconds", ["nan", "inf", "-1"])
+def test_plan_takes_no_time_that_never_ends(tmp_path: Path, seconds: str) -> None:
+    problem = tmp_path / "p.csv"
+    problem.write_text(PROBLEM)
+    result = invoke("plan", problem, "--time-limit", seconds)
+    assert result.exit_code == 2
+    assert "Invalid value for '--time-limit'" in result.stderr
+
+
+def test_what_was_there_stays_when_no_solution_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem, solution = tmp_path / "p.csv", tmp_path / "s.csv"
+    problem.write_text(PROBLEM)
+    solution.write_text("precious")
+    solution.chmod(0o640)
+    told("plan", problem, "-o", solution, "--capacity", 129, code=1)
+    with monkeypatch.context() as m:
+        write = Path.write_bytes
+
+        def full(path: Path, raw: bytes) -> int:
+            write(path, raw[: len(raw) // 2])
+            raise OSError(28, "No space left on device")
+
+        m.setattr(Path, "write_bytes", full)
+        error = told("plan", problem, "-o", solution, code=1)["error"]
+    assert error["code"] == "E-OUTPUT-FILE"
+    assert solution.read_text() == "precious"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.csv", "s.csv"]
+    told("plan", problem, "-o", solution)
+    assert solution.read_text().startswith("id,")
+    assert solution.stat().st_mode & 0o777 == 0o640

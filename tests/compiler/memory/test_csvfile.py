@@ -1,8 +1,11 @@
+import io
+from typing import Any
+
 import pytest
 
 from compiler.errors import CompileError
 from compiler.memory import plan_memory
-from compiler.memory.csvfile import read_csv, write_csv
+from compiler.memory.csvfile import LONGEST_LINE, read_csv, read_csv_file, write_csv
 
 PROBLEM = "id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n"
 
@@ -35,6 +38,9 @@ def test_columns_may_stand_in_any_order_with_blank_lines_and_a_byte_order_mark()
         ("id,lower,upper,size\na,0,3\n", 2, "needed 4 cells, got 3"),
         ("id,lower,upper,size\na,0,3,4\n\nb,5,5,4\n", 4, "ends after it starts"),
         ("id,lower,upper,size\na,0,3,-4\n", 2, "at least 0 bytes"),
+        ("id,lower,upper,size\na,-1,3,4\n", 2, "a lower of at least 0"),
+        ('id,lower,upper,size\na,0,3,4\n"b,0,3,1\n', 3, "unexpected end"),
+        ('id,lower,upper,size\n"a"b,0,3,4\n', 2, "expected after"),
         ("id,lower,upper,size\na,0,3,4\na,0,3,4\n", 3, "used in line 2 already"),
         ("id,lower,upper,size\na,0,3,4\nb,0,3,1152921504606846976\n", 3, "'b': up to it"),
         ("id,lower,upper,size,pinned\na,0,3,4,\nb,0,3,4,-7\n", 3, "pin from byte 0 on.*-7"),
@@ -48,6 +54,35 @@ def test_rows_that_make_no_sense_are_named_by_line(text: str, line: int, words: 
         read_csv(text, "p.csv")
     assert caught.value.code == "E-PLAN-INPUT"
     assert caught.value.where.line == line
+
+
+class Endless(io.RawIOBase):
+    """A file of which every byte is the same, without end."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer)
+        view[:] = b"a" * len(view)
+        return len(view)
+
+
+def test_a_file_is_read_line_by_line_whatever_ends_its_lines() -> None:
+    for end in ("\n", "\r\n", "\r"):
+        text = f"\ufeff{PROBLEM}c\u2028d,0,1,2\n".replace("\n", end)
+        buffers = read_csv_file(io.BytesIO(text.encode()))
+        assert [b.name for b in buffers] == ["b1", "b2", "b3", "c\u2028d"]
+
+
+def test_a_line_without_end_and_bytes_that_are_no_text_are_named() -> None:
+    with pytest.raises(CompileError, match="more than 1,000,000 bytes") as caught:
+        read_csv_file(io.BufferedReader(Endless()), "p.csv")
+    assert caught.value.where.line == 1
+    assert len(PROBLEM) < LONGEST_LINE
+    with pytest.raises(CompileError, match="no text in UTF-8: a byte 0xff") as caught:
+        read_csv_file(io.BytesIO(PROBLEM.encode() + b"b4,0,\xff,4\n"), "p.csv")
+    assert (caught.value.where.line, caught.value.where.column) == (5, 6)
 
 
 def test_alignment_pins_and_shared_places_are_columns_where_anything_has_them() -> None:
