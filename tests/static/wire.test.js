@@ -6,7 +6,8 @@ import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { readLayout } from "../../static/js/graph/dot_layout.js";
 import { layoutNested, openGroups, piecesOf } from "../../static/js/graph/nesting.js";
 import { FAMILIES } from "../../static/js/graph/families.js";
-import { buildScene, placeUnion } from "../../static/js/graph/scene.js";
+import { placeUnion } from "../../static/js/graph/places.js";
+import { buildScene } from "../../static/js/graph/scene.js";
 import { layoutMemory } from "../../static/js/memory_map.js";
 import { enabledPipeline, parsePipeline } from "../../static/js/pipeline_text.js";
 import {

@@ -1,5 +1,6 @@
 // Boxes sorted into the cells of a grid: what is in view, or under the pointer, is found without
 // looking at all of them.
+import { atOnce } from "../turns.js";
 
 /** @typedef {readonly [left: number, top: number, right: number, bottom: number]} Bounds */
 
@@ -7,12 +8,25 @@
 const PER_CELL = 4;
 /** What lies in more cells than this is looked at every time. */
 const MOST_CELLS = 48;
+/** So many boxes are put into their cells in a step. */
+const PER_STEP = 512;
+
+/** @typedef {(bounds: Bounds) => number[]} Finder the indices of the boxes that overlap the bounds, ascending */
 
 /**
  * @param {Bounds[]} boxes
- * @returns {(bounds: Bounds) => number[]} the indices of the boxes that overlap the bounds, ascending
+ * @returns {Finder}
  */
 export function createGrid(boxes) {
+  return atOnce(gridSteps(boxes));
+}
+
+/**
+ * The same, in steps that are each short.
+ * @param {Bounds[]} boxes
+ * @returns {Generator<void, Finder>}
+ */
+export function* gridSteps(boxes) {
   const [left, top, right, bottom] = boundsOf(boxes);
   const side = Math.max(1, Math.sqrt(((right - left) * (bottom - top) * PER_CELL) / Math.max(1, boxes.length)));
   const [columns, rows] = [right - left, bottom - top].map((length) => Math.floor(Math.max(0, length) / side) + 1);
@@ -26,16 +40,20 @@ export function createGrid(boxes) {
   const cells = new Map();
   /** @type {number[]} */
   const wide = [];
-  boxes.forEach((box, i) => {
+  for (const [i, box] of boxes.entries()) {
+    if (i % PER_STEP === PER_STEP - 1) yield;
     const [c0, c1, r0, r1] = cellsOf(box);
-    if ((c1 - c0 + 1) * (r1 - r0 + 1) > MOST_CELLS) return void wide.push(i);
+    if ((c1 - c0 + 1) * (r1 - r0 + 1) > MOST_CELLS) {
+      wide.push(i);
+      continue;
+    }
     for (let r = r0; r <= r1; r++)
       for (let c = c0; c <= c1; c++) {
         const cell = cells.get(r * columns + c);
         if (cell) cell.push(i);
         else cells.set(r * columns + c, [i]);
       }
-  });
+  }
 
   return (bounds) => {
     const [c0, c1, r0, r1] = cellsOf(bounds);

@@ -1,6 +1,5 @@
 // Which camera to take: for a first look, for a few nodes, for what changed. Pure; in drawing units.
 import { fit, reveal, toScreen } from "./camera.js";
-import { boxOfKeys } from "./scene.js";
 
 /**
  * @typedef {import("./camera.js").Camera} Camera
@@ -133,4 +132,25 @@ export function centeredLook(scene, size, keys) {
   const box = boxOfKeys(scene, keys);
   if (!box) return null;
   return { x: box.x, y: box.y, zoom: Math.min(1, Math.max(fit(box, size).zoom, READABLE_ZOOM)) };
+}
+
+/**
+ * The box around some nodes, null for none.
+ * @param {Scene} scene
+ * @param {Iterable<string>} keys
+ * @returns {import("./camera.js").Box | null}
+ */
+export function boxOfKeys(scene, keys) {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (const key of keys) {
+    const node = scene.byKey.get(key);
+    if (!node) continue;
+    left = Math.min(left, node.x - node.w / 2);
+    top = Math.min(top, node.y - node.h / 2);
+    right = Math.max(right, node.x + node.w / 2);
+    bottom = Math.max(bottom, node.y + node.h / 2);
+  }
+  return right < left
+    ? null
+    : { x: (left + right) / 2, y: (top + bottom) / 2, w: right - left, h: bottom - top };
 }

@@ -6,8 +6,8 @@
  * @typedef {import("../wire.js").Union} Union
  * @typedef {import("../wire.js").UnionGroup} UnionGroup
  * @typedef {import("./dot_layout.js").Layout} Layout
- * @typedef {import("./scene.js").Place} Place
- * @typedef {import("./scene.js").EdgePlace} EdgePlace
+ * @typedef {import("./places.js").Place} Place
+ * @typedef {import("./places.js").EdgePlace} EdgePlace
  *
  * @typedef {{width: number, height: number, boxes: Place[], frames: Place[], edges: EdgePlace[]}} Nested
  *

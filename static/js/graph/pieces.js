@@ -1,11 +1,10 @@
 // Edges of the model and the pieces in which they are drawn: which pass which.
-import { atOnce } from "../turns.js";
 import { pieceKey, piecesOf } from "./nesting.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph
- * @typedef {import("./scene.js").Place} Place
- * @typedef {import("./scene.js").Places} Places
+ * @typedef {import("./places.js").Place} Place
+ * @typedef {import("./places.js").Places} Places
  * @typedef {import("./scene.js").Scene} Scene
  */
 
@@ -19,17 +18,7 @@ const piecesKept = new WeakMap();
 const EDGES_PER_STEP = 512;
 
 /**
- * The pieces of all edges of a graph that are drawn.
- * @param {Places} places
- * @param {StageGraph} graph
- * @returns {Set<string>}
- */
-export function pieceKeys(places, graph) {
-  return atOnce(pieceSteps(places, graph));
-}
-
-/**
- * The same, in steps that are each short; what was found is kept.
+ * The pieces of all edges of a graph that are drawn, in steps that are each short; what was found is kept.
  * @param {Places} places
  * @param {StageGraph} graph
  * @returns {Generator<void, Set<string>>}

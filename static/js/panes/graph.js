@@ -2,44 +2,30 @@
 // stages was given once.
 import { turn, watchSwitch } from "../bound.js";
 import { clone, closest, listen, part, partOf } from "../dom.js";
-import { pointedAt } from "../graph/boxes.js";
-import { zoomAt } from "../graph/camera.js";
-import {
-  anchorOf,
-  centeredLook,
-  firstLook,
-  lookAtNodes,
-  markedNodes,
-  seesAny,
-  wholeLook,
-} from "../graph/looks.js";
-import { piecesOfEdge } from "../graph/edge_walk.js";
-import { piecesAt } from "../graph/pieces.js";
-import { buildScene, walk } from "../graph/scene.js";
-import { OVERLAYS, overlayOf } from "../graph/overlays.js";
-import { fallbackNodes } from "../running.js";
-import { NOTHING, selectNode, selectedIds } from "../selection.js";
-import { differs } from "../snapshots.js";
+import { markedNodes } from "../graph/looks.js";
+import { OVERLAYS } from "../graph/overlays.js";
+import { walk } from "../graph/walk.js";
+import { NOTHING, selectNode } from "../selection.js";
 import { together } from "../state.js";
-import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { mountCanvas } from "./graph_canvas.js";
 import { createEdges } from "./graph_edges.js";
 import { mountExport } from "./graph_export.js";
 import { mountGroups } from "./graph_groups.js";
+import { createLooks } from "./graph_looks.js";
+import { emptyDrawing, mountMarks } from "./graph_marks.js";
 import { mountOnnx } from "./graph_onnx.js";
 import { mountOver } from "./graph_over.js";
+import { createScenes } from "./graph_scene.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
 import { mountUnplaced } from "./graph_unplaced.js";
-import { showLegend } from "./legend.js";
 
 /**
  * @typedef {import("../page.js").PageState} PageState
  * @typedef {import("../graph/scene.js").Scene} Scene
  * @typedef {import("../graph/scene.js").SceneNode} SceneNode
- * @typedef {import("../graph/camera.js").Camera} Camera
  */
 
 const ZOOM_STEP = 1.35;
@@ -54,49 +40,19 @@ export function mountGraph(root, state, layouter) {
   root.replaceChildren(clone("graph"));
   const stage = part(root, "stage");
   const twin = part(root, "table-twin");
-  /** @type {import("../graph/scene.js").Places | null} */
-  let places = null;
   /** @type {import("../wire.js").Union | null} */
   let union = null;
-  /** @type {{key: string, x: number, y: number} | null} a group that keeps its place on the screen */
+  /** @type {import("./graph_looks.js").Held | null} a group that keeps its place on the screen */
   let held = null;
-  /** @type {Camera | null} the look that nobody chose */
-  let auto = null;
-  /** @type {import("./graph_canvas.js").Drawing} */
-  const drawing = {
-    scene: null,
-    emphasis: {
-      selected: new Set(),
-      near: new Set(),
-      found: new Set(),
-      fallbacks: new Set(),
-      through: new Set(),
-      chosen: new Set(),
-      hovered: new Set(),
-      sums: new Map(),
-      focus: "",
-      hover: "",
-      edge: "",
-      paints: null,
-    },
-    because: new Map(),
-    says: () => "",
-    pointed: { preview: new Set(), boxed: new Set() },
-  };
+  const drawing = emptyDrawing();
   const { emphasis } = drawing;
+  const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
-  const look = (/** @type {Camera | null} */ camera) => camera && state.set({ camera });
-  /** @returns {Camera} */
-  function camera() {
-    if (state.get().camera) return /** @type {Camera} */ (state.get().camera);
-    if (!drawing.scene) return { x: 0, y: 0, zoom: 1 };
-    // Before the canvas was laid out there is nothing to look through.
-    if (canvas.size().width === 0) return firstLook(drawing.scene, canvas.size(), emphasis.selected);
-    return (auto ??= firstLook(drawing.scene, canvas.size(), emphasis.selected));
-  }
+  const looks = createLooks(root, state, drawing, () => canvas.size());
+  const { show } = looks;
   const canvas = mountCanvas(root, drawing, {
-    camera,
-    look,
+    camera: looks.camera,
+    look: looks.look,
     choose: (node) => (node ? choose(node) : state.set(NOTHING)),
     chooseEdge: (edge) => edges.choose(edge),
   });
@@ -122,148 +78,27 @@ export function mountGraph(root, state, layouter) {
       held = group && { key, x: group.x, y: group.y - group.h / 2 };
     },
   });
-  /** Nodes have other places now; the one that is looked at keeps its place on the screen. */
-  function placed(
-    /** @type {import("../graph/scene.js").Places | null} */ found,
-    /** @type {import("../wire.js").Union | null} */ drawn,
-  ) {
-    const { scene } = drawing;
-    const isLooking = scene && found && (emphasis.selected.size > 0 || state.get().camera);
-    const looked = isLooking ? anchorOf(scene, camera(), [emphasis.focus, ...emphasis.selected]) : null;
-    const was = scene && (held || looked) && camera();
-    [places, union] = [found, drawn];
-    auto = null;
-    rebuild();
-    groups.show();
-    const group = held && nodeOf(held.key);
-    const node = looked && drawing.scene?.byKey.get(drawing.scene.keyOf.get(looked.id) ?? "");
-    if (was && held && group)
-      look({ ...was, x: was.x + group.x - held.x, y: was.y + group.y - group.h / 2 - held.y });
-    else if (was && looked && node)
-      look({ ...was, x: was.x + node.x - looked.x, y: was.y + node.y - looked.y });
-    if (!held) revealSelected();
-    if (found) held = null;
-  }
-  const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
+  const marks = mountMarks(root, state, drawing, {
+    repaint: () => canvas.repaint(),
+    selected: looks.revealSelected,
+  });
 
-  function rebuild() {
-    const { graph, before, view, result, stage: at, base } = state.get();
-    const changed = differs(result?.stages ?? [], at, base);
-    const scene = places && graph ? buildScene(places, before, graph, view, changed) : null;
+  /** Another scene, with all that stands out in it. */
+  function take(/** @type {import("./graph_scene.js").Made} */ { scene, union: drawn, stage: at }) {
+    const isMoved = scene?.places !== drawing.scene?.places;
+    const settle = isMoved ? looks.keep(scene && held) : null;
     drawing.scene = scene;
+    union = drawn;
     stage.dataset.stage = scene ? String(at) : "";
-    markFallbacks();
-    emphasize();
-    point();
-    if (scene) follow(scene);
+    marks.show();
+    if (scene) looks.follow(scene);
     search.refresh();
     part(root, "canvas").setAttribute("aria-label", scene ? describe(scene) : word("graph.none"));
-  }
-
-  /** A node keeps its id through the passes, so what is a fallback in the end is marked all along. */
-  function markFallbacks() {
-    const { scene } = drawing;
-    emphasis.fallbacks = new Set();
-    drawing.because = new Map();
-    for (const [id, because] of fallbackNodes(state.get().result?.kernels ?? [])) {
-      const key = scene?.keyOf.get(id) ?? "";
-      if (!nodeOf(key)?.ids.includes(id)) continue;
-      emphasis.fallbacks.add(key);
-      drawing.because.set(key, because);
-    }
-    stage.dataset.fallbacks = String(emphasis.fallbacks.size);
-    paintNodes();
-  }
-
-  /** Colours the nodes by what was chosen, and says what the colours mean. */
-  function paintNodes() {
-    const { graph, before, color, result, values, placement } = state.get();
-    const { scene } = drawing;
-    const kinds = { less: "overlay.less", other: "overlay.other", plain: "overlay.plain" };
-    const words = { less: word(kinds.less), other: word(kinds.other), plain: word(kinds.plain) };
-    const isPlain = color === "family";
-    const nodes = new Map(isPlain ? [] : [...(before?.nodes ?? []), ...(graph?.nodes ?? [])].map((n) => [n.id, n]));
-    const boxes = [...(scene?.nodes.filter((node) => node.shown) ?? []), ...(scene?.frames ?? [])];
-    const kernels = result?.kernels ?? [];
-    const overlay = isPlain ? null : overlayOf(color, boxes, nodes, kernels, words, values, placement);
-    const paints = overlay && colors()[overlay.scale];
-    emphasis.paints = overlay && paints && new Map([...overlay.classOf].map(([k, i]) => [k, paints[i]]));
-    emphasis.sums = sumsOf(scene, overlay);
-    drawing.says = (key) => {
-      const value = overlay?.says.get(key);
-      return value === undefined ? "" : word(`overlay.${color}`, { value });
-    };
-    stage.dataset.color = color;
-    partOf(root, "color", HTMLSelectElement).value = color;
-    if (scene) showLegend(part(root, "legend"), scene, emphasis.fallbacks, overlay);
-    canvas.repaint();
-  }
-
-  /** Marks what other panes point at; what a step took and made is brought into view. */
-  function point() {
-    drawing.pointed = pointedAt(drawing.scene, state.get());
-    const { boxed, preview } = drawing.pointed;
-    stage.dataset.boxed = String(boxed.size);
-    stage.dataset.preview = String(preview.size);
-    canvas.repaint();
-  }
-
-  /** Until somebody moves the drawing, it follows the changes, and moves no more than it must. */
-  function follow(/** @type {Scene} */ scene) {
-    if (state.get().camera || !auto) return;
-    const marked = markedNodes(scene).map((node) => node.key);
-    if (marked.length && !seesAny(scene, auto, canvas.size(), marked)) auto = null;
-  }
-
-  function emphasize() {
-    const { graph, before } = state.get();
-    const { scene } = drawing;
-    emphasis.selected = new Set();
-    emphasis.near = new Set();
-    // A group has no id: once stood on, it keeps the keyboard until a node is selected.
-    const stoodOn = nodeOf(emphasis.focus)?.node === null ? emphasis.focus : "";
-    emphasis.focus = scene?.keyOf.get(state.get().at) ?? stoodOn;
-    for (const id of scene && graph
-      ? selectedIds([...graph.nodes, ...(before?.nodes ?? [])], state.get())
-      : []) {
-      const key = scene?.keyOf.get(id) ?? "";
-      if (nodeOf(key)?.shown) emphasis.selected.add(key);
-    }
-    for (const key of emphasis.selected) {
-      const { before: sources, after: readers } = scene?.neighbours().get(key) ?? {
-        before: [],
-        after: [],
-      };
-      for (const near of [...sources, ...readers])
-        if (!emphasis.selected.has(near)) emphasis.near.add(near);
-    }
-    emphasis.through = scene ? piecesAt(scene, emphasis.selected) : new Set();
-    emphasis.chosen = piecesOfEdge(scene, state.get().edge);
-    stage.dataset.edge = emphasis.chosen.size ? state.get().edge : "";
-    canvas.repaint();
-  }
-
-  /** What another pane selects is brought into view; what is in view stays where it is. */
-  function revealSelected() {
-    const { selected, focus } = emphasis;
-    if (!drawing.scene || selected.size === 0 || canvas.size().width === 0) return;
-    const { size, raise } = clearPart();
-    if (!seesAny(drawing.scene, raise(camera(), 1), size, selected))
-      show(focus ? [focus] : [...selected].slice(0, 1));
-  }
-
-  function show(/** @type {Iterable<string>} */ keys) {
-    const { size, raise } = clearPart();
-    if (drawing.scene) look(raise(lookAtNodes(drawing.scene, raise(camera(), 1), size, keys), -1));
-  }
-
-  /** The part of the drawing above the legend: its size, and a camera moved to its middle or back. */
-  function clearPart() {
-    const covered = part(root, "legend").offsetHeight;
-    const { width, height } = canvas.size();
-    const raise = (/** @type {import("../graph/camera.js").Camera} */ at, /** @type {1 | -1} */ way) =>
-      ({ ...at, y: at.y - (way * covered) / 2 / at.zoom });
-    return { size: { width, height: height - covered }, raise };
+    if (!settle) return;
+    groups.show();
+    settle();
+    if (!held) looks.revealSelected();
+    if (scene) held = null;
   }
 
   /** Selects a node; opens or closes a group. */
@@ -295,19 +130,6 @@ export function mountGraph(root, state, layouter) {
     standOn(marked[(marked.findIndex((node) => node.key === emphasis.focus) + 1) % marked.length]);
   }
 
-  function zoomBy(/** @type {number} */ factor) {
-    const { width, height } = canvas.size();
-    look(zoomAt(camera(), canvas.size(), { x: width / 2, y: height / 2 }, factor));
-  }
-
-  function center() {
-    if (!drawing.scene) return;
-    const keys = emphasis.selected.size
-      ? emphasis.selected
-      : markedNodes(drawing.scene).map((node) => node.key);
-    look(centeredLook(drawing.scene, canvas.size(), keys));
-  }
-
   function setColor(/** @type {string} */ name) {
     state.set({ color: OVERLAYS.find((each) => each === name) ?? "family" });
   }
@@ -326,16 +148,17 @@ export function mountGraph(root, state, layouter) {
   }
 
   const buttons = {
-    "zoom-in": () => zoomBy(ZOOM_STEP),
-    "zoom-out": () => zoomBy(1 / ZOOM_STEP),
-    fit: () => drawing.scene && look(wholeLook(drawing.scene, canvas.size())),
-    center,
+    "zoom-in": () => looks.zoomBy(ZOOM_STEP),
+    "zoom-out": () => looks.zoomBy(1 / ZOOM_STEP),
+    fit: looks.whole,
+    center: looks.center,
     table: () => {
       const on = twin.hidden !== false;
       turn(state, "table", on);
       showTable(on);
     },
   };
+  const scenes = createScenes(state, take);
   const stop = together(
     ...Object.entries(buttons).map(([name, click]) => listen(part(root, name), { click })),
     mountViews(part(root, "views"), state),
@@ -350,21 +173,11 @@ export function mountGraph(root, state, layouter) {
     listen(part(root, "color"), {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
     }),
-    listenToTheme(paintNodes),
-    state.watch(["color", "values", "placement"], paintNodes),
     mountGraphTable(twin, state),
-    mountUnion(root, state, layouter, {
-      showTable,
-      placed,
-    }),
-    state.watch(["graph", "before", "view"], rebuild),
-    state.watch(["result"], markFallbacks),
-    state.watch(["preview", "boxed"], point),
-    state.watch(["selection", "at", "edge"], () => {
-      emphasize();
-      revealSelected();
-    }),
+    mountUnion(root, state, layouter, { showTable, placed: scenes.place }),
     state.watch(["camera"], canvas.repaint),
+    scenes.stop,
+    marks.stop,
     search.stop,
     groups.stop,
     canvas.stop,
@@ -393,22 +206,6 @@ export function mountGraph(root, state, layouter) {
 }
 
 /**
- * What is written in groups beside their names: how many nodes, and all of what colours them.
- * @param {Scene | null} scene
- * @param {import("../graph/overlays.js").Overlay | null} overlay
- * @returns {Map<string, string>}
- */
-function sumsOf(scene, overlay) {
-  const boxes = [...(scene?.nodes ?? []), ...(scene?.frames ?? [])].filter(({ node }) => node === null);
-  return new Map(
-    boxes.flatMap(({ key, ids }) => {
-      const value = overlay?.says.get(key);
-      return value === undefined ? [] : [[key, word("graph.group", { n: ids.length, value })]];
-    }),
-  );
-}
-
-/**
  * Before, changes, after.
  * @param {HTMLElement} views
  * @param {PageState} state
@@ -426,15 +223,6 @@ function mountViews(views, state) {
         each.setAttribute("aria-pressed", String(each.dataset.view === view));
     }),
   );
-}
-
-/**
- * @param {() => void} changed
- * @returns {() => void}
- */
-function listenToTheme(changed) {
-  document.addEventListener("themechange", changed);
-  return () => document.removeEventListener("themechange", changed);
 }
 
 /** @param {string} text said to screen readers */

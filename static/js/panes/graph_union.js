@@ -4,14 +4,13 @@ import { el, part } from "../dom.js";
 import { formatSeconds } from "../format.js";
 import { LayoutCancelled } from "../graph/layout.js";
 import { countBoxes, openGroups } from "../graph/nesting.js";
-import { pieceSteps } from "../graph/pieces.js";
-import { placeSteps } from "../graph/scene.js";
+import { placeSteps } from "../graph/places.js";
 import { together } from "../state.js";
 import { inTurns } from "../turns.js";
 import { word } from "../words.js";
 
 /**
- * @typedef {import("../graph/scene.js").Places} Places
+ * @typedef {import("../graph/places.js").Places} Places
  * @typedef {import("../wire.js").Union} Union
  */
 
@@ -23,7 +22,7 @@ const MOST_BOXES = 5000;
  * @param {HTMLElement} root of the graph
  * @param {import("../page.js").PageState} state
  * @param {import("../graph/layout.js").Layouter} layouter
- * @param {{placed: (places: Places | null, union: Union | null) => void, showTable: (on: boolean) => void}} hooks
+ * @param {{placed: (places: Places | null, union: Union | null) => Promise<void>, showTable: (on: boolean) => void}} hooks
  * @returns {() => void}
  */
 export function mountUnion(root, state, layouter, { placed, showTable }) {
@@ -47,7 +46,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
     const number = ++request;
     delete stage.dataset.layout;
     // While groups are opened, or a running job gets more stages, the drawing stays.
-    if (parts !== drawn) placed(null, null);
+    if (parts !== drawn) void placed(null, null);
     [drawn, asked] = [parts, wanted];
     if (!parts || stages === 0) return;
     isBusy = true;
@@ -61,14 +60,12 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
       const { layouts, seconds } = await layouter.layout(union, opened);
       const places = isWanted() && (await inTurns(placeSteps(union, opened, layouts), isWanted));
       if (!places) return;
-      const { graph } = state.get();
-      if (graph) await inTurns(pieceSteps(places, graph), isWanted);
+      await placed(places, union);
       if (!isWanted()) return;
       stage.dataset.layout = "ready";
       stage.dataset.layoutMs = (seconds * 1000).toFixed(0);
       part(root, "legend").title = word("graph.layout-time", { time: formatSeconds(seconds) });
       say(refused ? [word("graph.too-many", { n: refused, most: MOST_BOXES })] : []);
-      placed(places, union);
     } catch (problem) {
       if (number === request) giveUp(problem);
     } finally {

@@ -4,22 +4,19 @@ import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { fit, reveal, toDrawing, toScreen, zoomAt } from "../../../static/js/graph/camera.js";
 import { readLayout } from "../../../static/js/graph/dot_layout.js";
 import { nodeAt } from "../../../static/js/graph/hit.js";
+import { shortType } from "../../../static/js/graph/labels.js";
 import {
+  boxOfKeys,
   firstLook,
   lookAtNodes,
   markedNodes,
   seesAny,
   wholeLook,
 } from "../../../static/js/graph/looks.js";
-import {
-  boxOfKeys,
-  buildScene,
-  placeUnion,
-  shortType,
-  statesOfNodes,
-  walk,
-} from "../../../static/js/graph/scene.js";
+import { placeUnion } from "../../../static/js/graph/places.js";
+import { buildScene, statesOfNodes } from "../../../static/js/graph/scene.js";
 import { searchNodes } from "../../../static/js/graph/search.js";
+import { neighboursOf, walk } from "../../../static/js/graph/walk.js";
 
 /**
  * @param {string} id
@@ -265,6 +262,16 @@ test("arrow keys follow the edges that are shown, and start at the top", () => {
   assert.equal(walk(diff, "n3", "before"), "n2");
   const only = buildScene(places, before, after, "after", true);
   assert.equal(walk(only, "n2", "before"), "n0");
+});
+
+test("neighbours are the boxes at the other ends of all edges that are shown", () => {
+  const at = (/** @type {string[]} */ keys) => {
+    const { before: sources, after: readers } = neighboursOf(diff, new Set(keys));
+    return [[...sources], [...readers]];
+  };
+  assert.deepEqual(at(["n2"]), [["n0", "n1"], ["n3"]]);
+  assert.deepEqual(at(["n1", "n2"]), [["n0", "n1"], ["n3", "n2"]]);
+  assert.deepEqual(at([]), [[], []]);
 });
 
 test("left and right lead to a neighbour on that side", () => {

@@ -1,0 +1,84 @@
+// The places of a union: the layouts of what is open of it put into each other, once for all stages.
+import { atOnce } from "../turns.js";
+import { gridSteps } from "./grid.js";
+import { nest } from "./nesting.js";
+
+/**
+ * @typedef {import("../wire.js").Union} Union
+ * @typedef {import("./dot_layout.js").Layout} Layout
+ *
+ * @typedef {"node" | "scope" | "repeat" | "block" | "stretch"} Kind
+ *
+ * @typedef {object} Place
+ * @property {string} key
+ * @property {string[]} around keys of the open groups that it lies in, outermost first
+ * @property {string[]} ids what is drawn here: one node, or all nodes in a group
+ * @property {string} label "" for a node: it has its own
+ * @property {number} times how many equal blocks are in a group, 1 for none
+ * @property {Kind} kind
+ * @property {number} x
+ * @property {number} y
+ * @property {number} w
+ * @property {number} h
+ *
+ * @typedef {object} Places
+ * @property {number} width
+ * @property {number} height
+ * @property {Place[]} places nodes and closed groups
+ * @property {Place[]} frames open groups, each before those in it
+ * @property {Map<string, Place>} placeOf id -> the place that it is drawn in
+ * @property {Map<string, string>} keyOf id -> the key of that place
+ * @property {EdgePlace[]} edges
+ * @property {Map<string, number>} edgeAt the place of a piece among the edges, by key
+ * @property {import("./grid.js").Finder} nodesIn what of the places overlaps some bounds
+ * @property {import("./grid.js").Finder} edgesIn
+ *
+ * @typedef {object} EdgePlace a piece of edges of the model, from box to box or to the border of a group
+ * @property {string} key
+ * @property {string} from
+ * @property {string} to
+ * @property {boolean} ends whether edges end here, and do not go on into or out of a group
+ * @property {number[]} path x and y of a start and then of three points per Bézier piece
+ * @property {import("./grid.js").Bounds} box
+ */
+
+/** So many nodes of the union are put in their places in a step. */
+const NODES_PER_STEP = 512;
+
+/**
+ * Joins the union with the layouts of what is open of it.
+ * @param {Union} union
+ * @param {Set<string>} open
+ * @param {Map<string, Layout>} layouts
+ * @returns {Places}
+ */
+export function placeUnion(union, open, layouts) {
+  return atOnce(placeSteps(union, open, layouts));
+}
+
+/**
+ * The same, in steps that are each short.
+ * @param {Union} union
+ * @param {Set<string>} open
+ * @param {Map<string, Layout>} layouts
+ * @returns {Generator<void, Places>}
+ */
+export function* placeSteps(union, open, layouts) {
+  const { width, height, boxes, frames, edges } = yield* nest(union, open, layouts);
+  /** @type {Map<string, Place>} */
+  const placeOf = new Map();
+  /** @type {Map<string, string>} */
+  const keyOf = new Map();
+  for (const place of boxes) {
+    for (const id of place.ids) {
+      placeOf.set(id, place);
+      keyOf.set(id, place.key);
+      if (placeOf.size % NODES_PER_STEP === 0) yield;
+    }
+  }
+  const edgeAt = new Map(edges.map(({ key }, i) => [key, i]));
+  yield;
+  const nodesIn = yield* gridSteps(boxes.map(({ x, y, w, h }) => [x - w / 2, y - h / 2, x + w / 2, y + h / 2]));
+  const edgesIn = yield* gridSteps(edges.map(({ box }) => box));
+  return { width, height, places: boxes, frames, placeOf, keyOf, edges, edgeAt, nodesIn, edgesIn };
+}

@@ -1,0 +1,59 @@
+// From node to node: who reads what, and where an arrow key leads.
+
+/**
+ * @typedef {import("./scene.js").Scene} Scene
+ */
+
+/**
+ * The boxes at the other ends of the edges of some boxes.
+ * @param {Scene} scene
+ * @param {Set<string>} keys
+ * @returns {{before: Set<string>, after: Set<string>}} keys of what they read, and of their readers
+ */
+export function neighboursOf({ keyOf, shown }, keys) {
+  /** @type {Set<string>} */
+  const before = new Set();
+  /** @type {Set<string>} */
+  const after = new Set();
+  if (keys.size === 0) return { before, after };
+  for (const { edges } of shown)
+    for (const [source, target] of edges) {
+      const [from, to] = [keyOf.get(source), keyOf.get(target)];
+      if (from === undefined || to === undefined || from === to) continue;
+      if (keys.has(from)) after.add(to);
+      if (keys.has(to)) before.add(from);
+    }
+  return { before, after };
+}
+
+/**
+ * The node that an arrow key leads to: along the edges up and down, to the nearest one sideways.
+ * @param {Scene} scene
+ * @param {string} from key, "" for the start
+ * @param {"before" | "after" | "left" | "right"} direction
+ * @returns {string} key, or `from` where the way ends
+ */
+export function walk(scene, from, direction) {
+  const here = scene.byKey.get(from);
+  if (!here || !here.shown || here.open) {
+    const inside = scene.nodes.filter((n) => n.shown && (!here?.open || n.around.includes(from)));
+    return inside.sort((a, b) => a.y - b.y || a.x - b.x)[0]?.key ?? "";
+  }
+  if (direction === "before" || direction === "after") {
+    const next = [...neighboursOf(scene, new Set([from]))[direction]]
+      .map((key) => scene.byKey.get(key))
+      .filter((n) => n?.shown);
+    next.sort((a, b) => Math.abs((a?.x ?? 0) - here.x) - Math.abs((b?.x ?? 0) - here.x));
+    return next[0]?.key ?? from;
+  }
+  const sign = direction === "left" ? -1 : 1;
+  let best = from;
+  let least = Infinity;
+  for (const node of scene.nodes) {
+    const dx = (node.x - here.x) * sign;
+    if (!node.shown || dx < 1) continue;
+    const distance = dx + 4 * Math.abs(node.y - here.y);
+    if (distance < least) [best, least] = [node.key, distance];
+  }
+  return best;
+}

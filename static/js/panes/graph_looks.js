@@ -1,0 +1,116 @@
+// Where one looks at the drawing from: what somebody chose, else what shows most.
+import { part } from "../dom.js";
+import { zoomAt } from "../graph/camera.js";
+import {
+  anchorOf,
+  centeredLook,
+  firstLook,
+  lookAtNodes,
+  markedNodes,
+  seesAny,
+  wholeLook,
+} from "../graph/looks.js";
+
+/**
+ * @typedef {import("../graph/camera.js").Camera} Camera
+ * @typedef {import("../graph/scene.js").Scene} Scene
+ * @typedef {{key: string, x: number, y: number}} Held a box that keeps its place on the screen
+ */
+
+/**
+ * @param {HTMLElement} root of the graph
+ * @param {import("../page.js").PageState} state
+ * @param {import("./graph_canvas.js").Drawing} drawing
+ * @param {() => import("../graph/camera.js").Size} size of the canvas
+ */
+export function createLooks(root, state, drawing, size) {
+  const { emphasis } = drawing;
+  /** @type {Camera | null} the look that nobody chose */
+  let auto = null;
+
+  const look = (/** @type {Camera | null} */ camera) => camera && state.set({ camera });
+
+  /** @returns {Camera} */
+  function camera() {
+    const { camera: chosen } = state.get();
+    if (chosen) return chosen;
+    if (!drawing.scene) return { x: 0, y: 0, zoom: 1 };
+    // Before the canvas was laid out there is nothing to look through.
+    if (size().width === 0) return firstLook(drawing.scene, size(), emphasis.selected);
+    return (auto ??= firstLook(drawing.scene, size(), emphasis.selected));
+  }
+
+  /** The part of the drawing above the legend: its size, and a camera moved to its middle or back. */
+  function clearPart() {
+    const covered = part(root, "legend").offsetHeight;
+    const { width, height } = size();
+    const raise = (/** @type {Camera} */ at, /** @type {1 | -1} */ way) => ({
+      ...at,
+      y: at.y - (way * covered) / 2 / at.zoom,
+    });
+    return { size: { width, height: height - covered }, raise };
+  }
+
+  function show(/** @type {Iterable<string>} */ keys) {
+    const { size: clear, raise } = clearPart();
+    if (drawing.scene) look(raise(lookAtNodes(drawing.scene, raise(camera(), 1), clear, keys), -1));
+  }
+
+  return {
+    camera,
+    look,
+    show,
+
+    /** What another pane selects is brought into view; what is in view stays where it is. */
+    revealSelected() {
+      const { selected, focus } = emphasis;
+      if (!drawing.scene || selected.size === 0 || size().width === 0) return;
+      const { size: clear, raise } = clearPart();
+      if (!seesAny(drawing.scene, raise(camera(), 1), clear, selected))
+        show(focus ? [focus] : [...selected].slice(0, 1));
+    },
+
+    /** Until somebody moves the drawing, it follows the changes, and moves no more than it must. */
+    follow(/** @type {Scene} */ scene) {
+      if (state.get().camera || !auto) return;
+      const marked = markedNodes(scene).map((node) => node.key);
+      if (marked.length && !seesAny(scene, auto, size(), marked)) auto = null;
+    },
+
+    /**
+     * To be asked before nodes get other places: what is held, or else what is looked at, keeps its
+     * place on the screen.
+     * @param {Held | null} held
+     * @returns {() => void} to be called when they have them
+     */
+    keep(held) {
+      const { scene } = drawing;
+      const isLooking = scene && (emphasis.selected.size > 0 || state.get().camera);
+      const looked = isLooking ? anchorOf(scene, camera(), [emphasis.focus, ...emphasis.selected]) : null;
+      const was = scene && (held || looked) && camera();
+      auto = null;
+      return () => {
+        const group = held && drawing.scene?.byKey.get(held.key);
+        const node = looked && drawing.scene?.byKey.get(drawing.scene.keyOf.get(looked.id) ?? "");
+        if (was && held && group)
+          look({ ...was, x: was.x + group.x - held.x, y: was.y + group.y - group.h / 2 - held.y });
+        else if (was && looked && node)
+          look({ ...was, x: was.x + node.x - looked.x, y: was.y + node.y - looked.y });
+      };
+    },
+
+    zoomBy(/** @type {number} */ factor) {
+      const { width, height } = size();
+      look(zoomAt(camera(), size(), { x: width / 2, y: height / 2 }, factor));
+    },
+
+    center() {
+      if (!drawing.scene) return;
+      const { selected } = emphasis;
+      const keys = selected.size ? selected : markedNodes(drawing.scene).map((node) => node.key);
+      look(centeredLook(drawing.scene, size(), keys));
+    },
+
+    whole: () => drawing.scene && look(wholeLook(drawing.scene, size())),
+  };
+}
