@@ -1,7 +1,8 @@
 // Talking to the server: docs/wire.md as functions, but for those that start jobs (work.js). Answers
 // about a finished job are kept.
+import { answerTo } from "./answers.js";
 import { applyDelta } from "./deltas.js";
-import { readJson } from "./reading.js";
+import { readAnswer } from "./reading.js";
 import { ownGraphs } from "./stages.js";
 
 /**
@@ -40,6 +41,7 @@ export function keepAnswers(job, answers) {
 }
 
 /**
+ * What jobs have made may be large: it is read where that keeps nothing from answering.
  * @template T
  * @param {string} path
  * @param {RequestInit} [init]
@@ -51,9 +53,10 @@ async function ask(path, init) {
     const message = word("report.not-here", { what: path.replace(/^\/jobs\/\w+\/|\?.*/g, "") });
     throw new ApiError(404, { code: "E-RESULT-ABSENT", message });
   }
-  let response;
+  let answer;
   try {
-    response = await fetch(ROOT + path, init);
+    const isMade = path.startsWith("/jobs/") && init === undefined;
+    answer = await (isMade ? readAnswer(ROOT + path) : answerTo(ROOT + path, init));
   } catch {
     throw new ApiError(0, {
       code: "E-SERVER-AWAY",
@@ -61,12 +64,8 @@ async function ask(path, init) {
       hint: "check that it is running, then try again",
     });
   }
-  const bytes = await response.arrayBuffer();
-  return accepted(response.status, await readJson(bytes).catch(() => NOT_JSON));
+  return accepted(answer.status, answer.payload);
 }
-
-/** In place of what an answer says. */
-const NOT_JSON = Symbol("not JSON");
 
 /**
  * @param {number} status
@@ -74,22 +73,23 @@ const NOT_JSON = Symbol("not JSON");
  * @returns {any}
  */
 function unpack(status, text) {
+  let payload;
   try {
-    return accepted(status, JSON.parse(text));
-  } catch (problem) {
-    if (problem instanceof ApiError) throw problem;
-    return accepted(status, NOT_JSON);
+    payload = JSON.parse(text);
+  } catch {
+    payload = undefined;
   }
+  return accepted(status, payload);
 }
 
 /**
  * What an answer says. Errors: ApiError when that is an error, or nothing that can be read.
  * @param {number} status
- * @param {any} payload
+ * @param {any} payload undefined for what is not JSON
  * @returns {any}
  */
 function accepted(status, payload) {
-  if (payload === NOT_JSON)
+  if (payload === undefined)
     throw new ApiError(status, {
       code: "E-SERVER-ANSWER",
       message: `the server answered ${status} with something that is not JSON`,

@@ -1,16 +1,21 @@
-// Reading JSON without keeping the page from answering: what is large is read by a worker, and comes
-// back in pieces.
+// Answers that may be large, read without keeping the page from answering: a worker asks for them and
+// reads them, and they come back in pieces. Even what the browser does with their bytes is done there.
+import { answerTo } from "./answers.js";
 import { putBack } from "./cuts.js";
 
-/** What is shorter is read faster here than it is sent to the worker and back. */
-const LARGE_BYTES = 256 * 1024;
-
 /**
+ * @typedef {import("./answers.js").Answer} Answer
+ *
  * @typedef {object} Reading
- * @property {any} whole
- * @property {(value: unknown) => void} resolve
+ * @property {Answer} answer as far as it is there
+ * @property {(answer: Answer) => void} resolve
  * @property {(problem: Error) => void} reject
+ *
+ * @typedef {{id: number, status?: number, payload?: any, cut?: import("./cuts.js").Cut, problem?: string}} Message
  */
+
+/** Without a worker it takes longer, no more. */
+class NoWorker extends Error {}
 
 /** @type {Worker | null} */
 let worker = null;
@@ -18,28 +23,40 @@ let worker = null;
 const readings = new Map();
 let count = 0;
 
-/**
- * The value that the bytes of a text stand for. Errors: SyntaxError when they are not JSON.
- * @param {ArrayBuffer} bytes UTF-8
- * @returns {Promise<any>}
- */
-export async function readJson(bytes) {
-  const here = () => JSON.parse(new TextDecoder().decode(bytes));
-  if (bytes.byteLength < LARGE_BYTES) return here();
-  // Without a worker it takes longer, no more; and what is no JSON there is none here.
-  return inWorker(bytes).catch(here);
+/** Has the worker started, for what will be asked for soon. */
+export function warmReader() {
+  try {
+    worker ??= started();
+  } catch {
+    // What is asked for is read without it.
+  }
 }
 
 /**
- * @param {ArrayBuffer} bytes
- * @returns {Promise<any>}
+ * Errors: TypeError when the server is not reached.
+ * @param {string} address
+ * @returns {Promise<Answer>}
  */
-function inWorker(bytes) {
+export async function readAnswer(address) {
+  try {
+    return await inWorker(address);
+  } catch (problem) {
+    if (problem instanceof NoWorker) return answerTo(address);
+    throw problem;
+  }
+}
+
+/**
+ * @param {string} address
+ * @returns {Promise<Answer>}
+ */
+function inWorker(address) {
   return new Promise((resolve, reject) => {
-    const reader = (worker ??= started());
+    warmReader();
+    if (!worker) return reject(new NoWorker());
     const id = ++count;
-    readings.set(id, { whole: null, resolve, reject });
-    reader.postMessage({ id, bytes });
+    readings.set(id, { answer: { status: 0, payload: undefined }, resolve, reject });
+    worker.postMessage({ id, address });
   });
 }
 
@@ -49,7 +66,7 @@ function started() {
   const made = new Worker(new URL(address, document.baseURI), { type: "module" });
   made.onmessage = ({ data }) => take(data);
   made.onerror = () => {
-    for (const { reject } of readings.values()) reject(new Error("the reader stopped"));
+    for (const { reject } of readings.values()) reject(new NoWorker());
     readings.clear();
     made.terminate();
     worker = null;
@@ -57,15 +74,15 @@ function started() {
   return made;
 }
 
-/** @param {{id: number, whole?: any, cut?: import("./cuts.js").Cut, problem?: string}} message */
-function take({ id, whole, cut, problem }) {
+/** @param {Message} message */
+function take({ id, status, payload, cut, problem }) {
   const reading = readings.get(id);
   if (!reading) return;
-  if (whole !== undefined) reading.whole = whole;
-  else if (cut) putBack(reading.whole, cut);
+  if (status !== undefined) reading.answer = { status, payload };
+  else if (cut) putBack(reading.answer.payload, cut);
   else {
     readings.delete(id);
-    if (problem === undefined) reading.resolve(reading.whole);
-    else reading.reject(new SyntaxError(problem));
+    if (problem === undefined) reading.resolve(reading.answer);
+    else reading.reject(new TypeError(problem));
   }
 }
