@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,7 +19,7 @@ class Maker:
         self.nodes: list[onnx.NodeProto] = []
         self.weights: list[onnx.TensorProto] = []
 
-    def add(self, op: str, *inputs: str, n_outputs: int = 1, **attributes: object) -> str:
+    def add(self, op: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
         """One more node; the name of its first result."""
         name = f"{op}_{len(self.nodes)}"
         outputs = [name, *(f"{name}_{i}" for i in range(1, n_outputs))]
@@ -114,3 +115,19 @@ def recurrent(n_layers: int = 2, steps: int = 60, width: int = 96, hidden: int =
         n_in = 2 * hidden
     y = m.add("Softmax", _linear(m, x, n_in, 40), axis=-1)
     return m.model(f"lstm{n_layers}", (steps, 1, width), (steps, 1, 40), y)
+
+
+def blocks(n_blocks: int) -> bytes:
+    """A residual network of tiny blocks of eight nodes, two in a row alike."""
+    m = Maker()
+    x = "x"
+    for _ in range(n_blocks):
+        h = m.add("Conv", x, m.weight(4, 4, 1, 1))
+        h = m.add("Relu", h)
+        h = m.add("Mul", h, m.constant(np.float32(1)))
+        h = m.add("Conv", h, m.weight(4, 4, 1, 1))
+        h = m.add("Identity", h)
+        bell = m.add("Sigmoid", h)
+        h = m.add("Mul", h, bell)
+        x = m.add("Add", x, h)
+    return m.model(f"blocks{n_blocks}", (1, 4, 8, 8), (1, 4, 8, 8), x)

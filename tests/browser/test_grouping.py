@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.page import blocks
+from benchmarks.made import blocks
 from tests.browser.playground import Playground
 
 N_BLOCKS = 140
