@@ -14,9 +14,11 @@ import { showProblem } from "./panes/problem.js";
 import { noteVersion, openShare } from "./panes/share.js";
 import { mountStart, nameOf } from "./panes/start.js";
 import { mountWait, mountWalk } from "./panes/walk.js";
+import { warmReader } from "./reading.js";
 import { isOfAnotherVersion, openedLink } from "./shared.js";
 import { createState } from "./state.js";
 import { colors, startTheme, toggleTheme } from "./theme.js";
+import { inOwnTurn } from "./turns.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
 import { word } from "./words.js";
 import { work } from "./work.js";
@@ -52,30 +54,39 @@ let actions = general;
 let stopScreen = () => {};
 let screen = "";
 
+// Who looks at the start will have a graph to draw soon: its workers are started when nothing else is.
+addEventListener("load", () => {
+  const warm = () => {
+    layouter.warm();
+    warmReader();
+    colors();
+  };
+  if ("requestIdleCallback" in window) requestIdleCallback(warm);
+  else setTimeout(warm, WARM_AFTER_MS);
+});
+
+learn(api.about(), (about) => state.set({ about }));
+learn(api.samples(), ({ samples }) => state.set({ samples }));
+learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
+learn(api.operators(), ({ operators }) =>
+  state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
+);
+
 state.watch(["screen", "result"], (page) => {
   const next = page.screen === "start" ? "start" : page.result ? "walk" : "wait";
   if (next === screen) return;
   screen = next;
   stopScreen();
   actions = general;
-  if (next === "start") stopScreen = mountStart(main, state, compiler);
-  else if (next === "wait") stopScreen = mountWait(main, state);
-  else {
+  // A screen is enough for a task of its own, beside the one that has asked for it.
+  stopScreen = inOwnTurn(() => {
+    document.body.dataset.screen = next;
+    if (next === "start") return mountStart(main, state, compiler);
+    if (next === "wait") return mountWait(main, state);
     const walk = mountWalk(main, state, layouter);
-    stopScreen = walk.stop;
     actions = { ...general, ...walk.actions };
-  }
-  document.body.dataset.screen = next;
-});
-
-// Who looks at the start will have a graph to draw soon: the engine is loaded when nothing else is.
-addEventListener("load", () => {
-  const warm = () => {
-    layouter.warm();
-    colors();
-  };
-  if ("requestIdleCallback" in window) requestIdleCallback(warm);
-  else setTimeout(warm, WARM_AFTER_MS);
+    return walk.stop;
+  });
 });
 
 state.watch(["screen", "result", "samples", "upload", "model", "progress"], (page) => {
@@ -203,13 +214,6 @@ listen(part(document, "share"), { click: () => openShare(sharing, state) });
 function learn(answer, take) {
   answer.then(take, (problem) => state.set({ problem: asProblem(problem) }));
 }
-learn(api.about(), (about) => state.set({ about }));
-learn(api.samples(), ({ samples }) => state.set({ samples }));
-learn(api.pipelines(), (pipelines) => state.set({ pipelines }));
-learn(api.operators(), ({ operators }) =>
-  state.set({ operators: new Map(operators.map((each) => [each.name, each])) }),
-);
-
 /** What the link or the address speaks of; B is asked for again, jobs are not kept for ever. */
 async function restore() {
   if (link && isOfAnotherVersion(link)) noteVersion(link);

@@ -56,3 +56,20 @@ export function atOnce(work) {
     if (done) return value;
   }
 }
+
+/**
+ * Starts something in a task of its own, unless it was ended before.
+ * @param {() => () => void} start gives what ends it
+ * @returns {() => void}
+ */
+export function inOwnTurn(start) {
+  let isWanted = true;
+  let stop = () => {};
+  void nextTurn().then(() => {
+    if (isWanted) stop = start();
+  });
+  return () => {
+    isWanted = false;
+    stop();
+  };
+}

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import {
   formatBytes,
+  formatCount,
   formatDelta,
   formatFlops,
   formatPercent,
@@ -37,4 +38,11 @@ test("operations are in powers of 1000, differences have a sign, shares a percen
   assert.equal(formatFlops(173408256), "173 Mflop");
   assert.deepEqual([3, -12, 0].map(formatDelta), ["+3", "−12", "±0"]);
   assert.deepEqual([0.9831, 1, 0].map(formatPercent), ["98.3 %", "100 %", "0 %"]);
+});
+
+test("numbers are written as the browser itself writes them in English", () => {
+  const odd = [0, 1, 12, 999, 1000, 1001, 123456, 1234567, 987654321, 0.5, 0.125, 1234.5, 99999.875, -4321, -0.25];
+  const many = Array.from({ length: 300 }, (_, i) => Math.floor(1.09 ** i));
+  for (const value of [...odd, ...many.filter((each) => each < 1e15)])
+    assert.equal(formatCount(value), value.toLocaleString("en"), String(value));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { atOnce, inTurns, nextTurn } from "../../static/js/turns.js";
+import { atOnce, inOwnTurn, inTurns, nextTurn } from "../../static/js/turns.js";
 
 /** @param {number} n @param {(i: number) => void} [piece] @returns {Generator<void, number>} */
 function* adding(n, piece = () => {}) {
@@ -40,4 +40,23 @@ test("what is not wanted any more is given up after a turn", async () => {
   });
   assert.equal(await inTurns(work, () => false), undefined);
   assert.ok(done < 1000);
+});
+
+test("what has a turn of its own is started after what runs, and ended once; unless ended before", async () => {
+  /** @type {string[]} */
+  const seen = [];
+  const stop = inOwnTurn(() => {
+    seen.push("started");
+    return () => seen.push("ended");
+  });
+  inOwnTurn(() => {
+    seen.push("unwanted");
+    return () => {};
+  })();
+  assert.deepEqual(seen, []);
+  await nextTurn();
+  await nextTurn();
+  assert.deepEqual(seen, ["started"]);
+  stop();
+  assert.deepEqual(seen, ["started", "ended"]);
 });

@@ -113,7 +113,7 @@ export function programOf({ program, no_program, yardstick }) {
 
 /** @param {number} ulps */
 export function formatUlps(ulps) {
-  return ulps < 1e4 ? Number(ulps.toPrecision(3)).toLocaleString("en") : formatError(ulps);
+  return ulps < 1e4 ? formatCount(Number(ulps.toPrecision(3))) : formatError(ulps);
 }
 
 /**

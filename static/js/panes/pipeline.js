@@ -4,6 +4,7 @@ import { bindFold, foldAll, isUnfolded, unfold } from "../bound.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { PipelineTextError, moveRow, parsePipeline, printPipeline } from "../pipeline_text.js";
+import { inSlices } from "../slices.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 
@@ -11,6 +12,9 @@ import { word } from "../words.js";
  * @typedef {import("../pipeline_text.js").Row} Row
  * @typedef {import("../wire.js").Pipelines} Pipelines
  */
+
+/** So many rows are made, and laid out, in a task: each is forty elements. */
+const SLICE = 8;
 
 /**
  * @param {HTMLElement} root the start screen
@@ -26,6 +30,7 @@ export function mountPipeline(root, state, look = state) {
   const add = partOf(root, "add", HTMLSelectElement);
   const text = partOf(root, "text", HTMLTextAreaElement);
   const textProblem = part(root, "text-problem");
+  let stopMaking = () => {};
 
   const rows = () => parsePipeline(state.get().pipeline);
   const put = (/** @type {Row[]} */ next) => state.set({ pipeline: printPipeline(next) });
@@ -111,14 +116,19 @@ export function mountPipeline(root, state, look = state) {
       return;
     }
     // The reasons of a preset hold as long as its order is untouched.
-    const reasons =
-      pipelines?.presets
-        .find((each) => samePipeline(each.text, pipeline))
-        ?.lines?.map((each) => each.because) ?? [];
-    list.replaceChildren(
-      ...all.map((row, i) =>
-        rowElement(row, i, all.length, pipelines, isUnfolded(look, options, i), reasons[i] ?? ""),
-      ),
+    const reasons = presetOf(pipelines, pipeline)?.lines?.map((each) => each.because) ?? [];
+    // Where there are rows, one of them may have the focus: then all are there again at once.
+    const slice = list.querySelector(".pipeline-row") ? all.length : SLICE;
+    stopMaking();
+    list.replaceChildren();
+    stopMaking = inSlices(
+      all.length,
+      (start, end) => {
+        const row = (/** @type {number} */ i) =>
+          rowElement(all[i], i, all.length, pipelines, isUnfolded(look, options, i), reasons[i] ?? "");
+        for (let i = start; i < end; i++) list.append(row(i));
+      },
+      slice,
     );
     if (all.length === 0)
       list.append(el("li", { class: "pipeline-empty" }, word("pipeline.empty")));
@@ -129,6 +139,7 @@ export function mountPipeline(root, state, look = state) {
   }
 
   return together(
+    () => stopMaking(),
     listen(list, { click: onClick, change: onChange }),
     mountDragging(list, (from, to) => {
       foldAll(look, options);
@@ -169,7 +180,7 @@ export function mountPipeline(root, state, look = state) {
         .map((row) => printPipeline([row]))
         .join(",\n");
       text.rows = Math.min(14, Math.max(3, parsePipeline(pipeline).length));
-      const found = pipelines?.presets.find((each) => samePipeline(each.text, pipeline));
+      const found = presetOf(pipelines, pipeline);
       preset.value = found?.name ?? "";
       const own = pipelines || pipeline !== "" ? word("pipeline.own-words") : "";
       part(root, "preset-words").textContent = found?.words ?? own;
@@ -188,12 +199,26 @@ function presetText(pipelines, name) {
 }
 
 /**
- * @param {string} a
- * @param {string} b
+ * The preset that a pipeline is, whatever its text looks like.
+ * @param {Pipelines | null} pipelines
+ * @param {string} pipeline
  */
-function samePipeline(a, b) {
-  return printPipeline(parsePipeline(a)) === printPipeline(parsePipeline(b));
+function presetOf(pipelines, pipeline) {
+  if (!pipelines) return undefined;
+  const plain = (/** @type {string} */ text) => printPipeline(parsePipeline(text));
+  let known = presets.get(pipelines);
+  if (!known) {
+    presets.set(pipelines, (known = new Map()));
+    for (const each of [...pipelines.presets].reverse()) known.set(plain(each.text), each);
+  }
+  return known.get(plain(pipeline));
 }
+
+/**
+ * Presets by their plain text, read once; of two that are the same the first.
+ * @type {WeakMap<Pipelines, Map<string, Pipelines["presets"][number]>>}
+ */
+const presets = new WeakMap();
 
 /**
  * @param {Row} row

@@ -4,6 +4,7 @@ import { clone, closest, el, listen, part, partOf, revealSoon } from "../dom.js"
 import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";
 import { selectValues, selectedIds } from "../selection.js";
+import { inSlices } from "../slices.js";
 import { together } from "../state.js";
 import { secondOf } from "../url.js";
 import { word } from "../words.js";
@@ -12,8 +13,10 @@ import { asProblem } from "../compile.js";
 
 /** @typedef {import("../wire.js").Step} Step */
 
-/** Steps asked for and drawn at a time. */
+/** Steps shown at first, and with every wish for more. */
 const CHUNK = 150;
+/** Steps made in a task: each is a dozen elements. */
+const SLICE = 30;
 const ASK = 5000;
 /** The steps of another pass are not left standing for longer than this. */
 const WAIT_AFTER_MS = 400;
@@ -37,6 +40,9 @@ export function mountSteps(root, state) {
   /** @type {Step[]} */
   let steps = [];
   let total = 0;
+  let stopMaking = () => {};
+  /** Whether the opened step is still to be brought into view. */
+  let isSought = false;
 
   const fits = (/** @type {Step} */ step) => {
     const { outcome } = state.get();
@@ -57,7 +63,20 @@ export function mountSteps(root, state) {
   function show() {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
-    list.replaceChildren(...chosen.slice(0, limit).map((step) => item(step)));
+    stopMaking();
+    list.replaceChildren();
+    stopMaking = inSlices(
+      Math.min(limit, chosen.length),
+      (start, end) => {
+        const made = chosen.slice(start, end).map((step) => item(step));
+        list.append(...made);
+        const opened = isSought && made.find((each) => each.querySelector("[aria-expanded=true]"));
+        if (!opened) return;
+        isSought = false;
+        revealSoon(opened.querySelector("[aria-expanded=true]"));
+      },
+      SLICE,
+    );
     if (steps.length === 0 && stage === 0 && result) list.append(imported(result));
     else if (steps.length === 0) {
       const key = result?.stages[stage]?.changed ? "steps.none" : "steps.none-unchanged";
@@ -140,7 +159,10 @@ export function mountSteps(root, state) {
     const number = ++request;
     const { parts, stage } = state.get();
     if (!parts) return;
-    const wait = () => list.replaceChildren(el("li", { class: "pane-empty" }, word("steps.waiting")));
+    const wait = () => {
+      stopMaking();
+      list.replaceChildren(el("li", { class: "pane-empty" }, word("steps.waiting")));
+    };
     const late = setTimeout(() => number === request && wait(), WAIT_AFTER_MS);
     try {
       const found = await parts.steps(stage, 0, ASK);
@@ -149,13 +171,15 @@ export function mountSteps(root, state) {
       count();
       findValues();
       limit = Math.max(limit, openedStep() + 1);
+      isSought = true;
       show();
       box();
-      revealSoon(list.querySelector("[aria-expanded=true]"));
     } catch (problem) {
       const box = el("div", { class: "problem" });
       showProblem(box, asProblem(problem));
-      if (number === request) list.replaceChildren(el("li", {}, box));
+      if (number !== request) return;
+      stopMaking();
+      list.replaceChildren(el("li", {}, box));
     } finally {
       clearTimeout(late);
     }
@@ -195,6 +219,7 @@ export function mountSteps(root, state) {
 
   return together(
     () => (request += 1),
+    () => stopMaking(),
     bindButtons(outcomes, state, "outcome", "outcome"),
     bindSwitch(selectedOnly, state, "steps-selected"),
     listen(rule, { change: () => state.set({ rule: rule.value }) }),

@@ -23,6 +23,8 @@ export function mountTabs(side, state) {
   const open = (/** @type {string | undefined} */ pane) => pane && state.set({ pane });
   let stopPane = () => {};
   let request = 0;
+  /** As it was told: to ask for it means to lay out the page there and then. */
+  let scrolledTo = 0;
   /** @type {import("../wire.js").Result | null} */
   let told = null;
   groups.append(...names.map(groupButton));
@@ -32,14 +34,15 @@ export function mountTabs(side, state) {
     root.setAttribute("aria-labelledby", `tab-${pane.id}`);
     // The same pane again: the result has grown while one was reading.
     const was = root.dataset.pane;
-    const scrolled = was === pane.id ? root.scrollTop : 0;
+    const [scrolled, to] = [scrolledTo, was === pane.id ? scrolledTo : 0];
     root.dataset.pane = pane.id;
     root.replaceChildren();
     if (state.get().result) stopPane = mountPane(pane, root, state);
-    if (was && (scrolled > 0 || was !== pane.id)) root.scrollTop = scrolled;
+    if (scrolled > 0) root.scrollTop = to;
   }
 
   const stop = together(
+    listen(root, { scroll: () => (scrolledTo = root.scrollTop) }, { passive: true }),
     listen(groups, {
       click: (event) => open(last[closest(event, "[data-group]")?.dataset.group ?? ""]),
     }),

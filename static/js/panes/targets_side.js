@@ -1,5 +1,6 @@
 // The code of a kernel for one machine: which machine, and the lines, linked with the Loop IR.
 import { clone, el, listen, part, partOf } from "../dom.js";
+import { formatCount } from "../format.js";
 import { LINKED, linesFor, loopLine } from "../links.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -45,7 +46,7 @@ export function mountSide(root, label, onChoose, pin) {
     const text = linked();
     const shown = code[level];
     n = shown.split("\n").length;
-    part(root, "counts").textContent = word("targets.lines", { n, count: n.toLocaleString("en") });
+    part(root, "counts").textContent = word("targets.lines", { n, count: formatCount(n) });
     body.dataset.code = `${code.target} ${level}`;
     const name = word("targets.code-of", { level: word(`pane.${level}`), target: code.target });
     if (!text) {
