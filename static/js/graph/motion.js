@@ -126,7 +126,9 @@ function eased(share) {
 function begin(old, canvas, boxes, started, context) {
   const ratio = context.getTransform().a;
   const grows = boxes.map(({ x, y, w, h }) => ({ x: x * ratio, y: y * ratio, w: w * ratio, h: h * ratio }));
-  const [next, rest] = [copyOf(canvas), copyOf(canvas)];
+  const next = copyOf(canvas);
+  // Where nothing grows the two are one: a picture takes milliseconds.
+  const rest = grows.length ? copyOf(canvas) : next;
   const own = /** @type {any} */ (rest.getContext("2d"));
   for (const { x, y, w, h } of grows) own.clearRect(x - w / 2, y - h / 2, w, h);
   return { old, next, rest, grows, started };
