@@ -60,15 +60,16 @@ export function mountSteps(root, state) {
     step.took.some((v) => values.has(v)) ||
     step.made.some((v) => values.has(v));
 
-  function show() {
+  /** @param {number} [kept] so many of the steps stand in the list already, and stay */
+  function show(kept = 0) {
     const { pipelines, result, stage } = state.get();
     const chosen = steps.filter(fits);
     stopMaking();
-    list.replaceChildren();
+    if (kept === 0) list.replaceChildren();
     stopMaking = inSlices(
-      Math.min(limit, chosen.length),
+      Math.min(limit, chosen.length) - kept,
       (start, end) => {
-        const made = chosen.slice(start, end).map((step) => item(step));
+        const made = chosen.slice(kept + start, kept + end).map((step) => item(step));
         list.append(...made);
         const opened = isSought && made.find((each) => each.querySelector("[aria-expanded=true]"));
         if (!opened) return;
@@ -200,7 +201,7 @@ export function mountSteps(root, state) {
       const made = item(steps[openedStep()]);
       button.parentElement?.replaceWith(made);
       revealSoon(made);
-    }
+    } else isSought = true; // it may come with a later slice
     box();
   }
 
@@ -214,7 +215,7 @@ export function mountSteps(root, state) {
       steps = [...steps, ...found.steps];
       count();
     }
-    show();
+    show(list.querySelectorAll("[data-step]").length);
   }
 
   return together(
