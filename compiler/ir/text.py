@@ -31,7 +31,16 @@ _RESERVED = {"_", "return", "const", "graph"}
 
 def quote(name: str) -> str:
     """A name as it stands in text: bare when it is a plain word."""
-    return name if WORD.fullmatch(name) and name not in _RESERVED else json.dumps(name)
+    return name if WORD.fullmatch(name) and name not in _RESERVED else quoted(name)
+
+
+def quoted(text: str) -> str:
+    """A string in quotes. Letters of all scripts stay; what cannot be seen is written as \\uXXXX.
+
+    So a text is read by whoever wrote the names, and nothing in them turns its lines around.
+    """
+    plain = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in plain)
 
 
 def print_graph(g: Graph) -> str:
@@ -88,7 +97,7 @@ def attribute(value: Any) -> str:
         case int() | float() | DType():
             return repr(value)
         case str():
-            return json.dumps(value)
+            return quoted(value)
         case bytes():
             return f'hex("{value.hex()}")'
         case tuple():
@@ -112,12 +121,12 @@ def storage_text(c: Constant) -> str:
         case Bytes() as b:
             return f'blob("{b.digest}")'
         case FileRange() as f:
-            return f"file({json.dumps(f.label())})"
+            return f"file({quoted(f.label())})"
 
 
 def _elements(flat: np.ndarray[Any, Any], dtype: DType) -> str:
     if dtype is DType.string:
-        return ",".join(json.dumps(_as_str(v)) for v in flat)
+        return ",".join(quoted(_as_str(v)) for v in flat)
     if dtype is DType.bool:
         return ",".join("true" if v else "false" for v in flat)
     if dtype.is_integer:

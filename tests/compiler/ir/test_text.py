@@ -46,6 +46,20 @@ def test_any_name_survives(name: str) -> None:
     assert parse_graph(str(g)) == g
 
 
+def test_letters_of_all_scripts_are_readable_and_what_cannot_be_seen_is_not_there() -> None:
+    for name, said in {
+        "вход 1": '"вход 1"',
+        "層/重み": '"層/重み"',
+        "a\u202eb": '"a\\u202eb"',  # turns what follows around
+        "a\u2028b": '"a\\u2028b"',  # is the end of a line elsewhere
+        "a\u00a0b": '"a\\u00a0b"',
+        "\ud800": '"\\ud800"',
+    }.items():
+        g = Graph(name, (Value("x", tensor("f32[2]")),), (Result("x", "x"),), ())
+        assert str(g).startswith(f"graph {said}(")
+        assert parse_graph(str(g)) == g
+
+
 @pytest.mark.parametrize(
     "values",
     [
