@@ -75,6 +75,8 @@ def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walki
     for key in ("Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowUp"):
         playground.press(key)
         expect(stage).to_have_attribute("data-focus-at", place)
+    # It was chosen, and one has gone on: nothing is pale beside it any more.
+    expect(playground.part("found")).to_have_text("")
     # The table twin has every node, in groups or not, in tables of a hundred: the selected one too.
     playground.press("v")
     rows = playground.part("table-twin").locator("tbody tr")

@@ -1,4 +1,5 @@
-// The search field over the drawing: marks what fits, Enter goes from one to the next.
+// The search field over the drawing: marks what fits, Enter goes from one to the next. Who has chosen one
+// and goes on elsewhere is done with searching: then nothing is pale any more.
 import { bindValue } from "../bound.js";
 import { listen, part, partOf } from "../dom.js";
 import { searchNodes } from "../graph/search.js";
@@ -16,10 +17,13 @@ import { word } from "../words.js";
  */
 export function mountSearch(root, state, scene, { found, show, choose }) {
   const field = partOf(root, "search", HTMLInputElement);
+  /** Whether one of the hits was chosen, and the field left after that. */
+  let chosen = false;
+  let left = false;
 
   function refresh() {
     const { find } = state.get();
-    const asked = find.trim() !== "";
+    const asked = find.trim() !== "" && !left;
     const drawn = scene();
     const hits = asked && drawn ? searchNodes(drawn, find) : [];
     const closed = hits.filter(({ key }) => drawn?.byKey.get(key)?.node === null).length;
@@ -33,7 +37,16 @@ export function mountSearch(root, state, scene, { found, show, choose }) {
   }
 
   const keys = listen(field, {
+    focus: () => {
+      left = false;
+      refresh();
+    },
+    blur: () => {
+      left = chosen;
+      refresh();
+    },
     input: () => {
+      chosen = false;
       state.set({ find: field.value });
       const [first] = refresh();
       if (first) show(first);
@@ -42,6 +55,7 @@ export function mountSearch(root, state, scene, { found, show, choose }) {
       if (event.key === "Enter") {
         const hits = refresh();
         const next = hits[(hits.findIndex(({ id }) => id === state.get().at) + 1) % hits.length];
+        chosen = next !== undefined;
         if (next) choose(next);
       } else if (event.key === "Escape") {
         state.set({ find: "" });
