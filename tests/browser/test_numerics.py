@@ -54,14 +54,17 @@ def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(
     playground: Playground, page: Page
 ) -> None:
     playground.pick("digits_cnn").compile()
-    playground.show_pane("numerics")
+    # Before there are errors the colours lead to where they are found.
+    playground.part("color").select_option("error")
+    note = playground.part("unplaced")
+    note.get_by_role("button", name="Check them in Numbers").click()
     pane = checked(playground)
+    expect(note).to_be_hidden()
     rows = pane.locator("[data-part=values] tbody tr")
     rows.nth(1).locator("button").click()
     expect(page).to_have_url(re.compile(r"[#&]select="))
     expect(pane.locator("[data-part=values] tr[data-selected]").first).to_be_visible()
     expect(pane.locator("[data-part=distances]")).to_contain_text("elements by distance from f64")
-    page.locator(".graph-color").select_option("error")
     expect(playground.part("stage")).to_have_attribute("data-color", "error")
     expect(playground.part("legend").locator("[data-class]").first).to_be_visible()
 

@@ -1,4 +1,5 @@
 // Colours by device before kernels were placed on devices: they are placed, as the Devices pane would.
+// Colours by error before the numbers were checked: leads to where that is asked for.
 import { keptFindings } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
@@ -8,6 +9,7 @@ import { word } from "../words.js";
 import { panesOf } from "./index.js";
 
 const PANE = "devices";
+const CHECKED_IN = "numerics";
 
 /**
  * @param {HTMLElement} root of the graph
@@ -17,6 +19,7 @@ const PANE = "devices";
 export function mountUnplaced(root, state) {
   const note = part(root, "unplaced");
   const go = el("button", { class: "button", type: "button" }, word("overlay.place"));
+  const check = el("button", { class: "button", type: "button" }, word("overlay.check"));
   /** What was asked for last, so that what failed is not asked for again and again. */
   let asked = "";
   let stopPlacing = () => {};
@@ -29,6 +32,7 @@ export function mountUnplaced(root, state) {
 
   /** @param {import("../page.js").Page} page */
   function show(page) {
+    if (page.color === "error" && page.numerics.found === null) return showUnchecked(page);
     if (page.color !== "device" || page.placement !== null) return say("", false);
     if (!page.parts || !page.result?.memory || !panesOf(page).some(({ id }) => id === PANE))
       return say(word("overlay.no-placement"), false);
@@ -43,6 +47,16 @@ export function mountUnplaced(root, state) {
     asked = wanted;
     say(word("overlay.placing"), true);
     void place(page, page.parts);
+  }
+
+  /** @param {import("../page.js").Page} page */
+  function showUnchecked(page) {
+    const canCheck = page.result?.complete && panesOf(page).some(({ id }) => id === CHECKED_IN);
+    note.hidden = false;
+    note.replaceChildren(
+      el("span", {}, word(canCheck ? "overlay.unchecked" : "overlay.no-check")),
+      ...(canCheck && page.pane !== CHECKED_IN ? [check] : []),
+    );
   }
 
   /** @param {import("../page.js").Page} page @param {import("../api.js").Parts} parts */
@@ -63,8 +77,9 @@ export function mountUnplaced(root, state) {
 
   return together(
     listen(go, { click: () => state.set({ pane: PANE }) }),
+    listen(check, { click: () => state.set({ pane: CHECKED_IN }) }),
     state.watch(
-      ["color", "placement", "work", "beside", "pane", "result", "platform", "scheduler", "ahead"],
+      ["color", "placement", "numerics", "work", "beside", "pane", "result", "platform", "scheduler", "ahead"],
       show,
     ),
     () => ((asked = ""), stopPlacing()),
