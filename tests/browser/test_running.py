@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
@@ -16,7 +17,7 @@ from tests.onnx_models import BOOL, I64, graph, model, node, value
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A choice between two operators, a sum over axes that an input gives, and words."""
-    branches = {
+    branches: dict[str, Any] = {
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))
     }
@@ -82,6 +83,8 @@ def test_kernels_of_a_region_stand_below_what_launches_them(walked: Playground) 
     rows = walked.show_pane("kernels").locator("tbody tr")
     rows.nth(at).click()
     expect(walked.show_pane("node")).to_contain_text("2 kernels run inside it")
+    loops = walked.show_pane("stack").locator("[data-part=loops]")
+    expect(loops).to_contain_text("Control flow has no loops of its own")
     walked.show_pane("schedule").get_by_role("button", name="neg").click()
     expect(walked.pane.locator(".code-line").first).to_be_visible()
     expect(walked.part("kernel").locator("option:checked")).to_contain_text("neg")

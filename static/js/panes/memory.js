@@ -33,6 +33,10 @@ export function mountMemory(root, state) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word(result?.state === "running" ? "code.soon" : "memory.none")));
     return () => {};
   }
+  if (memory.buffers.length === 0) {
+    root.replaceChildren(el("p", { class: "pane-empty" }, word("memory.no-buffers")));
+    return () => {};
+  }
   root.replaceChildren(clone("pane-memory"));
   const canvas = partOf(root, "canvas", HTMLCanvasElement);
   const says = part(root, "says");

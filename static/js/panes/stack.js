@@ -107,7 +107,7 @@ export function mountStack(root, state) {
       if (number !== request) return;
       links = found;
       LINKED.forEach((name, i) => {
-        const text = texts[i]?.text.split("\n").slice(0, MOST).join("\n") ?? word("code.soon");
+        const text = texts[i]?.text.split("\n").slice(0, MOST).join("\n") ?? missing(wanted, name);
         lines[name].n = lines[name].list.show(text);
         part(root, `${name}-count`).textContent = texts[i]
           ? word("code.lines", { n: texts[i].n_lines, count: formatCount(texts[i].n_lines) })
@@ -139,6 +139,15 @@ export function mountStack(root, state) {
     state.watch(["parts", "result", "ready", "kernel", "selection", "at", "graph", "provenance"], () => void load()),
     state.watch(["line"], () => mark("")),
   );
+}
+
+/**
+ * What stands in the place of a text: control flow has no loops, and never will have.
+ * @param {Kernel} kernel
+ * @param {Linked} name
+ */
+function missing({ native, parts }, name) {
+  return word(native && name === "loops" && !parts.includes(name) ? "stack.no-loops" : "code.soon");
 }
 
 /**
