@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import compiler
-from app.jobs.child import output_limit
 from app.jobs.parts import Parts
 from app.jobs.stages import stages_up_to
 from app.jobs.worker import Say
@@ -65,11 +64,10 @@ def _written(graph: Graph, fused: bool, limit_bytes: int) -> bytes:
     weights = sum(c.type.nbytes for c in graph.constants.values() if not c.is_splat)
     data = compiler.to_onnx(graph, fused=fused) if weights < limit_bytes else b""
     if not data or len(data) > limit_bytes:
-        e = output_limit(limit_bytes)
+        size = f"{len(data):,} bytes" if data else f"{weights:,} bytes of weights alone"
         raise CompileError(
-            e.code,
-            e.message,
-            notes=[f"its weights are {weights:,} bytes"],
+            "E-LIMIT-OUTPUT",
+            f"the ONNX file would have {size}, and a job may write {limit_bytes:,}",
             hint="compilarium compile --emit onnx -o FILE writes the last stage without this limit",
         )
     return data
