@@ -17,6 +17,7 @@ from typing import Any
 from app.config import Settings
 from app.jobs.child import Child, Limits
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
+from app.wire import form
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
@@ -73,6 +74,13 @@ class JobQueue:
             job = self.jobs.get(job_id)
             if job is None and is_id(job_id):
                 job = load(self.folder / job_id)
+                if job is not None and job.form != form():
+                    raise CompileError(
+                        "E-REQUEST-UNKNOWN",
+                        f"the job {job_id} was done by another version of the program, whose "
+                        "results this one does not read",
+                        hint="compile the model again",
+                    )
             if job is None:
                 raise CompileError("E-REQUEST-UNKNOWN", f"there is no job {job_id[:60]!r}")
             return job
@@ -145,7 +153,7 @@ class JobQueue:
         folder.mkdir(parents=True, mode=0o700)
         task = json.dumps({**request, **private})
         (folder / "request.json").write_text(task, encoding="utf-8")
-        job = Job(job_id, folder, request, model_name)
+        job = Job(job_id, folder, request, model_name, form=form())
         job.save()
         return job
 

@@ -61,6 +61,8 @@ class Job:
     started_s: float = 0.0
     ended_s: float = 0.0
     server_pid: int = field(default_factory=os.getpid)
+    form: str = ""
+    """Of what was kept, `app.wire.form`; "" before there was such a field."""
     events: list[Event] = field(default_factory=list)
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
@@ -131,6 +132,23 @@ def test_jobs_outlive_the_server(make_app):
     again = make_app().test_client()
     assert again.get(f"/api/v1/jobs/{job['id']}").get_json() == job
     assert again.get(f"/api/v1/jobs/{job['id']}/stages/2/text").status_code == 200
+
+
+def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
+    client = make_app().test_client()
+    job = wait(client, submit(client)["id"])
+    beside = wait(client, submit(client, job=job["id"])["id"])
+    for each in (job, beside):
+        path = jobs_of(client).folder / each["id"] / "job.json"
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        del facts["form"]  # as before there was such a field
+        path.write_text(json.dumps(facts), encoding="utf-8")
+    again = make_app().test_client()
+    for path in ("", "/result", "/beside", "/report"):
+        answer = again.get(f"/api/v1/jobs/{job['id']}{path}")
+        assert answer.status_code == 404
+        assert "another version of the program" in answer.get_json()["error"]["message"]
+    assert again.get(f"/api/v1/jobs/{beside['id']}").status_code == 404
 
 
 def test_a_job_whose_server_died_has_failed(make_app):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Watch
 from tests.browser.playground import COMPILE_MS, Playground
-from tests.browser.serving import REPOSITORY
+from tests.browser.serving import REPOSITORY, served
 
 
 def declared() -> set[str]:
@@ -54,7 +57,7 @@ def said(page: Page) -> dict[str, list[str]]:
 def written(page: Page, *names: str) -> None:
     """Until the address says these."""
     for name in names:
-        expect(page).to_have_url(re.compile(rf"[#&]{name}="))
+        expect(page).to_have_url(re.compile(rf"[#&]{name}\b"))
 
 
 def look(playground: Playground) -> dict[str, Any]:
@@ -318,6 +321,33 @@ def test_rules_that_were_left_out_are_left_out_elsewhere(
         expect(command).to_have_value(re.compile("--without batch_norm_is_affine --without fuse"))
         report = again.page.locator("[data-part=report-command]")
         expect(report).to_have_value(re.compile(r"report digits_cnn .* --view 'v=1&.*'$"))
+
+
+def test_a_job_of_another_version_is_compiled_anew(browser: Browser, tmp_path: Path) -> None:
+    with served(tmp_path) as address:
+        page = browser.new_page(base_url=address)
+        playground = Playground(page).open().pick("digits_mlp").compile()
+        playground.press("End")
+        playground.show_pane("kernels")
+        written(page, "pane=kernels", "stage")
+        fragment, wanted = page.evaluate("location.hash"), said(page)
+        page.context.close()
+    for kept in (tmp_path / "data" / "jobs").glob("*/job.json"):
+        facts = json.loads(kept.read_text(encoding="utf-8"))
+        kept.write_text(json.dumps({**facts, "form": "older"}), encoding="utf-8")
+    for part in (tmp_path / "data" / "jobs").glob("*/parts/result.json.gz"):
+        part.write_bytes(gzip.compress(b'{"version": 1, "stages": []}'))  # as none is any more
+    with served(tmp_path) as address:
+        page = browser.new_page(base_url=address)
+        watch = Watch(page, address)
+        watch.expect("404")
+        page.goto(f"{address}/{fragment}")
+        Playground(page).wait_for_walk()
+        expect(page.locator("#pane tbody tr")).not_to_have_count(0)
+        assert said(page) == wanted
+        assert page.evaluate("location.hash") != fragment, "another job did it"
+        page.context.close()
+        watch.finish()
 
 
 def shared(page: Page) -> str:
