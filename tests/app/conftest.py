@@ -15,6 +15,9 @@ from app import create_app
 from app.config import Settings
 from app.jobs.queue import JobQueue
 
+QUICK = {"measure": False, "check": False, "accuracy": False}
+"""Options of a job that compiles and does nothing besides."""
+
 MakeApp = Callable[..., Flask]
 RunJob = Callable[..., dict[str, Any]]
 
@@ -51,6 +54,37 @@ def client(make_app: MakeApp) -> FlaskClient:
     return make_app().test_client()
 
 
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
+    """A client of an application whose children do real work; all tests of a file share it."""
+    folder = tmp_path_factory.mktemp("data")
+    app = create_app({"data_folder": folder, "keep_spare_child": False, "job_limit_s": 120.0})
+    yield app.test_client()
+    app.extensions["jobs"].stop()
+    app.extensions["texts"].stop()
+
+
+@pytest.fixture(scope="module")
+def compiled(real: FlaskClient) -> str:
+    """The job that compiled the convolutional sample, and did nothing besides."""
+    return compiled_job(real)
+
+
+def compiled_job(client: FlaskClient, **fields: Any) -> str:
+    """The job that compiled the convolutional sample, or what the fields say, and nothing more."""
+    body = {"kind": "compile", "model": {"sample": "digits_cnn"}, "options": QUICK, **fields}
+    job = started(client, "/jobs", **body)
+    assert job["state"] == "succeeded", job["error"]
+    return job["id"]
+
+
+def started(client: FlaskClient, path: str, **body: Any) -> dict[str, Any]:
+    """The job that posting to a path below /api/v1 starts, when it is over."""
+    answer = client.post(f"/api/v1{path}", json=body)
+    assert answer.status_code == 202, answer.get_json()
+    return wait(client, answer.get_json()["id"], 150.0)
+
+
 def submit(client: FlaskClient, trouble: str = "none", **fields: Any) -> dict[str, Any]:
     """Queue a job of the odd worker that gets into this trouble, past the checks of a request."""
     request = {
@@ -72,6 +106,7 @@ def jobs_of(client: FlaskClient) -> JobQueue:
 def wait(client: FlaskClient, job_id: str, timeout_s: float = 30.0) -> dict[str, Any]:
     """The job when it is over."""
     end = time.monotonic() + timeout_s
+    job: dict[str, Any] = {"state": "unknown"}
     while time.monotonic() < end:
         job = client.get(f"/api/v1/jobs/{job_id}").get_json()
         if job["state"] in ("succeeded", "failed", "cancelled"):

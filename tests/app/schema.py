@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
+from app.api import ROUTES
+from app.api.openapi import description
+
 _TYPES: dict[str, tuple[type, ...]] = {
     "integer": (int,),
     "number": (int, float),
@@ -18,6 +21,12 @@ _KNOWN = {
     "$ref", "anyOf", "enum", "type", "items", "properties", "required", "additionalProperties",
     "description",
 }  # fmt: skip
+
+
+def check_shape(payload: Any, name: str, at: str = "$") -> None:
+    """Fail with the place where a payload does not have a shape of the description."""
+    described = description(ROUTES)
+    check(payload, described["components"]["schemas"][name], described, at)
 
 
 def check(value: Any, schema: Any, root: Any, at: str = "$", loose: Collection[str] = ()) -> None:

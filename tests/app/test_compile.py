@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from app.wire.deltas import applied
 from compiler.schedule.language.move import MOVES
 from compiler.schedule.nest import Nest
-from tests.app.conftest import wait
+from tests.app.conftest import started, wait
 from tests.app.schema import check
 
 assert Nest.__doc__
@@ -25,31 +25,13 @@ HOSTILE = '"><script>alert(1)</script>\n\u202e'
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    """One application with real children for all tests here."""
-    from app import create_app
-
-    settings = {
-        "data_folder": tmp_path_factory.mktemp("data"),
-        "job_limit_s": 120.0,
-        "keep_spare_child": False,
-    }
-    app = create_app(settings)
-    yield app.test_client()
-    app.extensions["jobs"].stop()
-
-
-@pytest.fixture(scope="module")
-def digits(shared) -> dict[str, Any]:
+def digits(real) -> dict[str, Any]:
     """The result of compiling the convolutional sample."""
-    return compiled(shared, {"sample": "digits_cnn"})
+    return compiled(real, {"sample": "digits_cnn"})
 
 
 def compiled(client: FlaskClient, model: dict, state: str = "succeeded", **fields: Any) -> dict:
-    body = {"kind": "compile", "model": model, **fields}
-    answer = client.post("/api/v1/jobs", json=body)
-    assert answer.status_code == 202, answer.get_json()
-    job = wait(client, answer.get_json()["id"], timeout_s=150.0)
+    job = started(client, "/jobs", kind="compile", model=model, **fields)
     assert job["state"] == state, job["error"]
     return client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
 
@@ -88,8 +70,8 @@ def test_the_summary_tells_everything(digits):
     assert 0 < run["min_s"] <= run["low_s"] <= run["median_s"] <= run["high_s"]
 
 
-def test_kernels_are_measured_and_have_origins(digits, shared):
-    onnx_names = {o["name"] for o in part(shared, digits, "provenance")["onnx"]}
+def test_kernels_are_measured_and_have_origins(digits, real):
+    onnx_names = {o["name"] for o in part(real, digits, "provenance")["onnx"]}
     assert digits["kernels"]
     for number, kernel in enumerate(digits["kernels"]):
         assert kernel["kernel"] == number
@@ -121,10 +103,10 @@ def test_the_memory_plan_has_no_overlap(digits):
             assert not (together and overlap and a["size"] and b["size"])
 
 
-def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, shared):
+def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, real):
     before: dict | None = None
     for row in digits["stages"]:
-        graph = part(shared, digits, f"stages/{row['stage']}/graph")
+        graph = part(real, digits, f"stages/{row['stage']}/graph")
         assert graph["graph_stage"] == row["graph_stage"]
         ids = {n["id"] for n in graph["nodes"]}
         assert len(ids) == len(graph["nodes"])
@@ -140,51 +122,51 @@ def test_every_stage_has_a_graph_whose_marks_lead_to_the_next(digits, shared):
         before = graph
 
 
-def test_the_deltas_of_stages_put_together_are_their_graphs(digits, shared):
+def test_the_deltas_of_stages_put_together_are_their_graphs(digits, real):
     graph = None
     n_sent = n_whole = 0
     for row in digits["stages"]:
         path = f"stages/{row['stage']}"
         if row["graph_stage"] != row["stage"]:
-            answer = shared.get(f"/api/v1/jobs/{digits['job']}/{path}/delta")
+            answer = real.get(f"/api/v1/jobs/{digits['job']}/{path}/delta")
             assert answer.status_code == 404
             continue
-        delta = part(shared, digits, f"{path}/delta")
+        delta = part(real, digits, f"{path}/delta")
         graph = applied(graph, delta)
-        assert graph == part(shared, digits, f"{path}/graph")
+        assert graph == part(real, digits, f"{path}/graph")
         n_sent += sum(len(items) for _, _, items in delta["nodes"])
         n_whole += len(graph["nodes"])
     assert n_sent < 0.8 * n_whole
 
 
-def test_the_text_and_its_spans_belong_together(digits, shared):
+def test_the_text_and_its_spans_belong_together(digits, real):
     for row in digits["stages"]:
-        text = part(shared, digits, f"stages/{row['stage']}/text")
+        text = part(real, digits, f"stages/{row['stage']}/text")
         lines = text["text"].split("\n")
         assert len(lines) == text["n_lines"]
         for first, _, value in text["spans"]:
             assert value in lines[first].replace('"', "")
 
 
-def test_a_diff_has_the_lines_that_changed(digits, shared):
+def test_a_diff_has_the_lines_that_changed(digits, real):
     changed = next(
         s for s in digits["stages"][1:] if s["n_nodes"] != digits["stages"][0]["n_nodes"]
     )
-    diff = part(shared, digits, f"stages/{changed['stage']}/diff")
+    diff = part(real, digits, f"stages/{changed['stage']}/diff")
     assert diff["n_removed"] > 0
     assert sum(r[0] == "-" for r in diff["rows"]) == diff["n_removed"]
-    nothing = part(shared, digits, f"stages/{changed['stage']}/diff?against={changed['stage']}")
+    nothing = part(real, digits, f"stages/{changed['stage']}/diff?against={changed['stage']}")
     assert (nothing["n_added"], nothing["n_removed"]) == (0, 0)
-    whole = part(shared, digits, f"stages/{changed['stage']}/diff?against=0&context=1000")
+    whole = part(real, digits, f"stages/{changed['stage']}/diff?against=0&context=1000")
     assert all(r[0] != "…" for r in whole["rows"])
 
 
-def test_steps_name_values_of_the_graphs_around_them(digits, shared):
+def test_steps_name_values_of_the_graphs_around_them(digits, real):
     n_steps = 0
     for row in digits["stages"][1:]:
-        steps = part(shared, digits, f"stages/{row['stage']}/steps")
+        steps = part(real, digits, f"stages/{row['stage']}/steps")
         assert steps["n_steps"] == row["n_applied"] + row["n_declined"]
-        applied = part(shared, digits, f"stages/{row['stage']}/steps?outcome=applied&limit=1")
+        applied = part(real, digits, f"stages/{row['stage']}/steps?outcome=applied&limit=1")
         assert applied["n_steps"] == row["n_applied"]
         assert len(applied["steps"]) == min(1, row["n_applied"])
         assert all(s["because"] for s in steps["steps"])
@@ -192,20 +174,20 @@ def test_steps_name_values_of_the_graphs_around_them(digits, shared):
     assert n_steps > 0
 
 
-def test_the_union_draws_every_node_of_every_stage_once(digits, shared):
-    union = part(shared, digits, "union")
+def test_the_union_draws_every_node_of_every_stage_once(digits, real):
+    union = part(real, digits, "union")
     found = {n["id"]: n["stages"] for n in union["nodes"]}
     for row in digits["stages"]:
-        graph = part(shared, digits, f"stages/{row['stage']}/graph")
+        graph = part(real, digits, f"stages/{row['stage']}/graph")
         inside = {i for i, ranges in found.items() if any(a <= row["stage"] < b for a, b in ranges)}
         assert inside == {n["id"] for n in graph["nodes"]}
     assert union["n_drawn"] == union["n_nodes"] == len(found)
 
 
-def test_every_part_of_every_kernel_can_be_read(digits, shared):
+def test_every_part_of_every_kernel_can_be_read(digits, real):
     for kernel in digits["kernels"]:
         for name in kernel["parts"]:
-            text = part(shared, digits, f"kernels/{kernel['kernel']}/{name}")
+            text = part(real, digits, f"kernels/{kernel['kernel']}/{name}")
             assert (text["kernel"], text["part"]) == (kernel["kernel"], name)
             assert text["text"].strip()
             if name in ("llvm", "asm"):
@@ -213,20 +195,20 @@ def test_every_part_of_every_kernel_can_be_read(digits, shared):
 
 
 @pytest.mark.parametrize("what", ["graph", "loops", "llvm", "asm"])
-def test_the_whole_program_can_be_downloaded(digits, shared, what):
-    answer = shared.get(f"/api/v1/jobs/{digits['job']}/download/{what}")
+def test_the_whole_program_can_be_downloaded(digits, real, what):
+    answer = real.get(f"/api/v1/jobs/{digits['job']}/download/{what}")
     assert answer.status_code == 200
     assert answer.mimetype == "text/plain"
     assert answer.headers["Content-Disposition"].startswith("attachment")
     assert len(answer.get_data(as_text=True).splitlines()) > 10
 
 
-def test_each_line_of_a_schedule_has_its_words_and_the_loops_after_it(digits, shared):
+def test_each_line_of_a_schedule_has_its_words_and_the_loops_after_it(digits, real):
     n_moves = 0
     for row in digits["kernels"]:
         if "schedule" not in row["parts"] or row["text_kernel"] != row["kernel"]:
             continue
-        found = part(shared, digits, f"kernels/{row['kernel']}/schedule")
+        found = part(real, digits, f"kernels/{row['kernel']}/schedule")
         lines = found["text"].split("\n") if found["text"] else []
         assert len(found["steps"]) == len(lines)
         for line, step in zip(lines, found["steps"], strict=True):
@@ -237,9 +219,9 @@ def test_each_line_of_a_schedule_has_its_words_and_the_loops_after_it(digits, sh
     assert n_moves > 5
 
 
-def test_provenance_leads_from_each_node_to_its_kernels(digits, shared):
-    rows = {o["name"]: o for o in part(shared, digits, "provenance")["onnx"]}
-    first = part(shared, digits, "stages/0/graph")
+def test_provenance_leads_from_each_node_to_its_kernels(digits, real):
+    rows = {o["name"]: o for o in part(real, digits, "provenance")["onnx"]}
+    first = part(real, digits, "stages/0/graph")
     for node in first["nodes"]:
         for origin in node["origins"]:
             assert node["id"] in rows[origin]["nodes"]["0"]
@@ -249,14 +231,14 @@ def test_provenance_leads_from_each_node_to_its_kernels(digits, shared):
             assert not kernel["native"] or kernel["function"] in rows[origin]["functions"]
 
 
-def test_lines_of_the_assembly_lead_back_to_the_loops(digits, shared):
+def test_lines_of_the_assembly_lead_back_to_the_loops(digits, real):
     kernel = next(k for k in digits["kernels"] if "conv" in k["name"])
     number = kernel["kernel"]
     texts = {
-        p: part(shared, digits, f"kernels/{number}/{p}")["text"].split("\n")
+        p: part(real, digits, f"kernels/{number}/{p}")["text"].split("\n")
         for p in ("loops", "llvm", "asm")
     }
-    links = part(shared, digits, f"kernels/{number}/links")
+    links = part(real, digits, f"kernels/{number}/links")
     assert len(links["llvm"]) == len(texts["llvm"])
     assert len(links["asm"]) == len(texts["asm"])
     products = [i for i, line in enumerate(texts["llvm"]) if "llvm.fma" in line]
@@ -267,9 +249,9 @@ def test_lines_of_the_assembly_lead_back_to_the_loops(digits, shared):
     assert all(links["asm"][i] in products for i in in_assembly)
 
 
-def test_every_edge_of_the_model_has_an_answer(digits, shared):
-    edges = part(shared, digits, "neighbours")["edges"]
-    first = part(shared, digits, "stages/0/graph")
+def test_every_edge_of_the_model_has_an_answer(digits, real):
+    edges = part(real, digits, "neighbours")["edges"]
+    first = part(real, digits, "stages/0/graph")
     kinds = {n["id"]: n for n in first["nodes"] if n["kind"] == "node"}
     between = {
         (kinds[a]["origins"][0], kinds[b]["origins"][0])
@@ -286,32 +268,32 @@ def test_every_edge_of_the_model_has_an_answer(digits, shared):
     assert any(c["because"] in apart["because"] for c in apart["chapters"])
 
 
-def test_all_parts_have_the_described_shape(digits, shared):
-    description = shared.get("/api/v1/openapi.json").get_json()
+def test_all_parts_have_the_described_shape(digits, real):
+    description = real.get("/api/v1/openapi.json").get_json()
     schemas = description["components"]["schemas"]
     check(digits, schemas["Result"], description)
-    check(part(shared, digits, "provenance"), schemas["Provenance"], description)
-    check(part(shared, digits, "kernels/0/llvm"), schemas["KernelText"], description)
+    check(part(real, digits, "provenance"), schemas["Provenance"], description)
+    check(part(real, digits, "kernels/0/llvm"), schemas["KernelText"], description)
     for row in digits["stages"]:
-        graph = part(shared, digits, f"stages/{row['stage']}/graph")
+        graph = part(real, digits, f"stages/{row['stage']}/graph")
         check(graph, schemas["StageGraph"], description)
         if row["changed"]:
-            delta = part(shared, digits, f"stages/{row['stage']}/delta")
+            delta = part(real, digits, f"stages/{row['stage']}/delta")
             check(delta, schemas["StageDelta"], description)
-        steps = part(shared, digits, f"stages/{row['stage']}/steps")
+        steps = part(real, digits, f"stages/{row['stage']}/steps")
         check(steps, schemas["Steps"], description)
 
 
-def test_final_answers_are_compressed_and_cached_for_ever(digits, shared):
+def test_final_answers_are_compressed_and_cached_for_ever(digits, real):
     url = f"/api/v1/jobs/{digits['job']}/stages/0/delta"
-    packed = shared.get(url, headers={"Accept-Encoding": "gzip"})
+    packed = real.get(url, headers={"Accept-Encoding": "gzip"})
     assert packed.headers["Content-Encoding"] == "gzip"
     assert "immutable" in packed.headers["Cache-Control"]
-    plain = shared.get(url, headers={"Accept-Encoding": "identity"})
+    plain = real.get(url, headers={"Accept-Encoding": "identity"})
     assert "Content-Encoding" not in plain.headers
     assert json.loads(gzip.decompress(packed.data)) == plain.get_json()
     tag = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
-    assert shared.get(url, headers=tag).status_code == 304
+    assert real.get(url, headers=tag).status_code == 304
 
 
 @pytest.mark.parametrize(
@@ -332,79 +314,77 @@ def test_final_answers_are_compressed_and_cached_for_ever(digits, shared):
         ("union?limit=1000000", 400),
     ],
 )
-def test_parts_that_cannot_be_are_refused(digits, shared, path, status):
-    assert shared.get(f"/api/v1/jobs/{digits['job']}/{path}").status_code == status
+def test_parts_that_cannot_be_are_refused(digits, real, path, status):
+    assert real.get(f"/api/v1/jobs/{digits['job']}/{path}").status_code == status
 
 
-def test_inspecting_reads_the_model_and_stops(shared):
-    answer = shared.post(
-        "/api/v1/jobs", json={"kind": "inspect", "model": {"sample": "digits_mlp"}}
-    )
-    job = wait(shared, answer.get_json()["id"])
-    result = shared.get(f"/api/v1/jobs/{job['id']}/result").get_json()
+def test_inspecting_reads_the_model_and_stops(real):
+    answer = real.post("/api/v1/jobs", json={"kind": "inspect", "model": {"sample": "digits_mlp"}})
+    job = wait(real, answer.get_json()["id"])
+    result = real.get(f"/api/v1/jobs/{job['id']}/result").get_json()
     assert (job["state"], job["n_stages"]) == ("succeeded", 1)
     assert result["inputs"]
     assert result["shapes"]
     assert result["kernels"] == []
 
 
-def test_open_sizes_are_assumed_unless_they_are_given(shared):
+def test_open_sizes_are_assumed_unless_they_are_given(real):
     nodes = [helper.make_node("Relu", ["x"], ["y"], "r")]
-    model = uploaded(shared, model_of(nodes, [f32("x", ["N", 3, "H", "W"])], [f32("y", None)]))
-    assumed = compiled(shared, model)["shapes"]["x"]
+    model = uploaded(real, model_of(nodes, [f32("x", ["N", 3, "H", "W"])], [f32("y", None)]))
+    assumed = compiled(real, model)["shapes"]["x"]
     assert assumed["assumed"] is True
     assert all(isinstance(d, int) for d in assumed["dims"])
-    given = compiled(shared, model, shapes={"x": [2, 3, 5, 7]})
+    given = compiled(real, model, shapes={"x": [2, 3, 5, 7]})
     assert given["shapes"]["x"] == {"dims": [2, 3, 5, 7], "assumed": False}
     assert given["run"]["median_s"] > 0
     assert [s["name"] for s in given["stages"]][:2] == ["imported", "specialise"]
     assert "--shape x=2,3,5,7" in given["reproduce"]
 
 
-def test_other_sizes_are_assumed_where_the_usual_ones_do_not_fit(shared):
+def test_other_sizes_are_assumed_where_the_usual_ones_do_not_fit(real):
     """A reader of text lines: pictures must be 48 high."""
     strip = numpy_helper.from_array(np.array([1, 3, 48, -1]), "strip")
     nodes = [helper.make_node("Reshape", ["x", "strip"], ["y"], "r")]
     inputs = [f32("x", ["N", 3, "H", "W"])]
-    model = uploaded(shared, model_of(nodes, inputs, [f32("y", None)], [strip]))
-    assert compiled(shared, model)["shapes"]["x"] == {"dims": [1, 3, 48, 192], "assumed": True}
+    model = uploaded(real, model_of(nodes, inputs, [f32("y", None)], [strip]))
+    assert compiled(real, model)["shapes"]["x"] == {"dims": [1, 3, 48, 192], "assumed": True}
 
 
-def test_sizes_that_cannot_be_guessed_are_asked_for(shared):
+def test_sizes_that_cannot_be_guessed_are_asked_for(real):
     odd = numpy_helper.from_array(np.array([1, 3, 17, 19]), "odd")
     nodes = [helper.make_node("Reshape", ["x", "odd"], ["y"], "r")]
     inputs = [f32("x", ["N", 3, "H", "W"])]
-    model = uploaded(shared, model_of(nodes, inputs, [f32("y", None)], [odd]))
-    error = compiled(shared, model, "failed")["error"]
+    model = uploaded(real, model_of(nodes, inputs, [f32("y", None)], [odd]))
+    error = compiled(real, model, "failed")["error"]
     assert "x=1x3x224x224" in error["notes"][-1]
     assert "give the shapes" in error["hint"]
-    given = compiled(shared, model, shapes={"x": [1, 3, 17, 19]})
+    given = compiled(real, model, shapes={"x": [1, 3, 17, 19]})
     assert given["complete"]
 
 
-def test_a_wrong_shape_is_the_users_error_and_the_graph_is_shown(shared):
-    result = compiled(shared, {"sample": "digits_mlp"}, "failed", shapes={"image": [1, 2, 3]})
+def test_a_wrong_shape_is_the_users_error_and_the_graph_is_shown(real):
+    result = compiled(real, {"sample": "digits_mlp"}, "failed", shapes={"image": [1, 2, 3]})
     assert result["error"]["code"] == "E-INPUT-SHAPE"
     assert len(result["stages"]) == 1
 
 
-def test_another_target_gives_texts_and_no_times(shared):
+def test_another_target_gives_texts_and_no_times(real):
     options = {"target": "aarch64"}
-    result = compiled(shared, {"sample": "digits_mlp"}, options=options)
+    result = compiled(real, {"sample": "digits_mlp"}, options=options)
     assert (result["run"], result["check"], result["accuracy"]) == (None, None, None)
     assert all(k["median_s"] is None for k in result["kernels"])
-    assert "fmla" in part(shared, result, "kernels/0/asm")["text"] or result["kernels"]
+    assert "fmla" in part(real, result, "kernels/0/asm")["text"] or result["kernels"]
     assert "--target aarch64" in result["reproduce"]
 
 
-def test_a_pipeline_without_passes_has_the_imported_stage_only(shared):
-    result = compiled(shared, {"sample": "digits_mlp"}, pipeline="none", options={"check": False})
+def test_a_pipeline_without_passes_has_the_imported_stage_only(real):
+    result = compiled(real, {"sample": "digits_mlp"}, pipeline="none", options={"check": False})
     assert {s["name"] for s in result["stages"]} <= {"imported", "specialise"}
     assert result["check"] is None
     assert result["kernels"]
 
 
-def test_hostile_names_stay_text_everywhere(shared):
+def test_hostile_names_stay_text_everywhere(real):
     weights = numpy_helper.from_array(np.ones((3, 4), np.float32), f"w{HOSTILE}")
     nodes = [
         helper.make_node("MatMul", [f"x{HOSTILE}", f"w{HOSTILE}"], [f"h{HOSTILE}"], f"m{HOSTILE}"),
@@ -412,29 +392,29 @@ def test_hostile_names_stay_text_everywhere(shared):
     ]
     inputs, outputs = [f32(f"x{HOSTILE}", [2, 3])], [f32(f"→{HOSTILE}", [2, 4])]
     model = model_of(nodes, inputs, outputs, [weights], f"g{HOSTILE}")
-    result = compiled(shared, uploaded(shared, model))
+    result = compiled(real, uploaded(real, model))
     assert result["inputs"][0]["name"] == f"x{HOSTILE}"
     assert result["result_prefix"] == "→→"
     for row in result["stages"]:
-        answer = shared.get(f"/api/v1/jobs/{result['job']}/stages/{row['stage']}/graph")
+        answer = real.get(f"/api/v1/jobs/{result['job']}/stages/{row['stage']}/graph")
         assert answer.mimetype == "application/json"
         names = {n["id"] for n in answer.get_json()["nodes"]}
         assert f"x{HOSTILE}" in names
-        text = part(shared, result, f"stages/{row['stage']}/text")
+        text = part(real, result, f"stages/{row['stage']}/text")
         assert len(text["text"].split("\n")) == text["n_lines"]
-    assert "script" not in part(shared, result, "union")["dot"]
+    assert "script" not in part(real, result, "union")["dot"]
     assert {f"m{HOSTILE}", f"r{HOSTILE}"} <= {
-        o["name"] for o in part(shared, result, "provenance")["onnx"]
+        o["name"] for o in part(real, result, "provenance")["onnx"]
     }
 
 
-def test_a_fallback_is_shown_with_its_reason(shared):
+def test_a_fallback_is_shown_with_its_reason(real):
     nodes = [
         helper.make_node("Cast", ["x"], ["s"], "n", to=TensorProto.STRING),
         helper.make_node("Cast", ["s"], ["y"], "m", to=TensorProto.FLOAT),
     ]
     model = model_of(nodes, [f32("x", [2, 3])], [f32("y", [2, 3])])
-    result = compiled(shared, uploaded(shared, model))
+    result = compiled(real, uploaded(real, model))
     kernel, _ = result["kernels"]
     assert kernel["native"] is False
     assert kernel["words"]
@@ -442,28 +422,28 @@ def test_a_fallback_is_shown_with_its_reason(shared):
     assert result["check"]["outputs"][0]["relative_error"] == 0.0
 
 
-def test_random_inputs_that_a_model_refuses_leave_the_rest_standing(shared):
+def test_random_inputs_that_a_model_refuses_leave_the_rest_standing(real):
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"], "r")]
     shape = helper.make_tensor_value_info("shape", TensorProto.INT64, [1])
     model = model_of(nodes, [f32("x", [2, 3]), shape], [f32("y", None)])
-    result = compiled(shared, uploaded(shared, model))
+    result = compiled(real, uploaded(real, model))
     assert "refused" in result["run"]["skipped"]
     assert "refused" in result["check"]["skipped"]
     assert result["stages"]
 
 
-def test_numbers_that_are_not_finite_are_null(shared):
+def test_numbers_that_are_not_finite_are_null(real):
     nodes = [
         helper.make_node("Log", ["x"], ["l"], "l"),
         helper.make_node("Sqrt", ["l"], ["y"], "s"),
     ]
-    result = compiled(shared, uploaded(shared, model_of(nodes, [f32("x", [64])], [f32("y", [64])])))
+    result = compiled(real, uploaded(real, model_of(nodes, [f32("x", [64])], [f32("y", [64])])))
     assert result["check"]["outputs"][0]["max_abs_error"] is not None
-    raw = shared.get(f"/api/v1/jobs/{result['job']}/result").get_data(as_text=True)
+    raw = real.get(f"/api/v1/jobs/{result['job']}/result").get_data(as_text=True)
     assert not re.search(r"\b(NaN|Infinity)\b", raw)
 
 
-def test_a_trace_of_many_nodes_and_passes_is_small(shared):
+def test_a_trace_of_many_nodes_and_passes_is_small(real):
     """300 nodes, 20 passes: under a megabyte for all that the page may ask about stages."""
     rng = np.random.default_rng(0)
     nodes, constants, last = [], [], "x"
@@ -474,9 +454,9 @@ def test_a_trace_of_many_nodes_and_passes_is_small(shared):
         nodes.append(helper.make_node("Add", [f"m{i}", f"b{i}"], [f"a{i}"], f"add_{i}"))
         nodes.append(helper.make_node("Relu", [f"a{i}"], [f"r{i}"], f"relu_{i}"))
         last = f"r{i}"
-    model = uploaded(shared, model_of(nodes, [f32("x", [4, 8])], [f32(last, [4, 8])], constants))
+    model = uploaded(real, model_of(nodes, [f32("x", [4, 8])], [f32(last, [4, 8])], constants))
     passes = "default,debug"
-    result = compiled(shared, model, pipeline=passes, options={"measure": False, "check": False})
+    result = compiled(real, model, pipeline=passes, options={"measure": False, "check": False})
     assert len(result["stages"]) > 20
     paths = ["result", "union", "provenance"]
     for row in result["stages"]:
@@ -486,5 +466,5 @@ def test_a_trace_of_many_nodes_and_passes_is_small(shared):
     n_bytes = 0
     for path in paths:
         url = f"/api/v1/jobs/{result['job']}/{path}"
-        n_bytes += len(shared.get(url, headers={"Accept-Encoding": "gzip"}).data)
+        n_bytes += len(real.get(url, headers={"Accept-Encoding": "gzip"}).data)
     assert n_bytes < 1_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,14 @@ from flask.testing import FlaskClient
 from onnx.reference import ReferenceEvaluator
 
 import compiler
-from app import create_app
-from app.api import ROUTES
-from app.api.openapi import description
 from app.jobs.export import FILE, export_stage, with_way_out
 from app.jobs.parts import Parts
 from app.jobs.stages import stages_up_to
 from app.samples import find_sample
 from compiler.errors import CompileError
-from tests.app.conftest import wait
-from tests.app.schema import check
+from tests.app.conftest import compiled_job, started
+from tests.app.schema import check_shape
 
-OPTIONS = {"measure": False, "check": False, "accuracy": False}
 NOT_IN_ONNX = """graph g(x: f32[2,3]) {
   h: f32[2,3] = relu(x)
   y: f8e8m0[2,3] = cast(h, to=f8e8m0)
@@ -34,32 +29,8 @@ NOT_IN_ONNX = """graph g(x: f32[2,3]) {
 """
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
-    app.extensions["texts"].stop()
-
-
-def compile_(client: FlaskClient, model: dict[str, str], **rest: Any) -> str:
-    body = {"kind": "compile", "model": model, "options": OPTIONS, **rest}
-    job = client.post("/api/v1/jobs", json=body).get_json()["id"]
-    assert wait(client, job)["state"] == "succeeded"
-    return job
-
-
-@pytest.fixture(scope="module")
-def compiled(real: FlaskClient) -> str:
-    """A convolutional net that was compiled."""
-    return compile_(real, {"sample": "digits_cnn"})
-
-
 def export(client: FlaskClient, job: str, stage: int, **options: Any) -> dict[str, Any]:
-    answer = client.post(f"/api/v1/jobs/{job}/stages/{stage}/onnx", json=options)
-    assert answer.status_code == 202, answer.get_json()
-    return wait(client, answer.get_json()["id"])
+    return started(client, f"/jobs/{job}/stages/{stage}/onnx", **options)
 
 
 def own_stages(client: FlaskClient, job: str) -> list[dict[str, Any]]:
@@ -104,8 +75,7 @@ def test_the_file_is_had_over_the_wire(real, compiled):
     done = export(real, compiled, row["stage"], fused=True)
     assert (done["kind"], done["state"]) == ("export", "succeeded"), done["error"]
     facts = real.get(f"/api/v1/jobs/{done['id']}/onnx").get_json()
-    described = description(ROUTES)
-    check(facts, described["components"]["schemas"]["ExportedModel"], described, "facts")
+    check_shape(facts, "ExportedModel", "facts")
     answer = real.get(f"/api/v1/jobs/{done['id']}/onnx/file")
     assert f"digits_cnn-{row['stage']}-{row['name']}.onnx" in answer.headers["Content-Disposition"]
     model = onnx.load_model_from_string(answer.data)
@@ -137,7 +107,7 @@ def test_a_result_of_other_passes_is_not_written(real, compiled, tmp_path):
 def test_what_onnx_cannot_say_is_told_with_the_node(real):
     sent = real.post("/api/v1/uploads?name=model.ir", data=NOT_IN_ONNX.encode())
     upload = sent.get_json()["id"]
-    job = compile_(real, {"upload": upload})
+    job = compiled_job(real, model={"upload": upload})
     done = export(real, job, 0)
     assert done["state"] == "failed"
     assert done["error"]["code"] == "E-EXPORT-OPERATOR"

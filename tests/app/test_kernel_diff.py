@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from app.api import ROUTES
-from app.api.openapi import description
-from tests.app.conftest import wait
-from tests.app.schema import check
+from tests.app.conftest import compiled_job
+from tests.app.schema import check_shape
 
-COMPILE = {
-    "kind": "compile",
-    "model": {"sample": "digits_mlp"},
-    "shapes": {"image": [1, 1, 8, 8]},
-    "options": {"measure": False, "check": False, "accuracy": False},
-}
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
+MODEL = {"model": {"sample": "digits_mlp"}, "shapes": {"image": [1, 1, 8, 8]}}
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +18,7 @@ def results(real: FlaskClient) -> list[Any]:
     """One model compiled with all passes and with none."""
     found = []
     for pipeline in ("default", "O0"):
-        job = real.post("/api/v1/jobs", json={**COMPILE, "pipeline": pipeline}).get_json()["id"]
-        assert wait(real, job)["state"] == "succeeded"
+        job = compiled_job(real, **MODEL, pipeline=pipeline)
         found.append(real.get(f"/api/v1/jobs/{job}/result").get_json())
     return found
 
@@ -52,8 +34,7 @@ def test_kernels_of_two_jobs_are_told_apart_old_against_new(real, results):
         f"/api/v1/jobs/{new['job']}/kernels/{second}/asm/diff",
         query_string={"against": old["job"], "kernel": first, "context": 1000},
     ).get_json()
-    described = description(ROUTES)
-    check(diff, described["components"]["schemas"]["KernelDiff"], described)
+    check_shape(diff, "KernelDiff")
     assert diff["against"] == {"job": old["job"], "kernel": first}
     assert [r[3] for r in diff["rows"] if r[0] in " -"] == before.split("\n")
     assert [r[3] for r in diff["rows"] if r[0] in " +"] == after.split("\n")

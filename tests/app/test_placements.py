@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from app.api import ROUTES
-from app.api.openapi import description
 from app.jobs.parts import Parts
 from app.wire import placements
 from compiler.place.place import SCHEDULERS
 from compiler.place.place import place as schedule
 from compiler.place.platform_text import load_platform
 from compiler.place.tasks_text import parse_tasks
-from tests.app.conftest import jobs_of, submit, wait
-from tests.app.schema import check
+from tests.app.conftest import jobs_of, started, submit, wait
+from tests.app.schema import check_shape
 
-COMPILE = {"kind": "compile", "model": {"sample": "digits_cnn"}}
 QUICK = [s.name for s in SCHEDULERS.values() if s.is_quick]
 
 
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
-
-
-@pytest.fixture(scope="module")
-def compiled(real: FlaskClient) -> str:
-    """A model that was compiled."""
-    options = {"measure": False, "check": False, "accuracy": False}
-    job = real.post("/api/v1/jobs", json={**COMPILE, "options": options}).get_json()["id"]
-    assert wait(real, job)["state"] == "succeeded"
-    return job
-
-
 def place(client: FlaskClient, job: str, **fields: Any) -> dict[str, Any]:
-    answer = client.post(f"/api/v1/jobs/{job}/placements", json=fields)
-    assert answer.status_code == 202, answer.get_json()
-    return wait(client, answer.get_json()["id"])
+    return started(client, f"/jobs/{job}/placements", **fields)
 
 
 def test_schedulers_stand_side_by_side_and_each_schedule_can_be_read(real, compiled):
@@ -81,8 +57,7 @@ def test_a_schedule_with_transfers_has_the_described_shape():
     tasks = parse_tasks(TASKS)
     made = schedule(tasks, load_platform("npu"), scheduler="peft")
     payload = placements.placement("peft", tasks, made)
-    described = description(ROUTES)
-    check(payload, described["components"]["schemas"]["Placement"], described)
+    check_shape(payload, "Placement")
     assert {(m["datum"], m["task"]) for m in payload["moves"]} >= {("x", "a"), ("w", "a")}
 
 

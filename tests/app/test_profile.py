@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
 from app.jobs.parts import Parts
 from app.jobs.profile import profile_model
 from compiler.errors import CompileError
 from compiler.machine.machine import estimated
 from compiler.targets.target import host
-from tests.app.conftest import jobs_of, submit, wait
-
-COMPILE = {"kind": "compile", "model": {"sample": "digits_cnn"}}
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
+from tests.app.conftest import QUICK, compiled_job, jobs_of, submit, wait
 
 
 @pytest.fixture(scope="module")
 def compiled(real: FlaskClient) -> str:
     """A model that was compiled and measured."""
-    options = {"check": False, "accuracy": False}
-    job = real.post("/api/v1/jobs", json={**COMPILE, "options": options}).get_json()["id"]
-    assert wait(real, job)["state"] == "succeeded"
-    return job
+    return compiled_job(real, options={**QUICK, "measure": True})
 
 
 def get(client: FlaskClient, path: str) -> Any:

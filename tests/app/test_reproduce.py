@@ -19,25 +19,11 @@ import pytest
 from flask.testing import FlaskClient
 from onnx import TensorProto, helper
 
-from app import create_app
 from app.samples import samples
-from tests.app.conftest import wait
+from tests.app.conftest import QUICK, started
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
-QUICK = {"measure": False, "check": False, "accuracy": False}
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
-    settings = {
-        "data_folder": tmp_path_factory.mktemp("data"),
-        "job_limit_s": 120.0,
-        "keep_spare_child": False,
-    }
-    app = create_app(settings)
-    yield app.test_client()
-    app.extensions["jobs"].stop()
 
 
 def python(words: list[str], folder: Path, **environment: str) -> str:
@@ -54,9 +40,7 @@ def python(words: list[str], folder: Path, **environment: str) -> str:
 
 
 def result_of(client: FlaskClient, **request: Any) -> dict[str, Any]:
-    answer = client.post("/api/v1/jobs", json={"kind": "compile", **request})
-    assert answer.status_code == 202, answer.get_json()
-    job = wait(client, answer.get_json()["id"], timeout_s=150.0)
+    job = started(client, "/jobs", kind="compile", **request)
     assert job["state"] == "succeeded", job["error"]
     return client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
 
@@ -95,15 +79,15 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_the_command_of_a_result_compiles_the_same(client, tmp_path, request_):
+def test_the_command_of_a_result_compiles_the_same(real, tmp_path, request_):
     request = {**request_, "options": {**QUICK, **request_.get("options", {})}}
     if "model" not in request:
         data = open_model().SerializeToString()
         name = "- it's $HOME.onnx"
         (tmp_path / name).write_bytes(data)
-        sent = client.post("/api/v1/uploads", query_string={"name": name}, data=data).get_json()
+        sent = real.post("/api/v1/uploads", query_string={"name": name}, data=data).get_json()
         request["model"] = {"upload": sent["id"]}
-    result = result_of(client, **request)
+    result = result_of(real, **request)
     program, *words = shlex.split(result["reproduce"])
     assert program == "compilarium"
     found = json.loads(python(["-m", "compiler", *words, "--json"], tmp_path))
@@ -120,19 +104,18 @@ def test_the_command_of_a_result_compiles_the_same(client, tmp_path, request_):
     assert found["memory"]["peak_bytes"] == result["memory"]["peak_bytes"]
 
 
-def test_the_command_of_a_report_finds_the_same_besides(client, tmp_path):
+def test_the_command_of_a_report_finds_the_same_besides(real, tmp_path):
     options = {**QUICK, "precision": "bf16", "threads": 2}
     model = {"sample": "digits_mlp"}
-    job = result_of(client, model=model, without=["fuse"], options=options)["job"]
+    job = result_of(real, model=model, without=["fuse"], options=options)["job"]
     for path, body in (
         ("numerics", {"seed": 3}),
         ("placements", {"platform": "two-sockets", "scheduler": "min_cut", "ahead": 0}),
         ("targets", {"kernel": 0}),
         ("bisect", {"moved": 0}),
     ):
-        answer = client.post(f"/api/v1/jobs/{job}/{path}", json=body)
-        assert wait(client, answer.get_json()["id"], 150.0)["state"] == "succeeded"
-    beside = client.get(f"/api/v1/jobs/{job}/beside").get_json()
+        assert started(real, f"/jobs/{job}/{path}", **body)["state"] == "succeeded"
+    beside = real.get(f"/api/v1/jobs/{job}/beside").get_json()
     view = "v=1&model=sample:digits_mlp&stage=3&pane=devices"
     _, *words = shlex.split(f"{beside['report']} --view '{view}'")
     python(["-m", "compiler", *words, "-o", "report.html"], tmp_path)

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from app.api import ROUTES
-from app.api.openapi import description
 from app.wire.schedules import CHARACTERS
 from compiler.schedule.language.move import MOVES
-from tests.app.conftest import submit, wait
-from tests.app.schema import check
-
-OPTIONS = {"measure": False, "check": False, "accuracy": False}
-COMPILE = {"kind": "compile", "model": {"sample": "digits_cnn"}, "options": OPTIONS}
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
-    app.extensions["texts"].stop()
+from tests.app.conftest import compiled_job, started, submit, wait
+from tests.app.schema import check_shape
 
 
 @pytest.fixture(scope="module")
 def compiled(real: FlaskClient) -> dict[str, Any]:
     """A model that was compiled for known sizes: its job, its largest kernel, and the schedule."""
-    asked = {**COMPILE, "shapes": {"image": [1, 1, 8, 8]}}
-    job = real.post("/api/v1/jobs", json=asked).get_json()["id"]
-    assert wait(real, job)["state"] == "succeeded"
+    job = compiled_job(real, shapes={"image": [1, 1, 8, 8]})
     rows = real.get(f"/api/v1/jobs/{job}/result").get_json()["kernels"]
     kernel = max(rows, key=lambda k: k["flops"])["kernel"]
     text = real.get(f"/api/v1/jobs/{job}/kernels/{kernel}/schedule").get_json()["text"]
@@ -48,22 +30,17 @@ def checked(client: FlaskClient, of: dict[str, Any], text: str) -> dict[str, Any
     at = f"/api/v1/jobs/{of['job']}/kernels/{of['kernel']}/schedule/check"
     answer = client.post(at, json={"text": text})
     assert answer.status_code == 200, answer.get_json()
-    described = description(ROUTES)
-    check(answer.get_json(), described["components"]["schemas"]["CheckedSchedule"], described)
+    check_shape(answer.get_json(), "CheckedSchedule")
     return answer.get_json()
 
 
 def run(client: FlaskClient, of: dict[str, Any], text: str) -> dict[str, Any]:
-    asked = {"kernel": of["kernel"], "text": text}
-    answer = client.post(f"/api/v1/jobs/{of['job']}/schedules", json=asked)
-    assert answer.status_code == 202, answer.get_json()
-    return wait(client, answer.get_json()["id"])
+    return started(client, f"/jobs/{of['job']}/schedules", kernel=of["kernel"], text=text)
 
 
 def test_the_moves_are_told_with_their_words(real: FlaskClient) -> None:
     found = real.get("/api/v1/moves").get_json()
-    described = description(ROUTES)
-    check(found, described["components"]["schemas"]["Moves"], described)
+    check_shape(found, "Moves")
     assert {m["name"] for m in found["moves"]} == set(MOVES)
     split = next(m for m in found["moves"] if m["name"] == "split")
     assert [p["kind"] for p in split["parameters"]] == ["loop", "number", "new loop", "new loop"]
@@ -92,8 +69,7 @@ def test_an_edited_kernel_is_run_beside_its_own(
     done = run(real, compiled, plain)
     assert (done["kind"], done["state"]) == ("schedule", "succeeded"), done["error"]
     found = real.get(f"/api/v1/jobs/{done['id']}/schedules").get_json()
-    described = description(ROUTES)
-    check(found, described["components"]["schemas"]["EditedKernel"], described)
+    check_shape(found, "EditedKernel")
     assert found["text"] == plain
     assert found["original"]["schedule"] == compiled["text"]
     assert found["edited"]["schedule"] == ""
@@ -125,8 +101,7 @@ def test_a_mistake_and_too_much_code_fail_with_their_reason(
 
 
 def test_a_kernel_for_open_sizes_is_compiled_and_not_run(real: FlaskClient) -> None:
-    job = real.post("/api/v1/jobs", json=COMPILE).get_json()["id"]
-    assert wait(real, job)["state"] == "succeeded"
+    job = compiled_job(real)
     rows = real.get(f"/api/v1/jobs/{job}/result").get_json()["kernels"]
     of = {"job": job, "kernel": next(k["kernel"] for k in rows if "schedule" in k["parts"])}
     done = run(real, of, "")
@@ -153,9 +128,8 @@ def test_a_wrong_request_is_told_what_was_needed(client: FlaskClient, body: Any)
 def test_the_examples_of_the_document_have_the_described_shapes(repository: Path) -> None:
     text = (repository / "docs" / "schedules.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    described = description(ROUTES)
     for name, block in zip(("CheckedSchedule", "EditedKernel"), blocks, strict=True):
-        check(json.loads(block), described["components"]["schemas"][name], described, name)
+        check_shape(json.loads(block), name, name)
 
 
 def test_what_is_not_there_is_told(real: FlaskClient, compiled: dict[str, Any]) -> None:

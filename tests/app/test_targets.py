@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
 from compiler.codegen.listing import CLASSES
 from compiler.targets.target import names
-from tests.app.conftest import submit, wait
-
-OPTIONS = {"measure": False, "check": False, "accuracy": False}
-COMPILE = {"kind": "compile", "model": {"sample": "digits_cnn"}, "options": OPTIONS}
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
-
-
-@pytest.fixture(scope="module")
-def compiled(real: FlaskClient) -> str:
-    """A model that was compiled."""
-    job = real.post("/api/v1/jobs", json=COMPILE).get_json()["id"]
-    assert wait(real, job)["state"] == "succeeded"
-    return job
+from tests.app.conftest import started, submit, wait
 
 
 def kernel_of(client: FlaskClient, job: str, words: str) -> dict[str, Any]:
@@ -39,9 +18,7 @@ def kernel_of(client: FlaskClient, job: str, words: str) -> dict[str, Any]:
 
 
 def make(client: FlaskClient, job: str, kernel: int) -> dict[str, Any]:
-    answer = client.post(f"/api/v1/jobs/{job}/targets", json={"kernel": kernel})
-    assert answer.status_code == 202, answer.get_json()
-    return wait(client, answer.get_json()["id"])
+    return started(client, f"/jobs/{job}/targets", kernel=kernel)
 
 
 def test_a_kernel_has_code_for_every_target(real: FlaskClient, compiled: str) -> None:

@@ -3,29 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from flask.testing import FlaskClient
 
-from app import create_app
-from app.api import ROUTES
-from app.api.openapi import description
 from app.jobs.tune import SCHEDULES
-from tests.app.conftest import submit, wait
-from tests.app.schema import check
+from tests.app.conftest import QUICK, submit, wait
+from tests.app.schema import check_shape
 
-OPTIONS = {"measure": False, "check": False, "accuracy": False}
-COMPILE = {"kind": "compile", "model": {"sample": "digits_mlp"}, "options": OPTIONS}
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    """A client of an application whose children do real work; all tests here share it."""
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
+COMPILE = {"kind": "compile", "model": {"sample": "digits_mlp"}, "options": QUICK}
 
 
 def test_candidates_are_told_and_what_was_found_is_used_by_who_asks(real: FlaskClient) -> None:
@@ -40,8 +27,7 @@ def test_candidates_are_told_and_what_was_found_is_used_by_who_asks(real: FlaskC
     done = wait(real, posted["id"])
     assert (done["kind"], done["state"]) == ("tune", "succeeded"), done["error"]
     found = real.get(f"/api/v1/jobs/{done['id']}/tuning").get_json()
-    described = description(ROUTES)
-    check(found, described["components"]["schemas"]["Tuning"], described)
+    check_shape(found, "Tuning")
     (row,) = found["kernels"]
     assert kernel in row["kernels"]
     assert row["policy"]

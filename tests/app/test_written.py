@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +12,15 @@ import pytest
 from flask.testing import FlaskClient
 
 import compiler
-from app import create_app
-from app.api import ROUTES
-from app.api.openapi import description
 from app.wire.written import examples
 from app.written import TextReader
 from compiler.errors import CompileError
 from compiler.frontend.written import LANGUAGES, PAGE_LIMITS
 from compiler.runtime.inputs import random_inputs
 from tests.app.conftest import wait
-from tests.app.schema import check
+from tests.app.schema import check_shape
 
 EXAMPLES = examples()
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
-    app = create_app({"data_folder": tmp_path_factory.mktemp("data"), "keep_spare_child": False})
-    yield app.test_client()
-    app.extensions["jobs"].stop()
-    app.extensions["texts"].stop()
 
 
 def checked(client: FlaskClient, language: str, text: str) -> dict[str, Any]:
@@ -45,6 +33,7 @@ def checked(client: FlaskClient, language: str, text: str) -> dict[str, Any]:
 def test_the_examples_are_models_and_their_code_is_right(example):
     written = LANGUAGES[example["language"]](example["text"], "x", PAGE_LIMITS)
     assert written.problems == ()
+    assert written.graph
     assert example["words"].endswith(".")
     inputs = random_inputs(written.graph, 3)
     found = compiler.compile(written.graph).run(inputs)
@@ -68,11 +57,8 @@ def test_a_text_is_checked_as_somebody_types(real):
 
 def test_the_example_of_the_document_has_the_described_shape():
     text = (Path(__file__).parents[2] / "docs" / "writing-models.md").read_text(encoding="utf-8")
-    described = description(ROUTES)
-    shape = described["components"]["schemas"]["CheckedText"]
-    check(
-        json.loads(text.partition("```json\n")[2].partition("```")[0]), shape, described, "example"
-    )
+    example = json.loads(text.partition("```json\n")[2].partition("```")[0])
+    check_shape(example, "CheckedText", "example")
 
 
 def test_what_is_too_long_or_of_no_language_is_refused(real):
