@@ -10,8 +10,9 @@ from typing import Any
 
 from app.jobs.parts import Parts
 from app.jobs.worker import Say
-from app.wire import VERSION, graphs
+from app.wire import VERSION, graphs, texts
 from app.wire.deltas import delta_of
+from app.wire.steps import steps_payload
 from compiler.ir.graph import Graph
 from compiler.trace import Event, Step
 
@@ -87,9 +88,9 @@ class Recorder:
             whole = graphs.stage_graph(stage, graph_stage, name, graph, before, self.prefix)
             self.parts.write(f"stage-{stage}-delta", delta_of(self.last_payload, whole))
             self.last_payload = whole
-            self.parts.write(f"stage-{stage}-text", graphs.stage_text(stage, graph_stage, graph))
+            self.parts.write(f"stage-{stage}-text", texts.stage_text(stage, graph_stage, graph))
             self.parts.write(f"stage-{stage}-skeleton", graphs.skeleton(graph, self.prefix))
-        self.parts.write(f"stage-{stage}-steps", graphs.steps_payload(stage, steps))
+        self.parts.write(f"stage-{stage}-steps", steps_payload(stage, steps))
         row = {
             "stage": stage,
             "name": name,

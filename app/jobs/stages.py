@@ -8,7 +8,7 @@ from typing import Any
 
 from app.jobs.models import asked_of, read_model, shapes_that_fit
 from app.jobs.parts import Parts
-from app.wire import graphs
+from app.wire.texts import stage_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
@@ -67,7 +67,7 @@ def _check_same(kept: Parts, stage: int, made: list[Graph]) -> None:
     """Errors: E-RESULT-ABSENT when the graph is not the one that the page shows."""
     if len(made) > stage:
         shown = kept.read(f"stage-{stage}-text")
-        if graphs.stage_text(stage, stage, made[stage]) == shown:
+        if stage_text(stage, stage, made[stage]) == shown:
             return
     raise CompileError(
         "E-RESULT-ABSENT",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.wire import VERSION
-from app.wire.graphs import cut_text
+from app.wire.texts import cut_text
 from compiler.bisect.repro import Repro
 from compiler.bisect.search import Answer
 from compiler.trace import Decision

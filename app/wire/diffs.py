@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.textdiff import diff_rows, folded
-from app.wire.graphs import LINES_KEPT
+from app.wire.texts import LINES_KEPT
 
 CONTEXT, MAX_CONTEXT = 3, 1000
 """How many equal lines are shown around each change, unless asked otherwise and at most."""

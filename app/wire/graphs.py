@@ -1,4 +1,4 @@
-"""Graphs, steps and their texts as payloads."""
+"""Graphs as payloads: whole, as what changed, and as much as a drawing needs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from typing import Any
 
 import compiler.ops
 from app.wire import VERSION
+from app.wire.texts import shortened
 from compiler.ir import text as ir_text
 from compiler.ir.constant import Bytes, Constant, FileRange, Literal, Seeded, Splat
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, TensorType, Type
-from compiler.passes.engine.cost import CORE
-from compiler.trace import Step
 
 assert compiler.ops.__doc__, "importing the operators registers them"
 
-LINES_KEPT = 20_000
-LINE_CHARACTERS = 2_000
-STEPS_KEPT = 20_000
 _ATTRIBUTE_CHARACTERS = 400
 _LITERAL_CHARACTERS = 200
 
@@ -225,92 +221,6 @@ def value_bytes(graph: Graph) -> int:
     """The bytes of all values that nodes make; open sizes count nothing."""
     types = (t for n in graph.nodes for t in n.types if isinstance(t, TensorType))
     return sum(t.nbytes for t in types if t.is_static)
-
-
-def steps_payload(stage: int, steps: Sequence[Step]) -> dict[str, Any]:
-    """The steps of a pass; beyond `STEPS_KEPT` the declined ones are dropped first."""
-    kept = list(steps)
-    if len(kept) > STEPS_KEPT:
-        applied = [s for s in steps if s.outcome == "applied"][:STEPS_KEPT]
-        room = STEPS_KEPT - len(applied)
-        declined = {id(s) for s in [s for s in steps if s.outcome == "declined"][:room]}
-        chosen = declined | {id(s) for s in applied}
-        kept = [s for s in steps if id(s) in chosen]
-    return {
-        "version": VERSION,
-        "stage": stage,
-        "n_steps": len(kept),
-        "n_dropped": len(steps) - len(kept),
-        "offset": 0,
-        "steps": [_step(s) for s in kept],
-    }
-
-
-def _step(s: Step) -> dict[str, Any]:
-    return {
-        "rule": s.rule,
-        "outcome": s.outcome,
-        "because": s.because,
-        "at": s.at,
-        "took": list(s.took),
-        "made": list(s.made),
-        "exact": s.exact,
-        "error": s.error,
-        "source": s.source,
-        "seconds": s.seconds,
-        "saves": _saved(s),
-    }
-
-
-def _saved(s: Step) -> dict[str, Any] | None:
-    """What a rewrite saves, by the declared costs of what it took and made; None where unknown."""
-    a, b = s.cost_before, s.cost_after
-    if a is None or b is None:
-        return None
-    return {
-        "flops": a.flops - b.flops,
-        "bytes": a.bytes_moved - b.bytes_moved,
-        "seconds": CORE.seconds(a, 0) - CORE.seconds(b, 0),
-    }
-
-
-def stage_text(stage: int, graph_stage: int, graph: Graph) -> dict[str, Any]:
-    """A stage's graph as text, and which lines belong to which id."""
-    lines = str(graph).split("\n")
-    spans: list[list[Any]] = []
-    at = 1
-    for name in graph.constants:
-        spans.append([at, 1, name])
-        at += 1
-    for node in graph.nodes:
-        n_lines = sum(1 for _ in ir_text.node_lines(node))
-        spans.append([at, n_lines, node.output])
-        at += n_lines
-    text, cut = cut_text(lines)
-    kept = len(lines) - cut
-    return {
-        "version": VERSION,
-        "stage": stage,
-        "graph_stage": graph_stage,
-        "n_lines": len(lines),
-        "cut": cut,
-        "text": text,
-        "spans": [s for s in spans if s[0] < kept],
-    }
-
-
-def cut_text(lines: Sequence[str]) -> tuple[str, int]:
-    """At most `LINES_KEPT` lines with long ones shortened, and how many were left out."""
-    kept = [shortened(line, LINE_CHARACTERS) for line in lines[:LINES_KEPT]]
-    return "\n".join(kept), len(lines) - len(kept)
-
-
-def shortened(text: str, limit: int) -> str:
-    """The text with its middle left out when it is longer than the limit."""
-    if len(text) <= limit:
-        return text
-    half = (limit - 1) // 2
-    return f"{text[:half]}…{text[-half:]}"
 
 
 def skeleton(graph: Graph, prefix: str) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.wire import VERSION
-from app.wire.graphs import LINES_KEPT
 from app.wire.programs import first_kernels, split_assembly, split_llvm
+from app.wire.texts import LINES_KEPT
 from compiler.codegen import jit
 from compiler.codegen.debug import with_locations, without_locations
 from compiler.codegen.llvm import function_lines

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from app.wire import VERSION
-from app.wire.graphs import cut_text
 from app.wire.kernels import first_users
+from app.wire.texts import cut_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, Value, all_nodes
 from compiler.memory.account import fullest_step, handovers, live_by_step, used_by_step

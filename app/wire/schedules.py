@@ -8,7 +8,7 @@ from typing import Any
 
 from app.wire import VERSION
 from app.wire.fields import fields_of, text
-from app.wire.graphs import LINES_KEPT, cut_text
+from app.wire.texts import code_levels
 from compiler.runtime.elsewhere import Code
 from compiler.runtime.profile import median_interval
 from compiler.schedule.language.draft import Draft
@@ -21,7 +21,6 @@ CHARACTERS = 20_000
 """How long a schedule may be that comes to a server."""
 
 TEXT = text(CHARACTERS)
-LEVELS = ("schedule", "loops", "llvm", "asm")
 
 
 def moves() -> dict[str, Any]:
@@ -87,14 +86,8 @@ def edited(request: Mapping[str, Any], name: str, original: Code, changed: Code)
 
 
 def _texts(code: Code) -> dict[str, Any]:
-    cut = {level: cut_text(getattr(code, level).split("\n")) for level in LEVELS}
     return {
-        **{level: text for level, (text, _) in cut.items()},
-        "cut": sum(n for _, n in cut.values()),
-        "links": {
-            "llvm": list(code.llvm_lines[:LINES_KEPT]),
-            "asm": list(code.asm_lines[:LINES_KEPT]),
-        },
+        **code_levels(code),
         "n_instructions": code.counts.n_instructions,
         "n_spills": code.counts.n_spills,
         "n_bytes": code.n_bytes,

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from app.wire import VERSION
-from app.wire.graphs import LINES_KEPT, cut_text
+from app.wire.texts import code_levels
 from compiler.codegen.listing import CLASSES
 from compiler.runtime.elsewhere import Code
 from compiler.targets.target import Target
-
-LEVELS = ("asm", "llvm", "loops", "schedule")
 
 
 def part_of(target: str) -> str:
@@ -52,15 +50,5 @@ def row(target: Target, seconds: float, made: Code | None, because: str = "") ->
 
 def code(target: Target, kernel: int, made: Code) -> dict[str, Any]:
     """The texts of a kernel for a target, and which line came of which."""
-    texts = {level: getattr(made, level) for level in LEVELS}
-    return {
-        "version": VERSION,
-        "target": target.name,
-        "kernel": kernel,
-        **{level: cut_text(text.split("\n"))[0] for level, text in texts.items()},
-        "cut": sum(cut_text(text.split("\n"))[1] for text in texts.values()),
-        "links": {
-            "llvm": list(made.llvm_lines[:LINES_KEPT]),
-            "asm": list(made.asm_lines[:LINES_KEPT]),
-        },
-    }
+    place = {"version": VERSION, "target": target.name, "kernel": kernel}
+    return {**place, **code_levels(made)}

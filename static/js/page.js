@@ -52,36 +52,6 @@ export const IDLE = { state: "", words: "", share: 0, passes: [] };
 /** @type {Checking} */
 export const NOT_CHECKED = { state: "", words: "", found: null, problem: null };
 
-/** @type {Page} */
-export const EMPTY = {
-  ...START,
-  work: null,
-  beside: [],
-  about: null,
-  samples: null,
-  pipelines: null,
-  operators: new Map(),
-  upload: null,
-  inspected: null,
-  progress: IDLE,
-  problem: null,
-  partial: 0,
-  parts: null,
-  result: null,
-  ready: [],
-  graph: null,
-  before: null,
-  provenance: null,
-  neighbours: null,
-  numerics: NOT_CHECKED,
-  values: null,
-  placement: null,
-  profile: null,
-  measuring: null,
-  preview: [],
-  boxed: [],
-};
-
 /** What is forgotten when another job comes. */
 export const NO_RESULT = {
   parts: null,
@@ -98,4 +68,21 @@ export const NO_RESULT = {
   measuring: null,
   preview: /** @type {string[]} */ ([]),
   boxed: /** @type {string[]} */ ([]),
+};
+
+/** @type {Page} */
+export const EMPTY = {
+  ...START,
+  work: null,
+  beside: [],
+  about: null,
+  samples: null,
+  pipelines: null,
+  operators: new Map(),
+  upload: null,
+  inspected: null,
+  progress: IDLE,
+  problem: null,
+  partial: 0,
+  ...NO_RESULT,
 };

@@ -11,10 +11,11 @@ from onnx import TensorProto
 import compiler
 from app.api import ROUTES
 from app.api.openapi import description
-from app.wire.graphs import cut_text, shortened, steps_payload
 from app.wire.kernels import kernel_rows, running_row
 from app.wire.programs import assembly, provenance, split_assembly, split_llvm, texts
 from app.wire.requests import JobRequest
+from app.wire.steps import steps_payload
+from app.wire.texts import cut_text, shortened
 from compiler.runtime.program import Program
 from compiler.trace import Step
 from tests.app.schema import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from app.wire.shapes.facts import Problem, Version
-from app.wire.shapes.targets import TargetLinks
+from app.wire.shapes.targets import KernelLevels
 
 
 class MoveParameter(TypedDict):
@@ -61,15 +61,9 @@ class CheckedSchedule(TypedDict):
     nests: list[NestAt]
 
 
-class ScheduledCode(TypedDict):
+class ScheduledCode(KernelLevels):
     """A kernel at each level; `cut` counts lines left out, the figures are of the listing."""
 
-    schedule: str
-    loops: str
-    llvm: str
-    asm: str
-    cut: int
-    links: TargetLinks
     n_instructions: int
     n_spills: int | None
     n_bytes: int

@@ -53,15 +53,20 @@ class TargetLinks(TypedDict):
     asm: list[int]
 
 
-class TargetCode(TypedDict):
-    """A kernel's code for one machine, at each level."""
+class KernelLevels(TypedDict):
+    """A kernel at each level; `cut` counts lines left out."""
 
-    version: Version
-    target: str
-    kernel: int
     schedule: str
     loops: str
     llvm: str
     asm: str
     cut: int
     links: TargetLinks
+
+
+class TargetCode(KernelLevels):
+    """A kernel's code for one machine, at each level."""
+
+    version: Version
+    target: str
+    kernel: int

@@ -1,5 +1,6 @@
 // Schedules that are edited.
 import type { Problem } from "./server.js";
+import type { KernelLevels } from "./targets.js";
 
 export interface Move {
   name: string;
@@ -29,13 +30,7 @@ export interface CheckedSchedule {
   nests: NestAt[];
 }
 
-export interface ScheduledCode {
-  schedule: string;
-  loops: string;
-  llvm: string;
-  asm: string;
-  cut: number;
-  links: { llvm: number[]; asm: number[] };
+export interface ScheduledCode extends KernelLevels {
   n_instructions: number;
   n_spills: number | null;
   n_bytes: number;

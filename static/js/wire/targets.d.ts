@@ -23,13 +23,16 @@ export interface Targets {
   rows: TargetRow[];
 }
 
-export interface TargetCode {
-  target: string;
-  kernel: number;
+export interface KernelLevels {
   schedule: string;
   loops: string;
   llvm: string;
   asm: string;
   cut: number;
   links: { llvm: number[]; asm: number[] };
+}
+
+export interface TargetCode extends KernelLevels {
+  target: string;
+  kernel: number;
 }

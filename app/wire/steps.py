@@ -1,0 +1,59 @@
+"""What passes did and declined as payloads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.wire import VERSION
+from compiler.passes.engine.cost import CORE
+from compiler.trace import Step
+
+STEPS_KEPT = 20_000
+
+
+def steps_payload(stage: int, steps: Sequence[Step]) -> dict[str, Any]:
+    """The steps of a pass; beyond `STEPS_KEPT` the declined ones are dropped first."""
+    kept = list(steps)
+    if len(kept) > STEPS_KEPT:
+        applied = [s for s in steps if s.outcome == "applied"][:STEPS_KEPT]
+        room = STEPS_KEPT - len(applied)
+        declined = {id(s) for s in [s for s in steps if s.outcome == "declined"][:room]}
+        chosen = declined | {id(s) for s in applied}
+        kept = [s for s in steps if id(s) in chosen]
+    return {
+        "version": VERSION,
+        "stage": stage,
+        "n_steps": len(kept),
+        "n_dropped": len(steps) - len(kept),
+        "offset": 0,
+        "steps": [_step(s) for s in kept],
+    }
+
+
+def _step(s: Step) -> dict[str, Any]:
+    return {
+        "rule": s.rule,
+        "outcome": s.outcome,
+        "because": s.because,
+        "at": s.at,
+        "took": list(s.took),
+        "made": list(s.made),
+        "exact": s.exact,
+        "error": s.error,
+        "source": s.source,
+        "seconds": s.seconds,
+        "saves": _saved(s),
+    }
+
+
+def _saved(s: Step) -> dict[str, Any] | None:
+    """What a rewrite saves, by the declared costs of what it took and made; None where unknown."""
+    a, b = s.cost_before, s.cost_after
+    if a is None or b is None:
+        return None
+    return {
+        "flops": a.flops - b.flops,
+        "bytes": a.bytes_moved - b.bytes_moved,
+        "seconds": CORE.seconds(a, 0) - CORE.seconds(b, 0),
+    }

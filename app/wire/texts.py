@@ -1,0 +1,67 @@
+"""Texts as payloads: graphs and kernels line by line, cut where they are very long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from app.wire import VERSION
+from compiler.ir import text as ir_text
+from compiler.ir.graph import Graph
+from compiler.runtime.elsewhere import Code
+
+LINES_KEPT = 20_000
+LINE_CHARACTERS = 2_000
+LEVELS = ("schedule", "loops", "llvm", "asm")
+
+
+def cut_text(lines: Sequence[str]) -> tuple[str, int]:
+    """At most `LINES_KEPT` lines with long ones shortened, and how many were left out."""
+    kept = [shortened(line, LINE_CHARACTERS) for line in lines[:LINES_KEPT]]
+    return "\n".join(kept), len(lines) - len(kept)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text with its middle left out when it is longer than the limit."""
+    if len(text) <= limit:
+        return text
+    half = (limit - 1) // 2
+    return f"{text[:half]}…{text[-half:]}"
+
+
+def stage_text(stage: int, graph_stage: int, graph: Graph) -> dict[str, Any]:
+    """A stage's graph as text, and which lines belong to which id."""
+    lines = str(graph).split("\n")
+    spans: list[list[Any]] = []
+    at = 1
+    for name in graph.constants:
+        spans.append([at, 1, name])
+        at += 1
+    for node in graph.nodes:
+        n_lines = sum(1 for _ in ir_text.node_lines(node))
+        spans.append([at, n_lines, node.output])
+        at += n_lines
+    text, cut = cut_text(lines)
+    kept = len(lines) - cut
+    return {
+        "version": VERSION,
+        "stage": stage,
+        "graph_stage": graph_stage,
+        "n_lines": len(lines),
+        "cut": cut,
+        "text": text,
+        "spans": [s for s in spans if s[0] < kept],
+    }
+
+
+def code_levels(code: Code) -> dict[str, Any]:
+    """The texts of a kernel at each level, and which line came of which."""
+    cut = {level: cut_text(getattr(code, level).split("\n")) for level in LEVELS}
+    return {
+        **{level: text for level, (text, _) in cut.items()},
+        "cut": sum(n for _, n in cut.values()),
+        "links": {
+            "llvm": list(code.llvm_lines[:LINES_KEPT]),
+            "asm": list(code.asm_lines[:LINES_KEPT]),
+        },
+    }
