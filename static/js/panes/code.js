@@ -11,6 +11,7 @@ import { together } from "../state.js";
 import { secondOf } from "../url.js";
 import { word } from "../words.js";
 import { highlighted, mountCodeLines } from "./code_lines.js";
+import { moreLines } from "./more_lines.js";
 import { showProblem } from "./problem.js";
 import { editButton, mountScheduleEdit } from "./schedule_edit.js";
 
@@ -199,20 +200,8 @@ function mountCode(root, state, name) {
           ...all.slice(0, limit).map((line, i) => row(line, i)),
         ),
       );
-    if (all.length > limit) {
-      const onclick = () => show(Infinity);
-      body.append(
-        el(
-          "p",
-          { class: "pane-note" },
-          el(
-            "button",
-            { class: "button", type: "button", onclick },
-            word("text.more", { n: all.length - limit }),
-          ),
-        ),
-      );
-    }
+    if (all.length > limit)
+      body.append(moreLines(all.length - limit, () => show(Infinity)));
   }
 
   return together(

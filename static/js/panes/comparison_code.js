@@ -9,6 +9,7 @@ import { inSlices } from "../slices.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { split, unified } from "./diff_rows.js";
+import { moreLines } from "./more_lines.js";
 import { showProblem } from "./problem.js";
 import { mountTable } from "./table.js";
 
@@ -148,11 +149,7 @@ export function mountComparedCode(root, state, a, b, partsB) {
     stopDrawing = inSlices(drawing.n, (start, end) => drawing.make(start, end));
     for (const each of modes.querySelectorAll("button"))
       each.setAttribute("aria-pressed", String(each.dataset.mode === mode()));
-    if (rows.length > limit) {
-      const more = word("text.more", { n: rows.length - limit });
-      const button = el("button", { class: "button", type: "button", onclick: () => draw(Infinity) }, more);
-      body.append(el("p", { class: "pane-note" }, button));
-    }
+    if (rows.length > limit) body.append(moreLines(rows.length - limit, () => draw(Infinity)));
   }
 
   function say(/** @type {string} */ words) {

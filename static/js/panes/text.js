@@ -8,6 +8,7 @@ import { chosenBase, comparedWith } from "../snapshots.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { split, unified } from "./diff_rows.js";
+import { moreLines } from "./more_lines.js";
 import { showProblem } from "./problem.js";
 
 /**
@@ -76,20 +77,8 @@ export function mountText(root, state) {
     body.replaceChildren(element);
     findLines();
     stopDrawing = inSlices(n, (start, end) => make(start, end).forEach(markLines));
-    if (rows.length > limit) {
-      const onclick = () => ((limit = Infinity), show());
-      body.append(
-        el(
-          "p",
-          { class: "pane-note" },
-          el(
-            "button",
-            { class: "button", type: "button", onclick },
-            word("text.more", { n: rows.length - limit }),
-          ),
-        ),
-      );
-    }
+    if (rows.length > limit)
+      body.append(moreLines(rows.length - limit, () => ((limit = Infinity), show())));
   }
 
   function findLines() {
