@@ -28,6 +28,7 @@ from compiler.memory.planners.orders import (
 from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Planner
 from compiler.memory.planners.quick import quick
+from compiler.memory.planners.rejoined import rejoined
 from compiler.memory.planners.skyline import skyline
 
 PLANNERS: Mapping[str, Planner] = {
@@ -50,6 +51,7 @@ PLANNERS: Mapping[str, Planner] = {
         hill_climb,
         exact,
         joined,
+        rejoined,
         planar,
         skyline,
         ejection,

@@ -28,6 +28,7 @@ from compiler.memory.planners.orders import (
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Options, Outcome, Planner, planner
+from compiler.memory.planners.rejoined import rejoined
 from compiler.memory.planners.skyline import skyline
 from compiler.memory.problem import Problem
 
@@ -43,9 +44,10 @@ ORDERS = (
     linear_scan,
 )
 SEARCHES = (
-    (planar, 0.45),
-    (joined, 0.15),
-    (exact, 0.3),
+    (planar, 0.3),
+    (joined, 0.1),
+    (exact, 0.2),
+    (rejoined, 0.6),
     (ejection, 0.8),
     (skyline, 0.5),
     (hill_climb, 0.5),

@@ -56,16 +56,21 @@ def joined(problem: Problem, options: Options) -> Outcome:
         left = (deadline - time.monotonic()) / (len(CHANCES) - turn)
         if left <= 0 or best.stopped != "finished":
             break
-        best = _searched(problem, replace(options, time_limit_s=left), best, rectangles)
+        best = searched(problem, replace(options, time_limit_s=left), best, rectangles)
     return best
 
 
-def _searched(
+def searched(
     problem: Problem, options: Options, best: Outcome, rectangles: Sequence[Joined]
 ) -> Outcome:
-    """The best plan so far, or one of the joined blocks where that is smaller."""
-    inner = Problem(tuple(map(_buffer, rectangles)), problem.alignment_bytes)
-    found = exact.plan(inner, replace(options, capacity_bytes=options.wanted_bytes(problem)))
+    """The best plan so far, or one of the joined blocks where that is smaller.
+
+    Sizes of rectangles are multiples of the largest alignment.
+    """
+    unit = max(b.alignment_bytes for b in problem.blocks)
+    inner = Problem(tuple(map(_buffer, rectangles)), unit)
+    wanted = max(options.wanted_bytes(problem), inner.lower_bound_bytes)
+    found = exact.plan(inner, replace(options, capacity_bytes=wanted))
     if found.plan.peak_bytes >= best.plan.peak_bytes:
         return best
     offsets = [b.offset for b in found.plan.buffers]

@@ -14,10 +14,10 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
@@ -43,16 +43,24 @@ MOST_EQUAL = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """A rectangle without gaps: `parts` has the positions of its blocks and their offsets in it."""
+    """A rectangle without gaps: `parts` has the positions of its blocks and their offsets in it.
+
+    `before` and `behind` are what was joined to it last, () where it is a single block.
+    """
 
     start: int
     end: int
     size: int
     parts: tuple[tuple[int, int], ...]
+    before: tuple[Joined, ...] = ()
+    behind: tuple[Joined, ...] = ()
 
 
 Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
+
+Sums: TypeAlias = "dict[int, list[Side]]"
+"""Sets of rectangles of one lifetime by the sum of their sizes."""
 
 
 class Pair(NamedTuple):
@@ -73,19 +81,98 @@ def join(blocks: Sequence[Block], most_chance: float = BOLD) -> tuple[Joined, ..
 
 @lru_cache(maxsize=4)
 def _join(blocks: tuple[Block, ...], most_chance: float) -> tuple[Joined, ...]:
-    pool = {Joined(b.start, b.end, b.size, ((i, 0),)) for i, b in enumerate(blocks) if b.size}
-    unit = math.gcd(*(j.size for j in pool))
-    known: dict[tuple[Side, Side], list[Pair]] = {}
-    while True:
-        pairs = sorted(_pairs(pool, unit, known), key=_rank)
-        least = pairs[0].chance if pairs else math.inf
-        limit = next((c for c in CHANCES if least <= c <= most_chance), None)
-        if limit is None:
-            return tuple(_in_order(pool))
-        for _, first, second in [p for p in pairs if p.chance <= limit]:
-            if pool.issuperset(first) and pool.issuperset(second):
-                pool -= {*first, *second}
-                pool.add(_over(_stacked(first), _stacked(second)))
+    joining = Joining(blocks)
+    joining.join(most_chance)
+    return joining.rectangles()
+
+
+class Joining:
+    """Rectangles by the steps at which they begin and end, and what was asked about them before."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self.pool: set[Joined] = set()
+        self._ending: dict[int, set[Joined]] = {}
+        self._beginning: dict[int, set[Joined]] = {}
+        self._unit = math.gcd(*(b.size for b in blocks))
+        self._full = _full_steps(blocks)
+        self._sums: dict[Side, Sums] = {}
+        self._known: dict[tuple[Side, Side], list[Pair]] = {}
+        self.exchange((), apart(blocks))
+
+    def rectangles(self) -> tuple[Joined, ...]:
+        """All of them, in an order that does not hang on how they were found."""
+        return tuple(_in_order(self.pool))
+
+    def exchange(self, old: Iterable[Joined], new: Iterable[Joined]) -> None:
+        """Put rectangles of the same blocks in the place of others."""
+        for j in old:
+            self.pool.remove(j)
+            self._ending[j.end].remove(j)
+            self._beginning[j.start].remove(j)
+        for j in new:
+            self.pool.add(j)
+            self._ending.setdefault(j.end, set()).add(j)
+            self._beginning.setdefault(j.start, set()).add(j)
+
+    def join(
+        self,
+        most_chance: float,
+        steps: Iterable[int] | None = None,
+        blur: Callable[[], float] = lambda: 1.0,
+    ) -> None:
+        """Join on, at some steps (None for all) and where that leads to.
+
+        What is the least likely by chance goes first, after chances were multiplied by `blur`.
+        """
+        changed = set(self._ending if steps is None else steps)
+        found: dict[int, list[Pair]] = {}
+        while True:
+            for step in sorted(changed):
+                pairs = self._pairs(step)
+                found[step] = [p._replace(chance=p.chance * blur()) for p in pairs]
+            changed.clear()
+            ranked = sorted(itertools.chain(*found.values()), key=_rank)
+            least = ranked[0].chance if ranked else math.inf
+            limit = next((c for c in CHANCES if least <= c <= most_chance), None)
+            if limit is None:
+                return
+            for chance, first, second in ranked:
+                if chance > limit:
+                    break
+                if self.pool.issuperset(first) and self.pool.issuperset(second):
+                    made = _over(first, second)
+                    self.exchange((*first, *second), (made,))
+                    changed |= {made.start, first[0].end, made.end}
+
+    def forget(self, most: int) -> None:
+        """Nothing of what was asked before, where more than so much is known of it."""
+        if len(self._known) > most:
+            self._known.clear()
+            self._sums.clear()
+
+    def _pairs(self, step: int) -> Iterator[Pair]:
+        """Sides of a step with equal sums."""
+        ended = _in_order(self._ending.get(step, ()))
+        begun = _in_order(self._beginning.get(step, ()))
+        groups = [tuple(g) for _, g in itertools.groupby(ended, lambda j: j.start)]
+        behind = [tuple(g) for _, g in itertools.groupby(begun, lambda j: j.end)]
+        if step in self._full and len(groups) == len(behind) == 1:
+            yield Pair(0.0, groups[0], behind[0])
+            return
+        for group, other in itertools.product(groups, behind):
+            if (group, other) not in self._known:
+                of, others = self._sums_of(group), self._sums_of(other)
+                self._known[group, other] = _equal_sums(group, other, of, others, self._unit)
+            for pair in self._known[group, other]:
+                alone = len(pair.first) == len(pair.second) == 1
+                # Single blocks are compared with all on the other side, whatever their lifetimes.
+                many = len(ended) * len(begun) / (len(group) * len(other)) if alone else 1.0
+                yield Pair(pair.chance * many, pair.first, pair.second)
+
+    def _sums_of(self, group: Side) -> Sums:
+        if group not in self._sums:
+            self._sums[group] = _sums(group)
+        return self._sums[group]
 
 
 def whole(blocks: Sequence[Block]) -> list[Block]:
@@ -127,71 +214,72 @@ def _rank(pair: Pair) -> tuple[float, int, Sequence[tuple[int, int]]]:
     return pair.chance, pair.first[0].start, pair.first[0].parts
 
 
-def _pairs(
-    pool: set[Joined], unit: int, known: dict[tuple[Side, Side], list[Pair]]
-) -> Iterator[Pair]:
-    """Sides of all steps with equal sums; `known` keeps those of lifetimes that do not change."""
-    alike: dict[tuple[int, int], list[Joined]] = {}
-    for j in _in_order(pool):
-        alike.setdefault((j.start, j.end), []).append(j)
-    behind: dict[int, list[Side]] = {}
-    for (start, _), group in alike.items():
-        behind.setdefault(start, []).append(tuple(group))
-    before: dict[int, int] = {}
-    for (_, end), group in alike.items():
-        before[end] = before.get(end, 0) + len(group)
-    for (_, step), group in alike.items():
-        n_behind = sum(map(len, behind.get(step, ())))
-        for other in behind.get(step, ()):
-            key = (tuple(group), other)
-            if key not in known:
-                known[key] = _equal_sums(*key, unit)
-            for pair in known[key]:
-                alone = len(pair.first) == len(pair.second) == 1
-                # Single blocks are compared with all on the other side, whatever their lifetimes.
-                many = before[step] * n_behind / (len(group) * len(other)) if alone else 1.0
-                yield Pair(pair.chance * many, pair.first, pair.second)
+def _full_steps(blocks: Sequence[Block]) -> set[int]:
+    """Steps at which as many bytes end and begin as ever live: what begins takes the place of what
+    ends."""
+    change: dict[int, int] = {}
+    for b in blocks:
+        change[b.start] = change.get(b.start, 0) + b.size
+        change[b.end] = change.get(b.end, 0) - b.size
+    steps = sorted(change)
+    loads = list(itertools.accumulate(change[t] for t in steps))
+    most = max(loads, default=0)
+    levels = itertools.pairwise(loads)
+    return {t for t, level in zip(steps[1:], levels, strict=True) if level == (most, most)}
 
 
-def _equal_sums(group: Side, other: Side, unit: int) -> list[Pair]:
+def _equal_sums(group: Side, other: Side, of: Sums, others: Sums, unit: int) -> list[Pair]:
     """Sets of both with the same sum of sizes, without those that have smaller ones in them."""
-    sums: dict[int, list[Side]] = {}
-    for side in _sets(other):
-        sums.setdefault(sum(j.size for j in side), []).append(side)
     found: list[Pair] = []
     equal = (
-        (first, second)
-        for first in _sets(group)
-        for second in sums.get(sum(j.size for j in first), ())
+        (len(first) + len(second), total, first, second)
+        for total, sides in of.items()
+        if total in others
+        for first, second in itertools.product(sides, others[total])
     )
     some = itertools.islice(equal, MOST_EQUAL)
-    for first, second in heapq.nsmallest(MOST_PAIRS, some, key=lambda p: len(p[0]) + len(p[1])):
+    for _, total, first, second in heapq.nsmallest(MOST_PAIRS, some, key=lambda p: p[0]):
         if any({*first, *second}.issuperset((*p.first, *p.second)) for p in found):
             continue
         ways = math.comb(len(group), len(first)) * math.comb(len(other), len(second))
-        found.append(Pair(ways * unit / sum(j.size for j in first), first, second))
+        found.append(Pair(ways * unit / total, first, second))
     return found
 
 
-def _sets(group: Side) -> Iterator[Side]:
-    every = (s for n in range(1, len(group) + 1) for s in itertools.combinations(group, n))
-    return itertools.islice(every, MOST_SETS)
+def _sums(group: Side) -> Sums:
+    """Sets of a group by the sum of their sizes, the smallest sets first, up to a number."""
+    sizes = [j.size for j in group]
+    every = (
+        pair
+        for n in range(1, len(group) + 1)
+        for pair in zip(
+            map(sum, itertools.combinations(sizes, n)),
+            itertools.combinations(group, n),
+            strict=True,
+        )
+    )
+    found: Sums = {}
+    for total, side in itertools.islice(every, MOST_SETS):
+        found.setdefault(total, []).append(side)
+    return found
 
 
-def _stacked(side: Side) -> Joined:
-    """Rectangles of one lifetime, one above the other."""
+def _stacked(side: Side) -> tuple[int, list[tuple[int, int]]]:
+    """The bytes and parts of rectangles of one lifetime, one above the other."""
     parts: list[tuple[int, int]] = []
     size = 0
     for j in side:
         parts += [(i, size + offset) for i, offset in j.parts]
         size += j.size
-    return Joined(side[0].start, side[0].end, size, tuple(parts))
+    return size, parts
 
 
-def _over(first: Joined, second: Joined) -> Joined:
-    """The second takes over the bytes of the first."""
-    return Joined(first.start, second.end, first.size, first.parts + second.parts)
+def _over(first: Side, second: Side) -> Joined:
+    """The second side takes over the bytes of the first."""
+    size, parts = _stacked(first)
+    _, others = _stacked(second)
+    return Joined(first[0].start, second[0].end, size, (*parts, *others), first, second)
 
 
-def _in_order(pool: set[Joined]) -> list[Joined]:
+def _in_order(pool: Iterable[Joined]) -> list[Joined]:
     return sorted(pool, key=lambda j: (j.start, j.end, j.parts))

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import is_open, start_of
-from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, forms, inside, whole
+from compiler.memory.planners.joining import CAREFUL, Joined, forms, inside, whole
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
-CHANCES = (BOLD, CAREFUL)
-"""How much is joined, in turn, each for half of the time that is left; the rest of it is for the
-blocks as they are."""
+CHANCES = (CAREFUL, 0.0)
+"""How much is joined, after the fewest rectangles that are known, each for half of the time that is
+left; the rest of it is for the blocks as they are."""
 
 
 @planner(
@@ -34,7 +35,8 @@ def ejection(problem: Problem, options: Options) -> Outcome:
         return start
     best, deadline = start, options.deadline()
     blocks = whole(problem.blocks)
-    for rectangles in forms(blocks, (*CHANCES, 0.0)):
+    fewest = rejoining(blocks, options.seed).rectangles()
+    for rectangles in (fewest, *forms(blocks, CHANCES)):
         as_they_are = all(len(r.parts) == 1 for r in rectangles)
         left = deadline - time.monotonic()
         until = deadline if as_they_are else deadline - left / 2

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import is_open, start_of
-from compiler.memory.planners.joining import BOLD, CAREFUL, forms, inside, whole
+from compiler.memory.planners.joining import CAREFUL, forms, inside, whole
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
 
-CHANCES = (BOLD, CAREFUL, 0.0)
-"""How much is joined before packing, in turn."""
+CHANCES = (CAREFUL, 0.0)
+"""How much is joined before packing, after the fewest rectangles that are known."""
 
 
 @planner(
@@ -45,9 +46,10 @@ def _packings(problem: Problem, options: Options, most_bytes: int) -> Iterator[l
     from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
 
     deadline, blocks = options.deadline(), whole(problem.blocks)
+    fewest = rejoining(blocks, options.seed).rectangles()
     sides = [
         (rectangles, Skylines(rectangles, back))
-        for rectangles in forms(blocks, CHANCES)
+        for rectangles in (fewest, *forms(blocks, CHANCES))
         for back in (False, True)
     ]
     width = 16

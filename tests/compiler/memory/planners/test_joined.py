@@ -1,3 +1,4 @@
+import math
 import random
 from dataclasses import replace
 
@@ -8,8 +9,10 @@ from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.best import best
 from compiler.memory.planners.joined import joined
-from compiler.memory.planners.joining import BOLD, CAREFUL, join, joinable
+from compiler.memory.planners.joining import BOLD, CAREFUL, inside, join, joinable, whole
 from compiler.memory.planners.planner import Options
+from compiler.memory.planners.rejoined import rejoined
+from compiler.memory.planners.rejoining import rejoining
 
 
 @pytest.mark.parametrize(("n_buffers", "seed"), [(100, 5), (300, 6), (1000, 7)])
@@ -38,8 +41,14 @@ def test_what_is_joined_has_no_gap_and_nothing_twice() -> None:
 
 def test_what_chance_would_join_as_well_stays_apart() -> None:
     def halves(first: int, second: int, more: int) -> list[Buffer]:
+        # Elsewhere more bytes are alive, so that some may be spare here.
         long = [Buffer(f"long{i}", 10**6 + 7**i, 0, 2) for i in range(more)]
-        return [*long, Buffer("before", first, 0, 1), Buffer("behind", second, 1, 2)]
+        return [
+            *long,
+            Buffer("most", 10**8, 2, 3),
+            Buffer("before", first, 0, 1),
+            Buffer("behind", second, 1, 2),
+        ]
 
     def n_joined(buffers: list[Buffer], most_chance: float) -> int:
         return len(buffers) - len(join(make_problem(buffers, 1).blocks, most_chance))
@@ -49,6 +58,52 @@ def test_what_chance_would_join_as_well_stays_apart() -> None:
     assert n_joined(halves(5, 5, 3), CAREFUL) == 0
     assert n_joined(halves(5, 5, 3), BOLD) == 1
     assert n_joined(halves(1009, 1010, 3), BOLD) == 0
+
+
+def test_what_alone_begins_at_a_full_step_takes_the_place_of_what_alone_ends() -> None:
+    buffers = [Buffer("long", 1000, 0, 2), Buffer("before", 2, 0, 1), Buffer("behind", 2, 1, 2)]
+    assert len(join(make_problem(buffers, 1).blocks, CAREFUL)) == 2
+    spare = [*buffers, Buffer("most", 1100, 2, 3)]
+    assert len(join(make_problem(spare, 1).blocks, CAREFUL)) == 4
+
+
+def test_what_was_joined_wrongly_is_taken_apart_until_all_is_one_rectangle() -> None:
+    made = cut_up("lines", 1000, 0)
+    blocks = whole(make_problem(made.buffers, made.alignment_bytes).blocks)
+    joints = rejoining(blocks, seed=0)
+    first = len(joints.rectangles())
+    assert first > 5
+    joints.go_on(math.inf, patience=200)
+    (left,) = joints.rectangles()
+    assert left.size == made.optimum_bytes
+    problem = make_problem(made.buffers, made.alignment_bytes)
+    plan = problem.plan(inside([left], [0], len(blocks)))
+    assert check_plan(plan, problem=problem) == []
+    assert plan.peak_bytes <= made.optimum_bytes
+
+
+def test_what_is_joined_again_and_again_is_never_more_and_always_all() -> None:
+    made = cut_up("grid", 100, 2)
+    problem = make_problem(made.buffers, made.alignment_bytes)
+    joints = rejoining(problem.blocks, seed=1)
+    before = len(joints.rectangles())
+    for _ in range(5):
+        joints.go_on(math.inf, patience=20)
+        rectangles = joints.rectangles()
+        assert len(rectangles) <= before
+        before = len(rectangles)
+        assert sorted(i for r in rectangles for i, _ in r.parts) == list(range(100))
+        for r in rectangles:
+            blocks = [problem.blocks[i] for i, _ in r.parts]
+            assert r.size * (r.end - r.start) == sum(b.size * (b.end - b.start) for b in blocks)
+
+
+def test_the_search_over_what_was_joined_again_finds_what_one_joining_does_not() -> None:
+    made = cut_up("lines", 1000, 0)
+    problem = make_problem(made.buffers, made.alignment_bytes)
+    found = rejoined.plan(problem, Options(60.0))
+    assert check_plan(found.plan, problem=problem) == []
+    assert found.plan.peak_bytes <= made.optimum_bytes
 
 
 def test_few_of_many_are_joined_that_did_not_lie_together() -> None:

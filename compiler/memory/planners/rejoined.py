@@ -1,0 +1,61 @@
+"""Complete search over blocks that were joined again and again until few rectangles are left."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from compiler.memory.planners.greedy import is_open, start_of
+from compiler.memory.planners.joined import searched
+from compiler.memory.planners.joining import FEWER, whole
+from compiler.memory.planners.planner import Options, Outcome, planner
+from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.problem import Problem
+
+JOINING = 0.8
+"""The part of the time for joining; the rest is for the search over what is left."""
+
+PATIENCE = 2000
+"""Tries in a row that lead to no fewer rectangles."""
+
+
+@planner(
+    searches=True,
+    source="joined, with ruin and recreate: Schrimpf, Schneider, Stamm-Wilbrandt and Dueck 2000",
+    example="""
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 0..4
+      b: 2 bytes, live 0..2
+      c: 3 bytes, live 0..2
+      d: 5 bytes, live 2..6
+      e: 4 bytes, live 4..6
+      f: 1 bytes, live 4..6
+    }
+    =>
+    plan 10 bytes, alignment 1 {
+      a: 5 bytes at 0, live 0..4
+      b: 2 bytes at 8, live 0..2
+      c: 3 bytes at 5, live 0..2
+      d: 5 bytes at 5, live 2..6
+      e: 4 bytes at 0, live 4..6
+      f: 1 bytes at 4, live 4..6
+    }
+    """,
+)
+def rejoined(problem: Problem, options: Options) -> Outcome:
+    """Joins what fits together without a gap, takes some of it apart, and joins it anew.
+
+    What is joined by accident keeps others from what they belong to, so that fewer rectangles are
+    better ones, and a single one is a plan. The exact search places what is left. For tight
+    problems in which many sums are equal by chance.
+    """
+    start = start_of(problem, options)
+    if not is_open(start, problem, options):
+        return start
+    deadline, blocks = options.deadline(), whole(problem.blocks)
+    joints = rejoining(blocks, options.seed)
+    if len(joints.rectangles()) > FEWER * len(blocks):
+        return start
+    joints.go_on(time.monotonic() + JOINING * options.time_limit_s, PATIENCE)
+    left = max(0.0, deadline - time.monotonic())
+    return searched(problem, replace(options, time_limit_s=left), start, joints.rectangles())

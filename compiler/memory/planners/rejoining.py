@@ -1,0 +1,87 @@
+"""Blocks joined to ever fewer rectangles: what was joined wrongly is taken apart again.
+
+A pair that was joined by accident keeps others from what they belong to. So the joints at one
+step are undone, not all of them, and made anew in an order that is blurred a little. That is kept
+unless more rectangles are left than before. All blocks in one rectangle are a plan without a gap,
+whether they were cut like that or not.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from compiler.memory.buffer import Block
+from compiler.memory.planners.joining import BOLD, Joined, Joining
+
+UNDONE = (0.1, 0.2, 0.4, 0.8)
+"""What part of the joints at a step is undone, in turn."""
+
+BLUR = 1.0
+"""Spread of the factors, as powers of e, by which chances are off."""
+
+MOST_KNOWN = 100_000
+"""Equal sums that are kept; then they are counted anew."""
+
+
+def rejoining(blocks: Sequence[Block], seed: int) -> Rejoining:
+    """What is known of the blocks by now. The last problem's is kept, for several planners of a
+    portfolio go on with it."""
+    return _rejoining(tuple(blocks), seed)
+
+
+@lru_cache(maxsize=1)
+def _rejoining(blocks: tuple[Block, ...], seed: int) -> Rejoining:
+    return Rejoining(blocks, seed)
+
+
+class Rejoining:
+    """The fewest rectangles so far of blocks that may lie anywhere."""
+
+    def __init__(self, blocks: Sequence[Block], seed: int) -> None:
+        self._joining = Joining(blocks)
+        self._joining.join(BOLD)
+        self._chance = random.Random(seed)
+        self._tries = 0
+
+    def rectangles(self) -> tuple[Joined, ...]:
+        """The fewest that were found."""
+        return self._joining.rectangles()
+
+    def go_on(self, until: float, patience: int) -> None:
+        """Until a time, until one is left, or until so many tries in a row led to no fewer."""
+        idle = 0
+        while len(self._joining.pool) > 1 and idle < patience and time.monotonic() < until:
+            fewer = self._try()
+            idle = 0 if fewer else idle + 1
+
+    def _try(self) -> bool:
+        """Undo and join again at one step; whether fewer rectangles are left."""
+        joining, chance = self._joining, self._chance
+        before = set(joining.pool)
+        mark = chance.choice(joining.rectangles())
+        step = chance.choice((mark.start, mark.end))
+        part = UNDONE[self._tries % len(UNDONE)]
+        self._tries += 1
+        over = [j for j in joining.rectangles() if j.start < step < j.end]
+        undone = [j for j in over if chance.random() < part]
+        pieces = [piece for j in undone for piece in _apart_at(j, step)]
+        joining.exchange(undone, pieces)
+        near = {step, *(j.start for j in pieces), *(j.end for j in pieces)}
+        joining.join(BOLD, sorted(near), lambda: math.exp(chance.gauss(0, BLUR)))
+        if len(joining.pool) > len(before):
+            joining.exchange(joining.pool - before, before - joining.pool)
+        joining.forget(MOST_KNOWN)
+        return len(joining.pool) < len(before)
+
+
+def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
+    """The rectangles that it was joined from, until none of them is joined at a step."""
+    if rectangle.before and rectangle.start < step < rectangle.end:
+        for inner in (*rectangle.before, *rectangle.behind):
+            yield from _apart_at(inner, step)
+    else:
+        yield rectangle
