@@ -60,12 +60,12 @@ def within_limit(
     first = _ordered(graph, works, order)
     program = _Program.of(graph, list(first.works), target)
     search = _Search(program, order, select)
-    made = search.within(limit_bytes)
-    if made is None:
+    made = search.within(limit_bytes) or search.smallest(given)
+    if made is None or made.peak_bytes > limit_bytes:
+        smallest = given if made is None else made.peak_bytes
         raise CompileError(
             "E-LIMIT-ARENA",
-            f"the arena may have {limit_bytes} bytes; the smallest that was found has "
-            f"{search.smallest_bytes(given)}",
+            f"the arena may have {limit_bytes} bytes; the smallest that was found has {smallest}",
             notes=(f"without kernels that run again it has {given}",),
         )
     words = program.words(made.found, given, made.peak_bytes, limit_bytes)
@@ -99,13 +99,21 @@ class _Search:
                 return made
         return None
 
-    def smallest_bytes(self, given: int) -> int:
-        """The least limit that is met: one byte less is not."""
-        lowest = (self._made(found, 0).peak_bytes for found in self.program.lowest[-2:])
-        smallest = min([given, *lowest])
-        while (made := self.within(smallest - 1)) is not None:
-            smallest = made.peak_bytes
-        return smallest
+    def smallest(self, given: int) -> _Made | None:
+        """The smallest arena that is found, whatever limit was asked for; None for the given one.
+
+        What is looked for within a limit can need less than that, and not be found within less.
+        """
+        lowest = [self._made(found, 0) for found in self.program.lowest[-2:]]
+        smallest = min(lowest, key=lambda made: made.peak_bytes, default=None)
+        if smallest is not None and smallest.peak_bytes >= given:
+            smallest = None
+        while True:
+            least = given if smallest is None else smallest.peak_bytes
+            lower = self.within(least - 1)
+            if lower is None:
+                return smallest
+            smallest = lower
 
     def _made(self, found: Repeated, limit_bytes: int) -> _Made:
         again = self.program.with_again(found)

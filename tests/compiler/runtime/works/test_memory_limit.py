@@ -11,6 +11,7 @@ import compiler
 from compiler.errors import CompileError
 from compiler.ir.verify import verify
 from compiler.runtime.inputs import random_inputs
+from compiler.runtime.works.memory_limit import _Search
 
 SIZE = 64
 
@@ -95,6 +96,22 @@ def test_nothing_is_found_below_the_smallest_that_is_named(seed: int):
     inputs = random_inputs(graph)
     expected, found = compiler.reference(graph, inputs), limited.run(inputs)
     assert all(np.allclose(found[k], expected[k], rtol=1e-4) for k in expected)
+
+
+def test_the_limit_that_is_named_is_met_also_where_nothing_is_found_within_it(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Runs that were found within a lower limit are not always found again within their own."""
+    graph = compiler.parse(hourglass(6))
+    with pytest.raises(CompileError) as e:
+        compiler.compile(graph, "fuse", memory_limit_bytes=0)
+    named = int(e.value.message.split()[-1])
+    within = _Search.within
+    monkeypatch.setattr(
+        _Search, "within", lambda self, limit: None if limit == named else within(self, limit)
+    )
+    program = compiler.compile(graph, "fuse", memory_limit_bytes=named)
+    assert program.memory.peak_bytes <= named
 
 
 def random_sums(seed: int) -> str:
