@@ -249,7 +249,8 @@ CODES: dict[str, Code] = {
     ),
     "E-PIPELINE-PASS": Code("No pass or preset has this name.", "choose one of the listed names"),
     "E-PIPELINE-OPTION": Code(
-        "The pass has no such option, or not with this value.", "see its words"
+        "The pass has no such option, or not with this value.",
+        "take an option that the pass has, with a value of the kind that the message names",
     ),
     "E-TARGET-NAME": Code("No target has this name.", "choose one of the listed names"),
     "E-OUTPUT-FILE": Code(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import Watch
 from tests.browser.playground import Playground
 
 Compiled = Callable[[str], Playground]
@@ -101,7 +102,8 @@ def test_the_list_of_keys_opens_and_closes(playground: Playground, page: Page) -
     expect(dialog).not_to_be_visible()
 
 
-def test_passes_are_reordered_and_the_text_follows(playground: Playground) -> None:
+def test_passes_are_reordered_and_the_text_follows(playground: Playground, watch: Watch) -> None:
+    watch.expect("400.*pipelines/check|status of 400")
     playground.pick("digits_mlp")
     rows = playground.part("rows").locator("li")
     names = rows.locator('[data-part="name"]')
@@ -110,6 +112,17 @@ def test_passes_are_reordered_and_the_text_follows(playground: Playground) -> No
     expect(names.first).to_have_text(before[1])
     text = playground.part("text").input_value()
     assert text.replace("\n", "").startswith(f"{before[1]},{before[0]}")
+    # An option that cannot be is told of at once, and the keyboard stays where it was.
+    folding = rows.filter(has=playground.page.get_by_text("fold_constants", exact=True)).first
+    folding.locator('[data-part="options"]').click()
+    growth = folding.locator("[data-option=max_growth]")
+    growth.fill("much")
+    growth.press("Tab")
+    expect(folding.locator(".pipeline-row-problem")).to_contain_text("max_growth as a number")
+    expect(folding.locator("[data-option=max_bytes]")).to_be_focused()
+    growth.fill("1.5")
+    growth.press("Tab")
+    expect(folding.locator(".pipeline-row-problem")).to_have_count(0)
     playground.compile()
     ran = playground.page.locator(".pass-row .pass-name").all_inner_texts()
     assert ran[2:4] == [before[1], before[0]]
@@ -129,7 +142,12 @@ def test_a_file_over_the_limit_is_refused_before_it_is_sent(
 def test_open_sizes_can_be_given(playground: Playground) -> None:
     playground.pick("digits_cnn")
     field = playground.part("shape-fields").locator("input").first
+    field.fill("3,64")
+    field.press("Tab")
+    expect(playground.part("shape-fields")).to_contain_text("needs 4 sizes, as 1,1,8,8")
     field.fill("3,1,8,8")
+    field.press("Tab")
+    expect(playground.part("shape-fields")).not_to_contain_text("needs")
     playground.compile()
     # The sizes are put in before all passes; of a later stage only the lines around a change show.
     playground.press("Home")

@@ -6,6 +6,7 @@ import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { PipelineTextError, moveRow, parsePipeline, printPipeline } from "../pipeline_text.js";
 import { inSlices } from "../slices.js";
 import { together } from "../state.js";
+import { nextTurn } from "../turns.js";
 import { word } from "../words.js";
 
 /**
@@ -31,6 +32,8 @@ export function mountPipeline(root, state, look = state) {
   const text = partOf(root, "text", HTMLTextAreaElement);
   const textProblem = part(root, "text-problem");
   let stopMaking = () => {};
+  /** @type {Map<string, string>} what the compiler says against a row, by its text */
+  const wrong = new Map();
 
   const rows = () => parsePipeline(state.get().pipeline);
   const put = (/** @type {Row[]} */ next) => state.set({ pipeline: printPipeline(next) });
@@ -83,11 +86,30 @@ export function mountPipeline(root, state, look = state) {
       put(next);
       focusRow(at, "on");
     } else if (target instanceof HTMLInputElement || target instanceof HTMLSelectElement) {
-      const option = target.dataset.option ?? "";
-      const value = target.value.trim();
-      if (value === "" || value === target.dataset.default) delete next[at].options[option];
-      else next[at].options[option] = value;
-      put(next);
+      void setOption(at, target);
+    }
+  }
+
+  /** @param {number} at @param {HTMLInputElement | HTMLSelectElement} field */
+  async function setOption(at, { value: written, dataset }) {
+    // The keyboard is on its way to the next field: a row that is made anew now would lose it.
+    await nextTurn();
+    const next = rows();
+    const option = dataset.option ?? "";
+    const value = written.trim();
+    if (value === "" || value === dataset.default) delete next[at].options[option];
+    else next[at].options[option] = value;
+    put(next);
+    await check(printPipeline([next[at]]));
+  }
+
+  /** Whether a row can be, asked as soon as its options were set. @param {string} row */
+  async function check(row) {
+    try {
+      await api.checkPipeline(row);
+    } catch (problem) {
+      wrong.set(row, asProblem(problem).message);
+      if (rows().some((each) => printPipeline([each]) === row)) showRows();
     }
   }
 
@@ -120,16 +142,22 @@ export function mountPipeline(root, state, look = state) {
     // Where there are rows, one of them may have the focus: then all are there again at once.
     const slice = list.querySelector(".pipeline-row") ? all.length : SLICE;
     stopMaking();
+    const back = placeOfFocus(list);
     list.replaceChildren();
     stopMaking = inSlices(
       all.length,
       (start, end) => {
-        const row = (/** @type {number} */ i) =>
-          rowElement(all[i], i, all.length, pipelines, isUnfolded(look, options, i), reasons[i] ?? "");
+        const row = (/** @type {number} */ i) => {
+          const made = rowElement(all[i], i, all.length, pipelines, isUnfolded(look, options, i), reasons[i] ?? "");
+          const says = wrong.get(printPipeline([all[i]]));
+          if (says) made.append(el("p", { class: "pipeline-row-problem", role: "alert" }, says));
+          return made;
+        };
         for (let i = start; i < end; i++) list.append(row(i));
       },
       slice,
     );
+    back();
     if (all.length === 0)
       list.append(el("li", { class: "pipeline-empty" }, word("pipeline.empty")));
     part(root, "rows-say").textContent = word("pipeline.count", {
@@ -186,6 +214,21 @@ export function mountPipeline(root, state, look = state) {
       part(root, "preset-words").textContent = found?.words ?? own;
     }),
   );
+}
+
+/**
+ * Where in the rows the keyboard is; what is given puts it there again when they were made anew.
+ * @param {HTMLElement} list
+ * @returns {() => void}
+ */
+function placeOfFocus(list) {
+  const at = document.activeElement;
+  const row = at instanceof HTMLElement && list.contains(at) ? at.closest("[data-row]") : null;
+  if (!(row instanceof HTMLElement) || !(at instanceof HTMLElement)) return () => {};
+  const { option, part: name } = at.dataset;
+  const within = option ? `[data-option="${CSS.escape(option)}"]` : `[data-part="${name}"]`;
+  const place = `[data-row="${row.dataset.row}"] ${within}`;
+  return () => /** @type {HTMLElement | null} */ (list.querySelector(place))?.focus();
 }
 
 /**
@@ -275,7 +318,7 @@ function rowElement(row, i, n, pipelines, opened, because) {
  */
 function optionField(option, row) {
   const value = row.options[option.name] ?? option.default;
-  const properties = { class: "field", title: option.words };
+  const properties = { class: "field", title: option.words, "aria-description": option.words };
   const field = option.choices.length
     ? el(
         "select",

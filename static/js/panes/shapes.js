@@ -32,12 +32,15 @@ export function mountShapes(root, state) {
     const input = event.target;
     if (!(input instanceof HTMLInputElement)) return;
     const name = input.dataset.input ?? "";
+    const example = input.placeholder;
     const dims = parseDims(input.value);
-    input.setCustomValidity(dims === null ? word("shapes.not-sizes") : "");
-    input.setAttribute("aria-invalid", String(dims === null));
-    if (input.nextElementSibling)
-      input.nextElementSibling.textContent = dims === null ? word("shapes.not-sizes") : "";
-    if (dims === null) return;
+    const n = parseDims(example)?.length ?? 0;
+    const isOther = dims !== null && dims.length > 0 && n > 0 && dims.length !== n;
+    const wrong = dims === null ? word("shapes.not-sizes") : isOther ? word("shapes.count", { n, example }) : "";
+    input.setCustomValidity(wrong);
+    input.setAttribute("aria-invalid", String(wrong !== ""));
+    if (input.nextElementSibling) input.nextElementSibling.textContent = wrong;
+    if (wrong || dims === null) return;
     const shapes = { ...state.get().shapes };
     if (dims.length) shapes[name] = dims.join(",");
     else delete shapes[name];
