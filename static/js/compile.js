@@ -63,6 +63,7 @@ export function requestFor(place) {
     shapes,
     options: { precision: place.precision, threads: place.threads },
     ...(place.without.length ? { without: place.without } : {}),
+    ...(place.tuned ? { tuned: place.tuned } : {}),
   };
 }
 
@@ -78,6 +79,24 @@ export async function sentRequest(place) {
   const file = new File([text], `${word("write.name")}.${language}`);
   const sent = await upload(file, () => {}, new AbortController().signal);
   return { ...wanted, model: { upload: sent.id } };
+}
+
+/**
+ * Submits what a link asks for. Schedules that a search found go with its job; without them the policy's
+ * are used, and `note` says so.
+ * @param {import("./work.js").Work["submit"]} submit
+ * @param {JobRequest} request
+ * @param {(words: string) => void} note
+ */
+export async function submitLinked(submit, request, note) {
+  try {
+    return await submit(request, true);
+  } catch (problem) {
+    if (!request.tuned || !(problem instanceof ApiError) || ![404, 409].includes(problem.status))
+      throw problem;
+    note(word("tuning.lost"));
+    return submit({ ...request, tuned: "" }, true);
+  }
 }
 
 /**
@@ -103,14 +122,21 @@ export function asProblem(problem) {
 /**
  * @param {PageState} state
  * @param {import("./work.js").Work["submit"]} submit
+ * @param {(words: string) => void} [note] says what a link could not bring back
  */
-export function createCompiler(state, submit) {
+export function createCompiler(state, submit, note = () => {}) {
   let request = 0;
   let losses = 0;
   /** @type {() => void} */
   let unfollow = () => {};
   /** While what a link speaks of is compiled: its pass is there only at the end. */
   let restoring = false;
+
+  /** @param {string} words */
+  function lost(words) {
+    state.set({ tuned: "" });
+    note(words);
+  }
 
   /** Stops following; a job whose result nobody looks at is ended. */
   function leave() {
@@ -133,14 +159,15 @@ export function createCompiler(state, submit) {
     state.set({
       ...NO_RESULT,
       job: "",
-      // What is compiled anew has all rules, and was not measured again; a link says both.
-      ...(ofLink ? {} : { without: [], measured: "" }),
+      // What is compiled anew has all rules and no found schedules, and was not measured again; a link says all three.
+      ...(ofLink ? {} : { without: [], tuned: "", measured: "" }),
       problem: null,
       partial: 0,
       progress: { ...IDLE, state: "sending", words: word("progress.sending") },
     });
     try {
-      const job = await submit(await sentRequest(state.get()), ofLink);
+      const wanted = await sentRequest(state.get());
+      const job = await (ofLink ? submitLinked(submit, wanted, lost) : submit(wanted));
       if (number !== request) return void api.cancel(job.id).catch(() => {});
       watch(job.id, number);
     } catch (problem) {
@@ -293,7 +320,7 @@ export function createCompiler(state, submit) {
       try {
         if (!job) throw new ApiError(404, { code: "E-REQUEST-UNKNOWN", message: "" });
         const { state: known, error, n_stages, request: asked } = await api.job(job);
-        state.set({ without: asked.without ?? [] });
+        state.set({ without: asked.without ?? [], tuned: asked.tuned ?? "" });
         if (known === "succeeded") await show(job);
         else if (known === "failed" && n_stages > 0) await show(job);
         else if (known === "failed") fail(error ?? { code: "E-JOB", message: "" }, 0);

@@ -1,7 +1,7 @@
 // The page: makes the state from the URL, keeps the two in step, and mounts the screen they ask for.
 import { api } from "./api.js";
 import { checkerOf } from "./checking.js";
-import { asProblem, createCompiler } from "./compile.js";
+import { asProblem, createCompiler, submitLinked } from "./compile.js";
 import { listen, part } from "./dom.js";
 import { createLayouter } from "./graph/layout.js";
 import { headline } from "./headline.js";
@@ -11,7 +11,7 @@ import { keepProfile } from "./measuring.js";
 import { EMPTY, NO_RESULT } from "./page.js";
 import { openHelp } from "./panes/help.js";
 import { showProblem } from "./panes/problem.js";
-import { noteVersion, openShare } from "./panes/share.js";
+import { noteLink, noteVersion, openShare } from "./panes/share.js";
 import { mountStart, nameOf } from "./panes/start.js";
 import { mountWait, mountWalk } from "./panes/walk.js";
 import { warmReader } from "./reading.js";
@@ -33,7 +33,7 @@ const place = fromFragment(location.hash || !link ? location.hash : link.fragmen
 /** @type {import("./page.js").Page} */
 const page = { ...EMPTY, ...place, work, problem: noLink };
 const state = createState(page);
-const compiler = createCompiler(state, work.submit);
+const compiler = createCompiler(state, work.submit, noteLink);
 const main = part(document, "main");
 const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
 const sharing = /** @type {HTMLDialogElement} */ (document.getElementById("share-dialog"));
@@ -218,7 +218,7 @@ function learn(answer, take) {
 async function restore() {
   if (link && isOfAnotherVersion(link)) noteVersion(link);
   if (link?.other && !state.get().other)
-    learn(work.submit(link.other, true), (job) => state.set({ other: job.id }));
+    learn(submitLinked(work.submit, link.other, noteLink), (job) => state.set({ other: job.id }));
   await compiler.restore();
 }
 if (state.get().screen === "walk") void restore();

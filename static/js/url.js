@@ -23,6 +23,7 @@ export const COMPARED_LEVELS = ["computation", "schedule", "loops", "llvm", "asm
 export const SWITCHES = /** @type {const} */ ([
   "changed-passes",
   "table",
+  "search-done",
   "text-whole",
   "compare-whole",
   "steps-selected",
@@ -113,6 +114,7 @@ export const MAX_THREADS = 64;
  * @property {string} within key of the part of the run that is looked into, "" for all of it
  * @property {Camera | null} camera null: as the drawing is first shown
  * @property {string[]} without rules that the compilation leaves out
+ * @property {string} tuned job that found the schedules which the compilation used, "" for none
  * @property {(typeof SWITCHES)[number][]} on switches and folds that are not as at first
  * @property {string[]} unfolded what is not as at first of that which is looked at: another selection forgets it
  * @property {string[]} sort "kernels:time:down": tables by the column that sorts them
@@ -186,6 +188,7 @@ const FIELDS = {
       : "",
   ),
   without: several("without"),
+  tuned: text(),
   on: switches(),
   unfolded: several("unfolded", (said) => FOLDS.some((kind) => said.startsWith(`${kind}:`))),
   sort: several("sort", (said) =>

@@ -33,14 +33,14 @@ LINKED = {"check", "measured", "tuning", "bisect"}
 _SEEN = """
 () => [...document.querySelectorAll(
   "main select, main input, main textarea, main details, main [aria-pressed], main [aria-sort], " +
-  "main [aria-expanded], main [aria-current]"
+  "main [aria-expanded], main [aria-current], main [data-part=found]"
 )].filter((each) => each.type !== "file").map((each) => [
   each.closest("[data-part]")?.dataset.part ?? "",
   each.tagName,
   each.matches("select, input, textarea") ? each.value : "",
   each.checked ?? each.open ?? "",
   ...["pressed", "sort", "expanded", "current"].map((name) => each.getAttribute(`aria-${name}`)),
-  each.matches("[aria-sort]") ? each.textContent : "",
+  each.matches("[aria-sort], [data-part=found]") ? each.textContent : "",
 ])
 """
 
@@ -323,6 +323,14 @@ def test_rules_that_were_left_out_are_left_out_elsewhere(
         expect(report).to_have_value(re.compile(r"report digits_cnn .* --view 'v=1&.*'$"))
 
 
+def test_schedules_that_are_gone_are_said_and_done_without(page: Page, watch: Watch) -> None:
+    watch.expect("404")
+    gone = f"20260101-{'0' * 20}"
+    Playground(page).walk(f"digits_mlp&tuned={gone}")
+    expect(page.locator(".link-note")).to_contain_text("no longer kept")
+    expect(page).not_to_have_url(re.compile("tuned="))
+
+
 def test_a_job_of_another_version_is_compiled_anew(browser: Browser, tmp_path: Path) -> None:
     with served(tmp_path) as address:
         page = browser.new_page(base_url=address)
@@ -390,5 +398,5 @@ SORTED = {
 }
 """A column by which the table of each pane is sorted."""
 TABLES = {"numerics": "stages", "compare": "pairs"}
-ELSEWHERE = {"edge", "over", "open", "within", "without"}
+ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned"}
 """What other tests set: three of this file, and those of groups and of what was measured."""

@@ -18,7 +18,7 @@ const NO_STATE = {
  * @type {Record<string, Record<string, string>>}
  */
 const CONTROLS = {
-  "_macros.html": { "write-text": "written" },
+  "_macros.html": { "write-text": "written", level: "level" },
   "_measuring.html": { seconds: "seconds" },
   "_pipeline.html": { add: "acts", "": "pipeline-text", text: "pipeline" },
   "bisect.html": { "bisect-moved": "moved" },
@@ -45,7 +45,6 @@ const CONTROLS = {
   "help.html": { single: "reader" },
   "kernels.html": { side: "kernels", "selected-only": "kernels-selected" },
   "profile.html": { by: "flame" },
-  "schedule_edit.html": { level: "level" },
   "share.html": {
     short: "shown",
     embed: "shown",
@@ -63,7 +62,7 @@ const CONTROLS = {
     on: "pipeline",
   },
   "steps.html": { outcome: "outcome", rule: "rule", "selected-only": "steps-selected" },
-  "targets.html": { kernel: "kernel", level: "level", target: "targets" },
+  "targets.html": { kernel: "kernel", target: "targets" },
   "text.html": { mode: "diff", base: "base", all: "text-whole" },
   "tuning.html": {
     kernel: "tune",

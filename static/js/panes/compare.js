@@ -38,6 +38,8 @@ export function mountCompare(root, state, work) {
   const other = createState({ ...state.get(), pipeline: planned || given, pipelines });
   /** Rules that B leaves out. @type {string[]} */
   let leftOut = [];
+  /** The job that found the schedules which B uses. */
+  let tuned = "";
 
   function busy(/** @type {string} */ words) {
     cancel.hidden = words === "";
@@ -62,6 +64,7 @@ export function mountCompare(root, state, work) {
     showProblem(problem, null);
     busy(word("progress.sending"));
     sayLeftOut(state.get().without);
+    tuned = state.get().tuned;
     try {
       const job = await work.submit(
         await sentRequest({ ...state.get(), pipeline: other.get().pipeline }),
@@ -120,9 +123,10 @@ export function mountCompare(root, state, work) {
     place.set("pipeline", other.get().pipeline);
     const pair = state.get().pair.split(":").reverse().join(":");
     if (pair) place.set("pair", pair);
-    for (const gone of ["stage", "select", "at", "kernel", "line", "step", "base", "open", "camera", "unfolded", "without"]) place.delete(gone);
+    for (const gone of ["stage", "select", "at", "kernel", "line", "step", "base", "open", "camera", "unfolded", "without", "tuned"]) place.delete(gone);
     place.set("planned", state.get().pipeline);
     for (const rule of leftOut) place.append("without", rule);
+    if (tuned) place.set("tuned", tuned);
     location.hash = place.toString();
   }
 
@@ -136,6 +140,7 @@ export function mountCompare(root, state, work) {
       const job = await api.job(id);
       if (number !== request) return;
       const { pipeline: asked, without = [] } = job.request;
+      tuned = job.request.tuned ?? "";
       sayLeftOut(without);
       if (asked && asked !== "default" && !state.get().planned) {
         given = printPipeline(parsePipeline(asked));

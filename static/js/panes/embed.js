@@ -2,7 +2,7 @@
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { nextStage } from "../stages.js";
 import { together } from "../state.js";
-import { toFragment } from "../url.js";
+import { PLACE_KEYS, toFragment } from "../url.js";
 import { word } from "../words.js";
 import { mountGraph } from "./graph.js";
 import { PANES, mountPane, panesOf } from "./index.js";
@@ -58,7 +58,7 @@ export function mountEmbed(root, state, layouter) {
       embed.dataset.stage = String(stage);
     }),
     // The page itself opens where the reader is by now.
-    state.watch(["stage", "selection", "camera", "pane"], (page) => {
+    state.watch(PLACE_KEYS, (page) => {
       const link = /** @type {HTMLAnchorElement} */ (part(root, "open"));
       link.href = `/#${toFragment(page)}`;
     }),

@@ -1,6 +1,6 @@
 // The search field over the drawing: marks what fits, Enter goes from one to the next. Who has chosen one
 // and goes on elsewhere is done with searching: then nothing is pale any more.
-import { bindValue } from "../bound.js";
+import { bindValue, isOn, turn, watchSwitch } from "../bound.js";
 import { listen, part, partOf } from "../dom.js";
 import { searchNodes } from "../graph/search.js";
 import { together } from "../state.js";
@@ -17,13 +17,12 @@ import { word } from "../words.js";
  */
 export function mountSearch(root, state, scene, { found, show, choose }) {
   const field = partOf(root, "search", HTMLInputElement);
-  /** Whether one of the hits was chosen, and the field left after that. */
-  let chosen = false;
-  let left = false;
+  /** Whether one of the hits was chosen; the switch says that the field was left after that. */
+  let chosen = isOn(state, "search-done");
 
   function refresh() {
     const { find } = state.get();
-    const asked = find.trim() !== "" && !left;
+    const asked = find.trim() !== "" && !isOn(state, "search-done");
     const drawn = scene();
     const hits = asked && drawn ? searchNodes(drawn, find) : [];
     const closed = hits.filter(({ key }) => drawn?.byKey.get(key)?.node === null).length;
@@ -37,14 +36,8 @@ export function mountSearch(root, state, scene, { found, show, choose }) {
   }
 
   const keys = listen(field, {
-    focus: () => {
-      left = false;
-      refresh();
-    },
-    blur: () => {
-      left = chosen;
-      refresh();
-    },
+    focus: () => turn(state, "search-done", false),
+    blur: () => turn(state, "search-done", chosen),
     input: () => {
       chosen = false;
       state.set({ find: field.value });
@@ -63,6 +56,11 @@ export function mountSearch(root, state, scene, { found, show, choose }) {
       }
     },
   });
-  const stop = together(keys, bindValue(field, state, "find"), state.watch(["find"], refresh));
+  const stop = together(
+    keys,
+    bindValue(field, state, "find"),
+    state.watch(["find"], refresh),
+    watchSwitch(state, "search-done", refresh),
+  );
   return { refresh, stop };
 }

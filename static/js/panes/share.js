@@ -198,11 +198,19 @@ function showCommands(root, state, fragment) {
  * @param {import("../wire.js").SharedLink} link
  */
 export function noteVersion(link) {
+  noteLink(word("share.other-version", { made: link.made_with, now: link.program }));
+}
+
+/**
+ * Says something about the link that was opened, until it is dismissed.
+ * @param {string} words
+ */
+export function noteLink(words) {
   const note = document.createElement("div");
   note.className = "link-note";
   note.setAttribute("role", "status");
   const says = document.createElement("p");
-  says.textContent = word("share.other-version", { made: link.made_with, now: link.program });
+  says.textContent = words;
   const close = document.createElement("button");
   close.className = "button";
   close.textContent = word("share.other-version-close");
