@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { readAnswer } from "../../static/js/reading.js";
+
+/** Workers that are started and then stop, as one whose script cannot be had. */
+class Stopping {
+  static made = 0;
+  onmessage = () => {};
+  onerror = () => {};
+  constructor() {
+    Stopping.made += 1;
+  }
+  postMessage() {
+    setTimeout(() => this.onerror(), 0);
+  }
+  terminate() {}
+}
+Object.assign(globalThis, {
+  document: { body: { dataset: {} }, baseURI: "http://localhost/" },
+  fetch: async (/** @type {string} */ address) => Response.json({ address }),
+});
+
+test("where no worker can be made, answers are read here", async () => {
+  Object.assign(globalThis, { Worker: undefined });
+  assert.deepEqual(await readAnswer("/x"), { status: 200, payload: { address: "/x" } });
+});
+
+test("what a worker was asked for before it stopped is read here, and the next one gets a chance", async () => {
+  Object.assign(globalThis, { Worker: Stopping });
+  const found = await Promise.all([readAnswer("/x"), readAnswer("/y")]);
+  assert.deepEqual(found.map(({ payload }) => payload.address), ["/x", "/y"]);
+  assert.equal(Stopping.made, 1);
+  await readAnswer("/z");
+  assert.equal(Stopping.made, 2);
+});
