@@ -47,6 +47,25 @@ def test_a_line_of_assembly_lights_up_its_loops_and_its_llvm(playground: Playgro
     expect(lit).to_have_count(0)
 
 
+def test_pointing_previews_in_every_list_and_picture(playground: Playground) -> None:
+    names = playground.page.locator(".pass-row .pass-name")
+    names.get_by_text("fuse", exact=True).click()
+    playground.expect_laid_out()
+    stage = playground.part("stage")
+    for pane, pointed in {
+        "kernels": "tbody tr",
+        "profile": "[data-part=table] tbody tr",
+        "memory": "[data-part=table] tbody tr",
+        "steps": ".step",
+        "text": ".code-line[data-new]:has-text('fusion(')",
+    }.items():
+        shown = playground.show_pane(pane)
+        shown.locator(pointed).first.hover()
+        expect(stage).not_to_have_attribute("data-preview", "0")
+        names.first.hover()
+        expect(stage).to_have_attribute("data-preview", "0")
+
+
 def test_a_pinned_line_follows_through_the_panes_and_the_link(playground: Playground) -> None:
     pane = playground.show_pane("stack")
     pane.locator("[data-part=llvm] .code-line", has_text="llvm.fma").first.click()

@@ -241,6 +241,7 @@ function tableOf(onPick) {
     caption: word("devices.caption"),
     keyOf: (/** @type {Activity} */ each) => String(each.number),
     onPick,
+    originsOf: (/** @type {Activity} */ each) => each.origins,
     columns: [
       {
         id: "what",

@@ -18,6 +18,7 @@ import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { arrowOf, pointOn, showTip } from "./pointing.js";
+import { mountPreview } from "./preview.js";
 
 /**
  * @typedef {import("../gantt_map.js").Activity} Activity
@@ -170,6 +171,7 @@ export function mountGantt(root, state) {
     stop: together(
       painter.stop,
       ...Object.entries(acts).map(([name, act]) => listen(part(root, name), { click: act })),
+      mountPreview(canvas, state, (event) => activityAt(map(), point(event))?.origins ?? []),
       listen(canvas, {
         pointermove: onMove,
         pointerleave: () => {

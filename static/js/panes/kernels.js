@@ -47,6 +47,7 @@ export function mountKernels(root, state) {
     caption: word("kernel.caption"),
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
     onPick: ({ kernel }) => state.set(selectKernel(kernel)),
+    originsOf: ({ kernel }) => kernel.origins,
     columns: columnsOf(kernels),
   });
 

@@ -11,6 +11,7 @@ import { colors } from "../theme.js";
 import { word } from "../words.js";
 import { mountLaunchOrder } from "./launch_order.js";
 import { arrowOf, pointOn } from "./pointing.js";
+import { mountPreview } from "./preview.js";
 import { mountTable } from "./table.js";
 
 /**
@@ -69,6 +70,7 @@ export function mountMemory(root, state) {
     caption: word("memory.caption"),
     keyOf: (/** @type {Buffer} */ buffer) => String(buffer.buffer),
     onPick: pick,
+    originsOf,
     columns: [
       {
         id: "buffer",
@@ -134,6 +136,11 @@ export function mountMemory(root, state) {
       : word("memory.point");
   }
 
+  /** The ONNX nodes whose values are in a buffer. @param {Buffer} buffer */
+  function originsOf(buffer) {
+    return selectValues([last], buffer.values).selection;
+  }
+
   function pick(/** @type {Buffer} */ buffer) {
     focus = buffer.buffer;
     state.set(selectValues([last], buffer.values));
@@ -168,6 +175,10 @@ export function mountMemory(root, state) {
     painter.stop,
     mountLaunchOrder(part(root, "order"), memory, state),
     table.stop,
+    mountPreview(canvas, state, (event) => {
+      const buffer = at(event);
+      return buffer ? originsOf(buffer) : [];
+    }),
     listen(canvas, {
       pointermove: (event) => {
         const buffer = at(event);

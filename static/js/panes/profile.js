@@ -58,6 +58,7 @@ function show(root, state, profile) {
     caption: word("profile.caption"),
     keyOf: (/** @type {Row} */ { kernel }) => String(kernel.kernel),
     onPick: ({ kernel }) => state.set(selectKernel(kernel)),
+    originsOf: ({ kernel }) => kernel.origins,
     columns: columnsOf(sumOf(profile).kernels),
   });
   table.show(

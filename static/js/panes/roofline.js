@@ -44,6 +44,7 @@ function show(root, state, profile) {
     caption: word("roofline.caption"),
     keyOf: (/** @type {Spot} */ { kernel }) => String(kernel.kernel),
     onPick: (spot) => plot.pick(spot),
+    originsOf: ({ kernel }) => kernel.origins,
     columns: columnsOf(),
   });
   table.show([...spots].sort((a, b) => b.times.median_s - a.times.median_s));

@@ -8,6 +8,7 @@ import { inSlices } from "../slices.js";
 import { together } from "../state.js";
 import { secondOf } from "../url.js";
 import { word } from "../words.js";
+import { mountPreview } from "./preview.js";
 import { showProblem } from "./problem.js";
 import { asProblem } from "../compile.js";
 
@@ -95,6 +96,16 @@ export function mountSteps(root, state) {
     );
     part(root, "words").replaceChildren(...words.map((text) => prose(text)));
     part(root, "words").hidden = words.length === 0;
+  }
+
+  /** Found when first asked for: a pass has thousands of steps. @type {WeakMap<Step, string[]>} */
+  const origins = new WeakMap();
+
+  function originsOf(/** @type {Step} */ step) {
+    const { graph, before } = state.get();
+    const found = origins.get(step) ?? selectValues([graph, before], [...step.made, step.at, ...step.took]).selection;
+    if (graph) origins.set(step, found);
+    return found;
   }
 
   function item(/** @type {Step} */ step) {
@@ -227,6 +238,10 @@ export function mountSteps(root, state) {
     state.watch(["outcome", "rule"], relist),
     watchSwitch(state, "steps-selected", relist),
     listen(more, { click: (event) => closest(event, "button") && void showMore() }),
+    mountPreview(list, state, (event) => {
+      const step = steps[Number(closest(event, "[data-step]")?.dataset.step ?? -1)];
+      return step ? originsOf(step) : [];
+    }),
     listen(list, {
       click: (event) => {
         const first = closest(event, "[data-first-change]")?.dataset.firstChange;

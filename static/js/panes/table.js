@@ -1,6 +1,7 @@
 // Tables whose columns can be sorted, used by the panes that list things.
 import { closest, el, listen } from "../dom.js";
 import { together } from "../state.js";
+import { mountPreview } from "./preview.js";
 
 /**
  * @template T
@@ -18,10 +19,11 @@ import { together } from "../state.js";
  * @template T
  * @param {HTMLElement} root
  * @param {import("../page.js").PageState} state holds which column sorts it, and which way
- * @param {{name: (typeof import("../url.js").TABLES)[number], caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void}} options
+ * @param {{name: (typeof import("../url.js").TABLES)[number], caption: string, columns: Column<T>[], keyOf: (row: T) => string, onPick: (row: T) => void, originsOf?: (row: T) => readonly string[]}} options
+ *   `originsOf`: ONNX nodes that a row is about, shown while the pointer is on it
  * @returns {{show: (rows: T[]) => void, mark: (isSelected: (row: T) => boolean, scroll: boolean) => void, stop: () => void}}
  */
-export function mountTable(root, state, { name, caption, columns, keyOf, onPick }) {
+export function mountTable(root, state, { name, caption, columns, keyOf, onPick, originsOf }) {
   /** @type {T[]} */
   let rows = [];
   const sorted = () => state.get().sort.find((each) => each.startsWith(`${name}:`)) ?? "";
@@ -75,6 +77,11 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick 
     );
   }
 
+  function rowAt(/** @type {Event} */ event) {
+    const key = closest(event, "tr")?.dataset.key;
+    return key === undefined ? undefined : rows.find((each) => keyOf(each) === key);
+  }
+
   const click = listen(root, {
     click: (event) => {
       const column = closest(event, "[data-column]")?.dataset.column;
@@ -87,13 +94,18 @@ export function mountTable(root, state, { name, caption, columns, keyOf, onPick 
         )?.focus();
         return;
       }
-      const key = closest(event, "tr")?.dataset.key;
-      const row = rows.find((each) => keyOf(each) === key);
-      if (row && key !== undefined) onPick(row);
+      const row = rowAt(event);
+      if (row) onPick(row);
     },
   });
   const stop = together(
     click,
+    originsOf
+      ? mountPreview(root, state, (event) => {
+          const row = rowAt(event);
+          return row ? originsOf(row) : [];
+        })
+      : () => {},
     state.watch(["sort"], () => sort !== sorted() && rows.length > 0 && draw()),
   );
   return {

@@ -9,6 +9,7 @@ import { together } from "../state.js";
 import { word } from "../words.js";
 import { split, unified } from "./diff_rows.js";
 import { moreLines } from "./more_lines.js";
+import { mountPreview } from "./preview.js";
 import { showProblem } from "./problem.js";
 
 /**
@@ -107,12 +108,17 @@ export function mountText(root, state) {
     if (first) isSought = false;
   }
 
-  function pick(/** @type {Event} */ event) {
+  /** The node that a line is about. */
+  function nodeAt(/** @type {Event} */ event) {
     const { old, new: now } = closest(event, ".code-line")?.dataset ?? {};
-    if (!texts || getSelection()?.toString()) return;
+    if (!texts) return undefined;
     const id = idAt(texts[1], now) ?? idAt(texts[0], old);
     const { graph, before } = state.get();
-    const node = [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((each) => each.id === id);
+    return [...(graph?.nodes ?? []), ...(before?.nodes ?? [])].find((each) => each.id === id);
+  }
+
+  function pick(/** @type {Event} */ event) {
+    const node = getSelection()?.toString() ? undefined : nodeAt(event);
     if (node) state.set(selectNode(node));
   }
 
@@ -120,6 +126,7 @@ export function mountText(root, state) {
     () => (request += 1),
     () => stopDrawing(),
     listen(body, { click: pick }),
+    mountPreview(body, state, (event) => nodeAt(event)?.origins ?? []),
     bindSwitch(all, state, "text-whole"),
     listen(base, { change: () => state.set({ base: Number(base.value) }) }),
     bindButtons(modes, state, "diff", "mode"),

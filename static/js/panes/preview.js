@@ -1,0 +1,26 @@
+// What the pointer is on in a list or a picture, shown in the drawing: pointing previews, a click pins.
+import { listen } from "../dom.js";
+import { together } from "../state.js";
+
+/**
+ * @param {HTMLElement} root
+ * @param {import("../page.js").PageState} state
+ * @param {(event: PointerEvent) => readonly string[]} originsAt the ONNX nodes of what is there
+ * @returns {() => void}
+ */
+export function mountPreview(root, state, originsAt) {
+  let told = "";
+  const tell = (/** @type {readonly string[]} */ origins) => {
+    const key = origins.join("\n");
+    if (key === told) return;
+    told = key;
+    state.set({ preview: [...origins] });
+  };
+  return together(
+    listen(root, {
+      pointermove: (event) => tell(originsAt(event)),
+      pointerleave: () => tell([]),
+    }),
+    () => tell([]),
+  );
+}
