@@ -39,6 +39,8 @@ def place(
 
     Where a memory is too small for what was decided, operands are brought later, and if that does
     not help either, the task that finds no room goes elsewhere; `notes` say so.
+    `time_limit_s` is for the first decision of a scheduler that searches; further ones together
+    take no longer than that.
     Units: seconds. Errors: E-OPTION-VALUE for a name that no scheduler has, or what it refuses.
     """
     if scheduler not in SCHEDULERS:
@@ -49,13 +51,15 @@ def place(
     conduct = conduct or Conduct()
     given = problem = Problem(graph, platform)
     bound, notes = given.bound_seconds, list[str]()
+    left_s = time_limit_s
     while True:
-        placement = _decided(problem, scheduler, conduct, time_limit_s)
+        placement = _decided(problem, scheduler, conduct, left_s)
         if problem is given:  # what is proven without some devices holds without them only
             bound = max(bound, placement.bound_seconds)
         try:
             made = within_room(problem, placement, conduct)
         except Stuck as e:
+            left_s /= 2  # so that all tries together take no more than twice the limit
             order = placement.orders[e.device]
             at = order.index(e.task)
             # More at once each time, so that many tasks without room do not take as many tries.

@@ -11,11 +11,15 @@ from typing import Any
 import pytest
 
 from compiler.errors import CompileError
+from compiler.place import place as placing
 from compiler.place.check import check_schedule
 from compiler.place.gantt import gantt_svg, gantt_text
+from compiler.place.heft import heft
 from compiler.place.place import place
+from compiler.place.placement import Placement
 from compiler.place.platform import Platform
 from compiler.place.platform_text import load_platform, parse_platform, shipped
+from compiler.place.problem import Problem
 from compiler.place.schedule import Schedule, critical_path
 from compiler.place.simulate import Conduct
 from compiler.place.tasks import TaskGraph
@@ -100,6 +104,23 @@ def test_what_is_proven_when_tasks_were_sent_away_holds_for_all_devices(schedule
     """p, q, s, r, t fit on the accelerator in this order: 9 s, and 0.2 s for what x and t take."""
     made = place(parse_tasks(HOLDING), toy(1500), scheduler=scheduler, time_limit_s=2.0)
     assert made.bound_seconds <= 9.2
+
+
+def test_further_decisions_have_as_much_time_as_the_first_one_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    limits: list[float] = []
+
+    def decide(problem: Problem, limit_s: float) -> Placement:
+        limits.append(limit_s)
+        return heft.decide(problem, limit_s)
+
+    monkeypatch.setattr(placing, "SCHEDULERS", {"heft": replace(heft, decide=decide)})
+    made = place(parse_tasks(HOLDING), toy(1500), scheduler="heft", time_limit_s=8.0)
+    assert len(limits) > 1
+    assert len(limits) == 1 + sum("no room by then" in note for note in made.notes)
+    assert limits[0] == 8.0
+    assert sum(limits[1:]) <= 8.0
 
 
 def test_what_passes_through_a_memory_takes_no_room_there() -> None:
