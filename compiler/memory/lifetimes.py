@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from compiler.dataclass import dataclass
@@ -58,18 +58,82 @@ def join_lifetimes(
     of a part on. `until` has, by step that runs side by side with others, the last one that may
     begin before it has ended.
     """
-    users, writers = _users(steps, sizes, views)
+    uses = _Uses.of(steps, sizes, views, until)
+    homes, overwritten = _homes(steps, sizes, uses, in_place)
+    starts = {v: start for v in homes if (start := views.home(v)[1])}
+    held: dict[str, list[str]] = {}
+    for value, buffer in homes.items():
+        held.setdefault(buffer, []).append(value)
+    buffers = [
+        Buffer(
+            name,
+            views.size_in(name, sizes),
+            min(uses.users[name]),
+            max(uses.end(v) for v in values),
+            values=tuple(values),
+            starts=tuple(starts.get(v, 0) for v in values) if starts.keys() & values else (),
+        )
+        for name, values in held.items()
+    ]
+    buffers += [
+        Buffer(name, size, number, uses.last(number) + 1, values=(name,))
+        for number, step in enumerate(steps)
+        for name, size in step.scratch.items()
+    ]
+    return Lifetimes(tuple(buffers), homes, starts, overwritten)
 
-    def lasts(number: int) -> int:
-        return until.get(number, number)
 
-    def ended(value: str, number: int) -> bool:
+@dataclass(frozen=True, slots=True)
+class _Uses:
+    """The steps that touch each value's own memory, by its owner, and which one writes a value."""
+
+    users: Mapping[str, set[int]]
+    writers: Mapping[str, int]
+    views: Views
+    until: Mapping[int, int]
+
+    @staticmethod
+    def of(
+        steps: Sequence[Step], sizes: Mapping[str, int], views: Views, until: Mapping[int, int]
+    ) -> _Uses:
+        """What steps do with the values that have a size."""
+        users: dict[str, set[int]] = {}
+        writers: dict[str, int] = {}
+        for number, step in enumerate(steps):
+            for value in step.reads:
+                for root in views.roots(value):
+                    if root in sizes:
+                        assert root in writers, (
+                            f"step {number} reads {value!r} before it is written"
+                        )
+                        users[views.home(root)[0]].add(number)
+            for value in step.writes:
+                if value in sizes:
+                    writers.setdefault(value, number)
+                    users.setdefault(views.home(value)[0], set()).add(number)
+        return _Uses(users, writers, views, until)
+
+    def last(self, number: int) -> int:
+        """The last step that may begin before a step has ended."""
+        return self.until.get(number, number)
+
+    def end(self, value: str) -> int:
+        """The step from which on all that used the memory a value owns has surely ended."""
+        return max(map(self.last, self.users.get(value, ())), default=-1) + 1
+
+    def have_ended(self, value: str, number: int) -> bool:
         """Whether nobody else needs a value's memory when a step begins that reads it, and so waits
         for those that make it."""
-        used = users[views.home(value)[0]]
-        others = used - {number, *(writers[root] for root in views.roots(value))}
-        return number in used and all(lasts(u) < number for u in others)
+        used = self.users[self.views.home(value)[0]]
+        others = used - {number, *(self.writers[root] for root in self.views.roots(value))}
+        return number in used and all(self.last(u) < number for u in others)
 
+
+def _homes(
+    steps: Sequence[Step], sizes: Mapping[str, int], uses: _Uses, in_place: bool
+) -> tuple[dict[str, str], dict[str, str]]:
+    """In whose memory each value lies, and over which value one is computed in place."""
+    views = uses.views
     homes: dict[str, str] = {}
     overwritten: dict[str, str] = {}
     for number, step in enumerate(steps):
@@ -78,7 +142,7 @@ def join_lifetimes(
                 continue
             owner, _ = views.home(value)
             free = in_place and owner == value
-            victim = _victim(value, number, step, sizes, views, homes, ended) if free else None
+            victim = _victim(value, number, step, sizes, uses, homes) if free else None
             if victim is None:
                 homes[value] = homes[owner] = owner
                 continue
@@ -87,48 +151,7 @@ def join_lifetimes(
     for value in views:
         if all(root in homes for root in views.roots(value)):
             homes[value] = homes[views.home(value)[0]]
-    starts = {v: start for v in homes if (start := views.home(v)[1])}
-    # A place is free for what is made when all that used it has surely ended.
-    ends = {v: max(map(lasts, used)) + 1 for v, used in users.items()}
-    held: dict[str, list[str]] = {}
-    for value, buffer in homes.items():
-        held.setdefault(buffer, []).append(value)
-    buffers = [
-        Buffer(
-            name,
-            views.size_in(name, sizes),
-            min(users[name]),
-            max(ends.get(v, 0) for v in values),
-            values=tuple(values),
-            starts=tuple(starts.get(v, 0) for v in values) if starts.keys() & values else (),
-        )
-        for name, values in held.items()
-    ]
-    buffers += [
-        Buffer(name, size, number, lasts(number) + 1, values=(name,))
-        for number, step in enumerate(steps)
-        for name, size in step.scratch.items()
-    ]
-    return Lifetimes(tuple(buffers), homes, starts, overwritten)
-
-
-def _users(
-    steps: Sequence[Step], sizes: Mapping[str, int], views: Views
-) -> tuple[dict[str, set[int]], dict[str, int]]:
-    """The steps that touch each value's own memory, by its owner, and which one writes a value."""
-    users: dict[str, set[int]] = {}
-    writers: dict[str, int] = {}
-    for number, step in enumerate(steps):
-        for value in step.reads:
-            for root in views.roots(value):
-                if root in sizes:
-                    assert root in writers, f"step {number} reads {value!r} before it is written"
-                    users[views.home(root)[0]].add(number)
-        for value in step.writes:
-            if value in sizes:
-                writers.setdefault(value, number)
-                users.setdefault(views.home(value)[0], set()).add(number)
-    return users, writers
+    return homes, overwritten
 
 
 def _victim(
@@ -136,18 +159,18 @@ def _victim(
     number: int,
     step: Step,
     sizes: Mapping[str, int],
-    views: Views,
+    uses: _Uses,
     homes: Mapping[str, str],
-    ended: Callable[[str, int], bool],
 ) -> str | None:
     """What owns the memory that a value may take over, if there is such an operand."""
+    views = uses.views
     taken = {homes[w] for w in step.writes if w in homes}
     operands = step.may_overwrite.get(value, ())
     for operand in operands:
         if not has_own_memory(operand, sizes[value], sizes, views):
             continue
         owner, _ = views.home(operand)
-        if homes[owner] in taken or not ended(operand, number):
+        if homes[owner] in taken or not uses.have_ended(operand, number):
             continue
         if not is_read_besides(operand, operands, step, views):
             return owner

@@ -2,6 +2,7 @@ import itertools
 import random
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -83,7 +84,7 @@ def test_hill_climbing_is_never_worse_than_greedy() -> None:
     [
         ([Buffer("a", -1, 0, 1)], "at least 0 bytes"),
         ([Buffer("a", 1, 3, 3)], "ends after it starts"),
-        ([Buffer("a", 1, -2, 3)], "from step 0"),
+        ([Buffer("a", 1, -2, 3)], "at least 0, the first step"),
         ([Buffer("a", 1, 0, 1), Buffer("a", 1, 0, 1)], "used twice"),
     ],
 )
@@ -141,7 +142,8 @@ def test_what_compiles_a_program_imports_neither_the_registry_nor_searches() -> 
 
 
 def test_unknown_planner_and_alignment_are_option_errors() -> None:
-    for options in ({"planner": "magic"}, {"alignment_bytes": 48}):
+    wrong: tuple[dict[str, Any], ...] = ({"planner": "magic"}, {"alignment_bytes": 48})
+    for options in wrong:
         with pytest.raises(CompileError) as caught:
             plan_memory([], **options)
         assert caught.value.code == "E-OPTION-VALUE"
