@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, expect
 
 from tests.browser import chromium
+from tests.browser.playground import Playground
 from tests.browser.serving import served
 
 STEP_MS = 20_000
@@ -100,3 +101,9 @@ def page(browser: Browser, server: str) -> Iterator[Page]:
 def watch(page: Page) -> Watch:
     """What the page of this test is being watched for."""
     return page.watch  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def playground(page: Page) -> Playground:
+    """The page as somebody finds it who comes for the first time."""
+    return Playground(page).open()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import pytest
 from onnx.reference import ReferenceEvaluator
 from playwright.sync_api import Browser, Page, expect
 
@@ -21,11 +20,6 @@ NOT_IN_ONNX = """graph g(x: f32[2,3]) {
   return y
 }
 """
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def expect_clean(playground: Playground) -> None:

@@ -13,11 +13,6 @@ from tests.browser.playground import COMPILE_MS, Playground
 from tests.models import light_model
 
 
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
-
-
 def test_nodes_are_coloured_by_time_and_a_link_restores_it(
     playground: Playground, page: Page
 ) -> None:

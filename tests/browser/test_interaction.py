@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import Watch
@@ -22,11 +21,6 @@ _DROP_LARGE = """
   box.dispatchEvent(new DragEvent("drop", options));
 }
 """
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def selected_rows(pane: Locator) -> Locator:

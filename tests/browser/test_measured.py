@@ -11,11 +11,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.playground import COMPILE_MS, Playground
 
 
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
-
-
 def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(
     playground: Playground, page: Page
 ) -> None:

@@ -7,16 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from onnx import TensorProto, helper, numpy_helper, save
 from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser.playground import COMPILE_MS, Playground
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def checked(playground: Playground, how: str = "done") -> Locator:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import Inspector
 from tests.browser.playground import COMPILE_MS, Playground
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def test_a_schedule_is_edited_mended_and_run(playground: Playground, page: Page) -> None:

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from compiler.targets.target import names
 from tests.browser.playground import COMPILE_MS, Playground
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def test_two_machines_are_put_side_by_side_and_kept_in_the_link(

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.playground import COMPILE_MS, Playground
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def test_a_search_is_followed_and_stopped_and_keeps_what_it_has(

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.accessibility import Inspector
 from tests.browser.playground import COMPILE_MS, Playground
-
-
-@pytest.fixture
-def playground(page: Page) -> Playground:
-    return Playground(page).open()
 
 
 def test_a_model_is_written_corrected_and_compiled(playground: Playground, page: Page) -> None:
