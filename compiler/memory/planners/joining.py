@@ -22,13 +22,14 @@ from typing import NamedTuple, TypeAlias
 from compiler.dataclass import dataclass
 from compiler.memory.buffer import Block
 
-CAREFUL, BOLD = 0.003, 0.3
-"""How much chance joining is left to: little that is joined is wrong, or little is left apart."""
+CAREFUL, BOLD, RECKLESS = 0.003, 0.3, 3.0
+"""How much chance joining is left to: little that is joined is wrong, or little is left apart, or
+much is wrong and may be undone."""
 
 FEWER = 0.95
 """Joining was of no use when more than this part of the blocks is left."""
 
-CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD)
+CHANCES = (3e-5, 3e-4, CAREFUL, 0.03, BOLD, RECKLESS)
 """How many pairs of sets chance may give where two are joined, the least first."""
 
 MOST_SETS = 2000

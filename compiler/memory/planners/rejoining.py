@@ -2,8 +2,8 @@
 
 A pair that was joined by accident keeps others from what they belong to. So the joints at one
 step are undone, not all of them, and made anew in an order that is blurred a little. That is kept
-unless more rectangles are left than before. All blocks in one rectangle are a plan without a gap,
-whether they were cut like that or not.
+where no more rectangles are left than before, and now and then where there are. All blocks in one
+rectangle are a plan without a gap, whether they were cut like that or not.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from compiler.memory.buffer import Block
-from compiler.memory.planners.joining import BOLD, Joined, Joining
+from compiler.memory.planners.joining import BOLD, RECKLESS, Joined, Joining
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
 """What part of the joints at a step is undone, in turn."""
 
 BLUR = 1.0
 """Spread of the factors, as powers of e, by which chances are off."""
+
+MOST_CHANCES = (BOLD, RECKLESS)
+"""How much is joined anew, by turns of all parts: some problems need the one, some the other."""
+
+WORSE = 0.1
+"""With this chance what leaves one rectangle more is kept; for two more, it is its square."""
 
 MOST_KNOWN = 100_000
 """Equal sums that are kept; then they are counted anew."""
@@ -44,38 +50,43 @@ class Rejoining:
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
         self._joining = Joining(blocks)
         self._joining.join(BOLD)
+        self._fewest = self._joining.rectangles()
         self._chance = random.Random(seed)
         self._tries = 0
 
     def rectangles(self) -> tuple[Joined, ...]:
         """The fewest that were found."""
-        return self._joining.rectangles()
+        return self._fewest
 
     def go_on(self, until: float, patience: int) -> None:
         """Until a time, until one is left, or until so many tries in a row led to no fewer."""
         idle = 0
-        while len(self._joining.pool) > 1 and idle < patience and time.monotonic() < until:
-            fewer = self._try()
-            idle = 0 if fewer else idle + 1
+        while len(self._fewest) > 1 and idle < patience and time.monotonic() < until:
+            idle += 1
+            self._try()
+            if len(self._joining.pool) < len(self._fewest):
+                self._fewest, idle = self._joining.rectangles(), 0
 
-    def _try(self) -> bool:
-        """Undo and join again at one step; whether fewer rectangles are left."""
+    def _try(self) -> None:
+        """Undo and join again at one step."""
         joining, chance = self._joining, self._chance
         before = set(joining.pool)
-        mark = chance.choice(joining.rectangles())
+        rectangles = joining.rectangles()
+        mark = chance.choice(rectangles)
         step = chance.choice((mark.start, mark.end))
-        part = UNDONE[self._tries % len(UNDONE)]
+        turn, at = divmod(self._tries, len(UNDONE))
         self._tries += 1
-        over = [j for j in joining.rectangles() if j.start < step < j.end]
-        undone = [j for j in over if chance.random() < part]
+        over = [j for j in rectangles if j.start < step < j.end]
+        undone = [j for j in over if chance.random() < UNDONE[at]]
         pieces = [piece for j in undone for piece in _apart_at(j, step)]
         joining.exchange(undone, pieces)
         near = {step, *(j.start for j in pieces), *(j.end for j in pieces)}
-        joining.join(BOLD, sorted(near), lambda: math.exp(chance.gauss(0, BLUR)))
-        if len(joining.pool) > len(before):
+        most_chance = MOST_CHANCES[turn % len(MOST_CHANCES)]
+        joining.join(most_chance, near, lambda: math.exp(chance.gauss(0, BLUR)))
+        more = len(joining.pool) - len(before)
+        if more > 0 and chance.random() >= WORSE**more:
             joining.exchange(joining.pool - before, before - joining.pool)
         joining.forget(MOST_KNOWN)
-        return len(joining.pool) < len(before)
 
 
 def _apart_at(rectangle: Joined, step: int) -> Iterator[Joined]:
