@@ -117,7 +117,7 @@ export function mountTextEditor(root, writer) {
     // Under the word: a character has the same width everywhere.
     const rows = area.value.slice(0, from).split("\n");
     list.style.top = `calc(${rows.length} * var(--write-line) + var(--space-2))`;
-    list.style.left = `calc(${Math.min(rows[rows.length - 1].length, 40)}ch + var(--space-3))`;
+    list.style.setProperty("--at", `${Math.min(rows[rows.length - 1].length, 40)}ch`);
     // The sheet scrolls: what is below its edge would be cut off.
     const sheet = list.parentElement;
     const below = list.offsetTop + list.offsetHeight - (sheet?.clientHeight ?? 0);
