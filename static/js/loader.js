@@ -4,6 +4,9 @@ import { areLinked } from "./links.js";
 import { comparedWith, markedAgainst } from "./snapshots.js";
 import { nextStage } from "./stages.js";
 
+/** So many presses of a key further graphs are fetched. */
+const AHEAD = 2;
+
 /**
  * Fetches, once they are there, the answers to which nodes are one kernel.
  * @param {import("./page.js").PageState} state
@@ -19,6 +22,22 @@ export function keepNeighbours(state) {
       // A job that was stopped before has none; nothing else waits for them.
     }
   });
+}
+
+/**
+ * What the keys lead to next, and what comes after it: who holds a key down is quicker than the server.
+ * @param {import("./api.js").Parts} parts
+ * @param {import("./wire.js").Stage[]} stages
+ * @param {number} from
+ */
+function fetchAhead(parts, stages, from) {
+  for (const direction of /** @type {const} */ ([1, -1])) {
+    let near = from;
+    for (let step = 0; step < AHEAD; step++) {
+      near = nextStage(stages, near, direction, false);
+      parts.graph(stages[near].graph_stage).catch(() => {});
+    }
+  }
 }
 
 /**
@@ -40,11 +59,7 @@ export function keepGraphs(state) {
       if (number !== request) return;
       const graph = other === stage - 1 || !before ? found : markedAgainst(found, before);
       state.set({ graph, before });
-      // What the keys lead to next is fetched ahead.
-      for (const direction of /** @type {const} */ ([1, -1])) {
-        const near = nextStage(result.stages, stage, direction, false);
-        parts.graph(result.stages[near].graph_stage).catch(() => {});
-      }
+      fetchAhead(parts, result.stages, stage);
     } catch (problem) {
       if (number === request) state.set({ problem: asProblem(problem) });
     }

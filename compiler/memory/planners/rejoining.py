@@ -29,6 +29,9 @@ MOST_CHANCES = (BOLD, RECKLESS)
 WORSE = 0.1
 """With this chance what leaves one rectangle more is kept; for two more, it is its square."""
 
+TRIAL, LEFT = 1 / 6, 0.9
+"""Where more than this part of the rectangles is left after that part of the time, it is given up."""
+
 MOST_KNOWN = 100_000
 """Equal sums that are kept; then they are counted anew."""
 
@@ -59,9 +62,16 @@ class Rejoining:
         return self._fewest
 
     def go_on(self, until: float, patience: int) -> None:
-        """Until a time, until one is left, or until so many tries in a row led to no fewer."""
-        idle = 0
+        """Until a time, until one is left, or until so many tries in a row led to no fewer.
+
+        Where memory is spare, blocks that belong together are not all of one lifetime, and hardly
+        any are joined: then the time is left to others.
+        """
+        begin, many, idle = time.monotonic(), LEFT * len(self._fewest), 0
+        trial_end = begin + TRIAL * (until - begin)
         while len(self._fewest) > 1 and idle < patience and time.monotonic() < until:
+            if len(self._fewest) > many and time.monotonic() > trial_end:
+                break
             idle += 1
             self._try()
             if len(self._joining.pool) < len(self._fewest):
