@@ -123,8 +123,13 @@ class Search:
 
 @compiled
 def draw(chance: Any, n: int) -> int:
-    """A random number below n, up to 2**31."""
-    chance[0] = (chance[0] * 1103515245 + 12345) & 0x7FFFFFFFFFFF
+    """A random number below n, up to 2**31.
+
+    The state has 47 bits. It is multiplied in two halves, since numpy warns where 64 do not suffice.
+    """
+    high, low = chance[0] >> 24, chance[0] & 0xFFFFFF
+    product = ((high * 1103515245 & 0x7FFFFF) << 24) + low * 1103515245
+    chance[0] = (product + 12345) & 0x7FFFFFFFFFFF
     return (chance[0] >> 16) % n
 
 
