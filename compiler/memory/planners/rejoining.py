@@ -30,7 +30,7 @@ WORSE = 0.1
 """With this chance what leaves one rectangle more is kept; for two more, it is its square."""
 
 TRIAL, LEFT = 1 / 6, 0.9
-"""Where more than this part of the rectangles is left after that part of the time, it is given up."""
+"""Where more than this part of them is left after that part of the time, it is given up."""
 
 MOST_KNOWN = 100_000
 """Equal sums that are kept; then they are counted anew."""

@@ -125,7 +125,7 @@ class Search:
 def draw(chance: Any, n: int) -> int:
     """A random number below n, up to 2**31.
 
-    The state has 47 bits. It is multiplied in two halves, since numpy warns where 64 do not suffice.
+    The state has 47 bits. It is multiplied in halves: numpy warns where 64 do not do.
     """
     high, low = chance[0] >> 24, chance[0] & 0xFFFFFF
     product = ((high * 1103515245 & 0x7FFFFF) << 24) + low * 1103515245
