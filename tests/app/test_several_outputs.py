@@ -10,11 +10,9 @@ from onnx import helper
 from tests.app import test_compile as whole
 from tests.app.test_compile import compiled, f32, model_of, part, uploaded
 
-shared = whole.shared
-
 
 @pytest.fixture(scope="module")
-def gates(shared) -> dict[str, Any]:
+def gates(real) -> dict[str, Any]:
     """A product, what is added to it, and both that and its activation as results."""
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
@@ -25,11 +23,11 @@ def gates(shared) -> dict[str, Any]:
     inputs = [f32("x", [4, 9]), f32("w", [9, 37]), f32("r", [4, 37])]
     model = model_of(nodes, inputs, [f32("c", [4, 37]), f32("t", [37, 4])])
     pipeline = "fuse{policy=xla}"
-    return compiled(shared, uploaded(shared, model), pipeline=pipeline)
+    return compiled(real, uploaded(real, model), pipeline=pipeline)
 
 
-def test_both_results_are_shown_and_have_edges(gates, shared):
-    last = part(shared, gates, f"stages/{gates['stages'][-1]['stage']}/graph")
+def test_both_results_are_shown_and_have_edges(gates, real):
+    last = part(real, gates, f"stages/{gates['stages'][-1]['stage']}/graph")
     (fused,) = [n for n in last["nodes"] if n["op"] == "fusion"]
     assert fused["outputs"] == ["b", "c"]
     assert fused["types"] == ["f32[4,37]", "f32[4,37]"]
@@ -50,8 +48,8 @@ def test_both_results_are_shown_and_have_edges(gates, shared):
     ],
     ids=lambda check: check.__name__,
 )
-def test_it_keeps_what_all_answers_keep(check, gates, shared):
-    check(gates, shared)
+def test_it_keeps_what_all_answers_keep(check, gates, real):
+    check(gates, real)
 
 
 def test_its_memory_does_not_overlap(gates):

@@ -161,7 +161,6 @@ def test_a_link_to_what_is_not_there_compares_as_if_it_named_nothing(
     playground: Playground, watch
 ) -> None:
     watch.expect("answer 404")
-    watch.expect("Failed to load resource")
     pane = playground.show_pane("compare")
     expect(playground.page).to_have_url(re.compile("pane=compare"))
     playground.page.evaluate("location.hash += '&base=777&other=nothing'")
