@@ -9,6 +9,8 @@ PORT ?= 8000
 CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
 WORKERS ?= 2
+# Files go to workers in the order of the collection: contracts first, of the browser's the longest first.
+SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SEED ?= 1
 STEP ?= 1
 FUNCTIONS ?= exp,expm1,log,log1p,tanh,sigmoid,erf,gelu
@@ -50,11 +52,11 @@ check: .venv/.dev bundle ## lint, formatting, types, and the tests of the page's
 
 .PHONY: test
 test: browser check ## set everything up and run all tests: contracts first, the browser last
-	$(BIN)/python -m pytest -m "not slow" -n $(WORKERS) --dist loadfile $(TESTS)
+	$(BIN)/python -m pytest -m "not slow" $(SHARED) $(TESTS)
 
 .PHONY: browser-test
 browser-test: browser bundle ## only the tests in a real browser
-	$(BIN)/python -m pytest -m browser tests/browser
+	$(BIN)/python -m pytest -m browser $(SHARED) tests/browser
 
 .PHONY: sweep
 sweep: .venv/.dev bundle ## the slow tests that `make test` leaves out

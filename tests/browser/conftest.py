@@ -17,11 +17,20 @@ STEP_MS = 20_000
 """How long one step may take: nothing is timed, this only ends a test that hangs."""
 
 
+LONG = ("test_whole_state.py", "test_accessibility.py", "test_sharing.py", "test_read_only.py")
+"""Files that take longest: they come first, or one worker is left with them while others idle."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
+    items.sort(key=lambda item: _turn(item.path) if here in item.path.parents else 0)
+
+
+def _turn(path: Path) -> int:
+    return 1 + (LONG.index(path.name) if path.name in LONG else len(LONG))
 
 
 @pytest.fixture(scope="session")
