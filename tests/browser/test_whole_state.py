@@ -361,7 +361,7 @@ def test_a_job_of_another_version_is_compiled_anew(browser: Browser, tmp_path: P
 def shared(page: Page) -> str:
     """The short link of the view."""
     page.get_by_role("button", name="Share this view").click()
-    page.get_by_role("button", name="Make a short link").click()
+    page.get_by_role("button", name="Make a short link").press("Enter")
     field = page.locator("#share-dialog [data-part=short]")
     expect(field).to_have_value(re.compile(r"/s/\w{8}$"))
     return field.input_value()

@@ -213,6 +213,7 @@ export function mountTuning(root, state, findings) {
     part(root, "bar").hidden = true;
     void follow(() => findings.tune(parts.id, { budget_seconds: 1, search: search.value, kernel: null }));
   } else api.about().then(({ limits }) => {
+    if (!root.contains(budget)) return; // the pane was left meanwhile
     const most = Math.max(1, limits.job_limit_s - REST_S);
     const offered = [...BUDGETS.filter((each) => each < most), most];
     budget.replaceChildren(
