@@ -53,3 +53,24 @@ TWO_SPANS = """
       d: 4 bytes at 5, live 1..2
     }
     """
+
+SIX_WITHOUT_A_GAP = """
+    plan 0 bytes, alignment 1 {
+      a: 5 bytes, live 0..4
+      b: 2 bytes, live 0..2
+      c: 3 bytes, live 0..2
+      d: 5 bytes, live 2..6
+      e: 4 bytes, live 4..6
+      f: 1 bytes, live 4..6
+    }
+    =>
+    plan 10 bytes, alignment 1 {
+      a: 5 bytes at 0, live 0..4
+      b: 2 bytes at 8, live 0..2
+      c: 3 bytes at 5, live 0..2
+      d: 5 bytes at 5, live 2..6
+      e: 4 bytes at 0, live 4..6
+      f: 1 bytes at 4, live 4..6
+    }
+"""
+"""A problem that is full at every step, which planners that join solve, with the plan."""

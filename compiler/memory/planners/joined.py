@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from compiler.memory.buffer import Buffer
 from compiler.memory.planners.exact import exact
+from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, forms, inside, joinable
 from compiler.memory.planners.place import MANY
@@ -21,25 +22,7 @@ CHANCES = (BOLD, CAREFUL)
 @planner(
     searches=True,
     source="cuts from edge to edge as in Gilmore and Gomory 1965, undone; then exact",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 0..4
-      b: 2 bytes, live 0..2
-      c: 3 bytes, live 0..2
-      d: 5 bytes, live 2..6
-      e: 4 bytes, live 4..6
-      f: 1 bytes, live 4..6
-    }
-    =>
-    plan 10 bytes, alignment 1 {
-      a: 5 bytes at 0, live 0..4
-      b: 2 bytes at 8, live 0..2
-      c: 3 bytes at 5, live 0..2
-      d: 5 bytes at 5, live 2..6
-      e: 4 bytes at 0, live 4..6
-      f: 1 bytes at 4, live 4..6
-    }
-    """,
+    example=SIX_WITHOUT_A_GAP,
 )
 def joined(problem: Problem, options: Options) -> Outcome:
     """What fits together without a gap is joined, and the exact search places what is left.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import is_open, start_of
 from compiler.memory.planners.joined import searched
 from compiler.memory.planners.joining import FEWER, whole
@@ -22,25 +23,7 @@ PATIENCE = 2000
 @planner(
     searches=True,
     source="joined, with ruin and recreate: Schrimpf, Schneider, Stamm-Wilbrandt and Dueck 2000",
-    example="""
-    plan 0 bytes, alignment 1 {
-      a: 5 bytes, live 0..4
-      b: 2 bytes, live 0..2
-      c: 3 bytes, live 0..2
-      d: 5 bytes, live 2..6
-      e: 4 bytes, live 4..6
-      f: 1 bytes, live 4..6
-    }
-    =>
-    plan 10 bytes, alignment 1 {
-      a: 5 bytes at 0, live 0..4
-      b: 2 bytes at 8, live 0..2
-      c: 3 bytes at 5, live 0..2
-      d: 5 bytes at 5, live 2..6
-      e: 4 bytes at 0, live 4..6
-      f: 1 bytes at 4, live 4..6
-    }
-    """,
+    example=SIX_WITHOUT_A_GAP,
 )
 def rejoined(problem: Problem, options: Options) -> Outcome:
     """Joins what fits together without a gap, takes some of it apart, and joins it anew.
