@@ -21,6 +21,7 @@ import { colors, startTheme, toggleTheme } from "./theme.js";
 import { inOwnTurn } from "./turns.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
 import { word } from "./words.js";
+import { canCompile } from "./writing.js";
 import { work } from "./work.js";
 
 const WRITE_AFTER_MS = 120;
@@ -46,7 +47,7 @@ const general = {
   theme: toggleTheme,
   help: () => openHelp(help),
   compile: () => {
-    if (state.get().model && state.get().progress.state === "") void compiler.start();
+    if (canCompile(state.get())) void compiler.start();
   },
 };
 /** @type {Record<string, () => boolean | void>} */

@@ -24,6 +24,7 @@ import { START } from "./url.js";
  * @property {Map<string, import("./wire.js").OperatorInfo>} operators
  * @property {import("./wire.js").Upload | null} upload
  * @property {import("./wire.js").Result | null} inspected what is known of the chosen model before compiling
+ * @property {import("./writing.js").Reading | null} reading of the model that is being written
  * @property {Progress} progress
  * @property {import("./wire.js").Problem | null} problem
  * @property {number} partial stages of a job that failed which can be walked
@@ -81,6 +82,7 @@ export const EMPTY = {
   operators: new Map(),
   upload: null,
   inspected: null,
+  reading: null,
   progress: IDLE,
   problem: null,
   partial: 0,

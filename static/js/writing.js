@@ -3,6 +3,12 @@
 /** @typedef {{language: "ir" | "py", text: string}} WrittenText */
 /** @typedef {{name: string, signature: string, words: string, family: string}} Known a function that a text may call */
 
+/**
+ * @typedef {object} Reading the last reading of the text that is written
+ * @property {import("./wire.js").CheckedText} found
+ * @property {boolean} failed whether it could not be read, so that nothing is known of it
+ */
+
 /** What a text may take up of an address; a short link has room for two of them. */
 export const LINK_CHARACTERS = 40_000;
 
@@ -19,6 +25,36 @@ export const lengthInLink = (text) => new URLSearchParams({ t: text }).toString(
 export function splitText(written) {
   return { language: written.startsWith("ir:") ? "ir" : "py", text: written.slice(3) };
 }
+
+/**
+ * What is to be said of a text before it is compiled, and whether that is offered: not with errors in it.
+ * A text that nobody could read is left to the compiler.
+ * @param {Reading | null} reading null before the first one is there
+ * @returns {{offered: boolean, key: string, n: number, first: import("./wire.js").Problem | null}} key of the words
+ */
+export function verdictOn(reading) {
+  if (reading === null) return { offered: false, key: "write.reading", n: 0, first: null };
+  const { problems } = reading.found;
+  const [first = null] = problems;
+  if (reading.failed) return { offered: true, key: "write.unread", n: 0, first };
+  if (first) return { offered: false, key: "write.wrong", n: problems.length, first };
+  return { offered: true, key: "start.chosen", n: 0, first };
+}
+
+/**
+ * Whether Compile does something now: there is a model, nothing runs, and a text that is being written has no errors.
+ * @param {Pick<import("./page.js").Page, "screen" | "model" | "progress" | "reading">} page
+ */
+export const canCompile = ({ screen, model, progress, reading }) =>
+  model !== "" &&
+  progress.state === "" &&
+  (model !== "written" || screen === "walk" || verdictOn(reading).offered);
+
+/**
+ * Where a problem of a text lies, "3:20"; its code when it has no place.
+ * @param {import("./wire.js").Problem} problem
+ */
+export const placeOf = ({ code, where }) => (where?.line ? `${where.line}:${where.column}` : code);
 
 /**
  * What could complete the word before the caret: names of the text, functions, then attributes of the call.

@@ -21,6 +21,8 @@ def test_a_model_is_written_corrected_and_compiled(playground: Playground, page:
     expect(mark).to_have_text("rleu")
     problem = playground.part("write-problems").locator("li")
     expect(problem).to_contain_text("did you mean relu")
+    expect(playground.part("says")).to_contain_text("has an error, at 3:20: 'rleu'")
+    expect(playground.part("compile")).to_be_disabled()
     assert Inspector(page).violations() == []
     problem.get_by_role("button", name="3:20").click()
     assert text.evaluate("area => area.selectionStart") == text.input_value().index("rleu")

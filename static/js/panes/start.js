@@ -3,6 +3,7 @@ import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatPercent } from "../format.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
+import { canCompile, placeOf, verdictOn } from "../writing.js";
 import { mountArithmetic } from "./arithmetic.js";
 import { mountPipeline } from "./pipeline.js";
 import { showProblem } from "./problem.js";
@@ -54,18 +55,13 @@ export function mountStart(root, state, compiler) {
     listen(compile, { click: () => void compiler.start() }),
     listen(cancel, { click: () => void compiler.cancel() }),
     state.watch(["samples", "model"], ({ samples, model }) => showCards(cards, samples, model)),
-    state.watch(["progress", "model", "samples", "upload", "partial"], (page) => {
+    state.watch(["progress", "model", "samples", "upload", "partial", "reading"], (page) => {
       const busy = page.progress.state !== "";
-      compile.disabled = busy || page.model === "";
+      compile.disabled = !canCompile(page);
       cancel.hidden = !busy || page.progress.state === "uploading";
       progress.hidden = !busy;
       showProgress(progress, page.progress);
-      const name = nameOf(page);
-      says.textContent = busy
-        ? page.progress.words
-        : name
-          ? word("start.chosen", { name })
-          : word("start.nothing");
+      says.textContent = busy ? page.progress.words : saysOf(page);
     }),
     state.watch(["problem", "partial"], (page) => {
       showProblem(problem, page.problem);
@@ -74,6 +70,18 @@ export function mountStart(root, state, compiler) {
       if (page.problem) problem.scrollIntoView({ block: "nearest" });
     }),
   );
+}
+
+/**
+ * What would be compiled, and what keeps it from that.
+ * @param {import("../page.js").Page} page
+ */
+function saysOf(page) {
+  const name = nameOf(page);
+  if (!name) return word("start.nothing");
+  if (page.model !== "written") return word("start.chosen", { name });
+  const { key, n, first } = verdictOn(page.reading);
+  return word(key, { name, n, place: first ? placeOf(first) : "", why: first?.message ?? "" });
 }
 
 /**

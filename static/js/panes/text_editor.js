@@ -2,6 +2,7 @@
 import { el, listen, part, partOf } from "../dom.js";
 import { highlight } from "../highlight.js";
 import { together } from "../state.js";
+import { placeOf } from "../writing.js";
 
 /**
  * @typedef {{label: string, detail: string, insert: string}} Completion
@@ -44,14 +45,13 @@ export function mountTextEditor(root, writer) {
       ...problems.map((problem) => {
         const { line = 0, column = 0 } = problem.where ?? {};
         const onclick = () => goTo(line, column);
-        const place = line ? `${line}:${column}` : problem.code;
         return el(
           "li",
           {},
           el(
             "button",
             { class: "link-button number", type: "button", title: problem.code, onclick },
-            place,
+            placeOf(problem),
           ),
           ` ${problem.message} `,
           el("span", { class: "muted" }, problem.hint ?? ""),

@@ -1,18 +1,18 @@
 // Writing a model on the start screen: examples, an editor that is checked while somebody types, completion.
-import { api } from "../api.js";
+import { ApiError, api } from "../api.js";
 import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
-import { completions, splitText } from "../writing.js";
+import { completions, splitText, verdictOn } from "../writing.js";
 import { mountTextEditor } from "./text_editor.js";
 
 const CHECK_AFTER_MS = 250;
-const NOTHING = { problems: [], lines: [], n_nodes: null, ir: "" };
+/** Status of an answer that refuses the text itself. */
+const REFUSED = 400;
 
 /**
  * @typedef {import("../page.js").PageState} PageState
- * @typedef {import("../wire.js").CheckedText} CheckedText
  */
 
 /**
@@ -25,15 +25,13 @@ export function mountWrite(root, state) {
   const says = part(root, "write-says");
   /** @type {import("../wire.js").Writing | null} */
   let writing = null;
-  /** @type {CheckedText} */
-  let checked = NOTHING;
   let request = 0;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const editor = mountTextEditor(box, {
     language: "written",
     complete: (text, at) =>
-      completions(text, at, functions(), checked.lines.map(({ name }) => name)),
+      completions(text, at, functions(), lines().map(({ name }) => name)),
     changed: () => state.set({ written: `${language()}:${area.value}` }),
   });
   const { area } = editor;
@@ -53,7 +51,8 @@ export function mountWrite(root, state) {
   );
 
   function begin(/** @type {string} */ written) {
-    state.set({ model: "written", written, shapes: {}, upload: null, inspected: null, problem: null });
+    const chosen = { shapes: {}, upload: null, inspected: null, problem: null };
+    state.set({ model: "written", written, reading: null, ...chosen });
     area.focus();
     area.setSelectionRange(0, 0);
   }
@@ -61,20 +60,15 @@ export function mountWrite(root, state) {
   async function check() {
     const number = ++request;
     const { language: kind, text } = splitText(state.get().written);
-    try {
-      const found = await api.checkText(kind, text);
-      if (number === request) checked = found;
-    } catch (problem) {
-      if (number === request) checked = { ...NOTHING, problems: [asProblem(problem)] };
-    }
-    if (number === request) show();
+    const reading = await readingOf(kind, text);
+    if (number === request) state.set({ reading });
   }
 
-  /** Marks under what is wrong, and the types of lines behind them. */
-  function show() {
-    const behind = checked.lines.map(({ line, name, type }) => ({ line, words: `${name}: ${type}` }));
-    editor.show(checked.problems, behind);
-    says.textContent = checked.n_nodes === null ? "" : word("write.right", { n: checked.n_nodes });
+  const lines = () => state.get().reading?.found.lines ?? [];
+
+  /** Marks under what is wrong, and the types of lines behind them. @param {import("../wire.js").Problem[]} problems */
+  function mark(problems) {
+    editor.show(problems, lines().map(({ line, name, type }) => ({ line, words: `${name}: ${type}` })));
   }
 
   const functions = () => [
@@ -91,10 +85,31 @@ export function mountWrite(root, state) {
       const { text, language: kind } = splitText(written);
       if (area.value !== text) area.value = text;
       part(root, "write-language").textContent = word(`write.${kind}`);
-      checked = { ...checked, problems: [] };
-      show();
+      // Until it is read again nobody knows where in this text they are.
+      mark([]);
       clearTimeout(timer);
       if (model === "written") timer = setTimeout(() => void check(), CHECK_AFTER_MS);
     }),
+    state.watch(["reading"], ({ reading }) => {
+      mark(reading?.found.problems ?? []);
+      const { n_nodes = null } = reading?.found ?? {};
+      const { key, n } = verdictOn(reading);
+      if (n_nodes !== null) says.textContent = word("write.right", { n: n_nodes });
+      else says.textContent = key === "write.wrong" ? word("write.not-yet", { n }) : "";
+    }),
   );
+}
+
+/**
+ * @param {string} language
+ * @param {string} text
+ * @returns {Promise<import("../writing.js").Reading>}
+ */
+async function readingOf(language, text) {
+  try {
+    return { found: await api.checkText(language, text), failed: false };
+  } catch (problem) {
+    const found = { problems: [asProblem(problem)], lines: [], n_nodes: null, ir: "" };
+    return { found, failed: !(problem instanceof ApiError && problem.status === REFUSED) };
+  }
 }
