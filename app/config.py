@@ -55,7 +55,6 @@ class Settings:
     """How long a text that is being written may take to be read."""
     output_limit_bytes: int = 256 * MIB
     n_jobs_kept: int = 100
-    keep_spare_child: bool = True
     worker_module: str = "app.jobs.worker"
 
     drawn_nodes_limit: int = 500

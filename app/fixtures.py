@@ -59,7 +59,7 @@ _MACHINE = {
 def payloads() -> Iterator[tuple[str, Any]]:
     """File names and payloads of the trace, fetched from a server of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        app = create_app({"data_folder": Path(folder), "keep_spare_child": False})
+        app = create_app({"data_folder": Path(folder)})
         try:
             yield from _fetch(app.test_client())
         finally:

@@ -12,7 +12,6 @@ import ipaddress
 import logging
 import signal
 import socket
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,7 +66,7 @@ def serve(
     app = create_app(settings_for(host, data_folder))
     server = listen(app, host, port)
     jobs: JobQueue = app.extensions["jobs"]
-    threading.Thread(target=jobs.warm_up, name="spare-child", daemon=True).start()
+    jobs.warm_up()
     say(f"Compilarium is at {address(host, server.port)} (Ctrl+C ends it)")
     previous = signal.signal(signal.SIGTERM, _interrupt)
     try:

@@ -1,4 +1,4 @@
-"""A child process that does one job: started, listened to, and killed when it passes a limit.
+"""A child process that does one job: forked, listened to, and killed when it passes a limit.
 
 The child answers on its standard output with JSON lines `{"event": name, "data": {...}}`. It leads
 a process group of its own, so that nothing it starts survives it. See worker.py for its side.
@@ -11,8 +11,6 @@ import json
 import os
 import selectors
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -20,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from app.jobs.nursery import Nursery
 from compiler.errors import CompileError
 
 PIPE_LIMIT_BYTES = 16 * 1024 * 1024
@@ -41,25 +40,11 @@ class Limits:
 
 
 class Child:
-    """A worker process: idle until `run` gives it a job, then good for that one job only."""
+    """A worker process, good for one job."""
 
-    def __init__(self, module: str, log_file: Path) -> None:
-        log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    def __init__(self, nursery: Nursery, log_file: Path) -> None:
         self.log_file = log_file
-        with log_file.open("wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", module],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                start_new_session=True,
-                cwd=Path(__file__).resolve().parents[2],
-            )
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether it is alive and can be given a job."""
-        return self.process.poll() is None
+        self.process = nursery.fork(log_file)
 
     def run(
         self,
@@ -77,10 +62,9 @@ class Child:
             self._start(folder, limits)
             _Listener(self, folder, limits, on_message, cancelled).listen()
         finally:
-            self.stop()
+            self.process.stop()
 
     def _start(self, folder: Path, limits: Limits) -> None:
-        assert self.process.stdin is not None, "the child was started with a pipe"
         task = {
             "folder": str(folder),
             "seconds": limits.seconds,
@@ -92,16 +76,6 @@ class Child:
             self.process.stdin.flush()
         except BrokenPipeError:
             pass  # it has died already: listening tells how
-
-    def stop(self) -> None:
-        """Kill the child and everything it started, and release what it held."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
 
     def last_words(self) -> str:
         """The end of what it wrote to its log."""
@@ -134,7 +108,6 @@ class _Listener:
 
     def listen(self) -> None:
         pipe = self.child.process.stdout
-        assert pipe is not None, "the child was started with a pipe"
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
             while not self.done and not self.cancelled.is_set():
@@ -183,12 +156,11 @@ class _Listener:
 
     def _ended(self) -> None:
         """The pipe closed before the job was done: find out why."""
-        try:
-            code = self.child.process.wait(timeout=5.0)
-        except subprocess.TimeoutExpired:
+        code = self.child.process.wait(timeout_s=5.0)
+        if code is None:
             raise CompileError(
                 "E-LIMIT-CRASH", "the child process closed its pipe before the job was done"
-            ) from None
+            )
         words = self.child.last_words()
         if code == -signal.SIGXCPU:
             raise seconds_limit(self.limits.seconds, self.doing)

@@ -16,14 +16,12 @@ from typing import Any
 
 from app.config import Settings
 from app.jobs.child import Child, Limits
+from app.jobs.nursery import Nursery
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
 from app.wire import form
 from compiler.errors import CompileError
 
 log = logging.getLogger("compilarium.jobs")
-
-_REFILL_AFTER_S = 1.0
-"""The first second of a job is its own: a spare child that starts would slow it."""
 
 
 class JobQueue:
@@ -40,7 +38,8 @@ class JobQueue:
         self.waiting: deque[str] = deque()
         self.cancels: dict[str, threading.Event] = {}
         self.threads: list[threading.Thread] = []
-        self.spares: deque[Child] = deque()
+        self.logs = folder.parent / "logs"
+        self.nursery = Nursery(settings.worker_module, self.logs)
         self.child_numbers = itertools.count()
         self.is_stopping = False
         self.streams = threading.Semaphore(settings.n_streams)
@@ -132,6 +131,10 @@ class JobQueue:
             )
             return tuple(job.events[number:])
 
+    def warm_up(self) -> None:
+        """Have everything imported, so that the first job starts at once as well."""
+        self.nursery.warm_up()
+
     def stop(self) -> None:
         """Cancel everything and end the children; for the end of the server and of a test."""
         with self.changed:
@@ -142,8 +145,7 @@ class JobQueue:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(timeout=10.0)
-        while self.spares:
-            self.spares.popleft().stop()
+        self.nursery.stop()
 
     # What happens behind.
 
@@ -197,8 +199,7 @@ class JobQueue:
         )
         error: CompileError | None = None
         try:
-            child = self._take_child()
-            child.run(
+            self._new_child().run(
                 job.folder, limits, lambda name, data: self._heard(job, name, data), cancelled
             )
         except CompileError as e:
@@ -232,38 +233,8 @@ class JobQueue:
             job.add(name, data)
             self.changed.notify_all()
 
-    def _take_child(self) -> Child:
-        """A child that waits for its job: a spare one if there is one; has it replaced."""
-        if self.settings.keep_spare_child:
-            refill = threading.Timer(_REFILL_AFTER_S, self.warm_up)
-            refill.name, refill.daemon = "spare-child", True
-            refill.start()
-        while True:
-            with self.changed:
-                child = self.spares.popleft() if self.spares else None
-            if child is None:
-                return self._new_child()
-            if child.is_idle:
-                return child
-            child.stop()
-
-    def warm_up(self) -> None:
-        """Have children waiting with everything imported, so that the next jobs start at once.
-
-        As many as jobs run at a time: looking into an upload must not take the one for compiling.
-        """
-        while len(self.spares) < self.settings.n_workers and not self.is_stopping:
-            child = self._new_child()
-            with self.changed:
-                if len(self.spares) < self.settings.n_workers and not self.is_stopping:
-                    self.spares.append(child)
-                    continue
-            child.stop()
-
     def _new_child(self) -> Child:
-        number = next(self.child_numbers)
-        logs = self.folder.parent / "logs"
-        return Child(self.settings.worker_module, logs / f"child-{number % 50}.txt")
+        return Child(self.nursery, self.logs / f"child-{next(self.child_numbers) % 50}.txt")
 
     def prune(self) -> None:
         """Forget the oldest finished jobs beyond the number that is kept."""

@@ -1,20 +1,24 @@
-"""The child's side: wait for a task on the standard input, do it under limits, say how it goes.
+"""The nursery's side, and the child's: fork when asked; do one job under limits, say how it goes.
 
-Everything is imported before the task comes, so that a waiting child starts at once. It ends when
-its parent does.
+Everything is imported before the first fork, so that a child starts at once. Both end when the
+server does.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
+import socket
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from compiler.errors import CompileError
 
@@ -23,7 +27,61 @@ Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
 """What does a job: (request, folder, task, say); what it returns is in the folder."""
 
 
-def serve_one(kinds: Mapping[str, Work]) -> None:
+def serve(kinds: Mapping[str, Work]) -> NoReturn:
+    """Fork a child for each that the server asks for on the standard input, a socket."""
+    gc.freeze()  # or the first collection in a child would write to all pages
+    # The threads that Python warns of are those of BLAS, which ends them before a fork by itself.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+    door = socket.socket(fileno=os.dup(0))
+    while True:
+        line, files, _, _ = socket.recv_fds(door, 4096, 3)
+        if not line:
+            os._exit(0)
+        request = json.loads(line)
+        try:
+            answer = {"answer": _answer(kinds, door, request["do"], request["pid"], files)}
+        except OSError as e:
+            answer = {"failed": str(e)}
+        for file in files:
+            os.close(file)
+        try:
+            door.sendall(json.dumps(answer).encode() + b"\n")
+        except OSError:
+            os._exit(0)  # the server has gone in between
+
+
+def _answer(
+    kinds: Mapping[str, Work], door: socket.socket, what: str, pid: int, files: Sequence[int]
+) -> int | None:
+    """The number of a new child, or how one ended: a signal as a negative number."""
+    if what == "fork":
+        return _fork(kinds, door, files)
+    if what == "release":
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    if ended is None:
+        return None
+    return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+
+def _fork(kinds: Mapping[str, Work], door: socket.socket, files: Sequence[int]) -> int:
+    pid = os.fork()
+    if pid:
+        with suppress(OSError):
+            os.setpgid(pid, pid)  # both do it, so that it is true for both at once
+        return pid
+    try:
+        os.setpgid(0, 0)
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+            os.close(file)
+        door.close()
+        serve_one(kinds)
+    finally:
+        os._exit(1)
+
+
+def serve_one(kinds: Mapping[str, Work]) -> NoReturn:
     """Do the one job that comes on the standard input, and end the process."""
     say = _take_standard_output()
     line = sys.stdin.buffer.readline()
@@ -116,4 +174,4 @@ if __name__ == "__main__":
     from app.jobs.kinds import KINDS, warm_up
 
     warm_up()
-    serve_one(KINDS)
+    serve(KINDS)

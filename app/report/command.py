@@ -44,7 +44,6 @@ def make_report(
         app = create_app(
             {
                 "data_folder": Path(folder),
-                "keep_spare_child": False,
                 "upload_limit_bytes": _ROOM_BYTES,
                 "upload_limit_s": _PATIENCE_S,
                 "job_limit_s": _PATIENCE_S,

@@ -33,7 +33,6 @@ def make_app(tmp_path: Path) -> Iterator[MakeApp]:
             "upload_limit_bytes": 100_000,
             "job_limit_s": 30.0,
             "n_workers": 1,
-            "keep_spare_child": False,
             "worker_module": "tests.app.odd_worker",
             "heartbeat_s": 0.2,
             **differences,
@@ -58,7 +57,7 @@ def client(make_app: MakeApp) -> FlaskClient:
 def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlaskClient]:
     """A client of an application whose children do real work; all tests of a file share it."""
     folder = tmp_path_factory.mktemp("data")
-    app = create_app({"data_folder": folder, "keep_spare_child": False, "job_limit_s": 120.0})
+    app = create_app({"data_folder": folder, "job_limit_s": 120.0})
     yield app.test_client()
     app.extensions["jobs"].stop()
     app.extensions["texts"].stop()

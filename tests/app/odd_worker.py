@@ -14,7 +14,7 @@ from typing import Any
 import compiler.ops  # noqa: F401
 from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
-from app.jobs.worker import Say, Work, serve_one
+from app.jobs.worker import Say, Work, serve
 from compiler.errors import CompileError
 from compiler.ir.text import parse_graph
 from compiler.trace import Event, Step
@@ -87,6 +87,10 @@ def say_nonsense(_: Path) -> None:
     time.sleep(60)
 
 
+def list_open_files(folder: Path) -> None:
+    (folder / "files").write_text(" ".join(sorted(os.listdir("/proc/self/fd"))))
+
+
 def refuse(_: Path) -> None:
     raise CompileError("E-MODEL-CYCLE", "a and b depend on each other", notes=["<b>note</b>"])
 
@@ -106,6 +110,7 @@ TROUBLE = {
     "exit": lambda folder: os._exit(7),
     "leave_a_grandchild": leave_a_grandchild,
     "say_nonsense": say_nonsense,
+    "list_open_files": list_open_files,
     "refuse": refuse,
     "have_a_bug": have_a_bug,
     "print": lambda folder: print("a library prints something"),
@@ -113,4 +118,4 @@ TROUBLE = {
 KINDS: dict[str, Work] = {"compile": work, "inspect": work}
 
 if __name__ == "__main__":
-    serve_one(KINDS)
+    serve(KINDS)

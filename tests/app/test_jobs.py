@@ -173,29 +173,6 @@ def test_old_jobs_are_forgotten(make_app):
     assert client.get(f"/api/v1/jobs/{ids[0]}").status_code == 404
 
 
-def test_a_spare_child_takes_the_next_job(make_app):
-    client = make_app(keep_spare_child=True).test_client()
-    wait(client, submit(client)["id"])
-    jobs = jobs_of(client)
-    end = time.monotonic() + 10.0
-    while len(jobs.spares) < jobs.settings.n_workers and time.monotonic() < end:
-        time.sleep(0.02)
-    spare = jobs.spares[0]
-    assert spare.is_idle
-    assert wait(client, submit(client)["id"])["state"] == "succeeded"
-    assert not spare.is_idle
-
-
-def test_a_spare_child_that_died_is_replaced(make_app):
-    client = make_app(keep_spare_child=True).test_client()
-    jobs = jobs_of(client)
-    jobs.warm_up()
-    assert len(jobs.spares) == jobs.settings.n_workers
-    for spare in jobs.spares:
-        spare.stop()
-    assert wait(client, submit(client)["id"])["state"] == "succeeded"
-
-
 def _until(client, job_id, holds, timeout_s=20.0):
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:

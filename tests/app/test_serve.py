@@ -147,11 +147,12 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path, reposito
         first = process.stdout.readline()
         port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", first).group(1))
         assert ask(port, "GET", "/api/v1/about")[0] == 200
-        spare = _child_of(process.pid)
+        nursery = _child_of(process.pid)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert process.stdout.read() == ""
-    assert spare is None or not os.path.exists(f"/proc/{spare}")
+    assert nursery is not None
+    assert not os.path.exists(f"/proc/{nursery}")
 
 
 def _child_of(pid: int) -> int | None:

@@ -132,7 +132,7 @@ def test_every_file_that_the_installed_page_asks_for_is_there(installed: Path) -
     program = """
 import json, re, tempfile, app
 from pathlib import Path
-settings = {"data_folder": Path(tempfile.mkdtemp()), "keep_spare_child": False}
+settings = {"data_folder": Path(tempfile.mkdtemp())}
 client = app.create_app(settings).test_client()
 text = client.get("/").get_data(as_text=True)
 asked = re.findall(r'(?:src|href|data-worker|data-reader)="(/[^"]*)"', text)

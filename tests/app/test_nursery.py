@@ -1,0 +1,101 @@
+"""The process that forks children for jobs."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from app.jobs.nursery import Forked, Nursery
+from compiler.errors import CompileError
+from tests.app.conftest import jobs_of, submit, wait
+
+
+@pytest.fixture
+def nursery(tmp_path):
+    made = Nursery("tests.app.odd_worker", tmp_path)
+    yield made
+    made.stop()
+
+
+def _ended(child: Forked) -> int | None:
+    return child.wait(timeout_s=20.0)
+
+
+def test_jobs_are_forks_of_one_process(make_app):
+    client = make_app().test_client()
+    wait(client, submit(client)["id"])
+    first = jobs_of(client).nursery.process
+    wait(client, submit(client)["id"])
+    assert jobs_of(client).nursery.process is first
+    assert first.poll() is None
+
+
+def test_a_nursery_that_was_killed_is_replaced(make_app):
+    client = make_app().test_client()
+    wait(client, submit(client)["id"])
+    killed = jobs_of(client).nursery.process
+    killed.kill()
+    assert wait(client, submit(client)["id"])["state"] == "succeeded"
+    assert jobs_of(client).nursery.process.pid != killed.pid
+
+
+def test_a_job_outlives_the_nursery_that_forked_it(make_app):
+    client = make_app().test_client()
+    job = jobs_of(client).find(submit(client, "sleep")["id"])
+    jobs_of(client).events_after(job, 3, 20.0)
+    jobs_of(client).nursery.process.kill()
+    assert client.delete(f"/api/v1/jobs/{job.id}").status_code == 200
+    assert wait(client, job.id)["state"] == "cancelled"
+
+
+def test_a_worker_that_cannot_be_imported_is_an_error_of_ours(tmp_path):
+    nursery = Nursery("tests.app.no_such_module", tmp_path)
+    with pytest.raises(CompileError, match="no process can be started") as caught:
+        nursery.fork(tmp_path / "log.txt")
+    assert caught.value.code == "E-SERVER-BUG"
+    nursery.stop()
+    assert "no_such_module" in (tmp_path / "nursery.txt").read_text()
+
+
+def test_the_number_of_an_ended_child_is_kept_until_it_is_released(nursery, tmp_path):
+    child = nursery.fork(tmp_path / "log.txt")
+    assert child.wait(timeout_s=0.0) is None
+    child.stdin.close()  # without a task it ends
+    assert _ended(child) == 0
+    os.kill(child.pid, 0)
+    child.stop()
+    with pytest.raises(ProcessLookupError):
+        os.kill(child.pid, 0)
+
+
+def test_how_a_child_was_killed_is_known(nursery, tmp_path):
+    child = nursery.fork(tmp_path / "log.txt")
+    os.kill(child.pid, signal.SIGXCPU)
+    assert _ended(child) == -signal.SIGXCPU
+    child.stop()
+
+
+def test_nobody_knows_how_a_child_ends_whose_nursery_has_gone(nursery, tmp_path):
+    child = nursery.fork(tmp_path / "log.txt")
+    nursery.stop()
+    with pytest.raises(CompileError, match="was lost"):
+        _ended(child)
+    child.stop()
+
+
+def test_a_child_leads_a_group_of_its_own(nursery, tmp_path):
+    one, other = (nursery.fork(tmp_path / f"{i}.txt") for i in range(2))
+    assert [os.getpgid(c.pid) for c in (one, other)] == [one.pid, other.pid]
+    one.stop()
+    os.kill(other.pid, 0)
+    other.stop()
+
+
+def test_a_child_holds_nothing_of_the_nursery(make_app):
+    client = make_app().test_client()
+    job = wait(client, submit(client, "list_open_files")["id"])
+    files = (jobs_of(client).folder / job["id"] / "files").read_text().split()
+    # The task, the log twice, what it says, and the folder that is being listed.
+    assert len(files) == 5
