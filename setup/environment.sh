@@ -40,3 +40,7 @@ fi
 # The editable install would bundle the page too, and bury an error of the bundler in its own output.
 .venv/bin/python hatch_build.py
 install --no-deps --no-build-isolation --editable .
+
+# What the first hard plan would wait for. It is kept beside the source.
+echo "Making machine code of the memory planners' searches, once: 15 s." >&2
+.venv/bin/python -m compiler.memory.planners.ahead

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,6 +13,7 @@ from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.hill_climb import hill_climb
 from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
+from compiler.memory.planners.native import now
 from compiler.memory.planners.orders import (
     best_fit,
     first_fit,
@@ -86,7 +86,7 @@ def best(problem: Problem, options: Options) -> Outcome:
     if options.capacity_bytes is not None and options.capacity_bytes < found.lower_bound_bytes:
         return replace(found, stopped="infeasible")
     for search, share in SEARCHES:
-        left = deadline - time.monotonic()
+        left = deadline - now()
         if found.stopped != "finished" or left <= 0:
             break
         if search.needs and find_spec(search.needs) is None:
@@ -100,13 +100,13 @@ def _best_order(
     planners: Sequence[Planner], problem: Problem, options: Options, deadline: float
 ) -> Outcome:
     """The best of planners that do not search; later ones while there is a gap, and time."""
-    begin = time.monotonic()
+    begin = now()
     found = planners[0].plan(problem, options)
-    took = time.monotonic() - begin if len(problem.blocks) >= MANY else 0.0
+    took = now() - begin if len(problem.blocks) >= MANY else 0.0
     for other in planners[1:]:
         if found.stopped != "finished":
             break
-        if time.monotonic() + took * LARGE_ORDERS.get(other, 0) > deadline:
+        if now() + took * LARGE_ORDERS.get(other, 0) > deadline:
             return replace(found, stopped="time")
         found = _better(found, other.plan(problem, options))
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -12,6 +11,7 @@ from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import QUICK, start_of
 from compiler.memory.planners.keys import by
+from compiler.memory.planners.native import now
 from compiler.memory.planners.place import MANY, place
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
@@ -37,7 +37,7 @@ def hill_climb(problem: Problem, options: Options) -> Outcome:
     best: list[int] = []
     for peak, offsets in climb(problem.blocks, _placing(problem.blocks, options), options.seed):
         best = offsets
-        if peak <= wanted or time.monotonic() >= deadline:
+        if peak <= wanted or now() >= deadline:
             break
     outcome = placed(problem, best, options)
     return outcome if outcome.stopped != "finished" else replace(outcome, stopped="time")

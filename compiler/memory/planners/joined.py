@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,6 +10,7 @@ from compiler.memory.planners.exact import exact
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import start_of
 from compiler.memory.planners.joining import BOLD, CAREFUL, Joined, forms, inside, joinable
+from compiler.memory.planners.native import now
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.problem import Problem
@@ -36,7 +36,7 @@ def joined(problem: Problem, options: Options) -> Outcome:
         return start
     deadline, best = options.deadline(), start
     for turn, rectangles in enumerate(forms(blocks, CHANCES)):
-        left = (deadline - time.monotonic()) / (len(CHANCES) - turn)
+        left = (deadline - now()) / (len(CHANCES) - turn)
         if left <= 0 or best.stopped != "finished":
             break
         best = searched(problem, replace(options, time_limit_s=left), best, rectangles)

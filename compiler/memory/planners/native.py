@@ -1,14 +1,16 @@
 """Functions over arrays as machine code where numba is installed, as they are where it is not.
 
 numba takes a good part of a second to import, and machine code that was never made before some
-seconds more: both wait until such a function is called.
+seconds more: both wait until such a function is called. Time limits do not count what is made, for
+that is once on a machine (`now`); setting up the environment makes it ahead of time (ahead.py).
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -21,6 +23,33 @@ LOADING_SECONDS = 0.7
 
 _called: list[Callable[..., Any]] = []
 """Functions that others call as machine code, and that numba does not know yet."""
+
+
+class _Making:
+    """What making machine code took in this process, in seconds, and who is told of it."""
+
+    seconds = 0.0
+    tell: Callable[[str], None] = staticmethod(lambda what: None)
+
+
+def now() -> float:
+    """Seconds of a clock that stands still while machine code is made: what limits are held by."""
+    return time.monotonic() - _Making.seconds
+
+
+def making_seconds() -> float:
+    """What making machine code has taken in this process, without what was read from disk."""
+    return _Making.seconds
+
+
+@contextmanager
+def telling(tell: Callable[[str], None]) -> Generator[None]:
+    """Meanwhile, `tell` is called with what is being done whenever that takes long."""
+    before, _Making.tell = _Making.tell, staticmethod(tell)
+    try:
+        yield
+    finally:
+        _Making.tell = staticmethod(before)
 
 
 @cache
@@ -56,7 +85,7 @@ class Kept(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """As machine code."""
         if self._loaded is None:
-            self._loaded = _machine_code(self.interpreted)
+            self._loaded = _machine_code(self.interpreted, args)
         return self._loaded(*args, **kwargs)
 
     def soon(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -66,27 +95,36 @@ class Kept(Generic[P, R]):
         """
         if self._loaded or self._waited >= LOADING_SECONDS:
             return self(*args, **kwargs)
-        begin = time.monotonic()
+        begin = now()
         result = self.interpreted(*args, **kwargs)
-        self._waited += time.monotonic() - begin
+        self._waited += now() - begin
         return result
 
 
 kept = Kept
 
 
-def _machine_code(function: Callable[P, R]) -> Callable[P, R]:
+def _machine_code(function: Callable[P, R], args: tuple[Any, ...]) -> Callable[P, R]:
+    """Machine code for such arguments: made now, or read where it is kept."""
     njit = jit()
     if njit is None:
         return function
     from numba.extending import register_jitable
 
     while _called:
-        register_jitable(_called.pop())
+        # Nobody but machine code calls these: wrappers for others would be made in vain.
+        register_jitable(no_cpython_wrapper=True, no_cfunc_wrapper=True)(_called.pop())
     try:
-        return njit(cache=True)(function)
+        loaded = njit(cache=True)(function)
     except RuntimeError:  # no folder where machine code could be kept
-        return njit(function)
+        loaded = njit(function)
+    begin = time.monotonic()
+    _Making.tell("making machine code of a search, once on a machine")
+    loaded.compile(tuple(map(loaded.typeof_pyval, args)))
+    if sum(loaded.stats.cache_misses.values()):
+        _Making.seconds += time.monotonic() - begin
+    _Making.tell("searching")
+    return loaded
 
 
 def sources_digest(folder: Path) -> str:

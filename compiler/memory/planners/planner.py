@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -17,6 +16,7 @@ from typing import Literal
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.memory.buffer import Plan
+from compiler.memory.planners.native import now
 from compiler.memory.problem import Problem
 
 Stopped = Literal["optimal", "within capacity", "infeasible", "time", "finished"]
@@ -37,8 +37,8 @@ class Options:
     seed: int = 0
 
     def deadline(self) -> float:
-        """The time, by time.monotonic(), at which a planner that starts now has to stop."""
-        return time.monotonic() + self.time_limit_s
+        """The time, by native.now(), at which a planner that starts now has to stop."""
+        return now() + self.time_limit_s
 
     def wanted_bytes(self, problem: Problem) -> int:
         """A plan of this size is good enough: the capacity, or the lower bound if that is more."""

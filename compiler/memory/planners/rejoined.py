@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import is_open, start_of
 from compiler.memory.planners.joined import searched
 from compiler.memory.planners.joining import FEWER, whole
+from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
@@ -39,6 +39,6 @@ def rejoined(problem: Problem, options: Options) -> Outcome:
     joints = rejoining(blocks, options.seed)
     if len(joints.rectangles()) > FEWER * len(blocks):
         return start
-    joints.go_on(time.monotonic() + JOINING * options.time_limit_s, PATIENCE)
-    left = max(0.0, deadline - time.monotonic())
+    joints.go_on(now() + JOINING * options.time_limit_s, PATIENCE)
+    left = max(0.0, deadline - now())
     return searched(problem, replace(options, time_limit_s=left), start, joints.rectangles())

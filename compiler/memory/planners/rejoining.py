@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.joining import BOLD, RECKLESS, Joined, Joining
+from compiler.memory.planners.native import now
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
 """What part of the joints at a step is undone, in turn."""
@@ -67,10 +67,10 @@ class Rejoining:
         Where memory is spare, blocks that belong together are not all of one lifetime, and hardly
         any are joined: then the time is left to others.
         """
-        begin, many, idle = time.monotonic(), LEFT * len(self._fewest), 0
+        begin, many, idle = now(), LEFT * len(self._fewest), 0
         trial_end = begin + TRIAL * (until - begin)
-        while len(self._fewest) > 1 and idle < patience and time.monotonic() < until:
-            if len(self._fewest) > many and time.monotonic() > trial_end:
+        while len(self._fewest) > 1 and idle < patience and now() < until:
+            if len(self._fewest) > many and now() > trial_end:
                 break
             idle += 1
             self._try()

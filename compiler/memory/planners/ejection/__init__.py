@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import is_open, start_of
 from compiler.memory.planners.joining import CAREFUL, Joined, forms, inside, whole
+from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
@@ -38,7 +38,7 @@ def ejection(problem: Problem, options: Options) -> Outcome:
     fewest = rejoining(blocks, options.seed).rectangles()
     for rectangles in (fewest, *forms(blocks, CHANCES)):
         as_they_are = all(len(r.parts) == 1 for r in rectangles)
-        left = deadline - time.monotonic()
+        left = deadline - now()
         until = deadline if as_they_are else deadline - left / 2
         first = _offsets(best, problem) if as_they_are else None
         for offsets in _packings(rectangles, first, options, problem, until):

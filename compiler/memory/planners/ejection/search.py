@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 from compiler.memory.buffer import Block
 from compiler.memory.planners.greedy import QUICK
 from compiler.memory.planners.keys import by
-from compiler.memory.planners.native import compiled, kept
+from compiler.memory.planners.native import compiled, kept, now
 from compiler.memory.planners.windows import Windows
 
 ROUND = 4_000_000
@@ -67,7 +66,7 @@ class Search:
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
         self.unit = max(b.alignment_bytes for b in blocks)
         self.blocks, self.windows = blocks, Windows(blocks)
-        start, end, size = np.array([(b.start, b.end, b.size) for b in blocks], np.int64).T
+        start, end, size = np.array([(b.start, b.end, b.size) for b in blocks], np.int64).T.copy()
         size = -(-size // self.unit) * self.unit
         area = size.astype(np.float64) * (end - start)
         self.arrays = Arrays(start, end, size, area / area.mean())
@@ -89,7 +88,7 @@ class Search:
             peak = int((best + size).max())
             found = None
             while found is None:
-                left = until - time.monotonic()
+                left = until - now()
                 if left <= 0 or peak <= wanted:
                     return
                 capacity = peak - max(self.unit, int((peak - wanted) * step))
@@ -107,7 +106,7 @@ class Search:
         for _ in range(1 + PATIENCE * len(offsets) // self.moves):
             if not settle(self.arrays, offsets, weights, capacity_bytes, self.moves, self.chance):
                 return offsets
-            if time.monotonic() >= until:
+            if now() >= until:
                 break
         return None
 

@@ -8,11 +8,11 @@ decided within a number of nodes is left for the next round, which has twice as 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable, Sequence
 
 from compiler.memory.buffer import Block
 from compiler.memory.planners.exact.turns import Pack, Verdict
+from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, placed
 from compiler.memory.problem import Problem
 
@@ -105,14 +105,14 @@ class Improvement:
 
     def _narrow(self) -> None:
         n_nodes = FIRST_NODES
-        while self.bound < self.best.peak_bytes and time.monotonic() < self.deadline:
+        while self.bound < self.best.peak_bytes and now() < self.deadline:
             self._round(n_nodes)
             n_nodes *= 2
 
     def _round(self, n_nodes: int) -> None:
         """Try the bound, then capacities half-way between what failed and what is enough."""
         target = least = self.bound
-        while target < self.best.peak_bytes and time.monotonic() < self.deadline:
+        while target < self.best.peak_bytes and now() < self.deadline:
             verdict = self._pack(target, n_nodes)
             if verdict.offsets is None:
                 least = self._next(target)

@@ -9,7 +9,6 @@ there is none; between them, random orders get one turn each.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,6 +26,7 @@ from compiler.memory.planners.exact.preorders import (
 )
 from compiler.memory.planners.exact.sections import sections_of
 from compiler.memory.planners.exact.state import OFFSET, Board, begin, grown
+from compiler.memory.planners.native import now
 
 FIRST_NODES = 2_000
 """Nodes of the first turn."""
@@ -75,7 +75,7 @@ class Pack:
                 return Verdict(search.offsets(), False, used, search.by)
             if found == NONE:
                 return Verdict(None, True, used, search.by)
-            if time.monotonic() >= deadline or (n_nodes is not None and used >= n_nodes):
+            if now() >= deadline or (n_nodes is not None and used >= n_nodes):
                 break
         return Verdict(None, False, used)
 
@@ -109,7 +109,7 @@ class Search:
         self.n_nodes_of_turn = 0
         slice_nodes = NODES_AT_ONCE
         while self.n_nodes_of_turn < n_nodes:
-            started = time.monotonic()
+            started = now()
             slice_nodes = min(slice_nodes, n_nodes - self.n_nodes_of_turn)
             found, used = run.soon(self.board, slice_nodes)
             self.n_nodes_of_turn += used
@@ -117,7 +117,7 @@ class Search:
                 self.board = grown(self.board)
             elif found != UNKNOWN:
                 return found
-            ended = time.monotonic()
+            ended = now()
             if ended >= deadline:
                 break
             if ended - started < SLICE_SECONDS / 2:

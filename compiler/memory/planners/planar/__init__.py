@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -18,6 +17,7 @@ from compiler.memory.planners.joining import (
     joinable,
     whole,
 )
+from compiler.memory.planners.native import now
 from compiler.memory.planners.place import MANY
 from compiler.memory.planners.planar.spare import spare_blocks
 from compiler.memory.planners.planar.sweep import Sweep
@@ -80,7 +80,7 @@ def planar(problem: Problem, options: Options) -> Outcome:
         offsets = sweep.packed(width, deadline)
         if offsets is not None:
             return placed(problem, inside(rectangles, offsets, len(blocks)), options)
-        if time.monotonic() >= deadline:
+        if now() >= deadline:
             return replace(start, stopped="time")
     return start
 

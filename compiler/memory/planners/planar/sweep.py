@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from compiler.memory.planners.native import now
 from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
 from compiler.memory.planners.planar.seams import Seam, Step, bits
 
@@ -44,7 +44,7 @@ class Sweep:
         for step in self.steps:
             following: dict[Tree, State] = {}
             for state in states:
-                if time.monotonic() > deadline:
+                if now() > deadline:
                     return None
                 for new in self._next(state, step, width):
                     if new.tree not in following or new.chance < following[new.tree].chance:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator
 
 from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.greedy import is_open, start_of
 from compiler.memory.planners.joining import CAREFUL, forms, inside, whole
+from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
 from compiler.memory.planners.rejoining import rejoining
 from compiler.memory.problem import Problem
@@ -55,7 +55,7 @@ def _packings(problem: Problem, options: Options, most_bytes: int) -> Iterator[l
     width = 16
     for turn in itertools.count():
         for (rectangles, side), weights in itertools.product(sides, WEIGHTS):
-            if time.monotonic() >= deadline:
+            if now() >= deadline:
                 return
             found = side.packed(width, weights, most_bytes, deadline, options.seed + turn)
             if found is not None:

@@ -232,9 +232,12 @@ def follow(field: Field, ways: Ways, into: Ways, row: int, moves: Moves, at: int
     """Make a move: the new way goes into a row."""
     way, block, offset, left, raised, least = moves.facts[at]
     start, end = field.start[block], field.end[block]
-    into.sky[row] = ways.sky[way]
-    into.need[row] = ways.need[way]
-    into.placed[row] = ways.placed[way]
+    # Loops, for numba takes seconds to make what checks that two slices have one length.
+    for t in range(ways.sky.shape[1]):
+        into.sky[row, t] = ways.sky[way, t]
+        into.need[row, t] = ways.need[way, t]
+    for other in range(ways.placed.shape[1]):
+        into.placed[row, other] = ways.placed[way, other]
     for t in range(left, start):
         into.sky[row, t] = raised
         into.need[row, t] += raised - offset

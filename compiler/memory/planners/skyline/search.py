@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
 
 from compiler.memory.planners.joining import Joined
+from compiler.memory.planners.native import now
 from compiler.memory.planners.skyline.beam import (
     MOST_EACH,
     Field,
@@ -61,8 +61,8 @@ class Skylines:
         there is memory for; None when all end, or time does."""
         width = min(width, self._widest())
         n, bound = len(self.order), int(self.load.max())
-        now, then = self._ways(width), self._ways(width)
-        now.need[0], now.least[0] = self.load, bound
+        ways, then = self._ways(width), self._ways(width)
+        ways.need[0], ways.least[0] = self.load, bound
         room = width * MOST_EACH
         moves = Moves(
             np.zeros((room, 6), np.int64),
@@ -72,15 +72,15 @@ class Skylines:
         log = np.zeros((n, width, 3), np.int64)
         n_ways = 1
         for level in range(n):
-            if time.monotonic() >= deadline:
+            if now() >= deadline:
                 return None
-            n_moves = try_all(self.field, now, n_ways, moves, keys, weights, bound, most_bytes)
+            n_moves = try_all(self.field, ways, n_ways, moves, keys, weights, bound, most_bytes)
             order = np.argsort(moves.cost[:n_moves])
-            n_ways = follow_best(self.field, now, then, moves, order, log[level])
+            n_ways = follow_best(self.field, ways, then, moves, order, log[level])
             if not n_ways:
                 return None
-            now, then = then, now
-        peaks = now.sky[:n_ways].max(axis=1)
+            ways, then = then, ways
+        peaks = ways.sky[:n_ways].max(axis=1)
         return self._offsets(log, int(peaks.argmin())) if peaks.min() < most_bytes else None
 
     def _ways(self, width: int) -> Ways:

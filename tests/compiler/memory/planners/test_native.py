@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -28,10 +30,42 @@ def test_what_is_called_soon_is_interpreted_until_loading_pays(
 ) -> None:
     called: list[str] = []
     made = kept(lambda: called.append("interpreted"))
-    monkeypatch.setattr(native, "_machine_code", lambda _: lambda: called.append("machine code"))
+    monkeypatch.setattr(native, "_machine_code", lambda *_: lambda: called.append("machine code"))
     made.soon()
     monkeypatch.setattr(native, "LOADING_SECONDS", 0.0)
     made.soon()
     monkeypatch.setattr(native, "LOADING_SECONDS", 9.0)
     made.soon()
     assert called == ["interpreted", "machine code", "machine code"]
+
+
+def test_limits_do_not_count_what_machine_code_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(native.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(native._Making, "seconds", 0.0)
+    told: list[str] = []
+
+    class Loaded:
+        def __init__(self, misses: int) -> None:
+            self.stats = SimpleNamespace(cache_misses={"a signature": misses})
+
+        def typeof_pyval(self, value: object) -> type:
+            return type(value)
+
+        def compile(self, types: tuple[type, ...]) -> None:
+            assert types == (int,)
+            clock[0] += 8.0
+
+        def __call__(self, n: int) -> int:
+            return 2 * n
+
+    begin = native.now()
+    monkeypatch.setattr(native, "jit", lambda: lambda cache: lambda f: Loaded(1))
+    with native.telling(told.append):
+        assert kept(lambda n: n)(4) == 8
+    assert (native.now() - begin, native.making_seconds()) == (0.0, 8.0)
+    assert len(told) == 2
+    # What is read from disk takes a moment of the limit.
+    monkeypatch.setattr(native, "jit", lambda: lambda cache: lambda f: Loaded(0))
+    assert kept(lambda n: n)(4) == 8
+    assert (native.now() - begin, native.making_seconds()) == (8.0, 8.0)

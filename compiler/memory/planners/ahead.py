@@ -1,0 +1,57 @@
+"""Makes the machine code of all loops ahead of time: `python -m compiler.memory.planners.ahead`.
+
+The first hard problem on a machine would wait for it otherwise. It is kept where the programs that
+are installed with this source look for it (native.py).
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+from compiler.memory.buffer import Buffer
+from compiler.memory.planners.halves import place_by_halves
+from compiler.memory.planners.joining import apart
+from compiler.memory.planners.keys import by, by_size
+from compiler.memory.planners.native import now
+from compiler.memory.problem import Problem
+
+N_BUFFERS = 600
+"""More than are placed without halving (halves.py)."""
+
+
+def make_all() -> None:
+    """Call every loop once, with arguments of the kinds that they always get."""
+    # Their modules take long to import.
+    from compiler.memory.planners.ejection.search import Search
+    from compiler.memory.planners.exact.inner import run
+    from compiler.memory.planners.exact.preorders import PREORDERS, measure, preorder
+    from compiler.memory.planners.exact.sections import sections_of
+    from compiler.memory.planners.exact.state import begin
+    from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
+
+    blocks = _problem().blocks
+    few = blocks[:20]
+    total = sum(b.size for b in blocks)
+    place_by_halves(blocks, by(by_size, blocks), "best")
+    sections = sections_of(few)
+    order = preorder(PREORDERS[0], measure(few, sections))
+    run(begin(sections, sections.size, total, order), 1)
+    stacked = [0, *itertools.accumulate(b.size for b in few[:-1])]
+    packings = Search(few, seed=0).packings(stacked, 0, now() + 9.0)
+    assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lower"
+    Skylines(apart(few)).packed(2, WEIGHTS[0], total + 1, now() + 9.0, seed=0)
+
+
+def _problem() -> Problem:
+    chance = random.Random(0)
+    return Problem(
+        tuple(
+            Buffer(f"b{i}", chance.randint(1, 99), start, start + chance.randint(1, 9))
+            for i, start in enumerate(chance.choices(range(90), k=N_BUFFERS))
+        )
+    )
+
+
+if __name__ == "__main__":
+    make_all()
