@@ -20,8 +20,27 @@ if TYPE_CHECKING:
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PACKAGE = "chromium"
 
+# The browser makes a window for every page of a test. With these two each window loads two pages of
+# the browser's own, for an address bar that nobody sees: half of what a window costs.
+_WITHOUT = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+# Who names features replaces the list that Playwright gives; these are the ones of it.
+_WITHOUT_AS_PLAYWRIGHT = (
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+)
+
 # Our page needs no accelerator and nothing from outside; these keep the browser from trying.
 FLAGS = (
+    f"--disable-features={','.join(_WITHOUT + _WITHOUT_AS_PLAYWRIGHT)}",
     "--disable-gpu",
     "--disable-dev-shm-usage",  # containers give little shared memory, or none
     "--disable-quic",

@@ -13,7 +13,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 
 @pytest.fixture
 def playground(page: Page) -> Playground:
-    return Playground(page).open().pick("digits_cnn").compile()
+    return Playground(page).walk("digits_cnn")
 
 
 def test_two_pipelines_are_run_and_shown_side_by_side(playground: Playground) -> None:

@@ -13,10 +13,8 @@ from tests.browser.playground import COMPILE_MS, Playground
 from tests.models import light_model
 
 
-def test_nodes_are_coloured_by_time_and_a_link_restores_it(
-    playground: Playground, page: Page
-) -> None:
-    playground.walk("digits_cnn")
+def test_nodes_are_coloured_by_time_and_a_link_restores_it(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     playground.press("End")
     stage = playground.part("stage")
     playground.press("o")
@@ -43,9 +41,9 @@ def test_nodes_are_coloured_by_time_and_a_link_restores_it(
     ],
 )
 def test_the_drawing_is_saved(
-    playground: Playground, page: Page, tmp_path: Path, kind: str, holds: Callable[[bytes], bool]
+    page: Page, tmp_path: Path, kind: str, holds: Callable[[bytes], bool]
 ) -> None:
-    playground.walk("digits_cnn")
+    playground = Playground(page).walk("digits_cnn")
     playground.part("export").locator("summary").press("Enter")
     with page.expect_download() as saved:
         page.locator(f"[data-export={kind}]").press("Enter")
@@ -55,8 +53,8 @@ def test_the_drawing_is_saved(
     assert holds(path.read_bytes())
 
 
-def test_the_menu_of_files_closes_when_something_else_is_pressed(playground: Playground) -> None:
-    playground.walk("digits_mlp")
+def test_the_menu_of_files_closes_when_something_else_is_pressed(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     menu = playground.part("export")
     menu.locator("summary").click()
     expect(menu).to_have_attribute("open", "")
@@ -64,8 +62,8 @@ def test_the_menu_of_files_closes_when_something_else_is_pressed(playground: Pla
     expect(menu).not_to_have_attribute("open", "")
 
 
-def test_the_legend_gives_way_to_the_table(playground: Playground) -> None:
-    playground.walk("digits_mlp")
+def test_the_legend_gives_way_to_the_table(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     expect(playground.part("legend")).to_be_visible()
     playground.part("table").first.click()
     expect(playground.part("legend")).to_be_hidden()

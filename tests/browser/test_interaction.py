@@ -27,8 +27,8 @@ def selected_rows(pane: Locator) -> Locator:
     return pane.locator("tbody tr[data-selected]")
 
 
-def test_a_selected_node_is_marked_in_every_view(playground: Playground) -> None:
-    playground.walk("digits_cnn")
+def test_a_selected_node_is_marked_in_every_view(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     playground.press("End")
     search = playground.part("search")
     search.fill("conv2")
@@ -44,9 +44,9 @@ def test_a_selected_node_is_marked_in_every_view(playground: Playground) -> None
 
 
 def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
-    playground: Playground,
+    page: Page,
 ) -> None:
-    playground.walk("digits_cnn")
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("memory")
     expect(pane.locator("[data-part=fullest]")).to_contain_text("Step ")
     largest = pane.locator("[data-part=culprits] button").first
@@ -56,8 +56,8 @@ def test_a_buffer_that_fills_the_peak_tells_who_takes_over_its_place(
     expect(pane.locator("[data-part=says]")).to_contain_text("Its place goes to")
 
 
-def test_choosing_a_kernel_selects_the_nodes_it_came_from(playground: Playground) -> None:
-    playground.walk("digits_mlp")
+def test_choosing_a_kernel_selects_the_nodes_it_came_from(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     rows = playground.show_pane("kernels").locator("tbody tr")
     rows.first.locator("button").first.click()
     expect(rows.first).to_have_attribute("data-selected", "")

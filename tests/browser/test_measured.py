@@ -11,10 +11,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.playground import COMPILE_MS, Playground
 
 
-def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(
-    playground: Playground, page: Page
-) -> None:
-    playground.pick("digits_cnn").compile()
+def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("profile")
     canvas = pane.locator("[data-part=canvas]")
     expect(canvas).to_have_attribute("aria-label", re.compile("Flame chart of one run"))
@@ -45,8 +43,8 @@ def test_the_dearest_kernel_is_found_in_the_flame_and_followed_to_its_assembly(
     expect(assembly).to_contain_text("ret")
 
 
-def test_a_trace_is_saved_and_has_the_sum_that_is_shown(playground: Playground, page: Page) -> None:
-    playground.pick("digits_mlp").compile()
+def test_a_trace_is_saved_and_has_the_sum_that_is_shown(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     pane = playground.show_pane("profile")
     with page.expect_download() as saving:
         pane.locator("[data-part=trace]").click()
@@ -61,10 +59,8 @@ def test_a_trace_is_saved_and_has_the_sum_that_is_shown(playground: Playground, 
     assert float(number) * {"µs": 1, "ms": 1000}[unit] == pytest.approx(whole["dur"], rel=0.01)
 
 
-def test_a_run_is_measured_again_and_the_link_brings_the_figures_back(
-    playground: Playground, page: Page
-) -> None:
-    playground.pick("digits_mlp").compile()
+def test_a_run_is_measured_again_and_the_link_brings_the_figures_back(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     pane = playground.show_pane("profile")
     pane.locator("[data-part=seconds]").select_option("10")
     again = pane.locator("[data-part=again]")
@@ -86,10 +82,8 @@ def test_a_run_is_measured_again_and_the_link_brings_the_figures_back(
     expect(honest).to_have_text(told)
 
 
-def test_the_roofline_is_walked_with_the_keyboard_and_chosen_from_elsewhere(
-    playground: Playground, page: Page
-) -> None:
-    playground.pick("digits_cnn").compile()
+def test_the_roofline_is_walked_with_the_keyboard_and_chosen_from_elsewhere(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("roofline")
     canvas = pane.locator("[data-part=canvas]")
     expect(canvas).to_have_attribute("aria-label", re.compile("Roofline plot of"))
