@@ -60,8 +60,23 @@ class Joined:
 Side = tuple[Joined, ...]
 """Rectangles of one lifetime."""
 
-Sums: TypeAlias = "dict[int, list[Side]]"
-"""Sets of rectangles of one lifetime by the sum of their sizes."""
+Sizes = tuple[int, ...]
+"""Those of the rectangles of a side. Its sums hang on nothing else: joints that are undone and
+made again are other rectangles of the same sizes."""
+
+Chosen = tuple[int, ...]
+"""A set of a side, as positions in it."""
+
+Sums: TypeAlias = "dict[int, list[Chosen]]"
+"""Sets of a side by the sum of their sizes."""
+
+
+class Equal(NamedTuple):
+    """Sets of two sides with equal sums, and how many such pairs chance would give."""
+
+    chance: float
+    first: Chosen
+    second: Chosen
 
 
 class Pair(NamedTuple):
@@ -96,7 +111,8 @@ class Joining:
         self._beginning: dict[int, set[Joined]] = {}
         self._unit = math.gcd(*(b.size for b in blocks))
         self._full = _full_steps(blocks)
-        self._sums: dict[Side, Sums] = {}
+        self._sums: dict[Sizes, Sums] = {}
+        self._equal: dict[tuple[Sizes, Sizes], list[Equal]] = {}
         self._known: dict[tuple[Side, Side], list[Pair]] = {}
         self.exchange((), apart(blocks))
 
@@ -149,6 +165,8 @@ class Joining:
         """Nothing of what was asked before, where more than so much is known of it."""
         if len(self._known) > most:
             self._known.clear()
+        if len(self._equal) > most:
+            self._equal.clear()
             self._sums.clear()
 
     def _pairs(self, step: int) -> Iterator[Pair]:
@@ -162,18 +180,27 @@ class Joining:
             return
         for group, other in itertools.product(groups, behind):
             if (group, other) not in self._known:
-                of, others = self._sums_of(group), self._sums_of(other)
-                self._known[group, other] = _equal_sums(group, other, of, others, self._unit)
+                self._known[group, other] = self._equal_sides(group, other)
             for pair in self._known[group, other]:
                 alone = len(pair.first) == len(pair.second) == 1
                 # Single blocks are compared with all on the other side, whatever their lifetimes.
                 many = len(ended) * len(begun) / (len(group) * len(other)) if alone else 1.0
                 yield Pair(pair.chance * many, pair.first, pair.second)
 
-    def _sums_of(self, group: Side) -> Sums:
-        if group not in self._sums:
-            self._sums[group] = _sums(group)
-        return self._sums[group]
+    def _equal_sides(self, group: Side, other: Side) -> list[Pair]:
+        sizes, others = (tuple(j.size for j in side) for side in (group, other))
+        if (sizes, others) not in self._equal:
+            of, of_others = self._sums_of(sizes), self._sums_of(others)
+            self._equal[sizes, others] = _equal_sums(sizes, others, of, of_others, self._unit)
+        return [
+            Pair(chance, tuple(group[i] for i in first), tuple(other[i] for i in second))
+            for chance, first, second in self._equal[sizes, others]
+        ]
+
+    def _sums_of(self, sizes: Sizes) -> Sums:
+        if sizes not in self._sums:
+            self._sums[sizes] = _sums(sizes)
+        return self._sums[sizes]
 
 
 def whole(blocks: Sequence[Block]) -> list[Block]:
@@ -229,39 +256,38 @@ def _full_steps(blocks: Sequence[Block]) -> set[int]:
     return {t for t, level in zip(steps[1:], levels, strict=True) if level == (most, most)}
 
 
-def _equal_sums(group: Side, other: Side, of: Sums, others: Sums, unit: int) -> list[Pair]:
+def _equal_sums(sizes: Sizes, others: Sizes, of: Sums, of_others: Sums, unit: int) -> list[Equal]:
     """Sets of both with the same sum of sizes, without those that have smaller ones in them."""
-    found: list[Pair] = []
+    found: list[Equal] = []
     equal = (
         (len(first) + len(second), total, first, second)
-        for total, sides in of.items()
-        if total in others
-        for first, second in itertools.product(sides, others[total])
+        for total, chosen in of.items()
+        if total in of_others
+        for first, second in itertools.product(chosen, of_others[total])
     )
     some = itertools.islice(equal, MOST_EQUAL)
     for _, total, first, second in heapq.nsmallest(MOST_PAIRS, some, key=lambda p: p[0]):
-        if any({*first, *second}.issuperset((*p.first, *p.second)) for p in found):
+        if any({*first}.issuperset(p.first) and {*second}.issuperset(p.second) for p in found):
             continue
-        ways = math.comb(len(group), len(first)) * math.comb(len(other), len(second))
-        found.append(Pair(ways * unit / total, first, second))
+        ways = math.comb(len(sizes), len(first)) * math.comb(len(others), len(second))
+        found.append(Equal(ways * unit / total, first, second))
     return found
 
 
-def _sums(group: Side) -> Sums:
-    """Sets of a group by the sum of their sizes, the smallest sets first, up to a number."""
-    sizes = [j.size for j in group]
+def _sums(sizes: Sizes) -> Sums:
+    """Sets of a side by the sum of their sizes, the smallest sets first, up to a number."""
     every = (
         pair
-        for n in range(1, len(group) + 1)
+        for n in range(1, len(sizes) + 1)
         for pair in zip(
             map(sum, itertools.combinations(sizes, n)),
-            itertools.combinations(group, n),
+            itertools.combinations(range(len(sizes)), n),
             strict=True,
         )
     )
     found: Sums = {}
-    for total, side in itertools.islice(every, MOST_SETS):
-        found.setdefault(total, []).append(side)
+    for total, chosen in itertools.islice(every, MOST_SETS):
+        found.setdefault(total, []).append(chosen)
     return found
 
 

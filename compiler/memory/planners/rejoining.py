@@ -20,6 +20,10 @@ from compiler.memory.planners.native import now
 UNDONE = (0.1, 0.2, 0.4, 0.8)
 """What part of the joints at a step is undone, in turn."""
 
+INNER = 0.3
+"""With this chance what is undone is chosen among all steps, not where a rectangle begins or ends:
+there, none may be alive any more that could be taken apart."""
+
 BLUR = 1.0
 """Spread of the factors, as powers of e, by which chances are off."""
 
@@ -51,6 +55,7 @@ class Rejoining:
     """The fewest rectangles so far of blocks that may lie anywhere."""
 
     def __init__(self, blocks: Sequence[Block], seed: int) -> None:
+        self._steps = sorted({step for b in blocks for step in (b.start, b.end)})
         self._joining = Joining(blocks)
         self._joining.join(BOLD)
         self._fewest = self._joining.rectangles()
@@ -83,7 +88,8 @@ class Rejoining:
         before = set(joining.pool)
         rectangles = joining.rectangles()
         mark = chance.choice(rectangles)
-        step = chance.choice((mark.start, mark.end))
+        inner = chance.random() < INNER
+        step = chance.choice(self._steps if inner else (mark.start, mark.end))
         turn, at = divmod(self._tries, len(UNDONE))
         self._tries += 1
         over = [j for j in rectangles if j.start < step < j.end]
