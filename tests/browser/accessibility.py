@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from playwright.sync_api import Page, expect
 
@@ -14,10 +15,12 @@ AXE = REPOSITORY / "node_modules" / "axe-core" / "axe.min.js"
 TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 _RUN = """
-async ([include, values]) => {
-  const {violations} = await axe.run({include}, {
-    runOnly: {type: "tag", values}, resultTypes: ["violations"],
-  });
+async ([include, tags, category]) => {
+  const own = axe.getRules(tags).filter((rule) => rule.tags.includes(category));
+  const runOnly = category === ""
+    ? {type: "tag", values: tags}
+    : {type: "rule", values: own.map(({ruleId}) => ruleId)};
+  const {violations} = await axe.run({include}, {runOnly, resultTypes: ["violations"]});
   return violations.flatMap(({id, help, nodes}) =>
     nodes.slice(0, 4).map(({target, failureSummary}) =>
       `${id}: ${help}: ${target.join(" ")}: ${failureSummary.split("\\n").slice(1).join(" ")}`));
@@ -78,6 +81,23 @@ _UNMARKED = """
 }
 """
 
+_SHAPE = """
+(selector) => {
+  const root = document.querySelector(selector);
+  const boxes = [...root.querySelectorAll("*")].map((each) => {
+    const {x, y, width, height} = each.getBoundingClientRect();
+    return [x, y, width, height, each.checkVisibility({visibilityProperty: true})];
+  });
+  return root.outerHTML + JSON.stringify(boxes);
+}
+"""
+
+_DRAWN = """
+() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))
+"""
+
+OTHER: dict[str, Literal["light", "dark"]] = {"light": "dark", "dark": "light"}
+
 
 class Inspector:
     """Looks at a page through axe, and along its keyboard."""
@@ -87,14 +107,36 @@ class Inspector:
         page.evaluate(AXE.read_text(encoding="utf-8"))
         page.evaluate(_FOCUSABLE)
 
-    def violations(self, selector: str = "html") -> list[str]:
-        """What axe has to say about a part of the page."""
-        return self.page.evaluate(_RUN, [selector, TAGS])
+    def in_both_themes(self, selector: str = "html") -> list[str]:
+        """All that is found in a part of the page; afterwards it stands in the other theme.
+
+        Where that one is the same page in other colours, what sees no colours is asked once.
+        """
+        theme = self._theme()
+        found = self.violations(selector) + self.unreachable(selector)
+        shape = self.page.evaluate(_SHAPE, selector)
+        self.page.emulate_media(color_scheme=OTHER[theme])
+        self.page.evaluate(_DRAWN)
+        assert self._theme() == OTHER[theme]
+        is_same = self.page.evaluate(_SHAPE, selector) == shape
+        in_other = self.violations(selector, "cat.color" if is_same else "")
+        in_other += self.unreachable(selector)
+        return [f"{theme}: {each}" for each in found] + [
+            f"{OTHER[theme]}: {each}" for each in in_other
+        ]
+
+    def violations(self, selector: str = "html", category: str = "") -> list[str]:
+        """What axe has to say about a part of the page, by its rules of one category or by all."""
+        return self.page.evaluate(_RUN, [selector, TAGS, category])
 
     def unreachable(self, selector: str = "body") -> list[str]:
         """What a pointer can press and no key, and what has a focus that is not seen."""
         found = self.page.evaluate(_UNREACHABLE, selector)
         return found + self.page.evaluate(_UNMARKED, selector)
+
+    def _theme(self) -> str:
+        is_dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        return "dark" if is_dark else "light"
 
 
 def each_pane(playground: Playground) -> Iterator[str]:

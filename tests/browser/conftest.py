@@ -41,7 +41,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser(server: str) -> Iterator[Browser]:
+    """A browser that has gone before the server ends: none is answered while it does."""
     expect.set_options(timeout=STEP_MS)
     with chromium.launched() as launched:
         yield launched

@@ -21,7 +21,7 @@ LAID_OUT = ("data-layout", "ready")
 
 @dataclass(frozen=True)
 class View:
-    """A window that somebody looks through."""
+    """A window that somebody looks through, and the theme in which a page begins there."""
 
     theme: Literal["light", "dark"]
     width: int
@@ -31,7 +31,7 @@ class View:
         return f"{self.theme}-{self.width}"
 
 
-VIEWS = [View(theme, *size) for size in ((1280, 800), (390, 844)) for theme in ("light", "dark")]
+VIEWS = [View("light", 1280, 800), View("dark", 390, 844)]
 REPORT = "/report.html"
 
 
@@ -101,63 +101,63 @@ def viewed(request: pytest.FixtureRequest, browser: Browser, server: str) -> Ite
 def test_the_start_and_its_dialog(viewed: Page, tmp_path) -> None:
     Playground(viewed).open().pick("digits_cnn")
     inspector = Inspector(viewed)
-    assert inspector.violations() + inspector.unreachable() == []
+    assert inspector.in_both_themes() == []
     viewed.keyboard.press("?")
     expect(viewed.locator("#help-dialog")).to_be_visible()
-    assert inspector.violations("#help-dialog") + inspector.unreachable("#help-dialog") == []
+    assert inspector.in_both_themes("#help-dialog") == []
     viewed.keyboard.press("Escape")
     path = tmp_path / "no-model.onnx"
     path.write_bytes(b"this is no model at all")
     Playground(viewed).drop(path)
     expect(viewed.locator("[data-part=problem]")).to_be_visible()
-    assert inspector.violations() == []
+    assert inspector.in_both_themes() == []
 
 
 def test_the_walk_and_every_pane(viewed: Page, link: str) -> None:
     playground = Playground(viewed).open(link)
     playground.wait_for_walk()
     inspector = Inspector(viewed)
-    found = inspector.violations() + inspector.unreachable()
+    found = inspector.in_both_themes()
     playground.press("v")
     expect(playground.part("table-twin")).to_be_visible()
-    found += inspector.violations(".walk-graph") + inspector.unreachable(".walk-graph")
+    found += inspector.in_both_themes(".walk-graph")
     playground.press("v")
     names = []
     for name in each_pane(playground):
         names.append(name)
         if name == "numerics":  # axe measures a page that stands still
             expect(playground.pane).to_have_attribute("data-checked", "done", timeout=COMPILE_MS)
-        at_pane = inspector.violations(".walk-side") + inspector.unreachable(".walk-side")
+        at_pane = inspector.in_both_themes(".walk-side")
         found += [f"{name}: {each}" for each in at_pane]
     assert found == []
     assert len(names) == len(set(names)) >= 14
     viewed.get_by_role("button", name="Share this view").click()
     viewed.get_by_role("button", name="Make a short link").click()
     expect(viewed.locator("#share-dialog [data-part=embed]")).to_have_value(re.compile("^<iframe "))
-    assert inspector.violations("#share-dialog") + inspector.unreachable("#share-dialog") == []
+    assert inspector.in_both_themes("#share-dialog") == []
 
 
 def test_the_embedded_view_and_the_report(viewed: Page, taken: Taken) -> None:
     viewed.goto(taken.embed)
     expect(viewed.locator(DRAWN)).to_have_attribute(*LAID_OUT, timeout=COMPILE_MS)
     inspector = Inspector(viewed)
-    found = inspector.violations() + inspector.unreachable()
+    found = inspector.in_both_themes()
     switch = viewed.get_by_role("button", name="Numbers")
     if switch.is_visible():
         switch.click()
-        found += inspector.violations() + inspector.unreachable()
+        found += inspector.in_both_themes()
     expect(viewed.locator("#pane [data-checked=done], #pane[data-checked=done]")).to_have_count(1)
     taken.offer(viewed)
     viewed.goto(REPORT)
     report = Playground(viewed)
     report.wait_for_walk()
     inspector = Inspector(viewed)
-    found += inspector.violations() + inspector.unreachable()
+    found += inspector.in_both_themes()
     report.show_pane("numerics")
     expect(viewed.locator("#pane")).to_have_attribute("data-checked", "done")
-    found += inspector.violations(".walk-side") + inspector.unreachable(".walk-side")
+    found += inspector.in_both_themes(".walk-side")
     viewed.get_by_role("button", name="How this was made").click()
-    found += inspector.violations("#about-dialog") + inspector.unreachable("#about-dialog")
+    found += inspector.in_both_themes("#about-dialog")
     assert found == []
 
 
@@ -166,7 +166,7 @@ def test_a_link_that_leads_nowhere(viewed: Page) -> None:
     viewed.goto("/#v=1&screen=walk&job=20260101-00000000000000000000")
     expect(viewed.locator("[data-part=problem]")).to_be_visible()
     inspector = Inspector(viewed)
-    assert inspector.violations() + inspector.unreachable() == []
+    assert inspector.in_both_themes() == []
 
 
 def test_tab_visits_everything_and_is_never_caught(page: Page, link: str, taken: Taken) -> None:
