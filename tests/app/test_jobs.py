@@ -149,6 +149,10 @@ def test_a_job_of_another_version_is_not_there_and_says_why(make_app):
         assert answer.status_code == 404
         assert "another version of the program" in answer.get_json()["error"]["message"]
     assert again.get(f"/api/v1/jobs/{beside['id']}").status_code == 404
+    # Who asks for just the same has it done anew.
+    request = jobs_of(client).find(job["id"]).request
+    assert jobs_of(client).find_done(request) is not None
+    assert jobs_of(again).find_done(request) is None
 
 
 def test_a_job_whose_server_died_has_failed(make_app):

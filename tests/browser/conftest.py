@@ -34,9 +34,15 @@ def _turn(path: Path) -> int:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the playground that all browser tests share keeps its jobs."""
+    return tmp_path_factory.mktemp("server") / "data"
+
+
+@pytest.fixture(scope="session")
+def server(data_folder: Path) -> Iterator[str]:
     """The address of a playground that all browser tests share."""
-    with served(tmp_path_factory.mktemp("server")) as address:
+    with served(data_folder.parent) as address:
         yield address
 
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watch
+from tests.browser.links import JOBS, elsewhere, said, shared, written
 from tests.browser.playground import COMPILE_MS, Playground
-from tests.browser.serving import REPOSITORY, served
+from tests.browser.serving import REPOSITORY
 
 
 def declared() -> set[str]:
@@ -26,9 +20,6 @@ def declared() -> set[str]:
     kinds = ((name, re.match(r'(?:several|named)\("(\w+)"', kind)) for name, kind in rows)
     return {found[1] if found else name for name, found in kinds}
 
-
-JOBS = {"job", "other"}
-LINKED = {"check", "measured", "tuning", "bisect"}
 
 _SEEN = """
 () => [...document.querySelectorAll(
@@ -43,21 +34,6 @@ _SEEN = """
   each.matches("[aria-sort], [data-part=found]") ? each.textContent : "",
 ])
 """
-
-
-def said(page: Page) -> dict[str, list[str]]:
-    """What the page's address says, by name; of jobs beside the compilation only that there are."""
-    found: dict[str, list[str]] = {}
-    for name, text in parse_qsl(page.evaluate("location.hash.slice(1)"), keep_blank_values=True):
-        if name not in JOBS:
-            found.setdefault(name, []).append("" if name in LINKED else text)
-    return found
-
-
-def written(page: Page, *names: str) -> None:
-    """Until the address says these."""
-    for name in names:
-        expect(page).to_have_url(re.compile(rf"[#&]{name}\b"))
 
 
 def look(playground: Playground) -> dict[str, Any]:
@@ -157,39 +133,43 @@ def set_the_walk(playground: Playground) -> None:
 
 
 def find_things(playground: Playground) -> None:
-    """What jobs beside the compilation find, asked for with choices that are not the first."""
+    """What jobs beside the compilation find, asked for with choices that are not the first.
+
+    All are started before any is waited for: who looks for schedules takes five seconds.
+    """
     page = playground.page
-    pane = playground.show_pane("numerics")
-    expect(page.locator("#pane[data-checked=done]")).to_be_visible(timeout=COMPILE_MS)
-    pane.locator("[data-part=bisect-moved]").select_option("half")
-    pane.locator("[data-part=bisect-start]").click()
-    found = pane.locator("[data-part=bisect-found]")
-    expect(found).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
-    found.locator("[data-rule]").first.uncheck()
-    pane = playground.show_pane("profile")
-    pane.locator("[data-part=by]").select_option("operator")
-    pane.locator("[data-part=seconds]").select_option("0.5")
-    pane.locator("[data-part=again]").click()
-    written(page, "measured")
     pane = playground.show_pane("tuning")
     pane.locator("[data-part=kernel]").select_option("")
     pane.locator("[data-part=search]").select_option("random")
     pane.locator("[data-part=budget]").select_option("5")
     pane.locator("[data-part=start]").click()
-    body = pane.locator("[data-part=body]")
-    expect(body).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
-    pane.locator("[data-part=which]").select_option(index=1)
-    pane.locator("summary").click()
+    written(page, "tuning")
+    pane = playground.show_pane("compare")
+    pane.locator("[data-part=preset]").select_option("O0")
+    pane.locator("[data-part=run]").click()
+    written(page, "other")
     pane = playground.show_pane("devices")
     pane.locator("[data-part=platform]").select_option("two-sockets")
     pane.locator("[data-part=scheduler]").select_option("min_cut")
     pane.locator("[data-part=ahead]").select_option("0")
+    pane = playground.show_pane("profile")
+    pane.locator("[data-part=by]").select_option("operator")
+    pane.locator("[data-part=seconds]").select_option("0.5")
+    pane.locator("[data-part=again]").click()
+    pane = playground.show_pane("numerics")
+    expect(page.locator("#pane[data-checked=done]")).to_be_visible(timeout=COMPILE_MS)
+    pane.locator("[data-part=bisect-moved]").select_option("half")
+    pane.locator("[data-part=bisect-start]").click()
+
+    found = pane.locator("[data-part=bisect-found]")
+    expect(found).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
+    found.locator("[data-rule]").first.uncheck()
+    expect(page).to_have_url(re.compile("[#&]measured="), timeout=COMPILE_MS)
+    pane = playground.show_pane("devices")
     body = pane.locator("[data-part=body]")
     expect(body).to_have_attribute("data-placed", "two-sockets min_cut 0", timeout=COMPILE_MS)
     pane.locator("[data-part=closer]").click()
     pane = playground.show_pane("compare")
-    pane.locator("[data-part=preset]").select_option("O0")
-    pane.locator("[data-part=run]").click()
     code = pane.locator("[data-part=code]")
     expect(code).to_have_attribute("data-shown", re.compile(":"), timeout=COMPILE_MS)
     pane.locator("[data-part=pairs] tbody tr").nth(1).locator("button").first.click()
@@ -197,6 +177,11 @@ def find_things(playground: Playground) -> None:
     pane.locator("[data-mode=unified]").click()
     pane.get_by_label("whole text").check()
     pane.locator("[data-part=editor-says]").click()
+    pane = playground.show_pane("tuning")
+    body = pane.locator("[data-part=body]")
+    expect(body).to_have_attribute("data-over", re.compile("-"), timeout=COMPILE_MS)
+    pane.locator("[data-part=which]").select_option(index=1)
+    pane.locator("summary").click()
     written(page, "bisect", "off", "tune", "candidates", "span", "pair", "code", "sides", "planned")
 
 
@@ -239,6 +224,7 @@ def test_all_that_is_set_comes_back_from_a_short_link(
     for pane, column in SORTED.items():
         sort_by(playground, pane, column, TABLES.get(pane, "table"))
     wanted = look(playground)
+    written(page, f"pane={list(PANES)[-1]}")
     address = said(page)
     left = declared() - set(address) - JOBS - ELSEWHERE
     assert not left, f"the test sets nothing of {sorted(left)}"
@@ -263,128 +249,6 @@ def test_the_start_comes_back_from_the_address(page: Page, browser: Browser, ser
     other.context.close()
 
 
-def test_colours_by_device_come_without_the_pane_that_places(
-    page: Page, browser: Browser, server: str
-) -> None:
-    playground = Playground(page).open().pick("digits_cnn").compile()
-    pane = playground.show_pane("devices")
-    pane.locator("[data-part=platform]").select_option("two-sockets")
-    expect(pane.locator("[data-part=body]")).to_have_attribute(
-        "data-placed", "two-sockets iterated -1", timeout=COMPILE_MS
-    )
-    playground.part("color").select_option("device")
-    legend = playground.part("legend").locator("[data-class]")
-    expect(legend.first).to_contain_text("socket0")
-    wanted = legend.all_inner_texts()
-    playground.show_pane("steps")
-    link = shared(page)
-    with elsewhere(browser, server, link) as again:
-        expect(again.part("legend").locator("[data-class]")).to_have_text(wanted)
-        expect(again.part("unplaced")).to_be_hidden()
-    with elsewhere(browser, server, link.replace("/s/", "/embed/s/")) as embedded:
-        expect(embedded.part("legend").locator("[data-class]")).to_have_text(wanted)
-
-
-def test_an_edge_and_what_lies_over_a_small_window_come_back(
-    page: Page, browser: Browser, server: str
-) -> None:
-    playground = Playground(page).open().pick("digits_cnn").compile()
-    playground.press("End")
-    playground.part("search").fill("conv2")
-    playground.part("search").press("Enter")
-    playground.part("canvas").focus()
-    page.keyboard.press("e")
-    page.keyboard.press("Enter")
-    expect(playground.pane.locator(".verdicts [aria-current]")).to_have_count(1)
-    written(page, "edge")
-    page.set_viewport_size({"width": 390, "height": 800})
-    page.locator("button[data-over=map]").click()
-    written(page, "over")
-    address = said(page)
-    with elsewhere(browser, server, shared(page), width=390) as again:
-        assert said(again.page) == address
-        over = again.page.locator("button[data-over=map]")
-        expect(over).to_have_attribute("aria-pressed", "true")
-        expect(again.pane.locator(".verdicts [aria-current]")).to_have_count(1)
-
-
-def test_rules_that_were_left_out_are_left_out_elsewhere(
-    page: Page, browser: Browser, server: str
-) -> None:
-    rules = "&without=batch_norm_is_affine&without=fuse"
-    playground = Playground(page).open(f"#v=1&screen=walk&model=sample:digits_cnn{rules}")
-    playground.wait_for_walk()
-    with elsewhere(browser, server, shared(page)) as again:
-        assert said(again.page)["without"] == ["batch_norm_is_affine", "fuse"]
-        again.page.get_by_role("button", name="Share this view").click()
-        command = again.page.locator("[data-part=command]")
-        expect(command).to_have_value(re.compile("--without batch_norm_is_affine --without fuse"))
-        report = again.page.locator("[data-part=report-command]")
-        expect(report).to_have_value(re.compile(r"report digits_cnn .* --view 'v=1&.*'$"))
-
-
-def test_schedules_that_are_gone_are_said_and_done_without(page: Page, watch: Watch) -> None:
-    watch.expect("404")
-    gone = f"20260101-{'0' * 20}"
-    Playground(page).walk(f"digits_mlp&tuned={gone}")
-    expect(page.locator(".link-note")).to_contain_text("no longer kept")
-    expect(page).not_to_have_url(re.compile("tuned="))
-
-
-def test_a_job_of_another_version_is_compiled_anew(browser: Browser, tmp_path: Path) -> None:
-    with served(tmp_path) as address:
-        page = browser.new_page(base_url=address)
-        playground = Playground(page).open().pick("digits_mlp").compile()
-        playground.press("End")
-        playground.show_pane("kernels")
-        written(page, "pane=kernels", "stage")
-        fragment, wanted = page.evaluate("location.hash"), said(page)
-        page.context.close()
-    for kept in (tmp_path / "data" / "jobs").glob("*/job.json"):
-        facts = json.loads(kept.read_text(encoding="utf-8"))
-        kept.write_text(json.dumps({**facts, "form": "older"}), encoding="utf-8")
-    for part in (tmp_path / "data" / "jobs").glob("*/parts/result.json.gz"):
-        part.write_bytes(gzip.compress(b'{"version": 1, "stages": []}'))  # as none is any more
-    with served(tmp_path) as address:
-        page = browser.new_page(base_url=address)
-        watch = Watch(page, address)
-        watch.expect("404")
-        page.goto(f"{address}/{fragment}")
-        Playground(page).wait_for_walk()
-        expect(page.locator("#pane tbody tr")).not_to_have_count(0)
-        assert said(page) == wanted
-        assert page.evaluate("location.hash") != fragment, "another job did it"
-        page.context.close()
-        watch.finish()
-
-
-def shared(page: Page) -> str:
-    """The short link of the view."""
-    page.get_by_role("button", name="Share this view").click()
-    page.get_by_role("button", name="Make a short link").press("Enter")
-    field = page.locator("#share-dialog [data-part=short]")
-    expect(field).to_have_value(re.compile(r"/s/\w{8}$"))
-    return field.input_value()
-
-
-@contextmanager
-def elsewhere(browser: Browser, server: str, link: str, width: int = 1280) -> Generator[Playground]:
-    """The link as somebody else opens it, who has nothing of this browser's."""
-    context = browser.new_context(
-        base_url=server, viewport={"width": width, "height": 800}, reduced_motion="reduce"
-    )
-    page = context.new_page()
-    watch = Watch(page, server)
-    page.goto(link)
-    playground = Playground(page)
-    if "/embed/" not in link:
-        playground.wait_for_walk()
-        expect(page).to_have_url(re.compile("job="))
-    yield playground
-    context.close()
-    watch.finish()
-
-
 SORTED = {
     "numerics": "stage",
     "memory": "size",
@@ -399,4 +263,4 @@ SORTED = {
 """A column by which the table of each pane is sorted."""
 TABLES = {"numerics": "stages", "compare": "pairs"}
 ELSEWHERE = {"edge", "over", "open", "within", "without", "tuned"}
-"""What other tests set: three of this file, and those of groups and of what was measured."""
+"""What other tests set: those of single links, of groups and of what was measured."""
