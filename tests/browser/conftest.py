@@ -17,7 +17,15 @@ STEP_MS = 20_000
 """How long one step may take: nothing is timed, this only ends a test that hangs."""
 
 
-LONG = ("test_whole_state.py", "test_accessibility.py", "test_sharing.py", "test_read_only.py")
+LONG = (
+    "test_accessibility.py",
+    "test_playground.py",
+    "test_usability.py",
+    "test_whole_state.py",
+    "test_read_only.py",
+    "test_sharing.py",
+    "test_compare.py",
+)
 """Files that take longest: they come first, or one worker is left with them while others idle."""
 
 

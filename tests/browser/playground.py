@@ -70,10 +70,19 @@ class Playground:
 
         For tests to which it is all one who has compiled it.
         """
+        return self.follow(f"#v=1&screen=walk&model=sample:{sample}")
+
+    def follow(self, fragment: str) -> Playground:
+        """The walk that a fragment speaks of."""
         self.page.goto("about:blank")
-        self.open(f"#v=1&screen=walk&model=sample:{sample}")
+        self.open(fragment)
         self.wait_for_walk()
         return self
+
+    def fragment(self) -> str:
+        """What brings this walk back, its job too."""
+        expect(self.page).to_have_url(re.compile(r"[#&]job="))
+        return self.page.evaluate("location.hash")
 
     # The walk
 

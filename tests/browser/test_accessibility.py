@@ -40,8 +40,7 @@ def link(browser: Browser, server: str) -> str:
     """The fragment of a finished walk with a node selected, that every view opens."""
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
-    playground = Playground(page).open()
-    playground.pick("digits_cnn").compile()
+    playground = Playground(page).walk("digits_cnn")
     playground.press("End")
     playground.part("search").fill("conv2")
     playground.part("search").press("Enter")

@@ -11,7 +11,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 
 
 def test_the_rule_that_moves_the_numbers_is_found_left_out_and_made_small(page: Page) -> None:
-    playground = Playground(page).open().pick("digits_cnn").compile()
+    playground = Playground(page).walk("digits_cnn")
     playground.press("End")
     pane = playground.show_pane("numerics")
     expect(pane).to_have_attribute("data-checked", "done", timeout=COMPILE_MS)

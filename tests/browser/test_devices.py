@@ -18,8 +18,8 @@ def placed(playground: Playground, what: str) -> Locator:
     return body
 
 
-def test_a_platform_and_a_scheduler_are_chosen_and_compared(playground: Playground) -> None:
-    playground.pick("digits_cnn").compile()
+def test_a_platform_and_a_scheduler_are_chosen_and_compared(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("devices")
     body = placed(playground, "gpu iterated -1")
     expect(body.locator("[data-part=rows] button")).to_have_count(len(SCHEDULERS))
@@ -36,8 +36,8 @@ def test_a_platform_and_a_scheduler_are_chosen_and_compared(playground: Playgrou
     placed(playground, "two-sockets cp_sat -1")
 
 
-def test_a_chosen_bar_is_chosen_in_every_view(playground: Playground, page: Page) -> None:
-    playground.pick("digits_cnn").compile()
+def test_a_chosen_bar_is_chosen_in_every_view(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("devices")
     body = placed(playground, "gpu iterated -1")
     canvas = body.locator("[data-part=canvas]")
@@ -61,10 +61,8 @@ def test_a_chosen_bar_is_chosen_in_every_view(playground: Playground, page: Page
     expect(chosen).not_to_contain_text(name)
 
 
-def test_the_link_brings_back_the_chart_and_the_part_of_it(
-    playground: Playground, page: Page
-) -> None:
-    playground.pick("digits_mlp").compile()
+def test_the_link_brings_back_the_chart_and_the_part_of_it(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     pane = playground.show_pane("devices")
     placed(playground, "gpu iterated -1")
     pane.locator("[data-part=platform]").select_option("board")
@@ -82,12 +80,11 @@ def test_the_link_brings_back_the_chart_and_the_part_of_it(
     expect(page).not_to_have_url(re.compile("span="))
 
 
-def test_a_link_to_a_platform_that_is_not_there_says_what_there_is(
-    playground: Playground, page: Page, watch
-) -> None:
-    playground.pick("digits_mlp").compile()
+def test_a_link_to_a_platform_that_is_not_there_says_what_there_is(page: Page, watch) -> None:
+    playground = Playground(page).walk("digits_mlp")
     playground.show_pane("devices")
     placed(playground, "gpu iterated -1")
+    expect(page).to_have_url(re.compile("pane=devices"))
     watch.expect("answer 400")
     watch.expect("Failed to load resource")
     page.evaluate("location.hash += '&platform=moon'")
@@ -98,8 +95,8 @@ def test_a_link_to_a_platform_that_is_not_there_says_what_there_is(
     expect(problem).to_be_hidden()
 
 
-def test_the_chart_fits_a_phone_and_the_tip_stays_on_it(playground: Playground, page: Page) -> None:
-    playground.pick("digits_mlp").compile()
+def test_the_chart_fits_a_phone_and_the_tip_stays_on_it(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     page.set_viewport_size({"width": 390, "height": 844})
     playground.show_pane("devices")
     body = placed(playground, "gpu iterated -1")
@@ -116,8 +113,8 @@ def test_the_chart_fits_a_phone_and_the_tip_stays_on_it(playground: Playground, 
     assert tip_box["x"] <= 390 - tip_box["width"]
 
 
-def test_memory_names_its_planner_and_tells_of_the_order(playground: Playground) -> None:
-    playground.pick("digits_cnn").compile()
+def test_memory_names_its_planner_and_tells_of_the_order(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     told = playground.show_pane("memory").locator("[data-part=order]")
     expect(told).to_contain_text("Planned by quick")
     expect(told).to_contain_text("No plan can be")

@@ -28,7 +28,7 @@ def test_without_a_stream_the_job_is_asked_after_now_and_then(page: Page, watch:
 
 
 def test_a_search_for_a_placement_can_be_ended_and_begun_again(page: Page) -> None:
-    playground = Playground(page).open().pick("digits_cnn").compile()
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("devices")
     expect(playground.part("busy")).to_have_text("", timeout=COMPILE_MS)
     again = playground.part("again")

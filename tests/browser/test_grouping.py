@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.made import blocks
 from tests.browser.playground import Playground
@@ -14,14 +13,23 @@ from tests.browser.playground import Playground
 N_BLOCKS = 140
 
 
-@pytest.fixture
-def playground(page: Page, tmp_path: Path) -> Playground:
-    """A model of 140 equal blocks, as imported."""
-    path = tmp_path / "long.onnx"
+@pytest.fixture(scope="module")
+def link(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A model of 140 equal blocks, compiled once for all tests here."""
+    path = tmp_path_factory.mktemp("models") / "long.onnx"
     path.write_bytes(blocks(N_BLOCKS))
+    page = browser.new_page(base_url=server)
     playground = Playground(page).open().drop(path)
     expect(playground.part("compile")).to_be_enabled()
-    playground.compile()
+    fragment = playground.compile().fragment()
+    page.close()
+    return fragment
+
+
+@pytest.fixture
+def playground(page: Page, link: str) -> Playground:
+    """The model as imported."""
+    playground = Playground(page).follow(link)
     playground.press("Home")
     playground.expect_stage(0)
     return playground

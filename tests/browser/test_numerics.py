@@ -44,10 +44,8 @@ def test_a_small_model_is_checked_at_once_and_its_passes_get_badges(
     )
 
 
-def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(
-    playground: Playground, page: Page
-) -> None:
-    playground.pick("digits_cnn").compile()
+def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     # Before there are errors the colours lead to where they are found.
     playground.part("color").select_option("error")
     note = playground.part("unplaced")
@@ -63,8 +61,8 @@ def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(
     expect(playground.part("legend").locator("[data-class]").first).to_be_visible()
 
 
-def test_the_link_brings_back_what_was_found(playground: Playground, page: Page) -> None:
-    playground.pick("digits_mlp").compile()
+def test_the_link_brings_back_what_was_found(page: Page) -> None:
+    playground = Playground(page).walk("digits_mlp")
     playground.show_pane("numerics")
     checked(playground)
     expect(page).to_have_url(re.compile(r"[#&]check=\d{8}-"))
@@ -115,9 +113,7 @@ def test_a_large_model_is_checked_when_asked_and_can_be_cancelled(
     expect(pane.locator("[data-part=start]")).to_have_text("Check again")
 
 
-def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(
-    playground: Playground, page: Page
-) -> None:
+def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(page: Page) -> None:
     """No pass of ours is wrong: what the server found is made worse on its way."""
 
     def worsen(route: Route) -> None:
@@ -135,7 +131,7 @@ def test_a_pass_beyond_what_is_allowed_is_named_with_its_rewrite(
         return route.fulfill(response=answer, json=found)
 
     page.route(re.compile(r"/numerics$"), worsen)
-    playground.pick("digits_mlp").compile()
+    playground = Playground(page).walk("digits_mlp")
     playground.show_pane("numerics")
     pane = checked(playground)
     lead = pane.locator("[data-part=lead] .numerics-wrong")

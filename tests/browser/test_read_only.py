@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request, expect
+from playwright.sync_api import Browser, Page, Request, ViewportSize, expect
 
 from tests.browser.conftest import STEP_MS, Watch
 from tests.browser.playground import COMPILE_MS, Playground
@@ -41,7 +41,7 @@ _LISTEN = """
   observer.observe(document, everything);
 }
 """
-WINDOW = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
+WINDOW: ViewportSize = {"width": 1280, "height": 800}
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def shared(browser: Browser, server: str) -> Shared:
     """
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
-    playground = Playground(page).open().pick("digits_cnn").compile()
+    playground = Playground(page).walk("digits_cnn")
     page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
     playground.part("search").fill("conv2")
     playground.part("search").press("Enter")
@@ -91,7 +91,7 @@ def shared(browser: Browser, server: str) -> Shared:
 @pytest.fixture
 def watched(browser: Browser, server: str) -> Iterator[tuple[Page, list[Request]]]:
     """An empty page, and what it asks the server to do."""
-    context = browser.new_context(base_url=server, **WINDOW)
+    context = browser.new_context(base_url=server, viewport=WINDOW, reduced_motion="reduce")
     context.set_default_timeout(STEP_MS)
     page = context.new_page()
     watch = Watch(page, server)
@@ -165,7 +165,7 @@ def test_an_embedded_view_starts_nothing_with_any_pane(
 def test_a_report_has_every_pane_but_those_that_need_work(
     shared: Shared, browser: Browser, server: str, tmp_path: Path
 ) -> None:
-    context = browser.new_context(**WINDOW, offline=True)
+    context = browser.new_context(viewport=WINDOW, reduced_motion="reduce", offline=True)
     context.set_default_timeout(STEP_MS)
     page = context.new_page()
     file = tmp_path / "report.html"

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import onnx
 import pytest
 from onnx import TensorProto
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.playground import Playground
 from tests.onnx_models import BOOL, I64, graph, model, node, value
 
 
 @pytest.fixture(scope="module")
-def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A choice between two operators, a sum over axes that an input gives, and words."""
+def mixed(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A link to a choice between two operators, a sum over axes of an input's, and words."""
     branches: dict[str, Any] = {
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))
@@ -35,15 +34,17 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     path = tmp_path_factory.mktemp("models") / "mixed.onnx"
     onnx.save(made, path)
-    return path
+    page = browser.new_page(base_url=server)
+    playground = Playground(page).open().drop(path)
+    expect(playground.part("says")).to_contain_text("mixed.onnx")
+    fragment = playground.compile().fragment()
+    page.close()
+    return fragment
 
 
 @pytest.fixture
-def walked(page: Page, mixed: Path) -> Playground:
-    playground = Playground(page).open()
-    playground.drop(mixed)
-    expect(playground.part("says")).to_contain_text("mixed.onnx")
-    playground.compile()
+def walked(page: Page, mixed: str) -> Playground:
+    playground = Playground(page).follow(mixed)
     playground.press("End")
     return playground
 

@@ -10,8 +10,8 @@ from tests.browser.accessibility import Inspector
 from tests.browser.playground import COMPILE_MS, Playground
 
 
-def test_a_schedule_is_edited_mended_and_run(playground: Playground, page: Page) -> None:
-    playground.pick("digits_cnn").compile()
+def test_a_schedule_is_edited_mended_and_run(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("schedule")
     pane.locator("[data-part=edit]").click()
     text, says = pane.locator("textarea"), pane.locator("[data-part=says]")

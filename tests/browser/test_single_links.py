@@ -18,7 +18,7 @@ from tests.browser.playground import COMPILE_MS, Playground
 def test_colours_by_device_come_without_the_pane_that_places(
     page: Page, browser: Browser, server: str
 ) -> None:
-    playground = Playground(page).open().pick("digits_cnn").compile()
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("devices")
     pane.locator("[data-part=platform]").select_option("two-sockets")
     expect(pane.locator("[data-part=body]")).to_have_attribute(
@@ -40,7 +40,7 @@ def test_colours_by_device_come_without_the_pane_that_places(
 def test_an_edge_and_what_lies_over_a_small_window_come_back(
     page: Page, browser: Browser, server: str
 ) -> None:
-    playground = Playground(page).open().pick("digits_cnn").compile()
+    playground = Playground(page).walk("digits_cnn")
     playground.press("End")
     playground.part("search").fill("conv2")
     playground.part("search").press("Enter")

@@ -10,10 +10,8 @@ from compiler.targets.target import names
 from tests.browser.playground import COMPILE_MS, Playground
 
 
-def test_two_machines_are_put_side_by_side_and_kept_in_the_link(
-    playground: Playground, page: Page
-) -> None:
-    playground.pick("digits_cnn").compile()
+def test_two_machines_are_put_side_by_side_and_kept_in_the_link(page: Page) -> None:
+    playground = Playground(page).walk("digits_cnn")
     pane = playground.show_pane("targets")
     body = pane.locator("[data-part=body]")
     expect(body).to_have_attribute("data-made", str(len(names())), timeout=COMPILE_MS)

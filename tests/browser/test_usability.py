@@ -32,9 +32,7 @@ SIZES = {"image": (1, 1, 8, 8)}
 def fragment_of(browser: Browser, server: str, sample: str) -> str:
     """A sample compiled once for all tests here, as the link that brings it back."""
     page = browser.new_page(base_url=server)
-    Playground(page).open().pick(sample).compile()
-    expect(page).to_have_url(re.compile(r"[#&]job="))
-    link = page.evaluate("location.hash")
+    link = Playground(page).walk(sample).fragment()
     page.close()
     return link
 
@@ -63,13 +61,6 @@ def events_of(program: Program) -> Sequence[Event]:
     return program.trace.events
 
 
-def walk(page: Page, link: str) -> Playground:
-    """The compiled model in front of a user."""
-    playground = Playground(page).open(link)
-    playground.wait_for_walk()
-    return playground
-
-
 def answer(page: Page, path: str) -> dict[str, Any]:
     """What the server says of the job that is open."""
     job = re.search(r"[#&]job=([\w-]+)", page.url)
@@ -78,7 +69,7 @@ def answer(page: Page, path: str) -> dict[str, Any]:
 
 
 def test_the_most_expensive_kernel_and_why(page: Page, squeezenet: str) -> None:
-    playground = walk(page, squeezenet)
+    playground = Playground(page).follow(squeezenet)
     pane = playground.show_pane("profile")
     expect(pane.locator("[data-part=table] tbody tr").first).to_be_visible()
     pane.locator("[data-part=table] tbody tr").first.locator("button").click()
@@ -94,7 +85,7 @@ def test_the_most_expensive_kernel_and_why(page: Page, squeezenet: str) -> None:
 
 
 def test_why_two_nodes_are_not_one_kernel(page: Page, digits: str, program: Program) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     playground.part("search").fill("relu1")
     playground.part("search").press("Enter")
     playground.expect_laid_out()
@@ -120,7 +111,7 @@ def test_why_two_nodes_are_not_one_kernel(page: Page, digits: str, program: Prog
 
 
 def test_which_pass_cut_memory_most(page: Page, digits: str, program: Program) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     playground.part("order").select_option("bytes")
     rows = page.locator("[data-part=list] .pass-row")
     saved = {e.name: held_bytes(e.before) - held_bytes(e.after) for e in events_of(program)}
@@ -145,7 +136,7 @@ def held_bytes(graph: Graph) -> int:
 def test_from_a_node_of_the_model_to_its_instructions_and_back(
     page: Page, digits: str, program: Program
 ) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     playground.part("search").fill("conv2")
     playground.part("search").press("Enter")
     pane = playground.show_pane("stack")
@@ -166,7 +157,7 @@ def test_from_a_node_of_the_model_to_its_instructions_and_back(
 
 
 def test_which_buffer_makes_the_peak_and_who_takes_its_place(page: Page, squeezenet: str) -> None:
-    playground = walk(page, squeezenet)
+    playground = Playground(page).follow(squeezenet)
     pane = playground.show_pane("memory")
     expect(pane.locator("[data-part=culprits] button").first).to_be_visible()
     buffers = answer(page, "result")["memory"]["buffers"]
@@ -202,7 +193,7 @@ def next_in_place(left: dict[str, Any], buffers: list[dict[str, Any]]) -> list[d
 
 
 def test_which_pass_moved_the_numbers_first(page: Page, digits: str, program: Program) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     pane = playground.show_pane("numerics")
     expect(page.locator('#pane[data-checked="done"]')).to_be_visible(timeout=COMPILE_MS)
     image = np.random.default_rng(7).random(SIZES["image"], np.float32)
@@ -231,7 +222,7 @@ def same_bits(a: list[np.ndarray], b: list[np.ndarray]) -> bool:
 
 
 def test_whether_another_pipeline_is_faster(page: Page, digits: str) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     pane = playground.show_pane("compare")
     pane.locator("[data-part=preset]").select_option("O0")
     pane.locator("[data-part=run]").click()
@@ -250,7 +241,7 @@ def test_whether_another_pipeline_is_faster(page: Page, digits: str) -> None:
 
 
 def test_how_a_kernel_looks_on_another_machine(page: Page, digits: str) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     pane = playground.show_pane("targets")
     right = pane.locator("[data-part=right] [data-part=code]")
     expect(right).to_have_attribute("data-code", "aarch64 asm", timeout=COMPILE_MS)
@@ -265,7 +256,7 @@ def test_how_a_kernel_looks_on_another_machine(page: Page, digits: str) -> None:
 
 
 def test_two_devices_and_which_of_them_waits(page: Page, squeezenet: str) -> None:
-    playground = walk(page, squeezenet)
+    playground = Playground(page).follow(squeezenet)
     pane = playground.show_pane("devices")
     body = pane.locator("[data-part=body]")
     expect(body).to_have_attribute("data-placed", "gpu iterated -1", timeout=COMPILE_MS)
@@ -294,7 +285,7 @@ def seconds(text: str) -> float:
 def test_exactly_this_view_for_somebody_else(
     page: Page, digits: str, browser: Browser, server: str
 ) -> None:
-    playground = walk(page, digits)
+    playground = Playground(page).follow(digits)
     page.locator(".pass-row .pass-name").get_by_text("fuse", exact=True).click()
     playground.part("search").fill("pool1")
     playground.part("search").press("Enter")
