@@ -200,6 +200,7 @@ CUTTERS: Mapping[str, Cutter] = {
     "few steps": lambda n, c: _guillotine([_few(n)], n, c),
     "16 steps": lambda n, c: _guillotine([(0, 16, 0, CAPACITY)], n, c),
     "pinwheels, few steps": lambda n, c: _wheels([_few(n)], n, c),
+    "few units": lambda n, c: _guillotine([(0, 100, 0, CAPACITY)], n, c, CAPACITY // 1024),
     "grid": lambda n, c: _guillotine([(0, 64, 0, CAPACITY)], n, c, CAPACITY // 256),
     "grid of pinwheels": lambda n, c: _wheels([(0, 128, 0, CAPACITY)], n, c, CAPACITY // 512),
     "halves": _halves,

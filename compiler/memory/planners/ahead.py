@@ -23,6 +23,7 @@ N_BUFFERS = 600
 def make_all() -> None:
     """Call every loop once, with arguments of the kinds that they always get."""
     # Their modules take long to import.
+    from compiler.memory.planners.annealed.forest import Annealing
     from compiler.memory.planners.ejection.search import Search
     from compiler.memory.planners.exact.inner import run
     from compiler.memory.planners.exact.preorders import PREORDERS, measure, preorder
@@ -40,6 +41,7 @@ def make_all() -> None:
     stacked = [0, *itertools.accumulate(b.size for b in few[:-1])]
     packings = Search(few, seed=0).packings(stacked, 0, now() + 9.0)
     assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lower"
+    next(Annealing(few, seed=0).coolings(now() + 9.0))
     Skylines(apart(few)).packed(2, WEIGHTS[0], total + 1, now() + 9.0, seed=0)
 
 

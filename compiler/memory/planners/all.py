@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from compiler.memory.planners.annealed import annealed
 from compiler.memory.planners.best import best
 from compiler.memory.planners.cp_sat import cp_sat
 from compiler.memory.planners.ejection import ejection
@@ -52,6 +53,7 @@ PLANNERS: Mapping[str, Planner] = {
         exact,
         joined,
         rejoined,
+        annealed,
         planar,
         skyline,
         ejection,

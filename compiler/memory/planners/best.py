@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 
+from compiler.memory.planners.annealed import annealed
 from compiler.memory.planners.cp_sat import cp_sat
 from compiler.memory.planners.ejection import ejection
 from compiler.memory.planners.exact import exact
@@ -44,10 +45,11 @@ ORDERS = (
     linear_scan,
 )
 SEARCHES = (
-    (planar, 0.3),
+    (planar, 0.25),
     (joined, 0.1),
     (exact, 0.2),
-    (rejoined, 0.6),
+    (annealed, 0.5),
+    (rejoined, 0.4),
     (ejection, 0.8),
     (skyline, 0.5),
     (hill_climb, 0.5),

@@ -157,7 +157,7 @@ class Joining:
                 if chance > limit:
                     break
                 if self.pool.issuperset(first) and self.pool.issuperset(second):
-                    made = _over(first, second)
+                    made = over(first, second)
                     self.exchange((*first, *second), (made,))
                     changed |= {made.start, first[0].end, made.end}
 
@@ -301,7 +301,7 @@ def _stacked(side: Side) -> tuple[int, list[tuple[int, int]]]:
     return size, parts
 
 
-def _over(first: Side, second: Side) -> Joined:
+def over(first: Side, second: Side) -> Joined:
     """The second side takes over the bytes of the first."""
     size, parts = _stacked(first)
     _, others = _stacked(second)

@@ -66,6 +66,11 @@ class Rejoining:
         """The fewest that were found."""
         return self._fewest
 
+    def take_over(self, rectangles: tuple[Joined, ...]) -> None:
+        """Rectangles of all blocks that somebody else found, where they are fewer."""
+        if len(rectangles) < len(self._fewest):
+            self._fewest = rectangles
+
     def go_on(self, until: float, patience: int) -> None:
         """Until a time, until one is left, or until so many tries in a row led to no fewer.
 

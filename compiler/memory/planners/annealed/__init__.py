@@ -1,0 +1,50 @@
+"""Blocks joined to few rectangles by simulated annealing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
+from compiler.memory.planners.greedy import is_open, start_of
+from compiler.memory.planners.joined import searched
+from compiler.memory.planners.joining import whole
+from compiler.memory.planners.native import now
+from compiler.memory.planners.planner import Options, Outcome, planner
+from compiler.memory.planners.rejoining import rejoining
+from compiler.memory.problem import Problem
+
+SEARCHING = 0.2
+"""What part of the time so far the search may take over the fewest rectangles, each time there are
+fewer."""
+
+LEFT = 0.95
+"""Where the first cooling leaves more than this part of the blocks, nothing fits together."""
+
+
+@planner(
+    searches=True,
+    source="simulated annealing, Kirkpatrick, Gelatt and Vecchi 1983, over joints as in joined",
+    example=SIX_WITHOUT_A_GAP,
+)
+def annealed(problem: Problem, options: Options) -> Outcome:
+    """Joins whatever sums are equal, takes joints apart again by chance, and less so over time.
+
+    Millions of joints are made and undone, each counts the rectangles it takes away, and the exact
+    search places what is left. For tight problems cut from edge to edge, above all where memory has
+    few units: there nearly all sums are equal by chance, and many ways to join lead to a plan.
+    """
+    start = start_of(problem, options)
+    if not is_open(start, problem, options):
+        return start
+    from compiler.memory.planners.annealed.forest import Annealing
+
+    begin, deadline, blocks = now(), options.deadline(), whole(problem.blocks)
+    best, joints = start, rejoining(blocks, options.seed)
+    for rectangles in Annealing(blocks, options.seed).coolings(deadline):
+        if len(rectangles) < len(joints.rectangles()):
+            joints.take_over(rectangles)
+            seconds = min(SEARCHING * (now() - begin), max(0.0, deadline - now()))
+            best = searched(problem, replace(options, time_limit_s=seconds), best, rectangles)
+        if best.stopped != "finished" or len(rectangles) > LEFT * len(blocks):
+            break
+    return best

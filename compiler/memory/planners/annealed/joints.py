@@ -1,0 +1,250 @@
+"""The loop that makes and undoes joints: compiled where numba is, the same lines interpreted else.
+
+Nodes are blocks and what was joined of them; those that are in no other are the *roots*. Two sets
+of roots are joined where one ends and the other begins, each of one lifetime, with equal sums.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from compiler.memory.planners.native import compiled, kept
+
+START, END, SIZE, CHILD, SIBLING, BEHIND, PLACE, NEXT, LAST = 0, 1, 2, 3, 4, 5, 6, 7, 9
+"""Columns of nodes. The last two have another one behind them: those of lists of what begins."""
+
+COLUMNS = 11
+
+ROOTS, UNUSED, CHANCE = 0, 1, 2
+"""Places in `count`, the first two rows of `lists` as well."""
+
+MINE, THEIRS, SOME, OTHER = 0, 1, 2, 3
+"""Rows of `sets`."""
+
+MOST_PAIRS = 24
+"""Roots among which pairs are looked for that complete a sum."""
+
+SHARES = (7, 12, 14, 15)
+"""Of 16 sets, so many have one root, at most two, three, four; the others are all of a lifetime."""
+
+
+class Forest(NamedTuple):
+    """Nodes: n blocks, then room for n joints. Units: steps by their rank, bytes.
+
+    Of a node, CHILD is its first child, SIBLING the next child of what it is in, BEHIND on which
+    side of the step there, PLACE where it is among the roots. Roots that end at a step (0), and
+    those that begin there (1), are doubly linked lists, whose first nodes `steps` has. `lists` are
+    the roots, and the numbers that no joint has; `count` is how long they are, and the state of the
+    random numbers. `sets` is room for sets of roots.
+    """
+
+    nodes: Any
+    steps: Any
+    lists: Any
+    sets: Any
+    count: Any
+
+
+@compiled
+def draw(count: Any, n: int) -> int:
+    """A random number below n, up to 2**31: xorshift (Marsaglia 2003) of 63 bits, never 0."""
+    x = count[CHANCE]
+    x ^= (x << 13) & 0x7FFFFFFFFFFFFFFF
+    x ^= x >> 7
+    x ^= (x << 17) & 0x7FFFFFFFFFFFFFFF
+    count[CHANCE] = x
+    return (((x >> 20) & 0x7FFFFFFF) * n) >> 31
+
+
+@compiled
+def add_root(f: Forest, node: int) -> None:
+    """A node is in no other now."""
+    n = f.count[ROOTS]
+    f.lists[ROOTS, n], f.nodes[node, PLACE], f.count[ROOTS] = node, n, n + 1
+    for side in range(2):
+        step = f.nodes[node, END - side]
+        first = f.steps[step, side]
+        f.nodes[node, NEXT + side], f.nodes[node, LAST + side] = first, -1
+        if first >= 0:
+            f.nodes[first, LAST + side] = node
+        f.steps[step, side] = node
+
+
+@compiled
+def remove_root(f: Forest, node: int) -> None:
+    """A node is undone, or in another one now."""
+    n = f.count[ROOTS] - 1
+    moved, at = f.lists[ROOTS, n], f.nodes[node, PLACE]
+    f.lists[ROOTS, at], f.nodes[moved, PLACE], f.count[ROOTS] = moved, at, n
+    for side in range(2):
+        after, before = f.nodes[node, NEXT + side], f.nodes[node, LAST + side]
+        if before >= 0:
+            f.nodes[before, NEXT + side] = after
+        else:
+            f.steps[f.nodes[node, END - side], side] = after
+        if after >= 0:
+            f.nodes[after, LAST + side] = before
+
+
+@compiled
+def undo(f: Forest, root: int, hot: float) -> None:
+    """Take a joint apart, the less likely the more roots that makes."""
+    n, child = -1, f.nodes[root, CHILD]
+    if child < 0:
+        return
+    while child >= 0:
+        n += 1
+        child = f.nodes[child, SIBLING]
+    if draw(f.count, 1 << 20) > math.exp(-n / hot) * (1 << 20):
+        return
+    remove_root(f, root)
+    child = f.nodes[root, CHILD]
+    while child >= 0:
+        add_root(f, child)
+        child = f.nodes[child, SIBLING]
+    f.lists[UNUSED, f.count[UNUSED]] = root
+    f.count[UNUSED] += 1
+
+
+@compiled
+def alike(f: Forest, root: int, side: int) -> int:
+    """Other roots of its lifetime go into SOME: how many."""
+    n, node = 0, f.steps[f.nodes[root, END - side], side]
+    while node >= 0:
+        if node != root and f.nodes[node, START + side] == f.nodes[root, START + side]:
+            f.sets[SOME, n] = node
+            n += 1
+        node = f.nodes[node, NEXT + side]
+    return n
+
+
+@compiled
+def chosen(f: Forest, root: int, side: int) -> int:
+    """A set of one lifetime with this root goes into MINE: how many; 0 where there are too few."""
+    f.sets[MINE, 0] = root
+    share, more = draw(f.count, 16), 0
+    while more < len(SHARES) and share >= SHARES[more]:
+        more += 1
+    if more == 0:
+        return 1
+    n = alike(f, root, side)
+    if more == len(SHARES):
+        more = n
+    if more > n:
+        return 0
+    for i in range(more):
+        j = i + draw(f.count, n - i)
+        f.sets[SOME, i], f.sets[SOME, j] = f.sets[SOME, j], f.sets[SOME, i]
+        f.sets[MINE, i + 1] = f.sets[SOME, i]
+    return more + 1
+
+
+@compiled
+def completed(f: Forest, n: int, need: int) -> int:
+    """What `need` bytes are missing, of the first n of SOME, goes into THEIRS from 1 on.
+
+    One root, two, or all: how many, 0 where there are none.
+    """
+    if n == 0:
+        return 0
+    off, total = draw(f.count, n), 0
+    for i in range(n):
+        node = f.sets[SOME, (off + i) % n]
+        total += f.nodes[node, SIZE]
+        if f.nodes[node, SIZE] == need:
+            f.sets[THEIRS, 1] = node
+            return 1
+    if total < need:
+        return 0
+    for i in range(min(n, MOST_PAIRS)):
+        one = f.sets[SOME, (off + i) % n]
+        for j in range(i + 1, min(n, MOST_PAIRS)):
+            two = f.sets[SOME, (off + j) % n]
+            if f.nodes[one, SIZE] + f.nodes[two, SIZE] == need:
+                f.sets[THEIRS, 1], f.sets[THEIRS, 2] = one, two
+                return 2
+    if total != need:
+        return 0
+    for i in range(n):
+        f.sets[THEIRS, i + 1] = f.sets[SOME, i]
+    return n
+
+
+@compiled
+def matching(f: Forest, step: int, total: int, side: int) -> int:
+    """A set on this side of a step with a sum of sizes goes into THEIRS: how many."""
+    n, node = 0, f.steps[step, side]
+    while node >= 0:
+        if f.nodes[node, SIZE] <= total:
+            f.sets[OTHER, n] = node
+            n += 1
+        node = f.nodes[node, NEXT + side]
+    if n == 0:
+        return 0
+    off, equal = draw(f.count, n), -1
+    for i in range(n):
+        node = f.sets[OTHER, (off + i) % n]
+        if f.nodes[node, SIZE] == total:
+            equal = node
+            break
+    head = f.sets[OTHER, off]
+    size = f.nodes[head, SIZE]
+    if size < total and (equal < 0 or draw(f.count, 2) == 0):
+        more = completed(f, alike(f, head, side), total - size)
+        if more > 0:
+            f.sets[THEIRS, 0] = head
+            return more + 1
+    f.sets[THEIRS, 0] = equal
+    return 1 if equal >= 0 else 0
+
+
+@compiled
+def put_into(f: Forest, joint: int, row: int, n: int, behind: int) -> None:
+    """The first n nodes of a set are children of a joint, on one side of its step."""
+    for i in range(n):
+        node = f.sets[row, i]
+        remove_root(f, node)
+        f.nodes[node, BEHIND], f.nodes[node, SIBLING] = behind, f.nodes[joint, CHILD]
+        f.nodes[joint, CHILD] = node
+
+
+@compiled
+def join(f: Forest, root: int) -> None:
+    """Join a set with this root to one before it or behind it, where one has the same sum."""
+    side = draw(f.count, 2)
+    step = f.nodes[root, END - side]
+    if f.steps[step, 1 - side] < 0:
+        return
+    n_mine = chosen(f, root, side)
+    total = 0
+    for i in range(n_mine):
+        total += f.nodes[f.sets[MINE, i], SIZE]
+    n_theirs = matching(f, step, total, 1 - side) if n_mine > 0 else 0
+    if n_theirs == 0:
+        return
+    f.count[UNUSED] -= 1
+    joint = f.lists[UNUSED, f.count[UNUSED]]
+    f.nodes[joint, START + side] = f.nodes[root, START + side]
+    f.nodes[joint, END - side] = f.nodes[f.sets[THEIRS, 0], END - side]
+    f.nodes[joint, SIZE], f.nodes[joint, CHILD] = total, -1
+    put_into(f, joint, MINE, n_mine, side)
+    put_into(f, joint, THEIRS, n_theirs, 1 - side)
+    add_root(f, joint)
+
+
+@kept
+def anneal(f: Forest, moves: int, hot: float) -> int:
+    """Join and undo so often, at a temperature: how many roots there are then."""
+    if f.count[ROOTS] == 0:
+        for node in range(f.count[UNUSED]):
+            add_root(f, node)
+    for _ in range(moves):
+        if f.count[ROOTS] == 1:
+            break
+        root = f.lists[ROOTS, draw(f.count, f.count[ROOTS])]
+        if draw(f.count, 2) == 0:
+            undo(f, root, hot)
+        else:
+            join(f, root)
+    return f.count[ROOTS]
