@@ -58,8 +58,7 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     alone = pairs.filter(has_text="only in B; part of").first
     a = fused.locator("button").nth(0).inner_text().split()[0]
     b = fused.locator("button").nth(1).inner_text().split()[0]
-    fused.locator("button").nth(0).focus()
-    page.keyboard.press("Enter")
+    fused.locator("button").nth(0).press("Enter")
     expect(code).to_have_attribute("data-shown", f"{a}:{b} schedule")
     expect(pane.locator("[data-part=choice]")).to_contain_text("not for the same work")
     pane.get_by_label("Level").select_option("asm")

@@ -74,6 +74,7 @@ def test_a_pinned_line_follows_through_the_panes_and_the_link(playground: Playgr
         selected = playground.show_pane(name).locator(".code-line[data-selected]")
         expect(selected.first).to_be_visible()
     expect(selected.filter(has_text="fmadd").first).to_be_attached()
+    expect(playground.page).to_have_url(re.compile("[#&]pane=asm"))
     playground.page.reload()
     playground.wait_for_walk()
     expect(selected.first).to_be_visible()
