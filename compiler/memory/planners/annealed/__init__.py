@@ -17,8 +17,9 @@ SEARCHING = 0.2
 """What part of the time so far the search may take over the fewest rectangles, each time there are
 fewer."""
 
-LEFT = 0.95
-"""Where the first cooling leaves more than this part of the blocks, nothing fits together."""
+LEFT = 0.4
+"""Where the first cooling leaves more than this part of the blocks, they were not cut from edge to
+edge, or memory is spare: the time is left to others."""
 
 
 @planner(
@@ -45,6 +46,6 @@ def annealed(problem: Problem, options: Options) -> Outcome:
             joints.take_over(rectangles)
             seconds = min(SEARCHING * (now() - begin), max(0.0, deadline - now()))
             best = searched(problem, replace(options, time_limit_s=seconds), best, rectangles)
-        if best.stopped != "finished" or len(rectangles) > LEFT * len(blocks):
+        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(blocks):
             break
     return best
