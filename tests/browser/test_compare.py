@@ -73,6 +73,7 @@ def test_the_code_of_a_pair_of_kernels_is_side_by_side_and_in_the_link(
     listing = page.request.get(f"/api/v1/jobs/{_in_link(page, 'job')}/kernels/{a}/asm").json()
     expect(lines).to_have_count(listing["n_lines"])
     assert lines.nth(3).locator(".code-text").text_content() == listing["text"].split("\n")[3]
+    expect(page).to_have_url(re.compile(r"[#&]sides=split"))
     page.reload()
     playground.wait_for_walk()
     expect(code).to_have_attribute("data-shown", f"{a}:{b} asm")

@@ -35,8 +35,10 @@ def test_the_shown_stage_is_saved_as_a_model_with_equal_numbers(page: Page, tmp_
     playground.press("End")
     menu = playground.part("export")
     menu.locator("summary").press("Enter")
+    functions = page.locator("[data-onnx=functions]")
+    expect(functions).to_be_visible()  # as soon as the last stage is there, which has fused nodes
     with page.expect_download() as saved:
-        page.locator("[data-onnx=functions]").press("Enter")
+        functions.press("Enter")
     assert saved.value.suggested_filename.endswith(".onnx")
     path = tmp_path / "model.onnx"
     saved.value.save_as(path)
