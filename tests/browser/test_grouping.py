@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.made import blocks
 from tests.browser.playground import Playground
+from tests.browser.traffic import Traffic
 
 N_BLOCKS = 140
 
@@ -62,6 +63,8 @@ def test_groups_open_and_close_by_pointer_and_key_and_the_link_says_which(
     playground.part("canvas").focus()
     for _ in range(2):
         page.keyboard.press("ArrowDown")
+    expect(page.locator("#announce")).to_contain_text(f"block ×{N_BLOCKS}")
+    Traffic(page).settle()  # the place is that of the frame in which it is drawn
     playground.expect_laid_out()
     x, y = map(float, (stage.get_attribute("data-focus-at") or "").split(","))
     playground.part("canvas").click(position={"x": x, "y": y})
