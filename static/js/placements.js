@@ -1,5 +1,5 @@
 // Asking the server to place kernels on a platform: a job of its own, followed to its end.
-import { ApiError, placementParts } from "./api.js";
+import { ApiError, api, placementParts } from "./api.js";
 import { childJob } from "./child_job.js";
 
 /**
@@ -10,14 +10,41 @@ import { childJob } from "./child_job.js";
 
 /** @typedef {import("./beside.js").Findings} Findings */
 
+/** @typedef {ReturnType<typeof startPlacing>} Placing */
+
+/** @type {Promise<import("./wire.js").Platforms> | null} what there is to choose from, asked for once */
+let catalogue = null;
+
+export function askPlatforms() {
+  catalogue ??= api.platforms().catch((problem) => {
+    catalogue = null;
+    throw problem;
+  });
+  return catalogue;
+}
+
 /**
- * Placements of one compilation, each kind asked for once.
+ * Whether a scheduler is one that every placing job asks, for comparison.
+ * @param {import("./wire.js").Platforms} known
+ * @param {string} scheduler
+ */
+export const isQuick = (known, scheduler) =>
+  known.schedulers.find(({ name }) => name === scheduler)?.is_quick ?? false;
+
+/**
+ * What is being placed or was, for those who wait for it: the pane, the colours, or both.
+ * @type {Set<{job: string, options: PlaceOptions, quick: boolean, placing: Placing, holders: Set<object>}>}
+ */
+const shared = new Set();
+
+/**
+ * Placements of one compilation for one who waits for them. What another one waits for is not asked again.
  * @param {string} job that compiled
  * @param {Findings} findings
  */
 export function createPlacements(job, findings) {
-  /** @type {Map<string, ReturnType<typeof startPlacing>>} */
-  const asked = new Map();
+  const holder = {};
+  const held = () => [...shared].filter(({ holders }) => holders.has(holder));
   return {
     /**
      * What all quick schedulers make of it, and the one that is wanted.
@@ -25,32 +52,52 @@ export function createPlacements(job, findings) {
      * @param {boolean} quick whether the wanted scheduler is one of the quick ones
      */
     place(options, quick) {
-      const key = [options.platform, options.ahead, quick || options.scheduler].join(" ");
-      const have = asked.get(key);
-      if (have) return have;
+      const { platform, ahead, scheduler } = options;
+      const same = [...shared].filter(
+        (each) => each.job === job && each.options.platform === platform && each.options.ahead === ahead,
+      );
+      const serves =
+        same.find((each) => each.options.scheduler === scheduler) ??
+        same.find((each) => quick && each.quick);
+      if (serves) {
+        serves.holders.add(holder);
+        return serves.placing;
+      }
       const placing = startPlacing(() => findings.place(job, options));
-      asked.set(key, placing);
-      placing.all.catch(() => asked.delete(key));
+      const asked = { job, options, quick, placing, holders: new Set([holder]) };
+      shared.add(asked);
+      placing.all.catch(() => shared.delete(asked));
       return placing;
     },
     /** Ends what nobody waits for any more; what is asked for again starts anew. */
     stop() {
-      for (const placing of asked.values()) placing.stop();
-      asked.clear();
+      for (const asked of held()) {
+        asked.holders.delete(holder);
+        if (asked.holders.size) continue;
+        shared.delete(asked);
+        asked.placing.stop();
+      }
+    },
+    /** Ends all of it, for others who wait too: they hear that it was cancelled. */
+    cancel() {
+      for (const asked of held()) {
+        shared.delete(asked);
+        asked.placing.cancel();
+      }
     },
   };
 }
 
 /** @param {() => Promise<import("./wire.js").Job>} submit */
 function startPlacing(submit) {
-  /** @type {Map<string, () => void>} */
+  /** @type {Map<string, (() => void)[]>} */
   const waiting = new Map();
   /** @type {Set<string>} */
   const ready = new Set();
   const job = childJob(submit, (name, data) => {
     if (name !== "ready") return;
     ready.add(data.part);
-    waiting.get(data.part)?.();
+    for (const go of waiting.get(data.part) ?? []) go();
   });
 
   /** @returns {Promise<Placements>} */
@@ -74,13 +121,16 @@ function startPlacing(submit) {
       if (!ready.has(scheduler))
         await Promise.race([
           all,
-          new Promise((resolve) => waiting.set(scheduler, () => resolve(undefined))),
+          new Promise((resolve) =>
+            waiting.set(scheduler, [...(waiting.get(scheduler) ?? []), () => resolve(undefined)]),
+          ),
         ]);
       const kept = ready.has(scheduler) ? null : await all;
       const refused = kept?.rows.find((row) => row.scheduler === scheduler)?.problem;
       if (refused) throw new ApiError(200, refused);
       return placementParts.one(await job.id, scheduler);
     },
+    cancel: job.cancel,
     stop() {
       job.leave();
       job.cancel();

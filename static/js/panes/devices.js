@@ -1,11 +1,10 @@
 // Which device would run which kernel, and when: a simulated run on a platform, as a chart.
-import { api } from "../api.js";
 import { requestsOf } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatSeconds } from "../format.js";
 import { chartOf } from "../gantt_map.js";
-import { createPlacements } from "../placements.js";
+import { askPlatforms, createPlacements, isQuick } from "../placements.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { compared, figuresOf, useOf } from "./devices_figures.js";
@@ -18,17 +17,6 @@ import { mountTable } from "./table.js";
  * @typedef {import("../gantt_map.js").Chart} Chart
  * @typedef {import("../wire.js").Platforms} Platforms
  */
-
-/** @type {Promise<Platforms> | null} what there is to choose from, asked for once */
-let catalogue = null;
-
-function askCatalogue() {
-  catalogue ??= api.platforms().catch((problem) => {
-    catalogue = null;
-    throw problem;
-  });
-  return catalogue;
-}
 
 /**
  * @param {HTMLElement} root
@@ -90,7 +78,7 @@ export function mountDevices(root, state, findings) {
     const number = ++request;
     const { platform, scheduler, ahead } = state.get();
     const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
-    const quick = known.schedulers.find((each) => each.name === scheduler)?.is_quick ?? false;
+    const quick = isQuick(known, scheduler);
     for (const { key, select } of choices) select.value = String(state.get()[key]);
     say(quick ? "placing" : "searching");
     try {
@@ -131,7 +119,7 @@ export function mountDevices(root, state, findings) {
     table.mark((activity) => gantt.isSelected(activity), scroll);
   }
 
-  askCatalogue().then((known) => {
+  askPlatforms().then((known) => {
     if (request < 0) return;
     if (kept) {
       state.set(nearest(kept, state.get(), "scheduler"));
@@ -147,7 +135,7 @@ export function mountDevices(root, state, findings) {
         click: () => {
           if (again.dataset.does === "again") return void load(known);
           request += 1;
-          placements.stop();
+          placements.cancel();
           say("cancelled");
         },
       }),

@@ -3,7 +3,7 @@
 import { keptFindings } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
-import { createPlacements } from "../placements.js";
+import { askPlatforms, createPlacements, isQuick } from "../placements.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
 import { panesOf } from "./index.js";
@@ -36,13 +36,8 @@ export function mountUnplaced(root, state) {
     if (page.color !== "device" || page.placement !== null) return say("", false);
     if (!page.parts || !page.result?.memory || !panesOf(page).some(({ id }) => id === PANE))
       return say(word("overlay.no-placement"), false);
-    if (page.pane === PANE) {
-      // The pane places what is chosen there, and says how far it is.
-      asked = "";
-      stopPlacing();
-      return say(word("overlay.placing"), false);
-    }
     const wanted = [page.parts.id, page.platform, page.scheduler, page.ahead].join(" ");
+    go.hidden = page.pane === PANE;
     if (wanted === asked) return;
     asked = wanted;
     say(word("overlay.placing"), true);
@@ -65,13 +60,16 @@ export function mountUnplaced(root, state) {
     const wanted = asked;
     const placements = createPlacements(parts.id, work ?? keptFindings(beside));
     stopPlacing = placements.stop;
+    const isWanted = () => asked === wanted && state.get().placement === null;
     try {
+      const quick = isQuick(await askPlatforms(), scheduler);
+      if (!isWanted()) return;
+      // Where the pane waits for just this, it is the same job.
       const options = { platform, scheduler, ahead: ahead < 0 ? null : ahead };
-      const placement = await placements.place(options, false).of(scheduler);
-      if (asked === wanted && state.get().parts === parts) state.set({ placement });
+      const placement = await placements.place(options, quick).of(scheduler);
+      if (isWanted()) state.set({ placement });
     } catch (problem) {
-      if (asked === wanted && state.get().placement === null)
-        say(word("overlay.unplaced", { why: asProblem(problem).message }), true);
+      if (isWanted()) say(word("overlay.unplaced", { why: asProblem(problem).message }), true);
     }
   }
 
