@@ -7,7 +7,7 @@ from dataclasses import replace
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import is_open, start_of
 from compiler.memory.planners.joined import searched
-from compiler.memory.planners.joining import FEWER, whole
+from compiler.memory.planners.joining import FEWER
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.planners.rejoining import rejoining
@@ -35,9 +35,9 @@ def rejoined(problem: Problem, options: Options) -> Outcome:
     start = start_of(problem, options)
     if not is_open(start, problem, options):
         return start
-    deadline, blocks = options.deadline(), whole(problem.blocks)
-    joints = rejoining(blocks, options.seed)
-    if len(joints.rectangles()) > FEWER * len(blocks):
+    deadline = options.deadline()
+    joints = rejoining(problem, options)
+    if len(joints.rectangles()) > FEWER * len(problem.blocks):
         return start
     joints.go_on(now() + JOINING * options.time_limit_s, PATIENCE)
     left = max(0.0, deadline - now())

@@ -13,12 +13,18 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from compiler.memory.buffer import Block
-from compiler.memory.planners.joining import BOLD, RECKLESS, Joined, Joining
+from compiler.memory.buffer import Block, live_bytes
+from compiler.memory.planners.joining import BOLD, RECKLESS, Joined, Joining, whole
 from compiler.memory.planners.native import now
+from compiler.memory.planners.planner import Options
+from compiler.memory.planners.spare import spare_blocks
+from compiler.memory.problem import Problem
 
 UNDONE = (0.1, 0.2, 0.4, 0.8)
 """What part of the joints at a step is undone, in turn."""
+
+MOST_SPARE = 0.5
+"""Where spare memory is more blocks than this part of the others, it is not known well enough."""
 
 INNER = 0.3
 """With this chance what is undone is chosen among all steps, not where a rectangle begins or ends:
@@ -40,31 +46,39 @@ MOST_KNOWN = 100_000
 """Equal sums that are kept; then they are counted anew."""
 
 
-def rejoining(blocks: Sequence[Block], seed: int) -> Rejoining:
-    """What is known of the blocks by now. The last problem's is kept, for several planners of a
-    portfolio go on with it."""
-    return _rejoining(tuple(blocks), seed)
+def rejoining(problem: Problem, options: Options) -> Rejoining:
+    """What is known of a problem's blocks by now, with spare memory as blocks besides (spare.py).
+
+    The last problem's is kept, for several planners of a portfolio go on with it.
+    """
+    blocks = whole(problem.blocks)
+    unit = max(b.alignment_bytes for b in blocks)
+    capacity = max(options.wanted_bytes(problem) // unit * unit, live_bytes(blocks))
+    return _rejoining(tuple(blocks), capacity, options.seed)
 
 
 @lru_cache(maxsize=1)
-def _rejoining(blocks: tuple[Block, ...], seed: int) -> Rejoining:
-    return Rejoining(blocks, seed)
+def _rejoining(blocks: tuple[Block, ...], capacity_bytes: int, seed: int) -> Rejoining:
+    spare = spare_blocks(blocks, capacity_bytes)
+    return Rejoining(blocks, spare if len(spare) <= MOST_SPARE * len(blocks) else (), seed)
 
 
 class Rejoining:
-    """The fewest rectangles so far of blocks that may lie anywhere."""
+    """The fewest rectangles so far of blocks that may lie anywhere, and of spare memory."""
 
-    def __init__(self, blocks: Sequence[Block], seed: int) -> None:
+    def __init__(self, blocks: Sequence[Block], spare: Sequence[Block], seed: int) -> None:
+        self._n_blocks = len(blocks)
         self._steps = sorted({step for b in blocks for step in (b.start, b.end)})
-        self._joining = Joining(blocks)
+        self._joining = Joining([*blocks, *spare])
         self._joining.join(BOLD)
         self._fewest = self._joining.rectangles()
         self._chance = random.Random(seed)
         self._tries = 0
 
     def rectangles(self) -> tuple[Joined, ...]:
-        """The fewest that were found."""
-        return self._fewest
+        """The fewest that were found, without those of spare memory alone."""
+        n = self._n_blocks
+        return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
     def take_over(self, rectangles: tuple[Joined, ...]) -> None:
         """Rectangles of all blocks that somebody else found, where they are fewer."""

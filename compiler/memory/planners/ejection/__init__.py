@@ -35,7 +35,7 @@ def ejection(problem: Problem, options: Options) -> Outcome:
         return start
     best, deadline = start, options.deadline()
     blocks = whole(problem.blocks)
-    fewest = rejoining(blocks, options.seed).rectangles()
+    fewest = rejoining(problem, options).rectangles()
     for rectangles in (fewest, *forms(blocks, CHANCES)):
         as_they_are = all(len(r.parts) == 1 for r in rectangles)
         left = deadline - now()

@@ -19,9 +19,9 @@ from compiler.memory.planners.joining import (
 )
 from compiler.memory.planners.native import now
 from compiler.memory.planners.place import MANY
-from compiler.memory.planners.planar.spare import spare_blocks
 from compiler.memory.planners.planar.sweep import Sweep
 from compiler.memory.planners.planner import Options, Outcome, placed, planner
+from compiler.memory.planners.spare import spare_blocks
 from compiler.memory.problem import Problem
 
 CHANCES = (CAREFUL, BOLD, 0.0)

@@ -46,7 +46,7 @@ def _packings(problem: Problem, options: Options, most_bytes: int) -> Iterator[l
     from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
 
     deadline, blocks = options.deadline(), whole(problem.blocks)
-    fewest = rejoining(blocks, options.seed).rectangles()
+    fewest = rejoining(problem, options).rectangles()
     sides = [
         (rectangles, Skylines(rectangles, back))
         for rectangles in (fewest, *forms(blocks, CHANCES))

@@ -9,7 +9,7 @@ from compiler.memory import Buffer, check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.best import best
 from compiler.memory.planners.joined import joined
-from compiler.memory.planners.joining import BOLD, CAREFUL, inside, join, joinable, whole
+from compiler.memory.planners.joining import BOLD, CAREFUL, inside, join, joinable
 from compiler.memory.planners.planner import Options
 from compiler.memory.planners.rejoined import rejoined
 from compiler.memory.planners.rejoining import rejoining
@@ -69,15 +69,14 @@ def test_what_alone_begins_at_a_full_step_takes_the_place_of_what_alone_ends() -
 
 def test_what_was_joined_wrongly_is_taken_apart_until_all_is_one_rectangle() -> None:
     made = cut_up("lines", 1000, 0)
-    blocks = whole(make_problem(made.buffers, made.alignment_bytes).blocks)
-    joints = rejoining(blocks, seed=0)
+    problem = make_problem(made.buffers, made.alignment_bytes)
+    joints = rejoining(problem, Options())
     first = len(joints.rectangles())
     assert first > 5
     joints.go_on(math.inf, patience=200)
     (left,) = joints.rectangles()
     assert left.size == made.optimum_bytes
-    problem = make_problem(made.buffers, made.alignment_bytes)
-    plan = problem.plan(inside([left], [0], len(blocks)))
+    plan = problem.plan(inside([left], [0], len(problem.blocks)))
     assert check_plan(plan, problem=problem) == []
     assert plan.peak_bytes <= made.optimum_bytes
 
@@ -85,7 +84,7 @@ def test_what_was_joined_wrongly_is_taken_apart_until_all_is_one_rectangle() -> 
 def test_what_is_joined_again_and_again_is_never_more_and_always_all() -> None:
     made = cut_up("grid", 100, 2)
     problem = make_problem(made.buffers, made.alignment_bytes)
-    joints = rejoining(problem.blocks, seed=1)
+    joints = rejoining(problem, Options(seed=1))
     before = len(joints.rectangles())
     for _ in range(5):
         joints.go_on(math.inf, patience=20)

@@ -3,11 +3,10 @@ from collections.abc import Callable
 import pytest
 
 from benchmarks.planning_planted import cut_up, pinwheels, planted
-from compiler.memory.buffer import Buffer, blocks_of, live_bytes
+from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
-from compiler.memory.planners.planar.spare import spare_blocks
 from compiler.memory.planners.planner import Options
 
 planar = PLANNERS["planar"]
@@ -65,14 +64,6 @@ def test_empty_buffers_have_a_place_too() -> None:
     found = planar.plan(problem, Options(60))
     assert found.plan.peak_bytes == 1 << 20
     assert check_plan(found.plan, problem=problem) == []
-
-
-def test_spare_memory_fills_every_step() -> None:
-    buffers = [Buffer("a", 5, 0, 4), Buffer("b", 3, 2, 9), Buffer("c", 2, 5, 9)]
-    blocks = blocks_of(buffers)
-    full = [*blocks, *spare_blocks(blocks, 11)]
-    for step in range(9):
-        assert live_bytes([b for b in full if b.start <= step < b.end]) == 11
 
 
 def test_problems_with_much_spare_memory_or_pins_are_left_to_others() -> None:
