@@ -67,9 +67,10 @@ class Rejoining:
     """The fewest rectangles so far of blocks that may lie anywhere, and of spare memory."""
 
     def __init__(self, blocks: Sequence[Block], spare: Sequence[Block], seed: int) -> None:
+        self.blocks = [*blocks, *spare]
         self._n_blocks = len(blocks)
         self._steps = sorted({step for b in blocks for step in (b.start, b.end)})
-        self._joining = Joining([*blocks, *spare])
+        self._joining = Joining(self.blocks)
         self._joining.join(BOLD)
         self._fewest = self._joining.rectangles()
         self._chance = random.Random(seed)
@@ -80,10 +81,12 @@ class Rejoining:
         n = self._n_blocks
         return tuple(j for j in self._fewest if any(i < n for i, _ in j.parts))
 
-    def take_over(self, rectangles: tuple[Joined, ...]) -> None:
-        """Rectangles of all blocks that somebody else found, where they are fewer."""
-        if len(rectangles) < len(self._fewest):
+    def take_over(self, rectangles: tuple[Joined, ...]) -> bool:
+        """Take rectangles of all `blocks` that somebody else found; whether they are fewer."""
+        fewer = len(rectangles) < len(self._fewest)
+        if fewer:
             self._fewest = rectangles
+        return fewer
 
     def go_on(self, until: float, patience: int) -> None:
         """Until a time, until one is left, or until so many tries in a row led to no fewer.

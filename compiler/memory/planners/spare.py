@@ -63,11 +63,7 @@ def _sets_out_of(left: Changes, chance: float) -> Iterator[Changes]:
 def _beside(left: Changes, lifetimes: Set[tuple[int, int]]) -> Block | None:
     """The shortest block that takes one of two changes away and lives as long as another block,
     taken out of the changes that are left."""
-    some = [
-        (c - a, a, c)
-        for a, c in itertools.combinations(left, 2)
-        if left[a] > 0 > left[c] and (a, c) in lifetimes
-    ]
+    some = [(c - a, a, c) for a, c in lifetimes if left.get(a, 0) > 0 > left.get(c, 0)]
     for _, a, c in sorted(some):
         size = min(left[a], -left[c])
         rest = left | {a: left[a] - size, c: left[c] + size}

@@ -7,7 +7,6 @@ from dataclasses import replace
 from compiler.memory.planners.examples import SIX_WITHOUT_A_GAP
 from compiler.memory.planners.greedy import is_open, start_of
 from compiler.memory.planners.joined import searched
-from compiler.memory.planners.joining import whole
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planner import Options, Outcome, planner
 from compiler.memory.planners.rejoining import rejoining
@@ -19,7 +18,7 @@ fewer."""
 
 LEFT = 0.4
 """Where the first cooling leaves more than this part of the blocks, they were not cut from edge to
-edge, or memory is spare: the time is left to others."""
+edge, or too little is known of spare memory: the time is left to others."""
 
 
 @planner(
@@ -39,13 +38,13 @@ def annealed(problem: Problem, options: Options) -> Outcome:
         return start
     from compiler.memory.planners.annealed.forest import Annealing
 
-    begin, deadline, blocks = now(), options.deadline(), whole(problem.blocks)
-    best, joints = start, rejoining(blocks, options.seed)
-    for rectangles in Annealing(blocks, options.seed).coolings(deadline):
-        if len(rectangles) < len(joints.rectangles()):
-            joints.take_over(rectangles)
+    begin, deadline, best = now(), options.deadline(), start
+    joints = rejoining(problem, options)
+    for rectangles in Annealing(joints.blocks, options.seed).coolings(deadline):
+        if joints.take_over(rectangles):
             seconds = min(SEARCHING * (now() - begin), max(0.0, deadline - now()))
-            best = searched(problem, replace(options, time_limit_s=seconds), best, rectangles)
-        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(blocks):
+            within = replace(options, time_limit_s=seconds)
+            best = searched(problem, within, best, joints.rectangles())
+        if best.stopped != "finished" or not 1 < len(rectangles) <= LEFT * len(joints.blocks):
             break
     return best

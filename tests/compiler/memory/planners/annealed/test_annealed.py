@@ -91,14 +91,25 @@ def test_a_packing_of_few_units_is_found_that_joining_once_does_not_find() -> No
 
 def test_others_go_on_with_the_fewest_rectangles_of_both() -> None:
     problem = _problem("few units", 200, 4)
-    joints = rejoining(problem.blocks, seed=4)
+    joints = rejoining(problem, Options(seed=4))
     before = joints.rectangles()
-    joints.take_over(Annealing(problem.blocks, 4).blocks)
+    assert not joints.take_over(Annealing(joints.blocks, 4).blocks)
     assert joints.rectangles() == before
-    fewer = next(Annealing(problem.blocks, 4).coolings(LATER))
-    joints.take_over(fewer)
-    assert joints.rectangles() == min(before, fewer, key=len)
+    fewer = next(Annealing(joints.blocks, 4).coolings(LATER))
     assert len(fewer) < len(before)
+    assert joints.take_over(fewer)
+    assert joints.rectangles() == fewer
+
+
+def test_spare_memory_is_annealed_with_the_blocks_and_left_out_of_what_is_placed() -> None:
+    problem = _problem("holes", 100, 1)
+    joints = rejoining(problem, Options())
+    n_blocks, n_all = len(problem.blocks), len(joints.blocks)
+    assert n_all > n_blocks, "without spare memory this shows nothing"
+    made = next(Annealing(joints.blocks, 1).coolings(LATER))
+    assert sorted(i for r in made for i, _ in r.parts) == list(range(n_all))
+    found = annealed.plan(problem, Options(2.0))
+    assert check_plan(found.plan, problem=problem) == []
 
 
 def test_time_that_is_up_leaves_no_cooling() -> None:
