@@ -12,7 +12,7 @@ from app.jobs.profile import profile_model
 from compiler.errors import CompileError
 from compiler.machine.machine import estimated
 from compiler.targets.target import host
-from tests.app.conftest import QUICK, compiled_job, jobs_of, submit, wait
+from tests.app.conftest import QUICK, compiled_job, jobs_of, started, submit, wait
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +76,12 @@ def test_it_can_be_timed_again_for_longer(real, compiled):
     assert third["request"]["job"] == compiled
 
 
-def test_the_machine_is_measured_before_when_asked(real, compiled, tmp_path, monkeypatch):
+def test_the_machine_is_measured_before_when_asked(make_app, tmp_path, monkeypatch):
     monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
-    asked = {"seconds": 0.1, "machine": True}
-    again = real.post(f"/api/v1/jobs/{compiled}/profile", json=asked).get_json()
-    assert wait(real, again["id"])["state"] == "succeeded"
+    real = make_app(worker_module="app.jobs.worker").test_client()
+    job = compiled_job(real, options={**QUICK, "measure": True})
+    again = started(real, f"/jobs/{job}/profile", seconds=0.1, machine=True)
+    assert again["state"] == "succeeded"
     machine = get(real, f"{again['id']}/profile")["machine"]
     assert machine["is_measured"]
     assert machine["measured"] > 1.7e9

@@ -101,7 +101,12 @@ def quantized(
 ) -> bytes:
     plain, made = folder / "plain.onnx", folder / "quantized.onnx"
     onnx.save(model, plain)
-    kinds = {"weight_type": quantization.QuantType[weights], "per_channel": each}
+    # Weights of seven bits: see `seven_bits` of tests/onnx_nodes.py.
+    kinds = {
+        "weight_type": quantization.QuantType[weights],
+        "per_channel": each,
+        "reduce_range": weights in ("QInt8", "QUInt8"),
+    }
     if form == "dynamic":
         quantization.quantize_dynamic(plain, made, **kinds)
         return made.read_bytes()

@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 import compiler
 from compiler.ir.types import DType
 from tests.kernel_runs import Array
+from tests.onnx_nodes import seven_bits
 
 MICROSOFT = "com.microsoft"
 
@@ -161,7 +162,7 @@ def test_the_largest_of_each_window_with_channels_last() -> None:
 @pytest.mark.parametrize("transposed", [0, 1])
 @pytest.mark.parametrize("quantized", [True, False])
 def test_gemm_with_a_scale_per_column(quantized: bool, transposed: int) -> None:
-    a, b = whole(3, 20), whole(20, 6, dtype="i8", seed=1)
+    a, b = whole(3, 20), seven_bits(whole(20, 6, dtype="i8", seed=1))
     a, b = (a.T.copy(), b.T.copy()) if transposed else (a, b)
     b_scale, b_zero = np.abs(floats(6)) / 50 + np.float32(0.01), np.zeros(6, np.int8)
     c = whole(6, dtype="i16", seed=3).astype(np.int32)
@@ -174,7 +175,7 @@ def test_gemm_with_a_scale_per_column(quantized: bool, transposed: int) -> None:
 
 
 def test_integer_products_as_floats() -> None:
-    a, b = whole(2, 3, 33), whole(33, 5, dtype="i8", seed=1)
+    a, b = whole(2, 3, 33), seven_bits(whole(33, 5, dtype="i8", seed=1))
     b_scale, b_zero = np.abs(floats(5)), whole(5, dtype="i8", seed=2)
     operands = (a, b, scale(0.02), b_scale, zero(100), b_zero, floats(5, seed=4))
     made = both("MatMulIntegerToFloat", *operands, result="f32", rank=3)
@@ -182,7 +183,7 @@ def test_integer_products_as_floats() -> None:
 
 
 def test_products_with_a_matrix_quantized_as_it_comes() -> None:
-    b, b_scale = whole(33, 5, dtype="i8", seed=1), np.abs(floats(5)) / 90
+    b, b_scale = seven_bits(whole(33, 5, dtype="i8", seed=1)), np.abs(floats(5)) / 90
     b_zero, bias = np.zeros(5, np.int8), floats(5, seed=2)
     made = both("DynamicQuantizeMatMul", floats(4, 33), b, b_scale, b_zero, bias, result="f32")
     np.testing.assert_allclose(*made, rtol=1e-4, atol=2e-3)
@@ -219,7 +220,7 @@ def test_quantizing_to_types_that_onnx_got_later() -> None:
 @pytest.mark.parametrize("one_way", [0, 1])
 @pytest.mark.parametrize("masked", [False, True])
 def test_attention_of_a_quantized_input(masked: bool, one_way: int) -> None:
-    x, w = whole(2, 5, 12), whole(12, 36, dtype="i8", seed=1)
+    x, w = whole(2, 5, 12), seven_bits(whole(12, 36, dtype="i8", seed=1))
     mask = np.array([5, 3], np.int32) if masked else None
     operands = (x, w, floats(36), scale(0.02), scale(0.01), mask, zero(120), zero(0, "i8"))
     attrs: dict[str, Any] = {"num_heads": 3, "unidirectional": one_way}

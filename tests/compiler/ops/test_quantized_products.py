@@ -17,7 +17,7 @@ from compiler.ops.quantized_conv import conv_integer
 from compiler.ops.quantized_matmul import matmul_integer
 from compiler.ops.requantize import requantize
 from tests.kernel_runs import Array
-from tests.onnx_nodes import by_onnxruntime, computed, imported
+from tests.onnx_nodes import by_onnxruntime, computed, imported, seven_bits
 
 KINDS = [("u8", "i8"), ("u8", "u8"), ("i8", "i8")]
 
@@ -38,7 +38,7 @@ def scales(*shape: int, seed: int = 0) -> Array:
 def test_products_with_a_zero_point_per_column_are_those_of_onnx_runtime(
     a_type: str, b_type: str, by: str
 ) -> None:
-    a, b = whole(2, 3, 70, dtype=a_type), whole(70, 5, dtype=b_type, seed=1)
+    a, b = whole(2, 3, 70, dtype=a_type), seven_bits(whole(70, 5, dtype=b_type, seed=1))
     b_scale, b_zero = scales(5, seed=2), whole(5, dtype=b_type, seed=3)
     y_zero = np.array(3, DType.parse(a_type).numpy)
     operands = (a, scales(), y_zero, b, b_scale, b_zero, np.array(1.7, np.float32), y_zero)
@@ -56,7 +56,8 @@ def test_products_with_a_zero_point_per_column_are_those_of_onnx_runtime(
 def test_convolutions_with_a_scale_per_channel_are_those_of_onnx_runtime(
     x_type: str, w_type: str, groups: int, by: str
 ) -> None:
-    x, w = whole(2, 6, 7, 9, dtype=x_type), whole(9, 6 // groups, 3, 2, dtype=w_type, seed=1)
+    x = whole(2, 6, 7, 9, dtype=x_type)
+    w = seven_bits(whole(9, 6 // groups, 3, 2, dtype=w_type, seed=1))
     x_zero, y_zero = whole(dtype=x_type, seed=2), whole(dtype=x_type, seed=3)
     w_zero, b = np.zeros(9, w.dtype), whole(9, dtype="i16", seed=4).astype(np.int32)
     operands = (x, scales(), x_zero, w, scales(9), w_zero, np.array(0.9, np.float32), y_zero, b)
