@@ -3,7 +3,7 @@
 To import the compiler takes most of a second of the processor, to fork a process that has done so
 some milliseconds. Requests and answers are JSON lines on a socket, a request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
-See worker.py for the other side.
+See forking.py for the other side.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ class Nursery:
         """
         log_file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self.lock, log_file.open("wb") as log:
-            with contextlib.suppress(OSError):
-                return Forked(self._living(), log)
-            self._end()  # it was killed since: a new one can do it
             try:
-                return Forked(self._living(), log)
+                try:
+                    return Forked(self._living(), log)
+                except ConnectionError:
+                    self._end()  # it was killed since: a new one can do it
+                    return Forked(self._living(), log)
             except OSError as e:
                 message = f"no process can be started for the job: {e}"
                 raise CompileError("E-SERVER-BUG", message) from None
@@ -91,14 +92,17 @@ class Nursery:
 
 
 class Door:
-    """The server's end of the socket. Errors of all: OSError when nobody answers any more."""
+    """The server's end of the socket."""
 
     def __init__(self, ours: socket.socket) -> None:
         self.socket = ours
         self.lock = threading.Lock()
 
     def ask(self, what: str, pid: int = 0, files: tuple[int, ...] = ()) -> Any:
-        """What the other side answers."""
+        """What the other side answers.
+
+        Errors: ConnectionError when nobody answers any more, else OSError with what failed there.
+        """
         request = json.dumps({"do": what, "pid": pid}).encode() + b"\n"
         with self.lock:
             if files:

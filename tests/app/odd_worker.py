@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import compiler.ops  # noqa: F401
+from app.jobs.forking import serve
 from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
-from app.jobs.worker import Say, Work, serve
+from app.jobs.worker import Say, Work
 from compiler.errors import CompileError
 from compiler.ir.text import parse_graph
 from compiler.trace import Event, Step

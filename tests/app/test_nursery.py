@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
-from app.jobs.nursery import Forked, Nursery
+from app.jobs.nursery import Door, Forked, Nursery
 from compiler.errors import CompileError
 from tests.app.conftest import jobs_of, submit, wait
 
@@ -39,6 +40,31 @@ def test_a_nursery_that_was_killed_is_replaced(make_app):
     killed.kill()
     assert wait(client, submit(client)["id"])["state"] == "succeeded"
     assert jobs_of(client).nursery.process.pid != killed.pid
+
+
+def test_a_fork_that_is_refused_leaves_the_nursery_to_its_children(nursery, tmp_path, monkeypatch):
+    child = nursery.fork(tmp_path / "one.txt")
+    with monkeypatch.context() as patch:
+        patch.setattr(Door, "ask", _refuse)
+        with pytest.raises(CompileError, match="no more processes"):
+            nursery.fork(tmp_path / "other.txt")
+    child.stdin.close()
+    assert _ended(child) == 0
+    child.stop()
+
+
+def _refuse(*_, **__):
+    raise OSError("no more processes")
+
+
+def test_jobs_have_a_lower_priority_than_the_server(nursery, tmp_path):
+    child = nursery.fork(tmp_path / "log.txt")
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, child.pid) > usual
+    group = Path(f"/proc/{child.pid}/autogroup")
+    if group.exists():  # a kernel that weighs sessions: the words are "/autogroup-7 nice 10"
+        assert int(group.read_text().split()[-1]) > 0
+    child.stop()
 
 
 def test_a_job_outlives_the_nursery_that_forked_it(make_app):
