@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 COMPILE_MS = 120_000
 """Compiling may wait for a busy machine; nothing is timed, this only ends a test that hangs."""
@@ -143,3 +143,13 @@ class Playground:
             self.press("Shift+ArrowDown")
             self.expect_stage(stage)
             yield stage
+
+
+def compiled_once(browser: Browser, server: str, path: Path) -> str:
+    """The fragment of a link to a model of a test's own, for all tests that begin with it."""
+    page = browser.new_page(base_url=server)
+    playground = Playground(page).open().drop(path)
+    expect(playground.part("says")).to_contain_text(path.name)
+    fragment = playground.compile().fragment()
+    page.close()
+    return fragment

@@ -153,7 +153,7 @@ def test_nodes_are_coloured_by_the_device_they_were_placed_on(page: Page) -> Non
     playground.part("color").select_option("device")
     # Nobody has placed anything yet: the colours do.
     expect(playground.part("legend").locator("[data-class]").first).to_be_visible()
-    expect(playground.part("unplaced")).to_be_hidden()
+    expect(playground.part("no-colors")).to_be_hidden()
     playground.show_pane("devices")
     playground.part("platform").select_option("two-cores")
     expect(page.locator("#pane [data-placed^=two-cores]")).to_be_visible()
@@ -235,7 +235,7 @@ def test_legend_and_map_are_reached_at_phone_width_and_nothing_overlaps(page: Pa
     page.set_viewport_size({"width": 390, "height": 844})
     playground = Playground(page).walk("digits_cnn")
     playground.part("color").select_option("error")  # with a notice, as nothing was checked yet
-    expect(playground.part("unplaced")).to_be_visible()
+    expect(playground.part("no-colors")).to_be_visible()
     legend, minimap = playground.part("legend"), playground.part("map")
     expect(legend).to_be_hidden()
     expect(minimap).to_be_hidden()

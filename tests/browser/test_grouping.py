@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.made import blocks
-from tests.browser.playground import Playground
+from tests.browser.playground import Playground, compiled_once
 from tests.browser.traffic import Traffic
 
 N_BLOCKS = 140
@@ -19,12 +19,7 @@ def link(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory
     """A model of 140 equal blocks, compiled once for all tests here."""
     path = tmp_path_factory.mktemp("models") / "long.onnx"
     path.write_bytes(blocks(N_BLOCKS))
-    page = browser.new_page(base_url=server)
-    playground = Playground(page).open().drop(path)
-    expect(playground.part("compile")).to_be_enabled()
-    fragment = playground.compile().fragment()
-    page.close()
-    return fragment
+    return compiled_once(browser, server, path)
 
 
 @pytest.fixture

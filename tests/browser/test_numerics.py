@@ -48,7 +48,7 @@ def test_a_value_is_selected_everywhere_and_the_graph_shows_errors(page: Page) -
     playground = Playground(page).walk("digits_cnn")
     # Before there are errors the colours lead to where they are found.
     playground.part("color").select_option("error")
-    note = playground.part("unplaced")
+    note = playground.part("no-colors")
     note.get_by_role("button", name="Check them in Numbers").click()
     pane = checked(playground)
     expect(note).to_be_hidden()

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.playground import Playground
+from tests.browser.playground import Playground, compiled_once
 from tests.onnx_models import BOOL, I64, graph, model, node, value
 
 
@@ -34,12 +34,7 @@ def mixed(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactor
     )
     path = tmp_path_factory.mktemp("models") / "mixed.onnx"
     onnx.save(made, path)
-    page = browser.new_page(base_url=server)
-    playground = Playground(page).open().drop(path)
-    expect(playground.part("says")).to_contain_text("mixed.onnx")
-    fragment = playground.compile().fragment()
-    page.close()
-    return fragment
+    return compiled_once(browser, server, path)
 
 
 @pytest.fixture

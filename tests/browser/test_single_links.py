@@ -32,7 +32,7 @@ def test_colours_by_device_come_without_the_pane_that_places(
     link = shared(page)
     with elsewhere(browser, server, link) as again:
         expect(again.part("legend").locator("[data-class]")).to_have_text(wanted)
-        expect(again.part("unplaced")).to_be_hidden()
+        expect(again.part("no-colors")).to_be_hidden()
     with elsewhere(browser, server, link.replace("/s/", "/embed/s/")) as embedded:
         expect(embedded.part("legend").locator("[data-class]")).to_have_text(wanted)
 

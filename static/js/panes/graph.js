@@ -20,7 +20,7 @@ import { createScenes } from "./graph_scene.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
-import { mountUnplaced } from "./graph_unplaced.js";
+import { mountNoColors } from "./graph_no_colors.js";
 
 /**
  * @typedef {import("../page.js").PageState} PageState
@@ -169,7 +169,7 @@ export function mountGraph(root, state, layouter) {
     mountOnnx(root, state),
     mountOver(root, state),
     watchSwitch(state, "table", showTable),
-    mountUnplaced(root, state),
+    mountNoColors(root, state),
     listen(part(root, "color"), {
       change: (event) => setColor(/** @type {HTMLSelectElement} */ (event.target).value),
     }),

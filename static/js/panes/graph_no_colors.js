@@ -1,5 +1,5 @@
-// Colours by device before kernels were placed on devices: they are placed, as the Devices pane would.
-// Colours by error before the numbers were checked: leads to where that is asked for.
+// The graph is to have colours that nobody can know yet. By device: the kernels are placed, as the
+// Devices pane would. By error: leads to where the numbers are checked.
 import { keptFindings } from "../beside.js";
 import { asProblem } from "../compile.js";
 import { el, listen, part } from "../dom.js";
@@ -16,8 +16,8 @@ const CHECKED_IN = "numerics";
  * @param {import("../page.js").PageState} state
  * @returns {() => void}
  */
-export function mountUnplaced(root, state) {
-  const note = part(root, "unplaced");
+export function mountNoColors(root, state) {
+  const note = part(root, "no-colors");
   const go = el("button", { class: "button", type: "button" }, word("overlay.place"));
   const check = el("button", { class: "button", type: "button" }, word("overlay.check"));
   /** What was asked for last, so that what failed is not asked for again and again. */
