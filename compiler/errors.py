@@ -225,11 +225,11 @@ CODES: dict[str, Code] = {
     # compiling
     "E-INPUT-NAME": Code(
         "A name was given that is no input of the model, or an input was left out.",
-        "give exactly the inputs that `compilarium inspect` lists",
+        "give exactly the inputs that the model declares",
     ),
     "E-INPUT-SHAPE": Code(
         "An input has another shape than the model or the program was made for.",
-        "pass an array of the shape that `compilarium inspect` lists",
+        "give the shape that the input is declared with, numbers for its open dimensions",
     ),
     "E-INPUT-DTYPE": Code(
         "An input has another element type than the model asks for.",
@@ -383,7 +383,8 @@ CODES: dict[str, Code] = {
         "A page of another site sent the request.", "open the playground itself"
     ),
     "E-RESULT-ABSENT": Code(
-        "This part of a job's result is not there, or not yet.", "wait until the job has finished"
+        "This part of a job's result is not there, or not yet.",
+        "wait until the job has finished; where its result is no longer kept, compile again",
     ),
     "E-UPLOAD-SIZE": Code("The file is larger than uploads may be.", "use a smaller model"),
     "E-LINK-FULL": Code(

@@ -13,7 +13,6 @@ const AGAIN_MS = 1000;
 export function childJob(submit, onEvent) {
   let unfollow = () => {};
   let over = false;
-  let unwanted = false;
 
   /** @param {Job} job @returns {Promise<Job>} */
   function ended(job) {
@@ -36,10 +35,7 @@ export function childJob(submit, onEvent) {
     });
   }
 
-  const submitted = submit().then((job) => {
-    if (unwanted) void api.cancel(job.id).catch(() => {});
-    return job;
-  });
+  const submitted = submit();
   const id = submitted.then((job) => job.id);
   id.catch(() => {}); // `done` says why it was refused
   return {
@@ -51,7 +47,6 @@ export function childJob(submit, onEvent) {
     /** Nobody listens any more; the job goes on. */
     leave: () => unfollow(),
     cancel() {
-      unwanted = true;
       if (!over) void submitted.then(({ id }) => api.cancel(id)).catch(() => {});
     },
   };
