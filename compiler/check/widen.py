@@ -2,7 +2,8 @@
 
 Constants, inputs, attributes and casts of narrower floats become f64 wherever type rules permit.
 Where they do not (quantised operators, control flow, carried operators), a node stays as narrow as
-it was, between casts, and is told.
+it was, between casts, and is told. Sequences and optionals stay narrow: no operator of ours makes or
+reads one, and nothing casts one.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from compiler.ir.constant import Constant, Splat
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.infer import Facts
 from compiler.ir.operator import OPERATORS
-from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Type
+from compiler.ir.types import DType, TensorType, Type
 
 NARROW = (DType.f32, DType.f16, DType.bf16)
 """What becomes f64. Shorter floats are what numbers are stored in, on purpose."""
@@ -59,21 +60,13 @@ def wide_feeds(feeds: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wide_type(t: Type) -> Type:
-    """The type in f64."""
-    match t:
-        case TensorType() if t.dtype in NARROW:
-            return replace(t, dtype=DType.f64)
-        case SequenceType(element):
-            return SequenceType(wide_type(element))
-        case OptionalType(element):
-            return OptionalType(wide_type(element))
-        case _:
-            return t
+    """The type in f64; of what is no tensor its own."""
+    if isinstance(t, TensorType) and t.dtype in NARROW:
+        return replace(t, dtype=DType.f64)
+    return t
 
 
 def _wide_value(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_wide_value(v) for v in value]
     if isinstance(value, np.ndarray) and value.dtype in _NARROW_NUMPY:
         with np.errstate(all="ignore"):
             return value.astype(np.float64)

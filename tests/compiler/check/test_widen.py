@@ -111,6 +111,28 @@ def test_control_flow_stays_narrow_between_casts() -> None:
     np.testing.assert_allclose(made, -(x + 3 * np.exp(x)), rtol=1e-6)
 
 
+def test_sequences_stay_narrow_between_casts() -> None:
+    g = graph("""
+    graph g(x: f32[2,3], many: seq(f32[2,3])) {
+      const at: i64[] = literal(0)
+      e: f32[2,3] = exp(x)
+      s: seq(f32[2,3]) = onnx.SequenceInsert(many, e, opset=18)
+      a: f32[2,3] = onnx.SequenceAt(s, at, opset=18)
+      y: f32[2,3] = neg(a)
+      return s, y
+    }
+    """)
+    wide = widened(g)
+    verify(wide.graph)
+    assert wide.narrow == ("s", "a")
+    assert str(wide.graph.types["s"]) == "seq(f32[2,3])"
+    assert str(wide.graph.types["y"]) == "f64[2,3]"
+    x = np.arange(6, dtype=np.float32).reshape(2, 3) / 7
+    made = reference(wide.graph, wide_feeds({"x": x, "many": [x]}))
+    np.testing.assert_array_equal(made["y"], -x.astype("f8"))
+    np.testing.assert_allclose(made["s"][1], np.exp(x), rtol=1e-6)
+
+
 def test_open_sizes_stay_open() -> None:
     g = graph("""
     graph g(x: f32[N,3]) {
