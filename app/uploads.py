@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-from compiler.errors import CompileError
+from compiler.errors import CompileError, Where
 from compiler.frontend.written import language_of
 
 _ID = re.compile(r"[0-9a-f]{64}")
@@ -69,9 +69,16 @@ class UploadStore:
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Keep what the stream gives.
 
-        Errors: E-UPLOAD-SIZE as soon as the limit is passed, E-LIMIT-SECONDS when it takes too
+        Errors, with the name as their place: E-UPLOAD-SIZE as soon as the limit is passed, E-LIMIT-SECONDS when it takes too
         long, E-MODEL-EMPTY for no bytes; OSError when the disk is full. What fails leaves no file.
         """
+        called = printable_name(name)
+        try:
+            return self._save(stream, called, announced_bytes)
+        except CompileError as error:
+            raise error.at(Where(source=called)) from None
+
+    def _save(self, stream: Stream, called: str, announced_bytes: int | None) -> Upload:
         if announced_bytes is not None and announced_bytes > self.limit_bytes:
             raise self.too_large(announced_bytes)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -79,7 +86,6 @@ class UploadStore:
         try:
             with os.fdopen(handle, "wb") as file:
                 digest, n_bytes = self._copy(stream, file)
-            called = printable_name(name)
             upload = Upload(_id_of(digest, called), called, n_bytes)
             os.replace(temporary, self._content(upload.id))
         except BaseException:

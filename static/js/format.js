@@ -75,8 +75,9 @@ export function formatDelta(delta) {
   return delta > 0 ? `+${formatCount(delta)}` : `−${formatCount(-delta)}`;
 }
 
-/** @param {number} share between 0 and 1 */
+/** @param {number} share between 0 and 1; "–" for a share of nothing */
 export function formatPercent(share) {
+  if (!Number.isFinite(share)) return "–";
   const percent = share * 100;
   return `${percent === 0 || percent === 100 ? percent : percent.toFixed(1)} %`;
 }

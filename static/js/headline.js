@@ -5,7 +5,7 @@ import { word } from "./words.js";
 /** @param {import("./wire.js").Result} result */
 export function headline({ kernels, run, stages, complete, state }) {
   if (!complete && state !== "running") return word("header.incomplete");
-  if (kernels.length === 0) return "";
+  if (!complete && kernels.length === 0) return "";
   const time = run?.median_s ? word("header.time", { time: formatSeconds(run.median_s) }) : "";
   const last = stages[stages.length - 1];
   return [

@@ -105,6 +105,9 @@ state.watch(["screen", "result", "samples", "upload", "model", "progress"], (pag
   title.textContent = page.samples ? nameOf({ ...page, upload: page.upload }) || name : name;
   if (page.model.startsWith("upload:")) title.textContent = name;
   says.textContent = headline(page.result);
+  // Both may be cut.
+  title.title = title.textContent ?? "";
+  says.title = says.textContent;
   place.append(title, says);
   if (page.progress.state === "") return;
   const busy = document.createElement("span");

@@ -77,7 +77,8 @@ async function open() {
   );
   const help = /** @type {HTMLDialogElement} */ (document.getElementById("help-dialog"));
   const facts = /** @type {HTMLDialogElement} */ (document.getElementById("about-dialog"));
-  part(document, "headline").textContent = headline(result);
+  const says = part(document, "headline");
+  says.textContent = says.title = headline(result);
   const walk = mountWalk(main, state, layouter);
   keepGraphs(state);
   keepProfile(state);

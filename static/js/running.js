@@ -3,6 +3,15 @@
 /** @typedef {import("./wire.js").Kernel} Kernel */
 
 /**
+ * Why a result has no kernels, as a word: they come, or none is needed, or it ended before them.
+ * @param {Pick<import("./wire.js").Result, "complete" | "state">} result
+ */
+export function whyNone({ complete, state }) {
+  if (complete) return "kernel.none-needed";
+  return state === "running" ? "code.soon" : "kernel.none";
+}
+
+/**
  * Kernels with those that run inside them right behind, and how deep each one lies.
  * @param {Kernel[]} kernels
  * @returns {{kernel: Kernel, depth: number}[]}

@@ -101,7 +101,9 @@ def test_the_bytes_that_arrive_count_not_those_that_were_announced(client):
 
 def test_an_empty_upload_is_refused(client):
     answer = post(client, b"")
-    assert (answer.status_code, answer.get_json()["error"]["code"]) == (400, "E-MODEL-EMPTY")
+    error = answer.get_json()["error"]
+    assert (answer.status_code, error["code"]) == (400, "E-MODEL-EMPTY")
+    assert error["where"]["source"] == "model.onnx"
     assert kept_files(client) == []
 
 

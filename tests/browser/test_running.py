@@ -64,6 +64,7 @@ def test_every_fallback_stands_there_with_its_reason(walked: Playground) -> None
     expect(walked.part("stage")).to_have_attribute("data-fallbacks", "1")
     expect(walked.part("legend")).to_contain_text("1 run by the reference")
     expect(walked.show_pane("loops")).to_contain_text(reason)
+    expect(walked.show_pane("stack").locator("[data-part=says]")).to_contain_text(reason)
 
 
 def test_kernels_of_a_region_stand_below_what_launches_them(walked: Playground) -> None:

@@ -38,6 +38,7 @@ test("operations are in powers of 1000, differences have a sign, shares a percen
   assert.equal(formatFlops(173408256), "173 Mflop");
   assert.deepEqual([3, -12, 0].map(formatDelta), ["+3", "−12", "±0"]);
   assert.deepEqual([0.9831, 1, 0].map(formatPercent), ["98.3 %", "100 %", "0 %"]);
+  assert.deepEqual([0 / 0, 1 / 0].map(formatPercent), ["–", "–"]);
 });
 
 test("numbers are written as the browser itself writes them in English", () => {

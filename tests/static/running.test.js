@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { fallbackNodes, fallbacksByReason, nested, placeName } from "../../static/js/running.js";
+import { fallbackNodes, fallbacksByReason, nested, placeName, whyNone } from "../../static/js/running.js";
 
 /**
  * @param {number} kernel
@@ -16,6 +16,12 @@ const at = (kernel, inside, because = "") => ({
   origins: [`o${kernel}`],
   native: because === "",
   words: because || "elementwise",
+});
+
+test("a result without kernels needs none, waits for them, or ended before", () => {
+  assert.equal(whyNone({ complete: true, state: "succeeded" }), "kernel.none-needed");
+  assert.equal(whyNone({ complete: false, state: "running" }), "code.soon");
+  assert.equal(whyNone({ complete: false, state: "failed" }), "kernel.none");
 });
 
 test("what runs inside a launch stands right behind it, at any depth", () => {

@@ -4,7 +4,7 @@ import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";
 import { LINKED, areLinked, linesFor, loopLine } from "../links.js";
-import { nested } from "../running.js";
+import { nested, whyNone } from "../running.js";
 import { splitEdited } from "../schedule_text.js";
 import { longest, selectKernel, shownKernel } from "../selection.js";
 import { together } from "../state.js";
@@ -100,7 +100,7 @@ function mountCode(root, state, name) {
     choice.value = String(shown?.kernel ?? "");
     copy.hidden = true;
     part(root, "counts").textContent = "";
-    if (!shown) return say(word(result.state === "running" ? "code.soon" : "kernel.none"));
+    if (!shown) return say(word(whyNone(result)));
     if (!shown.parts.includes(name))
       return say(
         shown.native ? absent(shown) : word("code.fallback", { words: shown.words }),

@@ -2,7 +2,7 @@
 import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bound.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatFlops, formatSeconds } from "../format.js";
-import { nested } from "../running.js";
+import { nested, whyNone } from "../running.js";
 import { selectKernel, selectedKernels, shownKernel } from "../selection.js";
 import { together } from "../state.js";
 import { word } from "../words.js";
@@ -28,7 +28,7 @@ const SIDES = /** @type {const} */ ({
 export function mountKernels(root, state) {
   const { result } = state.get();
   if (!result || result.kernels.length === 0) {
-    root.replaceChildren(el("p", { class: "pane-empty" }, word(result?.state === "running" ? "code.soon" : "kernel.none")));
+    root.replaceChildren(el("p", { class: "pane-empty" }, result ? word(whyNone(result)) : ""));
     return () => {};
   }
   root.replaceChildren(clone("pane-kernels"));

@@ -24,7 +24,7 @@ const MOST = 300;
  */
 export function mountNumerics(root, state, findings) {
   const { result } = state.get();
-  if (!result?.kernels.length) {
+  if (!result?.kernels.length && !result?.complete) {
     root.replaceChildren(el("p", { class: "pane-empty" }, word("numerics.none")));
     return () => {};
   }

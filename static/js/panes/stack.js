@@ -4,6 +4,7 @@ import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes, formatCount, formatPercent, formatSeconds } from "../format.js";
 import { LINKED, areLinked, linesFor, loopLine } from "../links.js";
+import { whyNone } from "../running.js";
 import { longest, selectKernel, selectNode, selectedBuffers, selectedIds, shownKernel } from "../selection.js";
 import { together } from "../state.js";
 import { secondOf } from "../url.js";
@@ -68,6 +69,7 @@ export function mountStack(root, state) {
   }
 
   function mark(/** @type {Linked | ""} */ from) {
+    if (part(root, "texts").hidden) return; // then it says why there are no lines
     const pinned = kernel ? secondOf(state.get().line, kernel.kernel) : -1;
     const counts = LINKED.map((name) => {
       const { list, n } = lines[name];
@@ -91,7 +93,7 @@ export function mountStack(root, state) {
     chain.replaceChildren(...(kernel ? chainOf(page, kernel) : []));
     part(root, "texts").hidden = !kernel?.native || !kernel.parts.includes("llvm");
     if (!parts || !kernel || part(root, "texts").hidden) {
-      says.textContent = kernel ? kernel.words : word("kernel.none");
+      says.textContent = kernel ? kernel.words : result ? word(whyNone(result)) : "";
       return;
     }
     const wanted = kernel;

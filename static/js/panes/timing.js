@@ -215,7 +215,7 @@ function reproduce(result, state) {
       el(
         "dd",
         {},
-        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("timing.parameters", { n: formatCount(model.n_parameters) })}`,
+        `${model.name}, ${formatBytes(model.bytes)}, ${word("n-nodes", { n: model.n_nodes, count: formatCount(model.n_nodes) })}, ${word("n-parameters", { n: model.n_parameters, count: formatCount(model.n_parameters) })}`,
       ),
       el("dt", {}, word("timing.host")),
       el("dd", {}, `${host.name}, ${host.triple}`),

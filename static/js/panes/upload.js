@@ -49,8 +49,9 @@ export function mountUpload(root, state) {
         size: formatBytes(file.size),
         limit: formatBytes(limit),
       });
+      const where = { source: file.name, line: 0, column: 0, length: 0, node: "" };
       return state.set({
-        problem: { code: "E-UPLOAD-SIZE", message, hint: word("upload.too-large-hint") },
+        problem: { code: "E-UPLOAD-SIZE", message, where, hint: word("upload.too-large-hint") },
       });
     }
     const { signal } = sending;
@@ -164,8 +165,8 @@ export function mountUpload(root, state) {
         const { n_nodes, n_parameters, producer } = inspected.model;
         const facts = {
           size: formatBytes(known.bytes),
-          nodes: formatCount(n_nodes),
-          parameters: formatCount(n_parameters),
+          nodes: word("n-nodes", { n: n_nodes, count: formatCount(n_nodes) }),
+          parameters: word("n-parameters", { n: n_parameters, count: formatCount(n_parameters) }),
         };
         says.textContent =
           word("upload.facts", facts) + (producer ? word("upload.producer", { producer }) : "");
