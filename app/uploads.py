@@ -69,8 +69,9 @@ class UploadStore:
     def save(self, stream: Stream, name: str, announced_bytes: int | None = None) -> Upload:
         """Keep what the stream gives.
 
-        Errors, with the name as their place: E-UPLOAD-SIZE as soon as the limit is passed, E-LIMIT-SECONDS when it takes too
-        long, E-MODEL-EMPTY for no bytes; OSError when the disk is full. What fails leaves no file.
+        Errors, with the name as their place: E-UPLOAD-SIZE as soon as the limit is passed,
+        E-LIMIT-SECONDS when it takes too long, E-MODEL-EMPTY for no bytes; OSError when the disk is
+        full. What fails leaves no file.
         """
         called = printable_name(name)
         try:

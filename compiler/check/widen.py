@@ -2,8 +2,8 @@
 
 Constants, inputs, attributes and casts of narrower floats become f64 wherever type rules permit.
 Where they do not (quantised operators, control flow, carried operators), a node stays as narrow as
-it was, between casts, and is told. Sequences and optionals stay narrow: no operator of ours makes or
-reads one, and nothing casts one.
+it was, between casts, and is told. Sequences and optionals stay narrow: no operator of ours makes
+or reads one, and nothing casts one.
 """
 
 from __future__ import annotations
