@@ -4,6 +4,7 @@ import { checkerOf } from "./checking.js";
 import { asProblem, createCompiler, submitLinked } from "./compile.js";
 import { listen, part } from "./dom.js";
 import { createLayouter } from "./graph/layout.js";
+import { warmFonts } from "./graph/pen.js";
 import { headline } from "./headline.js";
 import { bindKeys } from "./keys.js";
 import { keepGraphs, keepNeighbours } from "./loader.js";
@@ -60,7 +61,7 @@ addEventListener("load", () => {
   const warm = () => {
     layouter.warm();
     warmReader();
-    colors();
+    warmFonts(colors().sans);
   };
   if ("requestIdleCallback" in window) requestIdleCallback(warm);
   else setTimeout(warm, WARM_AFTER_MS);

@@ -56,3 +56,17 @@ function shortened(context, text, room) {
 
 /** Signs of the states: shape and letter besides the colour. */
 export const SIGNS = /** @type {const} */ ({ added: "+", removed: "−", changed: "≠" });
+
+/**
+ * Has the fonts of a drawing found, and those that its signs are taken from: a first frame that
+ * does it is 10 ms late.
+ * @param {string} family
+ */
+export function warmFonts(family) {
+  const context = document.createElement("canvas").getContext("2d");
+  if (!context) return;
+  for (const weight of [400, 600, 700]) {
+    context.font = `${weight} 11px ${family}`;
+    context.fillText(`a×…▾${Object.values(SIGNS).join("")}`, 0, 11);
+  }
+}
