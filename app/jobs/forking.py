@@ -13,18 +13,13 @@ import socket
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import NoReturn
 
 from app.jobs.worker import Work, work_once
 
-_NICE = 10
-"""Weighs 110 where the usual 0 weighs 1,024 (sched(7)): jobs are slowed down, never starved."""
-
 
 def serve(kinds: Mapping[str, Work]) -> NoReturn:
     """Fork a child for each that the server asks for on the standard input, a socket."""
-    _give_way()
     gc.freeze()  # or the first collection in a child would write to all pages
     # The threads that Python warns of are those of BLAS, which ends them before a fork by itself.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
@@ -44,14 +39,6 @@ def serve(kinds: Mapping[str, Work]) -> NoReturn:
             door.sendall(json.dumps(answer).encode() + b"\n")
         except OSError:
             os._exit(0)  # the server has gone in between
-
-
-def _give_way() -> None:
-    """Let the server, and a browser beside it, go first: pages are waited for, jobs less so."""
-    os.nice(_NICE)
-    # Linux may weigh whole sessions against each other (autogroups, sched(7)), and ours is one.
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(_NICE), encoding="ascii")
 
 
 def _answer(

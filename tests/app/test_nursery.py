@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -55,16 +54,6 @@ def test_a_fork_that_is_refused_leaves_the_nursery_to_its_children(nursery, tmp_
 
 def _refuse(*_, **__):
     raise OSError("no more processes")
-
-
-def test_jobs_have_a_lower_priority_than_the_server(nursery, tmp_path):
-    child = nursery.fork(tmp_path / "log.txt")
-    usual = os.getpriority(os.PRIO_PROCESS, 0)
-    assert os.getpriority(os.PRIO_PROCESS, child.pid) > usual
-    group = Path(f"/proc/{child.pid}/autogroup")
-    if group.exists():  # a kernel that weighs sessions: the words are "/autogroup-7 nice 10"
-        assert int(group.read_text().split()[-1]) > 0
-    child.stop()
 
 
 def test_a_job_outlives_the_nursery_that_forked_it(make_app):
