@@ -137,6 +137,7 @@ def memory_row(program: Program) -> dict[str, Any]:
         "order": order_row(program.order_effect),
         "peak_bytes": plan.peak_bytes,
         "lower_bound_bytes": plan.lower_bound_bytes,
+        "unshared_bytes": plan.unshared_bytes,
         "n_steps": max((b.end for b in plan.buffers), default=0),
         "live_bytes": live_by_step(plan.buffers),
         "used_bytes": used_by_step(plan.buffers),

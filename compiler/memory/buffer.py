@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 from compiler.dataclass import dataclass
@@ -119,6 +119,33 @@ def live_bytes(blocks: Iterable[Block]) -> int:
     return top
 
 
+def aligned_bytes(blocks: Sequence[Block]) -> int:
+    """The most bytes that blocks alive at one step take, one behind the other.
+
+    Each but the last ends where the next may begin: at a multiple of the least alignment. Which is
+    the last is not known, so the one that would waste the most counts.
+    """
+    unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
+    if unit == 1:
+        return live_bytes(blocks)
+    whole = [(b, -(-b.size // unit) * unit) for b in blocks if b.size]
+    change: dict[int, list[tuple[int, int]]] = {}
+    for b, size in whole:
+        change.setdefault(b.start, []).append((size, size - b.size))
+        change.setdefault(b.end, []).append((-size, size - b.size))
+    top = now = 0
+    wasted: dict[int, int] = {}
+    for step in sorted(change):
+        for size, waste in change[step]:
+            now += size
+            wasted[waste] = wasted.get(waste, 0) + (1 if size > 0 else -1)
+            if not wasted[waste]:
+                del wasted[waste]
+        if now > top:
+            top = max(top, now - max(wasted))
+    return top
+
+
 @dataclass(frozen=True)
 class Plan:
     """Buffers with their offsets in one arena. Units: bytes.
@@ -137,8 +164,14 @@ class Plan:
 
     @cached_property
     def lower_bound_bytes(self) -> int:
-        """The most bytes alive at one step: no plan can need less."""
-        return live_bytes(blocks_of(self.buffers))
+        """No plan can need less: the most bytes alive at one step, with the gaps of alignment."""
+        return aligned_bytes(blocks_of(self.buffers, self.alignment_bytes))
+
+    @cached_property
+    def unshared_bytes(self) -> int:
+        """The arena if every buffer had a place of its own."""
+        alone = (replace(b, start=0, end=1, shares="") for b in self.buffers)
+        return aligned_bytes(blocks_of(alone, self.alignment_bytes))
 
     def offset_of(self, name: str) -> int:
         """Where a buffer lies. Errors: KeyError."""

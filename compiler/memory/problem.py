@@ -9,7 +9,7 @@ from functools import cached_property
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
-from compiler.memory.buffer import Block, Buffer, Plan, blocks_of, live_bytes
+from compiler.memory.buffer import Block, Buffer, Plan, aligned_bytes, blocks_of, live_bytes
 from compiler.memory.taken import Taken
 
 
@@ -38,7 +38,7 @@ class Problem:
     def lower_bound_bytes(self) -> int:
         """What no plan can go below: live bytes with the gaps that alignment forces, and pins."""
         pins = max((b.pinned + b.size for b in self.blocks if b.pinned >= 0 and b.size), default=0)
-        return max(_aligned_bytes(self.blocks), pins)
+        return max(aligned_bytes(self.blocks), pins)
 
     def plan(self, offsets: Sequence[int]) -> Plan:
         """The plan in which every buffer lies where its block does. Units: bytes."""
@@ -48,33 +48,6 @@ class Problem:
                 places[member] = int(offset)
         placed = (replace(b, offset=o) for b, o in zip(self.buffers, places, strict=True))
         return Plan(tuple(placed), self.alignment_bytes)
-
-
-def _aligned_bytes(blocks: Sequence[Block]) -> int:
-    """The most bytes that blocks alive at one step take, one behind the other.
-
-    Each but the last ends where the next may begin: at a multiple of the least alignment. Which is
-    the last is not known, so the one that would waste the most counts.
-    """
-    unit = min((b.alignment_bytes for b in blocks if b.size), default=1)
-    if unit == 1:
-        return live_bytes(blocks)
-    whole = [(b, -(-b.size // unit) * unit) for b in blocks if b.size]
-    change: dict[int, list[tuple[int, int]]] = {}
-    for b, size in whole:
-        change.setdefault(b.start, []).append((size, size - b.size))
-        change.setdefault(b.end, []).append((-size, size - b.size))
-    top = now = 0
-    wasted: dict[int, int] = {}
-    for step in sorted(change):
-        for size, waste in change[step]:
-            now += size
-            wasted[waste] = wasted.get(waste, 0) + (1 if size > 0 else -1)
-            if not wasted[waste]:
-                del wasted[waste]
-        if now > top:
-            top = max(top, now - max(wasted))
-    return top
 
 
 LARGEST = 2**60

@@ -67,7 +67,7 @@ export function layoutMemory(memory, size) {
     used: corners(memory.used_bytes, x, yBelow),
     fullest: {
       x: x(memory.fullest_step + 0.5),
-      y: yBelow(memory.live_bytes[memory.fullest_step] ?? 0),
+      y: yBelow(liveBytes(memory)),
     },
     peakY: y(memory.peak_bytes),
     boundY: y(memory.lower_bound_bytes),
@@ -176,6 +176,15 @@ export function atFullest({ buffers, fullest_step }) {
   return buffers
     .filter((each) => each.size > 0 && each.start <= fullest_step && fullest_step < each.end)
     .sort((a, b) => b.size - a.size || a.buffer - b.buffer);
+}
+
+/**
+ * The most bytes that are alive at once.
+ * @param {Memory} memory
+ * @returns {number}
+ */
+export function liveBytes({ live_bytes, fullest_step }) {
+  return live_bytes[fullest_step] ?? 0;
 }
 
 /**

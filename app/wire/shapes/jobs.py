@@ -250,6 +250,8 @@ class Memory(TypedDict):
     """The plan of the arena. Units: bytes; `live_bytes` and `used_bytes` by step.
 
     Used is all below the end of the highest buffer alive. Most bytes are alive in `fullest_step`.
+    The arena has `peak_bytes`: no plan can be below the lower bound, and without sharing it would
+    be `unshared_bytes`; both count what alignment leaves between buffers.
     `order` is null where only a run tells the sizes.
     """
 
@@ -257,6 +259,7 @@ class Memory(TypedDict):
     order: LaunchOrder | None
     peak_bytes: int
     lower_bound_bytes: int
+    unshared_bytes: int
     n_steps: int
     live_bytes: list[int]
     used_bytes: list[int]

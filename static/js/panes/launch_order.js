@@ -3,6 +3,7 @@ import { bindFold } from "../bound.js";
 import { el } from "../dom.js";
 import { formatBytes, formatPercent } from "../format.js";
 import { createPainter } from "../graph/canvas.js";
+import { liveBytes } from "../memory_map.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { word } from "../words.js";
@@ -21,7 +22,9 @@ const MARGIN = 4;
  * @param {import("../page.js").PageState} state
  * @returns {() => void}
  */
-export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound_bytes }, state) {
+export function mountLaunchOrder(root, memory, state) {
+  const { planner, order, peak_bytes, lower_bound_bytes } = memory;
+  const noGap = lower_bound_bytes > liveBytes(memory) ? "memory.no-gap-aligned" : "memory.no-gap";
   const holes = peak_bytes - lower_bound_bytes;
   const sizes = {
     bound: formatBytes(lower_bound_bytes),
@@ -29,7 +32,7 @@ export function mountLaunchOrder(root, { planner, order, peak_bytes, lower_bound
     share: formatPercent(holes / Math.max(1, peak_bytes)),
   };
   root.append(
-    el("p", {}, word(holes > 0 ? "memory.gap" : "memory.no-gap", sizes)),
+    el("p", {}, word(holes > 0 ? "memory.gap" : noGap, sizes)),
   );
   if (planner) {
     const words = word("memory.planner", { name: planner.name, words: firstOf(planner.words) });

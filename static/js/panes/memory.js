@@ -4,7 +4,7 @@ import { drawMemory } from "../draw_memory.js";
 import { bar, figure } from "../figures.js";
 import { formatBytes, formatCount, formatPercent } from "../format.js";
 import { createPainter } from "../graph/canvas.js";
-import { atFullest, idleShare, layoutMemory, nextBuffer, rectAt } from "../memory_map.js";
+import { atFullest, idleShare, layoutMemory, liveBytes, nextBuffer, rectAt } from "../memory_map.js";
 import { selectValues, selectedBuffers } from "../selection.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
@@ -112,7 +112,7 @@ export function mountMemory(root, state) {
   part(root, "culprits").append(...culprits.flatMap(({ cells }) => cells));
   part(root, "fullest").textContent = word("memory.fullest", {
     step: memory.fullest_step,
-    size: formatBytes(memory.lower_bound_bytes),
+    size: formatBytes(liveBytes(memory)),
     n: atFullest(memory).length,
   });
   canvas.setAttribute(
@@ -209,8 +209,8 @@ export function mountMemory(root, state) {
  * @param {import("../wire.js").Memory} memory
  * @param {() => void} pick
  */
-function culprit({ name, size }, { lower_bound_bytes }, pick) {
-  const share = size / Math.max(1, lower_bound_bytes);
+function culprit({ name, size }, memory, pick) {
+  const share = size / Math.max(1, liveBytes(memory));
   const button = el("button", { class: "link-button mono", type: "button", title: name }, name);
   button.addEventListener("click", pick);
   const numbers = `${formatBytes(size)}  ${formatPercent(share)}`;
@@ -238,16 +238,15 @@ function places({ buffers, handovers }, { buffer }) {
  * @returns {HTMLElement[]}
  */
 function figures(memory) {
-  const { peak_bytes, lower_bound_bytes, buffers } = memory;
-  const total = buffers.reduce((sum, each) => sum + each.size, 0);
+  const { peak_bytes, lower_bound_bytes, unshared_bytes } = memory;
   return [
     figure("memory.figure-peak", formatBytes(peak_bytes)),
-    figure("memory.figure-bound", formatBytes(lower_bound_bytes)),
+    figure("memory.figure-live", formatBytes(liveBytes(memory))),
     figure(
       "memory.figure-over",
       lower_bound_bytes ? formatPercent(peak_bytes / lower_bound_bytes - 1) : "–",
     ),
     figure("memory.figure-idle", formatPercent(idleShare(memory))),
-    figure("memory.figure-total", formatBytes(total)),
+    figure("memory.figure-total", formatBytes(unshared_bytes)),
   ];
 }

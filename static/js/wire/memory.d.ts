@@ -41,6 +41,7 @@ export interface Memory {
   order: LaunchOrder | null;
   peak_bytes: number;
   lower_bound_bytes: number;
+  unshared_bytes: number;
   n_steps: number;
   live_bytes: number[];
   used_bytes: number[];

@@ -54,6 +54,13 @@ def test_buffers_that_are_never_alive_together_share_bytes() -> None:
     assert plan.offset_of("c") == 128
     assert plan.peak_bytes == 168
     assert plan.lower_bound_bytes == 168
+    assert plan.unshared_bytes == 128 + 64 + 100
+
+
+def test_what_alignment_leaves_between_buffers_counts_in_what_a_plan_is_held_against() -> None:
+    plan = plan_memory([Buffer("a", 4, 0, 2), Buffer("b", 32, 1, 3), Buffer("c", 32, 2, 4)])
+    assert plan.peak_bytes == plan.lower_bound_bytes == 64 + 32
+    assert plan.unshared_bytes == 64 + 64 + 4  # the smallest lies last
 
 
 def test_the_smallest_gap_that_fits_is_taken() -> None:
