@@ -85,9 +85,14 @@ function shorten(text, width) {
   return `${text.slice(0, head)}…${text.slice(text.length - (most - head) + 1)}`;
 }
 
+/** What no XML may hold, though a name in a model can. */
+const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/gu;
+
 /** @param {string} text */
 function escape(text) {
-  return text.replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c] ?? c);
+  return text
+    .replace(UNPRINTABLE, "\ufffd")
+    .replace(/[&<>]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[c] ?? c);
 }
 
 /** @param {string} text */
@@ -115,7 +120,8 @@ export function toDot(scene) {
   ].join("\n");
 }
 
-/** @param {string} text */
+/** Graphviz reads entities as HTML does, also in plain labels. @param {string} text */
 function quoted(text) {
-  return `"${text.trim().replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n")}"`;
+  const plain = text.trim().replace(UNPRINTABLE, "\ufffd").replaceAll("&", "&amp;");
+  return `"${plain.replace(/[\\"]/g, "\\$&").replace(/\n/g, "\\n")}"`;
 }

@@ -82,6 +82,16 @@ test("DOT quotes what it must", () => {
   assert.match(dot, /n0 -> n1;/);
 });
 
+test("names with what no XML may hold leave an SVG well-formed, and are read as written by Graphviz", () => {
+  const odd = { ...drawn("n0", "\x07\ud800&amp;"), label: "relu \x1b\0" };
+  const scene = { ...SCENE, nodes: [odd], edges: [] };
+  const svg = toSvg(scene, COLORS, () => ({ stroke: "blue", fill: "pink" }));
+  assert.match(svg, /<title>\ufffd\ufffd&amp;amp;<\/title>/);
+  const dot = toDot(scene);
+  assert.match(dot, /label="relu \ufffd\ufffd\\nsay \\"a\\"", tooltip="\ufffd\ufffd&amp;amp;"/);
+  assert.doesNotMatch(svg + dot, /[\0-\x08\x0e-\x1f]/);
+});
+
 test("errors are warm by what they may be, and a group has that of its worst node", () => {
   const value = (/** @type {string} */ node, /** @type {number | null} */ relative_error) =>
     /** @type {any} */ ({ name: node, node, relative_error });
