@@ -56,8 +56,8 @@ def bisect_compiled(
 ) -> None:
     """Search for the rewrites, then reduce the model; what the search found is kept before that.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-* and
-    E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
+    E-OP-* and E-INPUT-* for a model that refuses random inputs.
     """
     end = monotonic() + task["seconds"] - _SPARE_S
     compiled, parts = Path(request["compiled"]), Parts(folder)

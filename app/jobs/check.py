@@ -171,8 +171,8 @@ def check_compiled(
 ) -> None:
     """Check a compiled model on random inputs; what is found is kept as soon as it is there.
 
-    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-* and
-    E-INPUT-* for a model that refuses random inputs.
+    Errors: E-RESULT-ABSENT when the compilation is gone, what reading the model raises, E-RUN-*,
+    E-OP-* and E-INPUT-* for a model that refuses random inputs.
     """
     _Job(request, folder, say).run()
 
@@ -212,8 +212,11 @@ def _with_specialised(
 
 
 def refused(e: CompileError, name: str) -> CompileError:
-    """The error of a model that random inputs mean nothing to, with what can be done instead."""
-    if not e.code.startswith(("E-RUN-", "E-INPUT-")) or e.code == "E-RUN-MEMORY":
+    """The error of a model that random inputs mean nothing to, with what can be done instead.
+
+    The model has been compiled: what an operator asks for now are other elements or sizes.
+    """
+    if not e.code.startswith(("E-RUN-", "E-INPUT-", "E-OP-")) or e.code == "E-RUN-MEMORY":
         return e
     command = shlex.join(["compilarium", "check", name, "--input", "NAME=ARRAY.npy"])
     return CompileError(

@@ -105,10 +105,16 @@ def test_open_sizes_have_the_stage_that_gives_them_numbers(real):
     assert not found["rows"][1]["has_moved"]
 
 
-def test_a_model_that_refuses_random_inputs_says_what_it_needs(real):
+@pytest.mark.parametrize(
+    ("operator", "reads", "w"),
+    [
+        ("Gather", ["w", "x"], np.ones((0, 3), np.float32)),  # a table without a row
+        ("Reshape", ["w", "x"], np.ones(7, np.float32)),  # sizes that seven elements do not fill
+    ],
+)
+def test_a_model_that_refuses_random_inputs_says_what_it_needs(real, operator, reads, w):
     x = helper.make_tensor_value_info("x", TensorProto.INT64, [2])
-    nodes = [helper.make_node("Gather", ["w", "x"], ["y"])]  # a table without a row
-    model = _model(nodes, [x], {"w": np.ones((0, 3), np.float32)})
+    model = _model([helper.make_node(operator, reads, ["y"])], [x], {"w": w})
     job = checked(real, compiled_job(real, model=uploaded(real, model)))
     assert job["state"] == "failed"
     assert job["error"]["message"].startswith("the model refuses random inputs: ")
