@@ -12,6 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.playground import Playground, compiled_once
 from tests.onnx_models import BOOL, I64, graph, model, node, value
 
+LONG = "z" * 200
+
 
 @pytest.fixture(scope="module")
 def mixed(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
@@ -20,12 +22,12 @@ def mixed(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactor
         f"{name}_branch": graph([node(op, ["k"], ["t"], op)], outputs=[value("t", None)])
         for name, op in (("then", "Exp"), ("else", "Neg"))
     }
-    words = value("s", (4,), TensorProto.STRING), value("z", (4,), TensorProto.STRING)
+    words = value("s", (4,), TensorProto.STRING), value(LONG, (4,), TensorProto.STRING)
     made = model(
         [
             node("Add", ["x", "x"], ["k"], "twice"),
             node("If", ["c"], ["y"], "choice", **branches),
-            node("StringConcat", ["s", "s"], ["z"], "join_words"),
+            node("StringConcat", ["s", "s"], [LONG], "join_words"),
             node("ReduceSum", ["y", "axes"], ["total"], "total"),
         ],
         [value("x", (2, 3)), value("c", (), BOOL), value("axes", (1,), I64), words[0]],
@@ -96,3 +98,13 @@ def test_a_move_of_a_schedule_opens_to_the_loops_it_leaves(walked: Playground):
     title = step.locator(".code-text").get_attribute("title")
     assert title is not None
     assert title.startswith("Run all iterations of the innermost loop at once")
+
+
+def test_a_long_name_leaves_room_for_what_is_said_beside_it(walked: Playground) -> None:
+    timing = walked.show_pane("timing")
+    expect(timing).to_contain_text(LONG)
+    assert timing.evaluate("pane => pane.scrollWidth <= pane.clientWidth")
+    walked.press("v")
+    table = walked.part("table-twin")
+    expect(table).to_contain_text(LONG)
+    expect(table.get_by_role("columnheader", name="Operator")).to_be_in_viewport()

@@ -96,7 +96,7 @@ function row(id, { node, status }, isFallback) {
   const made = el(
     "tr",
     { "data-status": status },
-    el("td", {}, el("button", { class: "link-button mono", type: "button" }, name)),
+    el("td", { class: "wrap" }, el("button", { class: "link-button mono", type: "button" }, name)),
     el("td", {}, node.op, isFallback ? el("div", {}, badge) : null),
     el("td", { class: "mono" }, node.types.join(", ")),
     el(
