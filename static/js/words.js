@@ -22,6 +22,12 @@ function words() {
   return table;
 }
 
+/** What is written from right to left, or says that what follows is. */
+const TURNS = /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
+
+/** A name of a model in a sentence: it may turn itself, not the words around it. @param {string} text */
+const apart = (text) => (TURNS.test(text) ? `\u2068${text}\u2069` : text);
+
 /**
  * The sentence with this key; `{name}` is replaced, and `data-one` chosen when `n` is 1.
  * @param {string} key
@@ -33,7 +39,7 @@ export function word(key, values = {}) {
   if (!found) throw new Error(`templates/words/ has no ${key}`);
   const text = values.n === 1 ? found.one : found.many;
   return text.replace(/\{(\w+)\}/g, (whole, name) =>
-    name in values ? String(values[name]) : whole,
+    name in values ? apart(String(values[name])) : whole,
   );
 }
 
