@@ -53,8 +53,7 @@ def measure(
     try:
         rounds = timed_rounds(program, inputs, MEASURE_S, _MOST_ROUNDS)
     except CompileError as e:
-        # Random inputs may not suit a model that, say, reads indices: the rest still stands.
-        run["skipped"] = f"the model refused random inputs: {e.message}"
+        run["skipped"] = why_not_run(e)
         return None
     payload = profiles.profile(program, rounds, options["threads"], options["seed"])
     figures = payload["run"]
@@ -83,10 +82,18 @@ def check(program: Any, graph: Graph, inputs: Any, why_none: str) -> dict[str, A
         try:
             expected, got = compiler.reference(graph, inputs), program.run(inputs)
         except CompileError as e:
-            found["skipped"] = f"the model refused random inputs: {e.message}"
+            found["skipped"] = why_not_run(e)
             return found
         found["outputs"] = [output_error(name, expected[name], got[name]) for name in expected]
     return found
+
+
+def why_not_run(e: CompileError) -> str:
+    """Why there are no figures of a run; the rest of a compilation still stands.
+
+    Random inputs may not suit a model that, say, reads indices; of memory no inputs need less.
+    """
+    return e.message if e.code == "E-RUN-MEMORY" else f"the model refused random inputs: {e.message}"
 
 
 def output_error(name: str, expected: Any, got: Any) -> dict[str, Any]:
