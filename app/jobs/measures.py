@@ -93,7 +93,9 @@ def why_not_run(e: CompileError) -> str:
 
     Random inputs may not suit a model that, say, reads indices; of memory no inputs need less.
     """
-    return e.message if e.code == "E-RUN-MEMORY" else f"the model refused random inputs: {e.message}"
+    return (
+        e.message if e.code == "E-RUN-MEMORY" else f"the model refused random inputs: {e.message}"
+    )
 
 
 def output_error(name: str, expected: Any, got: Any) -> dict[str, Any]:
