@@ -1,4 +1,5 @@
 // Two results of one model as rows of figures, and whether what was measured tells them apart.
+import { liveBytes } from "./memory_map.js";
 
 /**
  * @typedef {import("./wire.js").Result} Result
@@ -31,7 +32,7 @@ export function figuresOf(a, b) {
     row("values", "bytes", (each) => last(each)?.value_bytes ?? null),
     row("constants", "bytes", (each) => last(each)?.constant_bytes ?? null),
     row("arena", "bytes", ({ memory }) => memory?.peak_bytes ?? null),
-    row("bound", "bytes", ({ memory }) => memory?.lower_bound_bytes ?? null),
+    row("live", "bytes", ({ memory }) => (memory ? liveBytes(memory) : null)),
     row("predicted", "seconds", predicted),
     row("compile", "seconds", ({ timings }) =>
       timings.filter(({ phase }) => ["read", "passes", "code"].includes(phase)).reduce((sum, { seconds }) => sum + seconds, 0),

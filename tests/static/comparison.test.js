@@ -22,6 +22,13 @@ test("operators that differ come first", () => {
   ]);
 });
 
+test("what is alive at once has no gaps of alignment in it", () => {
+  const memory = { peak_bytes: 196, lower_bound_bytes: 196, live_bytes: [32, 72], fullest_step: 1 };
+  const result = /** @type {any} */ ({ stages: [], kernels: [], running: null, memory, timings: [], check: null });
+  const rows = Object.fromEntries(figuresOf(result, result).map(({ key, a }) => [key, a]));
+  assert.deepEqual([rows.arena, rows.live], [196, 72]);
+});
+
 test("figures of a result without memory or checks are not known, not nothing", () => {
   const result = /** @type {any} */ ({ stages: [], kernels: [], running: null, memory: null, timings: [], check: null });
   const figures = figuresOf(result, result);
