@@ -16,6 +16,10 @@ from compiler.memory.problem import Problem
 JOINING = 0.8
 """The part of the time for joining; the rest is for the search over what is left."""
 
+MOST_SEARCHED = 600
+"""Of more rectangles, complete search finds no more than of the blocks as they are: the time is
+left to others."""
+
 PATIENCE = 2000
 """Tries in a row that lead to no fewer rectangles."""
 
@@ -40,5 +44,7 @@ def rejoined(problem: Problem, options: Options) -> Outcome:
     if len(joints.rectangles()) > FEWER * len(problem.blocks):
         return start
     joints.go_on(now() + JOINING * options.time_limit_s, PATIENCE)
+    if len(joints.rectangles()) > MOST_SEARCHED:
+        return start
     left = max(0.0, deadline - now())
     return searched(problem, replace(options, time_limit_s=left), start, joints.rectangles())

@@ -64,6 +64,14 @@ class Division:
     chance: float
 
 
+class Way(NamedTuple):
+    """Pairs that are seams, and what is left, as bits; `chance` as that of the division."""
+
+    chance: float
+    pairs: Sequence[Pair]
+    rest: int
+
+
 NewLeaf: TypeAlias = Callable[[int], int]
 """A leaf that stands for so many bytes that nobody uses."""
 
@@ -100,12 +108,9 @@ class Step:
             self.sums[some] = sum(self.sizes[i] for i in numbers(some))
         return self.sums[some]
 
-    def divisions(self, tree: Tree, spare: int, new_leaf: NewLeaf) -> Iterator[Division]:
-        """Ways to divide the step into seams, likely ones first.
-
-        What no set of few takes over, all of what is left does. `spare` are leaves of memory that
-        nobody uses: they may be used up, and bytes that nobody takes over become new ones.
-        """
+    def ways(self, tree: Tree, spare: int) -> Iterator[Way]:
+        """Pairs of sets that may be seams of the step, and all that is left: what no set of few
+        takes over, it does. `spare` are leaves of memory that nobody uses."""
         plain = self.plain and (not self.more or not spare)
         pairs = [] if plain else self._pairs(tree, spare if self.more else 0)
         of: Fits = {i: [] for i in numbers(self.ended | self.begun)}
@@ -117,17 +122,22 @@ class Step:
         seen: set[frozenset[tuple[int, int]]] = set()
         for chosen, rest in _covers(of, self.ended | self.begun, spare):
             key = frozenset((pair.some, pair.other) for pair in chosen)
-            if key in seen:
-                continue
-            seen.add(key)
-            unused = spare
-            for pair in chosen:
-                unused &= ~pair.some
-            for last in self._rests(tree, rest, unused, new_leaf):
-                division = _divided(tree, [*chosen, *last])
-                if division is not None:
-                    yield division
-                    break
+            if key not in seen:
+                seen.add(key)
+                yield Way(_chance(chosen, rest), chosen, rest)
+
+    def division(self, tree: Tree, way: Way, spare: int, new_leaf: NewLeaf) -> Division | None:
+        """The step divided in that way, if the tree lets it be.
+
+        Spare memory may be used up, and bytes that nobody takes over become new leaves of it.
+        """
+        for pair in way.pairs:
+            spare &= ~pair.some
+        for last in self._rests(tree, way.rest, spare, new_leaf):
+            division = _divided(tree, [*way.pairs, *last])
+            if division is not None:
+                return division
+        return None
 
     def _rests(
         self, tree: Tree, rest: int, spare: int, new_leaf: NewLeaf
@@ -227,9 +237,21 @@ def _divided(tree: Tree, pairs: Sequence[Pair]) -> Division | None:
             return None
         seams.append((tree, numbers(pair.some), behind))
         tree = made
-    # One of the equal sums follows from the others: that of the largest seam says nothing.
+    return Division(tree, tuple(seams), _chance(pairs, 0))
+
+
+def _chance(pairs: Sequence[Pair], rest: int) -> float:
+    """The logarithm of how many such ways would be there by chance.
+
+    One of the equal sums follows from the others: that of the largest seam says nothing.
+    """
+    if not pairs:
+        return 0.0
+    total = sum(p.chance for p in pairs)
     largest = max(pairs, key=lambda p: (p.some | p.other).bit_count())
-    return Division(tree, tuple(seams), sum(p.chance for p in pairs if p is not largest))
+    if (largest.some | largest.other).bit_count() >= rest.bit_count():
+        total -= largest.chance
+    return total
 
 
 def _add_sums(sums: dict[int, dict[int, float]], items: Sequence[tuple[int, int]]) -> None:

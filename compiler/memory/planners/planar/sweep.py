@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import itertools
+import heapq
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from compiler.memory.planners.native import now
 from compiler.memory.planners.planar.pq_tree import LEAF, Tree, in_order, leaf
-from compiler.memory.planners.planar.seams import Seam, Step, bits
+from compiler.memory.planners.planar.seams import Division, Seam, Step, Way, bits
 
 Rectangle: TypeAlias = tuple[int, int, int]
 """First step, the one behind the last, and bytes."""
 
 Path: TypeAlias = "tuple[Path, Seam] | None"
 """The newest seam, with those before it."""
+
+
+MOST_TRIED = 40
+"""Ways that are tried for each that is followed."""
 
 
 class State(NamedTuple):
@@ -42,31 +46,49 @@ class Sweep:
         """
         states = [State(0.0, leaf(self.n), None, 0)]
         for step in self.steps:
-            following: dict[Tree, State] = {}
-            for state in states:
-                if now() > deadline:
-                    return None
-                for new in self._next(state, step, width):
-                    if new.tree not in following or new.chance < following[new.tree].chance:
-                        following[new.tree] = new
-            states = sorted(following.values(), key=lambda s: s.chance)[:width]
+            states = self._following(states, step, width, deadline)
             if not states:
                 return None
         return _offsets(states[0], self.sizes)[: self.n]
 
-    def _next(self, state: State, step: Step, width: int) -> list[State]:
-        ways = step.divisions(state.tree, state.spare, self._new_leaf)
-        found = list(itertools.islice(ways, 4 * width))
-        found.sort(key=lambda d: d.chance)
-        states: list[State] = []
-        for division in found[:width]:
-            path, spare = state.path, state.spare
-            for seam in division.seams:
-                path = (path, seam)
-                spare &= ~bits(seam[1])
-                spare |= bits([i for i in seam[2] if i > self.n + 1])
-            states.append(State(state.chance + division.chance, division.tree, path, spare))
-        return states
+    def _following(
+        self, states: Sequence[State], step: Step, width: int, deadline: float
+    ) -> list[State]:
+        """The most likely ways to go on, whichever states they come from; none when time ends.
+
+        Which way a tree allows takes the longest to find out: that is asked of likely ones first.
+        """
+        ways: list[tuple[float, int, State, Way, Division | None]] = []
+        for state in states:
+            if now() > deadline:
+                return []
+            for way in step.ways(state.tree, state.spare):
+                ways.append((state.chance + way.chance, len(ways), state, way, None))
+        heapq.heapify(ways)
+        following: dict[Tree, State] = {}
+        tried = 0
+        while ways and len(following) < width and tried < MOST_TRIED * width and now() <= deadline:
+            likely, turn, state, way, division = heapq.heappop(ways)
+            if division is None:
+                tried += 1
+                division = step.division(state.tree, way, state.spare, self._new_leaf)
+                if division is None:
+                    continue
+                chance = state.chance + division.chance
+                if chance > likely:  # spare memory changes: others may be more likely
+                    heapq.heappush(ways, (chance, turn, state, way, division))
+                    continue
+            if division.tree not in following:
+                following[division.tree] = self._after(state, division)
+        return [*following.values()]
+
+    def _after(self, state: State, division: Division) -> State:
+        path, spare = state.path, state.spare
+        for seam in division.seams:
+            path = (path, seam)
+            spare &= ~bits(seam[1])
+            spare |= bits([i for i in seam[2] if i > self.n + 1])
+        return State(state.chance + division.chance, division.tree, path, spare)
 
     def _new_leaf(self, size: int) -> int:
         self.sizes.append(size)

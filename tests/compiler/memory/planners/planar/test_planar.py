@@ -7,8 +7,11 @@ from compiler.memory.buffer import Buffer
 from compiler.memory.check import check_plan
 from compiler.memory.plan import make_problem
 from compiler.memory.planners.all import PLANNERS
+from compiler.memory.planners.joining import CAREFUL, inside, join
+from compiler.memory.planners.planar.sweep import Sweep
 from compiler.memory.planners.planner import Options
 
+LATER = 1e12
 planar = PLANNERS["planar"]
 
 
@@ -74,3 +77,15 @@ def test_problems_with_much_spare_memory_or_pins_are_left_to_others() -> None:
         found = planar.plan(problem, Options(5))
         assert found.stopped in ("finished", "optimal")
         assert check_plan(found.plan, problem=problem) == []
+
+
+def test_what_is_likely_is_followed_whichever_way_it_comes_from() -> None:
+    made = cut_up("pinwheels, few steps", 1000, 0)
+    problem = make_problem(made.buffers, 1)
+    rectangles = join(problem.blocks, CAREFUL)
+    backward = [(-j.end, -j.start, j.size) for j in rectangles]
+    offsets = Sweep(backward, made.optimum_bytes).packed(2, LATER)
+    assert offsets is not None
+    plan = problem.plan(inside(rectangles, offsets, len(problem.blocks)))
+    assert plan.peak_bytes == made.optimum_bytes
+    assert check_plan(plan, problem=problem) == []
