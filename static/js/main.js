@@ -59,7 +59,7 @@ let screen = "";
 // Who looks at the start will have a graph to draw soon: its workers are started when nothing else is.
 addEventListener("load", () => {
   const warm = () => {
-    layouter.warm();
+    layouter.warm(state.get().screen === "start");
     warmReader();
     warmFonts(colors().sans);
   };

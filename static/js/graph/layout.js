@@ -19,7 +19,7 @@ const KEPT_LEVELS = 3000;
 
 /**
  * @typedef {object} Layouter
- * @property {() => void} warm
+ * @property {(isEarly: boolean) => void} warm has the engine loaded; and exercised, if it is early
  * @property {(union: Union, open: Set<string>) => Promise<Placed>} layout
  * @property {() => void} stop gives up the layout that is being made
  */
@@ -57,8 +57,7 @@ export function createLayouter(workerUrl, type = "module") {
 
   return {
     stop,
-    /** Has the engine loaded, for a layout that will be asked for soon. */
-    warm: () => void (worker || started().postMessage({ id: 0 })),
+    warm: (isEarly) => void (worker || started().postMessage({ id: 0, isEarly })),
     layout({ dot, groups }, open) {
       stop();
       const id = ++count;
