@@ -11,12 +11,12 @@ from benchmarks.made import blocks
 from tests.browser.playground import Playground, compiled_once
 from tests.browser.traffic import Traffic
 
-N_BLOCKS = 140
+N_BLOCKS = 75
 
 
 @pytest.fixture(scope="module")
 def link(browser: Browser, server: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A model of 140 equal blocks, compiled once for all tests here."""
+    """Equal blocks with more nodes than are drawn at once, compiled once for all tests here."""
     path = tmp_path_factory.mktemp("models") / "long.onnx"
     path.write_bytes(blocks(N_BLOCKS))
     return compiled_once(browser, server, path)
@@ -70,10 +70,10 @@ def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walki
     playground: Playground, page: Page
 ) -> None:
     search = playground.part("search")
-    search.fill("Add_1111")
+    search.fill("Add_591")
     expect(playground.part("found")).to_have_text("1 found, in a closed group")
     search.press("Enter")
-    expect(page).to_have_url(re.compile("select=Add_1111.*open=g|open=g.*select=Add_1111"))
+    expect(page).to_have_url(re.compile("select=Add_591.*open=g|open=g.*select=Add_591"))
     playground.expect_laid_out()
     expect(playground.part("found")).to_have_text("1 found")
     stage = playground.part("stage")
@@ -87,4 +87,4 @@ def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walki
     playground.press("v")
     rows = playground.part("table-twin").locator("tbody tr")
     expect(rows).to_have_count(8 * N_BLOCKS + 3)
-    expect(rows.and_(page.locator("[aria-current=true]"))).to_contain_text("Add_1111")
+    expect(rows.and_(page.locator("[aria-current=true]"))).to_contain_text("Add_591")
