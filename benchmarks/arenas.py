@@ -27,7 +27,7 @@ import math
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +43,7 @@ LARGE_PAGE_BYTES = 2 << 20
 PR_SET_THP_DISABLE, M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = 41, -1, -3
 """From <linux/prctl.h> and <malloc.h>."""
 
-Run = Callable[[], list[Any]]
+Run = Callable[[], Sequence[Any]]
 """Runs once and gives the results."""
 
 
@@ -215,7 +215,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--large-pages", action="store_true", help="where the system likes them")
     parser.add_argument("--json", help="write the figures there")
     parser.add_argument("--child", nargs=2, metavar=("KIND", "NAME"), help=argparse.SUPPRESS)
-    return parser.parse_args()
+    options = parser.parse_args()
+    names = catalogue(options.folders)
+    for name in options.only:
+        if name not in names:
+            parser.error(f"no model is called {name}; there are {', '.join(names)}")
+    return options
 
 
 if __name__ == "__main__":
