@@ -14,13 +14,13 @@ import { mountExport } from "./graph_export.js";
 import { mountGroups } from "./graph_groups.js";
 import { createLooks } from "./graph_looks.js";
 import { emptyDrawing, mountMarks } from "./graph_marks.js";
+import { mountNoColors } from "./graph_no_colors.js";
 import { mountOnnx } from "./graph_onnx.js";
 import { mountOver } from "./graph_over.js";
 import { createScenes } from "./graph_scene.js";
 import { mountSearch } from "./graph_search.js";
 import { mountGraphTable } from "./graph_table.js";
 import { mountUnion } from "./graph_union.js";
-import { mountNoColors } from "./graph_no_colors.js";
 
 /**
  * @typedef {import("../page.js").PageState} PageState
