@@ -40,9 +40,9 @@ def link(browser: Browser, server: str) -> str:
     """The fragment of a finished walk with a node selected, that every view opens."""
     page = browser.new_page(base_url=server)
     page.set_default_timeout(STEP_MS)
-    playground = Playground(page).walk("digits_cnn")
+    playground = Playground(page).walk("digits_mlp")
     playground.press("End")
-    playground.part("search").fill("conv2")
+    playground.part("search").fill("relu")
     playground.part("search").press("Enter")
     expect(page).to_have_url(re.compile("[#&]at="))
     fragment = page.evaluate("location.hash")
