@@ -1,5 +1,7 @@
 """How quick the page is, in a real Chromium that draws in software: a table of figures and limits.
 
+It is the whole browser, as people have it; its headless shell only where no other is installed.
+
     python -m benchmarks.page [--only first-graph steps pan weight] [--rounds 3] [--json FILE]
 
 `first-graph`: an uploaded ResNet-50 (light weights: 80 kB) until its graph is painted, Compile
@@ -238,7 +240,7 @@ def measure(only: Sequence[str], rounds: int) -> Iterator[Figure]:
     with (
         tempfile.TemporaryDirectory() as folder,
         served(Path(folder)) as address,
-        chromium.launched((*chromium.WHOLE, chromium.SHELL)) as browser,  # as people have it
+        chromium.launched((*chromium.WHOLE, chromium.SHELL)) as browser,
     ):
         bench = Bench(browser, address, Path(folder), rounds)
         for name in only:

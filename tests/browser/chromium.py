@@ -26,8 +26,8 @@ same engine, and the tests take a tenth to a fifth less. Then the whole one, the
 """
 PACKAGES = (SHELL, "chromium")
 
-# The browser makes a window for every page of a test. With these two each window loads two pages of
-# the browser's own, for an address bar that nobody sees: half of what a window costs.
+# The whole browser makes a window for every page of a test. With these two each window loads two
+# pages of the browser's own, for an address bar that nobody sees: half of what a window costs.
 _WITHOUT = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
 # Who names features replaces the list that Playwright gives; these are the ones of it.
 _WITHOUT_AS_PLAYWRIGHT = (
@@ -60,7 +60,7 @@ FLAGS = (
 def find(names: Sequence[str] = NAMES) -> str | None:
     """The first installed browser that starts; CHROMIUM in the environment goes before all names.
 
-    Ubuntu's package of that name is a stand-in for a snap, which may be there and not run.
+    Ubuntu's package `chromium-browser` stands in for a snap, which may be there and not run.
     """
     for name in filter(None, (os.environ.get("CHROMIUM"), *names)):
         path = shutil.which(name)
@@ -106,7 +106,8 @@ def _ensure() -> int:
         done = subprocess.run(["sh", script, package, "the browser tests drive a real browser"])
         if find():
             return 0
-        installed += [package] if done.returncode == 0 else []
+        if done.returncode == 0:
+            installed.append(package)
     if installed:
         print(
             f"{' and '.join(installed)} installed, and none of {', '.join(NAMES)} starts.\n"
