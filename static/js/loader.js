@@ -4,6 +4,8 @@ import { areLinked } from "./links.js";
 import { comparedWith, markedAgainst } from "./snapshots.js";
 import { nextStage } from "./stages.js";
 
+/** @typedef {import("./wire.js").StageGraph} StageGraph */
+
 /** So many presses of a key further graphs are fetched. */
 const AHEAD = 2;
 
@@ -41,6 +43,24 @@ function fetchAhead(parts, stages, from) {
 }
 
 /**
+ * The graph of a stage and what it is compared with.
+ * @param {import("./api.js").Parts} parts
+ * @param {import("./wire.js").Stage[]} stages
+ * @param {number} stage
+ * @param {number} base -1 for the stage before
+ * @returns {Promise<{graph: StageGraph, before: StageGraph | null}>} without a chosen base the same objects each time
+ */
+export async function graphsAt(parts, stages, stage, base) {
+  const other = comparedWith(stages, stage, base);
+  const earlier = stages[other]?.graph_stage ?? -1;
+  const [found, before] = await Promise.all([
+    parts.graph(stages[stage].graph_stage),
+    earlier < 0 ? null : parts.graph(earlier),
+  ]);
+  return { graph: other === stage - 1 || !before ? found : markedAgainst(found, before), before };
+}
+
+/**
  * @param {import("./page.js").PageState} state
  * @returns {() => void}
  */
@@ -49,16 +69,10 @@ export function keepGraphs(state) {
   return state.watch(["parts", "result", "stage", "base"], async ({ parts, result, stage, base }) => {
     const number = ++request;
     if (!parts || !result || !result.stages[stage]) return;
-    const other = comparedWith(result.stages, stage, base);
-    const earlier = result.stages[other]?.graph_stage ?? -1;
     try {
-      const [found, before] = await Promise.all([
-        parts.graph(result.stages[stage].graph_stage),
-        earlier < 0 ? null : parts.graph(earlier),
-      ]);
+      const graphs = await graphsAt(parts, result.stages, stage, base);
       if (number !== request) return;
-      const graph = other === stage - 1 || !before ? found : markedAgainst(found, before);
-      state.set({ graph, before });
+      state.set(graphs);
       fetchAhead(parts, result.stages, stage);
     } catch (problem) {
       if (number === request) state.set({ problem: asProblem(problem) });

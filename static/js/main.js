@@ -19,14 +19,13 @@ import { warmReader } from "./reading.js";
 import { isOfAnotherVersion, openedLink } from "./shared.js";
 import { createState } from "./state.js";
 import { colors, startTheme, toggleTheme } from "./theme.js";
-import { inOwnTurn } from "./turns.js";
+import { inOwnTurn, whenIdle } from "./turns.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
 import { word } from "./words.js";
 import { canCompile } from "./writing.js";
 import { work } from "./work.js";
 
 const WRITE_AFTER_MS = 120;
-const WARM_AFTER_MS = 500;
 
 startTheme();
 // A link gives the state, unless one has walked on from it and loads the page again.
@@ -58,13 +57,11 @@ let screen = "";
 
 // Who looks at the start will have a graph to draw soon: its workers are started when nothing else is.
 addEventListener("load", () => {
-  const warm = () => {
+  whenIdle(() => {
     layouter.warm(state.get().screen === "start");
     warmReader();
     warmFonts(colors().sans);
-  };
-  if ("requestIdleCallback" in window) requestIdleCallback(warm);
-  else setTimeout(warm, WARM_AFTER_MS);
+  });
 });
 
 learn(api.about(), (about) => state.set({ about }));

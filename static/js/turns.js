@@ -30,16 +30,17 @@ export function nextTurn() {
  * @template T
  * @param {Generator<void, T>} work
  * @param {() => boolean} isWanted asked after every turn
+ * @param {() => Promise<void>} [pause] between two turns
  * @returns {Promise<T | undefined>} what it made; nothing when it was not wanted any more
  */
-export async function inTurns(work, isWanted) {
+export async function inTurns(work, isWanted, pause = nextTurn) {
   for (;;) {
     const end = performance.now() + TURN_MS;
     do {
       const { done, value } = work.next();
       if (done) return value;
     } while (performance.now() < end);
-    await nextTurn();
+    await pause();
     if (!isWanted()) return undefined;
   }
 }
@@ -55,6 +56,32 @@ export function atOnce(work) {
     const { done, value } = work.next();
     if (done) return value;
   }
+}
+
+/** Where a browser does not tell when it is idle (Safari), it is taken to be after this. */
+const IDLE_AFTER_MS = 500;
+
+/**
+ * Does something when nothing else is to be done or painted.
+ * @param {() => void} work
+ * @param {number} [withinMs] idle or not, it waits for no longer; for as long as it takes if not given
+ * @returns {() => void} does it no more
+ */
+export function whenIdle(work, withinMs) {
+  if (!("requestIdleCallback" in globalThis)) {
+    const timer = setTimeout(work, Math.min(IDLE_AFTER_MS, withinMs ?? Infinity));
+    return () => clearTimeout(timer);
+  }
+  const request = requestIdleCallback(work, { timeout: withinMs });
+  return () => cancelIdleCallback(request);
+}
+
+/**
+ * A turn when nothing else is to be done or painted.
+ * @returns {Promise<void>}
+ */
+export function idleTurn() {
+  return new Promise((resolve) => void whenIdle(resolve));
 }
 
 /**

@@ -5,7 +5,7 @@ import { buildScene, sceneSteps } from "../../static/js/graph/scene.js";
 import { EMPTY } from "../../static/js/page.js";
 import { createScenes } from "../../static/js/panes/graph_scene.js";
 import { createState } from "../../static/js/state.js";
-import { inTurns } from "../../static/js/turns.js";
+import { inTurns, nextTurn } from "../../static/js/turns.js";
 
 /**
  * @typedef {import("../../static/js/wire.js").StageGraph} StageGraph
@@ -108,6 +108,42 @@ test("who walks on while a scene is made gets the last one, and never those betw
   // It is there when placing ends, though it was asked for after that began.
   assert.deepEqual(taken.slice(1).map(({ stage, scene }) => [stage, scene?.pass.after]), [[2, stages[2]]]);
   assert.equal(taken[1].union, union);
+  scenes.stop();
+});
+
+test("the scenes beside the one that is drawn are made while idle, and taken without another turn", async (t) => {
+  /** @type {(() => void)[]} */
+  const idle = [];
+  globalThis.requestIdleCallback = (work) => idle.push(() => work({ didTimeout: false, timeRemaining: () => 10 }));
+  t.after(() => Reflect.deleteProperty(globalThis, "requestIdleCallback"));
+  /** Until nothing is left to be done while idle. */
+  const rest = async () => {
+    do {
+      idle.shift()?.();
+      await nextTurn();
+    } while (idle.length);
+  };
+  // No turn does more than one step.
+  let now = 0;
+  t.mock.method(performance, "now", () => (now += 100));
+  const state = pageAt(1);
+  state.set({
+    parts: /** @type {any} */ ({ graph: async (/** @type {number} */ stage) => stages[stage] }),
+    result: /** @type {any} */ ({ stages: stages.map((each, stage) => ({ ...each, changed: stage > 0 })) }),
+  });
+  /** @type {Made[]} */
+  const taken = [];
+  const scenes = createScenes(state, (made) => taken.push(made));
+  const here = placesOf(65);
+  await scenes.place(here, union);
+  for (const stage of [2, 1, 0]) {
+    await rest();
+    state.set(at(stage));
+    for (let i = 0; i < 10; i++) await null;
+    assert.equal(taken.at(-1)?.stage, stage);
+    const { graph, before } = at(stage);
+    assert.deepEqual(taken.at(-1)?.scene, buildScene(here, before, graph, "diff", stage > 0));
+  }
   scenes.stop();
 });
 

@@ -2,6 +2,15 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SLICE, inSlices } from "../../static/js/slices.js";
 
+/** Node.js is never idle: here it is after all that waits. */
+/** @type {Map<number, ReturnType<typeof setTimeout>>} */
+const idle = new Map();
+globalThis.requestIdleCallback = (work) => {
+  idle.set(idle.size, setTimeout(() => work({ didTimeout: false, timeRemaining: () => 10 })));
+  return idle.size - 1;
+};
+globalThis.cancelIdleCallback = (request) => clearTimeout(idle.get(request));
+
 test("the first slice comes at once, the others later, and all in order", async () => {
   /** @type {[number, number][]} */
   const made = [];
@@ -14,6 +23,22 @@ test("the first slice comes at once, the others later, and all in order", async 
   assert.deepEqual(made, [[0, SLICE]]);
   await whole;
   assert.deepEqual(made, [[0, SLICE], [SLICE, 2 * SLICE], [2 * SLICE, 2 * SLICE + 7]]);
+});
+
+test("a shorter first slice is followed by whole ones", async () => {
+  /** @type {[number, number][]} */
+  const made = [];
+  await new Promise((resolve) =>
+    inSlices(
+      12 + 30 + 5,
+      (start, end) => {
+        made.push([start, end]);
+        if (end === 47) resolve(undefined);
+      },
+      { first: 12, size: 30 },
+    ),
+  );
+  assert.deepEqual(made, [[0, 12], [12, 42], [42, 47]]);
 });
 
 test("who is not interested any more gets no more slices", async () => {

@@ -1,4 +1,5 @@
 // Edges of the model and the pieces in which they are drawn: which pass which.
+import { edgesOf } from "./edge_index.js";
 import { pieceKey, piecesOf } from "./nesting.js";
 
 /**
@@ -63,14 +64,14 @@ export function piecesBetween({ placeOf }, source, target) {
  * @param {Set<string>} boxes keys
  * @returns {Set<string>} keys of pieces
  */
-export function piecesAt({ places, pass, keyOf }, boxes) {
+export function piecesAt({ places, pass, byKey }, boxes) {
   /** @type {Set<string>} */
   const keys = new Set();
-  if (boxes.size === 0) return keys;
-  for (const graph of [pass.before, pass.after])
-    for (const [source, target] of graph?.edges ?? [])
-      if (boxes.has(keyOf.get(source) ?? "") || boxes.has(keyOf.get(target) ?? ""))
-        for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
+  for (const key of boxes)
+    for (const id of byKey.get(key)?.ids ?? [])
+      for (const graph of [pass.before, pass.after])
+        for (const [source, target] of graph ? edgesOf(graph, id) : [])
+          for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
   return keys;
 }
 

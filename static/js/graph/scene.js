@@ -2,6 +2,7 @@
 // place it has in the union, and says whether it is there, and what the pass did to it.
 import { marksOf } from "../snapshots.js";
 import { atOnce } from "../turns.js";
+import { edgeIndexSteps } from "./edge_index.js";
 import { asFamily } from "./families.js";
 import { labelOf, operatorsOf, subOf } from "./labels.js";
 import { pieceSteps } from "./pieces.js";
@@ -86,6 +87,7 @@ export function* sceneSteps(places, before, after, view, changed) {
   const nodes = yield* nodeSteps(places.places, states, false);
   const frames = yield* nodeSteps(places.frames, states, true);
   const edges = yield* edgeSteps(places, pass, view);
+  for (const graph of [pass.before, pass.after]) if (graph) yield* edgeIndexSteps(graph);
   const shown = view === "before" && pass.before ? [pass.before] : [pass.after];
   if (view === "diff" && pass.before) shown.push(pass.before);
   return {

@@ -1,4 +1,5 @@
 // From node to node: who reads what, and where an arrow key leads.
+import { edgesOf } from "./edge_index.js";
 
 /**
  * @typedef {import("./scene.js").Scene} Scene
@@ -10,19 +11,21 @@
  * @param {Set<string>} keys
  * @returns {{before: Set<string>, after: Set<string>}} keys of what they read, and of their readers
  */
-export function neighboursOf({ keyOf, shown }, keys) {
+export function neighboursOf({ byKey, keyOf, shown }, keys) {
   /** @type {Set<string>} */
   const before = new Set();
   /** @type {Set<string>} */
   const after = new Set();
-  if (keys.size === 0) return { before, after };
-  for (const { edges } of shown)
-    for (const [source, target] of edges) {
+  for (const key of keys) {
+    const box = byKey.get(key);
+    if (!box || box.open) continue;
+    for (const [source, target] of box.ids.flatMap((id) => shown.flatMap((graph) => edgesOf(graph, id)))) {
       const [from, to] = [keyOf.get(source), keyOf.get(target)];
       if (from === undefined || to === undefined || from === to) continue;
-      if (keys.has(from)) after.add(to);
-      if (keys.has(to)) before.add(from);
+      if (from === key) after.add(to);
+      else before.add(from);
     }
+  }
   return { before, after };
 }
 

@@ -1,13 +1,17 @@
 // The scene of the chosen stage, made in turns: what is drawn stays until the next one is there, and a
-// later wish ends what is being made for an earlier one.
+// later wish ends what is being made for an earlier one. The scenes that the keys lead to next are made
+// while nothing else is to be done.
 import { sceneSteps } from "../graph/scene.js";
+import { graphsAt } from "../loader.js";
 import { differs } from "../snapshots.js";
-import { inTurns } from "../turns.js";
+import { nextStage } from "../stages.js";
+import { idleTurn, inTurns, nextTurn } from "../turns.js";
 
 /**
  * @typedef {import("../graph/places.js").Places} Places
  * @typedef {import("../graph/scene.js").Scene} Scene
  * @typedef {import("../wire.js").Union} Union
+ * @typedef {Parameters<typeof sceneSteps>} Wish what a scene is made of
  *
  * @typedef {object} Made
  * @property {Scene | null} scene null while there is nothing to draw
@@ -30,16 +34,53 @@ export function createScenes(state, take) {
   let at = { places: null, union: null };
   let request = 0;
   let making = Promise.resolve();
+  /** The scene that is drawn, and those of the stages beside it. @type {{wish: Wish, scene: Scene}[]} */
+  let kept = [];
+  const keptFor = (/** @type {Wish} */ wish) => kept.find((each) => isSame(each.wish, wish));
+
+  /** The scene of a wish, unless it is not wanted any more. */
+  async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTurn) {
+    const scene = keptFor(wish)?.scene ?? (await inTurns(sceneSteps(...wish), isWanted, pause));
+    if (!scene || !isWanted()) return null;
+    if (!keptFor(wish)) kept.push({ wish, scene });
+    return scene;
+  }
 
   async function make() {
     const number = ++request;
     const isWanted = () => number === request;
     const { graph, before, view, result, stage, base } = state.get();
     const { places, union } = at;
-    if (!places || !graph) return take({ scene: null, union, stage });
-    const changed = differs(result?.stages ?? [], stage, base);
-    const scene = await inTurns(sceneSteps(places, before, graph, view, changed), isWanted);
-    if (scene && isWanted()) take({ scene, union, stage });
+    if (!places || !graph) {
+      kept = [];
+      return take({ scene: null, union, stage });
+    }
+    /** @type {Wish} */
+    const wish = [places, before, graph, view, differs(result?.stages ?? [], stage, base)];
+    const scene = await sceneOf(wish, isWanted);
+    if (!scene) return;
+    take({ scene, union, stage });
+    void makeAhead(places, wish, isWanted).catch(() => {}); // who goes there is told
+  }
+
+  /** Makes the scenes that the keys lead to next, and forgets all others but the one that is drawn. */
+  async function makeAhead(/** @type {Places} */ places, /** @type {Wish} */ drawn, /** @type {() => boolean} */ isWanted) {
+    const { parts, result, stage, base, view } = state.get();
+    /** @type {Wish[]} */
+    const wishes = [drawn];
+    await idleTurn();
+    const stages = result?.stages ?? [];
+    for (const direction of /** @type {const} */ ([1, -1])) {
+      const near = nextStage(stages, stage, direction, false);
+      // Against a chosen stage the marks are found anew each time.
+      if (!parts || base >= 0 || near === stage || !isWanted()) continue;
+      const { graph, before } = await graphsAt(parts, stages, near, base);
+      /** @type {Wish} */
+      const wish = [places, before, graph, view, differs(stages, near, base)];
+      wishes.push(wish);
+      await sceneOf(wish, isWanted, idleTurn);
+    }
+    if (isWanted()) kept = kept.filter((each) => wishes.some((wish) => isSame(each.wish, wish)));
   }
 
   const stop = state.watch(["graph", "before", "view"], () => {
@@ -60,4 +101,9 @@ export function createScenes(state, take) {
       stop();
     },
   };
+}
+
+/** @param {Wish} one @param {Wish} other */
+function isSame(one, other) {
+  return one.every((part, i) => part === other[i]);
 }

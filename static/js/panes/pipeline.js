@@ -140,7 +140,7 @@ export function mountPipeline(root, state, look = state) {
     // The reasons of a preset hold as long as its order is untouched.
     const reasons = presetOf(pipelines, pipeline)?.lines?.map((each) => each.because) ?? [];
     // Where there are rows, one of them may have the focus: then all are there again at once.
-    const slice = list.querySelector(".pipeline-row") ? all.length : SLICE;
+    const size = list.querySelector(".pipeline-row") ? all.length : SLICE;
     stopMaking();
     const back = placeOfFocus(list);
     list.replaceChildren();
@@ -155,7 +155,7 @@ export function mountPipeline(root, state, look = state) {
         };
         for (let i = start; i < end; i++) list.append(row(i));
       },
-      slice,
+      { size },
     );
     back();
     if (all.length === 0)

@@ -16,8 +16,8 @@ import { asProblem } from "../compile.js";
 
 /** Steps shown at first, and with every wish for more. */
 const CHUNK = 150;
-/** Steps made in a task: each is a dozen elements. */
-const SLICE = 30;
+/** Steps made in a task, each a dozen elements: as many as are in view, then more. */
+const SLICES = { first: 12, size: 30 };
 const ASK = 5000;
 /** The steps of another pass are not left standing for longer than this. */
 const WAIT_AFTER_MS = 400;
@@ -77,7 +77,7 @@ export function mountSteps(root, state) {
         isSought = false;
         revealSoon(opened.querySelector("[aria-expanded=true]"));
       },
-      SLICE,
+      SLICES,
     );
     if (steps.length === 0 && stage === 0 && result) list.append(imported(result));
     else if (steps.length === 0) {

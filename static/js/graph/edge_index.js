@@ -1,0 +1,54 @@
+// The edges at a node, without a look at all others: found once for each graph.
+import { atOnce } from "../turns.js";
+
+/**
+ * @typedef {import("../wire.js").StageGraph} StageGraph
+ * @typedef {StageGraph["edges"][number]} Edge
+ * @typedef {Map<string, Edge[]>} EdgeIndex by id of the nodes at both ends
+ */
+
+/** @type {WeakMap<StageGraph["edges"], EdgeIndex>} */
+const kept = new WeakMap();
+
+/** So many edges are looked at in a step. */
+const EDGES_PER_STEP = 512;
+
+/** @type {Edge[]} */
+const NONE = [];
+
+/**
+ * The edges of a graph that begin or end at a node, in the order of the graph.
+ * @param {StageGraph} graph
+ * @param {string} id
+ * @returns {readonly Edge[]}
+ */
+export function edgesOf(graph, id) {
+  return atOnce(edgeIndexSteps(graph)).get(id) ?? NONE;
+}
+
+/**
+ * Finds them for all nodes, in steps that are each short; nothing to do where that was done.
+ * @param {StageGraph} graph
+ * @returns {Generator<void, EdgeIndex>}
+ */
+export function* edgeIndexSteps({ edges }) {
+  const known = kept.get(edges);
+  if (known) return known;
+  /** @type {EdgeIndex} */
+  const index = new Map();
+  for (let i = 0; i < edges.length; i++) {
+    if (i % EDGES_PER_STEP === EDGES_PER_STEP - 1) yield;
+    const edge = edges[i];
+    put(index, edge[0], edge);
+    if (edge[1] !== edge[0]) put(index, edge[1], edge);
+  }
+  kept.set(edges, index);
+  return index;
+}
+
+/** @param {EdgeIndex} index @param {string} id @param {Edge} edge */
+function put(index, id, edge) {
+  const there = index.get(id);
+  if (there) there.push(edge);
+  else index.set(id, [edge]);
+}
