@@ -35,8 +35,8 @@ def why_apart(grouping: Grouping, node: Node, user: Node, policy: str) -> str:
     n_others = len(grouping.users(node)) - 1
     if n_others:
         others = (u.output for u in grouping.users(node) if u is not user)
-        shown = ", ".join(islice(others, 3)) + (", ..." if n_others > 3 else "")
-        return f"{value} has {n_others} other uses ({shown}), so it has to be stored"
+        shown = ", ".join(islice(others, 3)) + (f" and {n_others - 3} more" if n_others > 3 else "")
+        return f"{value} is also used by {shown}, so it has to be stored"
     return _other_group(grouping, node, user)
 
 

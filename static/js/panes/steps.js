@@ -75,7 +75,7 @@ export function mountSteps(root, state) {
         const opened = isSought && made.find((each) => each.querySelector("[aria-expanded=true]"));
         if (!opened) return;
         isSought = false;
-        revealSoon(opened.querySelector("[aria-expanded=true]"));
+        reveal(opened);
       },
       SLICES,
     );
@@ -197,6 +197,11 @@ export function mountSteps(root, state) {
     }
   }
 
+  /** What is in an item that is not laid out yet is laid out to be scrolled to; the item is not. */
+  function reveal(/** @type {Element} */ opened) {
+    revealSoon(opened.lastElementChild);
+  }
+
   /** Boxes in the drawing what the opened step took and made. */
   function box() {
     const step = steps[openedStep()];
@@ -211,7 +216,7 @@ export function mountSteps(root, state) {
     if (button) {
       const made = item(steps[openedStep()]);
       button.parentElement?.replaceWith(made);
-      revealSoon(made);
+      reveal(made);
     } else isSought = true; // it may come with a later slice
     box();
   }

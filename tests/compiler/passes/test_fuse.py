@@ -89,8 +89,27 @@ def test_a_value_with_another_reader_is_stored() -> None:
         """
     )
     assert kernels == ["a: matmul", "b: relu", "c: transpose"]
-    assert why(log, ("a", "b")) == "a has 1 other uses (c), so it has to be stored"
+    assert why(log, ("a", "b")) == "a is also used by c, so it has to be stored"
     assert why(log, ("a", "c")).startswith("contraction matmul into movement transpose")
+
+
+def test_of_many_other_readers_three_are_named() -> None:
+    _, log, _ = fuse(
+        """
+        graph g(x: f32[2,3], w: f32[3,5]) {
+          a: f32[2,5] = matmul(x, w)
+          b: f32[2,5] = relu(a)
+          c: f32[5,2] = transpose(a, perm=[1,0])
+          d: f32[5,2] = transpose(a, perm=[1,0])
+          e: f32[2,2] = matmul(a, c)
+          f: f32[2,2] = matmul(a, d)
+          h: f32[2,2] = sub(e, f)
+          return b, h
+        }
+        """
+    )
+    reason = "a is also used by c, d, e and 1 more, so it has to be stored"
+    assert why(log, ("a", "b")) == reason
 
 
 def test_a_result_is_stored() -> None:
@@ -185,7 +204,7 @@ def test_a_path_around_the_group_does_not_close_a_cycle() -> None:
         """
     )
     assert kernels == ["a: matmul", "t: transpose", "c: add relu"]
-    assert "a has 1 other uses (t)" in why(log, ("a", "b"))
+    assert "a is also used by t," in why(log, ("a", "b"))
 
 
 def test_elementwise_nodes_in_front_of_a_product_stay_outside() -> None:
