@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from benchmarks.made import blocks
-from tests.browser.links import written
 from tests.browser.playground import Playground, compiled_once
 from tests.browser.traffic import Traffic
 
@@ -89,19 +88,3 @@ def test_what_is_found_in_a_closed_group_is_selected_in_it_and_stays_while_walki
     rows = playground.part("table-twin").locator("tbody tr")
     expect(rows).to_have_count(8 * N_BLOCKS + 3)
     expect(rows.and_(page.locator("[aria-current=true]"))).to_contain_text("Add_591")
-
-
-def test_a_link_to_a_step_far_down_shows_what_it_explains(
-    playground: Playground, page: Page
-) -> None:
-    fuse = page.locator("[data-stage]").filter(has=page.get_by_text("fuse", exact=True))
-    fuse.click()
-    step = playground.pane.locator("[data-step='120']")
-    step.click()
-    written(page, "step", "select")
-    address = page.url
-    page.goto("about:blank")
-    page.goto(address)
-    playground.wait_for_walk()
-    expect(step).to_have_attribute("aria-expanded", "true")
-    expect(playground.pane.locator(".step-more")).to_be_in_viewport(ratio=0.95)

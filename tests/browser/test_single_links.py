@@ -10,9 +10,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from benchmarks.made import blocks
 from tests.browser.conftest import Watch
 from tests.browser.links import elsewhere, said, shared, written
-from tests.browser.playground import COMPILE_MS, Playground
+from tests.browser.playground import COMPILE_MS, Playground, compiled_once
 
 
 def test_colours_by_device_come_without_the_pane_that_places(
@@ -109,3 +110,19 @@ def test_what_a_job_of_another_version_made_is_not_shown(
     expect(page.locator("#pane tbody tr")).not_to_have_count(0)
     assert said(page) == wanted
     assert older not in page.evaluate("location.hash"), "another job did it"
+
+
+def test_a_step_far_down_comes_with_what_it_explains(
+    page: Page, browser: Browser, server: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "long.onnx"
+    path.write_bytes(blocks(30))
+    playground = Playground(page).follow(compiled_once(browser, server, path))
+    fuse = page.locator("[data-stage]").filter(has=page.get_by_text("fuse", exact=True))
+    fuse.click()
+    playground.pane.locator("[data-step='120']").click()
+    written(page, "step", "select")
+    with elsewhere(browser, server, shared(page)) as again:
+        step = again.pane.locator("[data-step='120']")
+        expect(step).to_have_attribute("aria-expanded", "true")
+        expect(again.pane.locator(".step-more")).to_be_in_viewport(ratio=0.95)

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SLICE, inSlices } from "../../static/js/slices.js";
 
-/** Node.js is never idle: here it is after all that waits. */
-/** @type {Map<number, ReturnType<typeof setTimeout>>} */
+/** Node.js is never idle: here it is after all that waits. @type {Map<number, ReturnType<typeof setTimeout>>} */
 const idle = new Map();
 globalThis.requestIdleCallback = (work) => {
   idle.set(idle.size, setTimeout(() => work({ didTimeout: false, timeRemaining: () => 10 })));

@@ -22,7 +22,7 @@ const NONE = [];
  * @param {string} id
  * @returns {readonly Edge[]}
  */
-export function edgesOf(graph, id) {
+export function incidentEdges(graph, id) {
   return atOnce(edgeIndexSteps(graph)).get(id) ?? NONE;
 }
 

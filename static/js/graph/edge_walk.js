@@ -1,5 +1,5 @@
 // Edges of the model chosen one by one: which are at a node, which is next, and how one is written.
-import { edgesOf } from "./edge_index.js";
+import { incidentEdges } from "./edge_index.js";
 import { pieceKey } from "./nesting.js";
 import { piecesBetween } from "./pieces.js";
 
@@ -30,7 +30,7 @@ export function edgeOf(text) {
  */
 export function edgesAt({ before, after }, id) {
   const graph = [after, before].find((each) => each?.nodes.some((node) => node.id === id));
-  const edges = (graph ? edgesOf(graph, id) : []).map(([from, to, operand]) => ({ from, to, operand }));
+  const edges = (graph ? incidentEdges(graph, id) : []).map(([from, to, operand]) => ({ from, to, operand }));
   const reads = edges.filter(({ to }) => to === id).sort((a, b) => a.operand - b.operand);
   const readers = edges.filter(({ from }) => from === id);
   const found = new Map([...reads, ...readers].map(({ from, to }) => [edgeText({ from, to }), { from, to }]));
@@ -63,7 +63,7 @@ export function piecesOfEdge(scene, text) {
   if (!scene || !edge) return new Set();
   const { before, after } = scene.pass;
   const isThere = [after, before].some(
-    (graph) => graph && edgesOf(graph, edge.from).some(([from, to]) => from === edge.from && to === edge.to),
+    (graph) => graph && incidentEdges(graph, edge.from).some(([from, to]) => from === edge.from && to === edge.to),
   );
   const pieces = isThere ? piecesBetween(scene.places, edge.from, edge.to) : [];
   return new Set(pieces.map(([from, to]) => pieceKey(from, to)));

@@ -1,5 +1,5 @@
 // Edges of the model and the pieces in which they are drawn: which pass which.
-import { edgesOf } from "./edge_index.js";
+import { incidentEdges } from "./edge_index.js";
 import { pieceKey, piecesOf } from "./nesting.js";
 
 /**
@@ -70,7 +70,7 @@ export function piecesAt({ places, pass, byKey }, boxes) {
   for (const key of boxes)
     for (const id of byKey.get(key)?.ids ?? [])
       for (const graph of [pass.before, pass.after])
-        for (const [source, target] of graph ? edgesOf(graph, id) : [])
+        for (const [source, target] of graph ? incidentEdges(graph, id) : [])
           for (const [from, to] of piecesBetween(places, source, target)) keys.add(pieceKey(from, to));
   return keys;
 }

@@ -1,5 +1,5 @@
 // From node to node: who reads what, and where an arrow key leads.
-import { edgesOf } from "./edge_index.js";
+import { incidentEdges } from "./edge_index.js";
 
 /**
  * @typedef {import("./scene.js").Scene} Scene
@@ -19,7 +19,7 @@ export function neighboursOf({ byKey, keyOf, shown }, keys) {
   for (const key of keys) {
     const box = byKey.get(key);
     if (!box || box.open) continue;
-    for (const [source, target] of box.ids.flatMap((id) => shown.flatMap((graph) => edgesOf(graph, id)))) {
+    for (const [source, target] of box.ids.flatMap((id) => shown.flatMap((graph) => incidentEdges(graph, id)))) {
       const [from, to] = [keyOf.get(source), keyOf.get(target)];
       if (from === undefined || to === undefined || from === to) continue;
       if (from === key) after.add(to);

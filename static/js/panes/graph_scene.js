@@ -40,9 +40,11 @@ export function createScenes(state, take) {
 
   /** The scene of a wish, unless it is not wanted any more. */
   async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTurn) {
-    const scene = keptFor(wish)?.scene ?? (await inTurns(sceneSteps(...wish), isWanted, pause));
+    const known = keptFor(wish);
+    if (known) return known.scene;
+    const scene = await inTurns(sceneSteps(...wish), isWanted, pause);
     if (!scene || !isWanted()) return null;
-    if (!keptFor(wish)) kept.push({ wish, scene });
+    kept.push({ wish, scene });
     return scene;
   }
 

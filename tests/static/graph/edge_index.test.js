@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { edgeIndexSteps, edgesOf } from "../../../static/js/graph/edge_index.js";
+import { edgeIndexSteps, incidentEdges } from "../../../static/js/graph/edge_index.js";
 
 /** @typedef {import("../../../static/js/wire.js").StageGraph} StageGraph */
 
@@ -18,8 +18,8 @@ const graph = { stage: 0, graph_stage: 0, name: "", constants: [], added: [], ch
 
 test("the edges at a node are those that a look at all of them finds, in their order", () => {
   for (const id of ["v0", "v1", "v20", "v40", "v850", `v${N - 1}`])
-    assert.deepEqual(edgesOf(graph, id), edges.filter(([from, to]) => from === id || to === id));
-  assert.deepEqual(edgesOf(graph, "w"), []);
+    assert.deepEqual(incidentEdges(graph, id), edges.filter(([from, to]) => from === id || to === id));
+  assert.deepEqual(incidentEdges(graph, "w"), []);
 });
 
 test("no step looks at all edges, and what was found is not looked for again", () => {
