@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from onnx import TensorProto, helper
-from onnx.reference import ReferenceEvaluator
 
 import compiler.ops
 from compiler.ir.operator import ONNX, Array, OnnxCall, Tensor
 from compiler.ir.types import DType, TensorType, tensor
+from compiler.ops.corrections import corrected_evaluator
 from tests.operator_samples import value_of
 
 assert compiler.ops.__doc__
@@ -52,8 +52,10 @@ def computed(
     return np.asarray(value)
 
 
-def expected(op_type: str, *operands: Array | None, opset: int, **attrs: Any) -> Array:
-    """What onnx.reference makes of the same node."""
+def model_of(
+    op_type: str, *operands: Array | None, opset: int, **attrs: Any
+) -> tuple[Any, dict[str, Array]]:
+    """A model of one node, and its inputs by name."""
     names = ["" if o is None else f"x{i}" for i, o in enumerate(operands)]
     inputs = [
         helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(o.dtype), o.shape)
@@ -64,10 +66,15 @@ def expected(op_type: str, *operands: Array | None, opset: int, **attrs: Any) ->
     output = helper.make_tensor_value_info("y", TensorProto.UNDEFINED, None)
     graph = helper.make_graph([node], "one", inputs, [output])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
-    feeds = {n: o for n, o in zip(names, operands, strict=True) if n}
+    return model, {n: o for n, o in zip(names, operands, strict=True) if n and o is not None}
+
+
+def expected(op_type: str, *operands: Array | None, opset: int, **attrs: Any) -> Array:
+    """What onnx.reference makes of the same node, its known defects corrected."""
+    model, feeds = model_of(op_type, *operands, opset=opset, **attrs)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return np.asarray(ReferenceEvaluator(model).run(None, feeds)[0])
+        return np.asarray(corrected_evaluator(model).run(None, feeds)[0])
 
 
 def normal(*shape: int, seed: int = 0, dtype: Any = np.float32) -> Array:

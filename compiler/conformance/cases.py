@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from onnx import numpy_helper
 from compiler.dataclass import dataclass
 from compiler.frontend.functions import normal_domain
 from compiler.frontend.order import subgraphs
+from compiler.ops.corrections import TABLE, corrected_evaluator
 
 SUITES = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
@@ -97,10 +99,21 @@ def _of_nodes() -> list[Case]:
     from onnx.backend.test.case.node import collect_testcases
 
     return [
-        Case("node", c.name, c.model, lambda sets=c.data_sets: _plain_sets(sets), c.rtol, c.atol)
+        _corrected(Case("node", c.name, c.model, partial(_plain_sets, c.data_sets), c.rtol, c.atol))
         for c in collect_testcases(None)
         if c.model is not None and c.data_sets is not None
     ]
+
+
+def _corrected(case: Case) -> Case:
+    """The case; with outputs of the corrected onnx.reference where the published ones are wrong."""
+    if case.name not in {name for c in TABLE for name in c.cases}:
+        return case
+    return replace(case, read=lambda: [(given, _expected(case, given)) for given, _ in case.read()])
+
+
+def _expected(case: Case, inputs: Sequence[Any]) -> list[Any]:
+    return list(corrected_evaluator(case.model).run(None, dict(case.feeds(inputs))))
 
 
 def _plain_sets(sets: Iterable[DataSet]) -> list[DataSet]:

@@ -20,6 +20,7 @@ from compiler.ir.infer import rule_for
 from compiler.ir.operator import Array
 from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.ops import control, control_types, ml_carried, protos
+from compiler.ops.corrections import corrected_evaluator
 from compiler.ops.dims import LARGEST_SIZE
 
 
@@ -304,7 +305,6 @@ def _kind(value: Any) -> Type:
 def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -> Any:
     """An evaluator for a model of just this node."""
     import onnx
-    from onnx.reference import ReferenceEvaluator
 
     node = onnx.NodeProto.FromString(proto)
     inputs = [
@@ -318,7 +318,7 @@ def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -
     if domain:
         imports.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
     model = onnx.ModelProto(graph=graph, opset_import=imports, ir_version=onnx.IR_VERSION)
-    return ReferenceEvaluator(model)
+    return corrected_evaluator(model)
 
 
 def _settled(value: Any) -> Any:

@@ -30,6 +30,7 @@ from compiler.ops.requirements import (
     wide,
     widened,
 )
+from compiler.ops.resize_scales import meant, scaled_size
 
 
 @op(kind="reduction", exact=False)
@@ -169,21 +170,21 @@ def coordinates_of(
     mode: str, size: int, new_size: int, scale: float, crop: tuple[float, float]
 ) -> Array:
     """Which coordinate of the image each place of the result stands for."""
-    i, length = np.arange(new_size, dtype=np.float64), scale * size
+    i = np.arange(new_size, dtype=np.float64)
     match mode:
         case "align_corners":
-            return i * 0 if length == 1 else i * (size - 1) / (length - 1)
+            return i * 0 if new_size == 1 else i * (size - 1) / (new_size - 1)
         case "asymmetric":
             return i / scale
         case "tf_crop_and_resize":
             begin, span = crop[0] * (size - 1), (crop[1] - crop[0]) * (size - 1)
-            return begin + (i * 0 + span / 2 if length == 1 else i * span / (length - 1))
-        case "pytorch_half_pixel" if length == 1:
-            return i * 0 - 0.5
+            return begin + (i * 0 + span / 2 if new_size == 1 else i * span / (new_size - 1))
+        case "pytorch_half_pixel" if new_size == 1:
+            return i * 0
         case "tf_half_pixel_for_nn":
             return (i + 0.5) / scale
         case "half_pixel_symmetric":
-            return size / 2 * (1 - new_size / length) + (i + 0.5) / scale - 0.5
+            return size / 2 * (1 - new_size / (scale * size)) + (i + 0.5) / scale - 0.5
         case _:
             return (i + 0.5) / scale - 0.5
 
@@ -284,7 +285,8 @@ def _targets(
     fits = given.size == len(old)
     require(fits, "E-OP-SHAPE", f"resize needs {len(old)} scales or sizes, got {given.size}")
     if scales is not None:
-        return [(int(s * n), float(s)) for s, n in zip(scales, old, strict=True)]
+        exact = [meant(s) for s in scales]
+        return [(int(scaled_size(n, s)), float(s)) for s, n in zip(exact, old, strict=True)]
     wanted = [int(v) for v in given]
     factors = [new / n for new, n in zip(wanted, old, strict=True)]
     if policy == "stretch":

@@ -33,6 +33,7 @@ from compiler.ops.requirements import (
     widened,
 )
 from compiler.ops.resample import resampled
+from compiler.ops.resize_scales import meant, scaled_size
 
 COORDINATES = (
     "half_pixel",
@@ -112,14 +113,10 @@ def _wanted_sizes(
             f"resize cannot give sizes {sizes_given}",
         )
         return sizes_given
-    found: list[Dim] = []
-    for axis, scale in zip(axes, scales.known.tolist(), strict=True):
-        require(
-            scale > 0 and np.isfinite(scale), "E-OP-ATTRIBUTE", f"resize cannot scale by {scale}"
-        )
-        factor, size = Fraction(scale), x.shape[normal_axis(axis, x.rank)]
-        found.append(affine.floordiv(size * factor.numerator, factor.denominator))
-    return found
+    return [
+        scaled_size(x.shape[normal_axis(axis, x.rank)], meant(scale))
+        for axis, scale in zip(axes, scales.known.reshape(-1), strict=True)
+    ]
 
 
 # Coordinates as exact fractions
@@ -155,23 +152,22 @@ class Line:
 def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
     """Where the places of an axis of `new_size` lie on an axis of `size`.
 
-    Where ONNX speaks of the new length, its reference means size*scale before rounding down.
+    `length_resized` of ONNX is `new_size`, which scales have rounded down; `output_width` is not.
     """
     half = Fraction(1, 2)
-    length = size * scale
     match coordinates:
         case "asymmetric":
             return Line.of(1 / scale, Fraction(0))
         case "align_corners":
-            steps = (size - 1) / (length - 1) if length != 1 else Fraction(0)
+            steps = Fraction(size - 1, new_size - 1) if new_size != 1 else Fraction(0)
             return Line.of(steps, Fraction(0))
         case "tf_half_pixel_for_nn":
             return Line.of(1 / scale, half / scale)
-        case "pytorch_half_pixel" if length == 1:
-            return Line.of(Fraction(0), -half)
+        case "pytorch_half_pixel" if new_size == 1:
+            return Line.of(Fraction(0), Fraction(0))
         case "half_pixel_symmetric":
             # The result's middle is kept on the image's where floor() has cut the size.
-            adjustment = new_size / length
+            adjustment = new_size / (size * scale)
             offset = Fraction(size, 2) * (1 - adjustment)
             return Line.of(1 / scale, offset + half / scale - half)
         case _:
@@ -214,7 +210,7 @@ def _resized(
         if size == 0 or new_size == 0:
             continue
         if scales is not None:
-            scale = Fraction(float(scales.reshape(-1)[position]))
+            scale = meant(scales.reshape(-1)[position])
         else:
             scale = _ratio(new_size, size)
         if scale != 1:
@@ -251,7 +247,7 @@ def _(
         if sizes is not None:
             new_shape[axis] = int(sizes[position])
         elif scales is not None:
-            new_shape[axis] = int(np.floor(x.shape[axis] * float(scales[position])))
+            new_shape[axis] = int(scaled_size(x.shape[axis], meant(scales[position])))
     made = widened(x)
     for r in _resized(x.shape, new_shape, scales, axes, coordinates):
         at = np.arange(new_shape[r.axis]) * (r.line.a / r.line.c) + r.line.b / r.line.c

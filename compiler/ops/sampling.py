@@ -72,6 +72,14 @@ def _border(size: Any, align_corners: bool) -> tuple[Any, Any]:
     return (0.0, size - 1.0) if align_corners else (-0.5, size - 0.5)
 
 
+def _is_moved(mode: str, padding: str) -> bool:
+    """Whether places outside are moved inside before their neighbours are read.
+
+    A cubic at a place outside mixes elements of the border and of the inside, as in torch.
+    """
+    return padding == "reflection" or (padding == "border" and mode != "cubic")
+
+
 # The meaning in numpy
 
 
@@ -87,7 +95,7 @@ def _(x: Array, grid: Array, *, mode: str, padding: str, align_corners: bool) ->
         c = (c + 1) / 2 * (size - 1) if align_corners else ((c + 1) * size - 1) / 2
         c = np.rint(c) if mode == "nearest" else c
         low, high = _border(size, align_corners)
-        if padding != "zeros":
+        if _is_moved(mode, padding):
             moved = np.clip(c, 0, size - 1) if padding == "border" else _mirrored(c, low, high)
             c = np.where((c < low) | (c > high), moved, c)
         first = np.floor(c) - (mode == "cubic")
@@ -153,7 +161,7 @@ class _Axis:
         else:
             c = ((given + 1.0) * size - 1.0) / 2.0
         c = k.round(c) if self.mode == "nearest" else c
-        if self.padding == "zeros":
+        if not _is_moved(self.mode, self.padding):
             return c
         low, high = self._ends(dtype)
         moved = k.min(k.max(c, 0.0), size - 1.0) if self.padding == "border" else self.mirrored(c)

@@ -178,7 +178,7 @@ def test_lines_are_the_formulas_of_onnx(coordinates: str, new_size: int) -> None
         needed = {
             "half_pixel": (i + 0.5) / scale - Fraction(1, 2),
             "half_pixel_symmetric": (i + 0.5) / scale - Fraction(1, 2),
-            "pytorch_half_pixel": (i + 0.5) / scale - Fraction(1, 2) if new_size > 1 else -0.5,
+            "pytorch_half_pixel": (i + 0.5) / scale - Fraction(1, 2) if new_size > 1 else 0,
             "align_corners": i * (size - 1) / max(new_size - 1, 1),
             "asymmetric": i / scale,
             "tf_half_pixel_for_nn": (i + 0.5) / scale,

@@ -1,0 +1,77 @@
+"""Defects of onnx.reference, corrected here for all who run it: a table, one entry a defect.
+
+onnx.reference evaluates carried operators and is what programs are checked against. An entry
+stands here only where the text of the standard and the runtimes agree on something else.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from typing import Any
+
+from compiler.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """A corrected operator: its ONNX name, the module here that has it, and what was wrong.
+
+    `cases` are published test cases whose expected outputs have the same defect, since they were
+    made by onnx.reference.
+    """
+
+    operator: str
+    module: str
+    reason: str
+    cases: tuple[str, ...] = ()
+
+
+TABLE = (
+    Correction(
+        "Resize",
+        "resize",
+        "With scales, align_corners and tf_crop_and_resize divide by the length before it is "
+        "rounded down; the text says length_resized, the length of the result. "
+        "pytorch_half_pixel reads -0.5 for a result of length 1, where the text says 0. Sizes are "
+        "rounded down from f64: 10 * f32(0.7) is 6, in the standard's shape inference 7.",
+        (
+            "test_resize_downsample_scales_cubic_align_corners",
+            "test_resize_downsample_scales_linear_align_corners",
+        ),
+    ),
+    Correction(
+        "GridSample",
+        "grid_sample",
+        "With cubic interpolation and the padding `border` a place outside is moved to the border "
+        "before its neighbours are read; torch, to which the text refers, and ONNX Runtime go on "
+        "with the border's values. The modes of opset 16, bilinear and bicubic, are unknown.",
+    ),
+    Correction(
+        "ConvTranspose",
+        "conv_transpose",
+        "Of several groups only one channel each is written, and the bias of the first is added "
+        "to all. `output_shape` without `auto_pad` is not turned into pads, as the text asks.",
+    ),
+    Correction(
+        "LogSoftmax",
+        "log_softmax",
+        "The logarithm of a softmax that has become 0 is -infinity; x - max - log(sum(exp)) is "
+        "finite, and what every runtime computes.",
+    ),
+)
+
+
+@cache
+def corrected() -> tuple[type[Any], ...]:
+    """The corrected operators as onnx.reference takes them: classes of their ONNX names."""
+    return tuple(
+        getattr(importlib.import_module(f"{__name__}.{c.module}"), c.operator) for c in TABLE
+    )
+
+
+def corrected_evaluator(model: Any) -> Any:
+    """An onnx.reference evaluator of a model, with all corrections."""
+    from onnx.reference import ReferenceEvaluator
+
+    return ReferenceEvaluator(model, new_ops=list(corrected()))

@@ -1,0 +1,41 @@
+"""GridSample with the modes' old names, and with neighbours outside that are the border's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.ops import op_grid_sample
+
+OLD_MODES = {"bilinear": "linear", "bicubic": "cubic"}
+"""What the modes were called before opset 20."""
+
+MARGIN = 3
+"""Elements outside the image: behind so many of them a cubic sees the border's value only."""
+
+
+class GridSample(op_grid_sample.GridSample):
+    """Reads an image that goes on with its border's values."""
+
+    def _run(
+        self,
+        X: Any,
+        grid: Any,
+        mode: str | None = None,
+        padding_mode: str | None = None,
+        align_corners: int | None = None,
+    ) -> tuple[Any, ...]:
+        mode = OLD_MODES.get(mode or "linear", mode)
+        if mode == "cubic" and padding_mode == "border" and X.size:
+            image, places = _continued(X, grid, bool(align_corners))
+            return tuple(super()._run(image, places, mode, padding_mode, 1))
+        return tuple(super()._run(X, grid, mode, padding_mode, align_corners))
+
+
+def _continued(x: Any, grid: Any, is_aligned: bool) -> tuple[Any, Any]:
+    """The image with a margin of its border, and the same places in it, from corner to corner."""
+    sizes = np.array(x.shape[:1:-1], np.float64)  # a grid lists the last axis first
+    c = (grid + 1) / 2 * (sizes - 1) if is_aligned else ((grid + 1) * sizes - 1) / 2
+    c = np.clip(c, 1 - MARGIN, sizes + MARGIN - 2) + MARGIN
+    wide = np.pad(x, [(0, 0), (0, 0), *[(MARGIN, MARGIN)] * len(sizes)], mode="edge")
+    return wide, c / (sizes + 2 * MARGIN - 1) * 2 - 1

@@ -1,0 +1,17 @@
+"""LogSoftmax that does not pass through zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.ops import op_log_softmax
+
+
+class LogSoftmax(op_log_softmax.LogSoftmax):
+    """x - max - log(sum(exp(x - max)))."""
+
+    def _run(self, X: Any, axis: int | None = None) -> tuple[Any]:
+        axis = -1 if axis is None else axis
+        moved = X - X.max(axis=axis, keepdims=True) if X.size else X
+        return ((moved - np.log(np.exp(moved).sum(axis=axis, keepdims=True))).astype(X.dtype),)

@@ -1,0 +1,41 @@
+"""Scales of a resized axis: which fraction an f32 stands for, and the size that follows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from compiler.errors import require
+from compiler.ir import affine
+from compiler.ir.types import Dim
+
+
+def meant(scale: np.floating[Any]) -> Fraction:
+    """Find the simplest fraction that rounds to a scale in its type: 17/10 for an f32 of 1.7.
+
+    The f32 itself is 1.7 + 5e-8. Taken exactly, it puts every tenth place of the result just off
+    the element that runtimes find there, and makes 10 * 0.7 a size of 6. Runtimes compute in f32,
+    which rounds back to the whole number.
+    Errors: E-OP-ATTRIBUTE for a scale that is not positive and finite.
+    """
+    is_positive = bool(np.isfinite(scale) and scale > 0)
+    require(is_positive, "E-OP-ATTRIBUTE", f"resize cannot scale by {scale}")
+    value, half_step = Fraction(float(scale)), Fraction(float(np.spacing(scale))) / 2
+    return _simplest(value - half_step, value + half_step)
+
+
+def _simplest(low: Fraction, high: Fraction) -> Fraction:
+    """The fraction with the smallest denominator in [low, high], by continued fractions."""
+    whole = low.numerator // low.denominator
+    if low == whole:
+        return low
+    if whole + 1 <= high:
+        return Fraction(whole + 1)
+    return whole + 1 / _simplest(1 / (high - whole), 1 / (low - whole))
+
+
+def scaled_size(size: Dim, scale: Fraction) -> Dim:
+    """The size of a scaled axis, rounded down."""
+    return affine.floordiv(size * scale.numerator, scale.denominator)
