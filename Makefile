@@ -74,6 +74,10 @@ sweep-pipelines: .venv/.dev ## 10,000 random graphs through O3 and through passe
 sweep-faults: .venv/.dev ## change every function of the rules a little, print what check does not notice
 	$(BIN)/python -m tests.faults.sweep
 
+.PHONY: sweep-malformed
+sweep-malformed: .venv/.dev ## thousands of hostile files, each loaded, compiled and run in a child process
+	$(BIN)/python -m tests.malformed.sweep
+
 .PHONY: sweep-accuracy
 sweep-accuracy: .venv/.dev ## all f32 numbers through the main functions; takes hours (STEP=, FUNCTIONS=)
 	$(BIN)/python -m tests.accuracy --step $(STEP) --only $(FUNCTIONS)

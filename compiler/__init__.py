@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from compiler.frontend import load
     from compiler.frontend.tracing import model
     from compiler.ir.graph import Graph
+    from compiler.limits import Limits
     from compiler.reference import reference
     from compiler.runtime.program import Program
     from compiler.tuning.tune import tune
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "CompileError": ("compiler.errors", "CompileError"),
     "Graph": ("compiler.ir.graph", "Graph"),
+    "Limits": ("compiler.limits", "Limits"),
     "Program": ("compiler.runtime.program", "Program"),
     "compile": ("compiler.cached", "compile"),
     "load": ("compiler.frontend", "load"),
@@ -41,6 +43,7 @@ _HOMES = {
 __all__ = [
     "CompileError",
     "Graph",
+    "Limits",
     "Program",
     "compile",
     "load",

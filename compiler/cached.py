@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 SETTLED_SECONDS = 2.0
 """A file changed less than this before it was read may change again in one tick of its clock."""
 
+NOT_OF_THE_PROGRAM = {"tier", "limits"}
+"""Options that change how a program is made; code of the last tier serves the first one, too."""
+
 COLLECT_AFTER = 500_000
 """So many new objects are there before Python looks for garbage while a model is compiled."""
 
@@ -62,8 +65,7 @@ def _kept_or_made(
     positional: Sequence[Any],
     options: Mapping[str, Any],
 ) -> Program:
-    # Code of the last tier serves those who ask for the first one.
-    key = _key(graph, positional, {k: v for k, v in options.items() if k != "tier"})
+    key = _key(graph, positional, {k: v for k, v in options.items() if k not in NOT_OF_THE_PROGRAM})
     if key is None:
         return again()
     from compiler.runtime import kept

@@ -19,6 +19,7 @@ from compiler.ir.graph import Graph
 from compiler.ir.infer import fix_sizes, specialize
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
+from compiler.limits import Limits, check, limited
 from compiler.machine.database import Tuned, tuned_schedules
 from compiler.memory.orders import METHODS
 from compiler.passes.control_flow.declare import declared, specialised, with_values
@@ -50,6 +51,7 @@ class Options:
 
     pipeline: Pipeline
     code: CodeOptions
+    precision: str = "f32"
     keep_trace: bool = True
     verify: bool = True
     progress: Progress | None = None
@@ -75,6 +77,7 @@ def compile(
     memory_limit_bytes: int | None = None,
     spread: str = "loops",
     seconds: Mapping[str, float] | None = None,
+    limits: Limits | None = None,
 ) -> Program:
     """Make a program of a graph (or of an ONNX file or its bytes).
 
@@ -98,8 +101,9 @@ def compile(
     `spread="branches"` gives each kernel to one thread and branches of the graph to different ones,
     by a plan (docs/threads.md); `loops`, the default, shares the loops of each kernel. `seconds`
     has for the plan what kernels take on one thread, by a value that they make.
+    `limits` bounds the time and the memory of this call, not those of runs (docs/limits.md).
     Errors: what reading the model raises, E-INPUT-* for `inputs`, E-PIPELINE-*, E-TARGET-NAME,
-    E-SCHEDULE-*, E-LIMIT-CODE, E-OPTION-VALUE for what is not offered.
+    E-SCHEDULE-*, E-LIMIT-*, E-OPTION-VALUE for what is not offered.
     """
     machine = target if isinstance(target, Target) else by_name(target)
     code, about_threads = code_options(machine, threads)
@@ -117,26 +121,37 @@ def compile(
             spread=_checked_spread(spread),
             seconds=_checked_seconds(seconds),
         ),
+        precision,
         trace,
         verify,
         progress,
         gate,
     )
-    clock = Clock(options.progress)
-    if not isinstance(graph, Graph):
-        with clock.stage("import"):
-            graph = _load(graph)
-    check_suits(graph, precision)
-    shapes = _checked_shapes(inputs)
-    if shapes:
-        with clock.stage("specialise"):
-            graph = specialize(graph, shapes)
-    wanted = _wanted(graph, buckets) if buckets else {}
-    program = _program(graph, options, clock, wanted)
+    with limited(limits):
+        program = _compile(graph, options, _checked_shapes(inputs), buckets, limits)
     program.notes += about_threads
     if found is not None and found.used:
         program.notes += (str(found),)
     return program
+
+
+def _compile(
+    graph: Graph | str | PathLike[str] | bytes,
+    options: Options,
+    shapes: Mapping[str, tuple[int, ...]],
+    buckets: Mapping[str, Sequence[int]] | None,
+    limits: Limits | None,
+) -> Program:
+    clock = Clock(options.progress)
+    if not isinstance(graph, Graph):
+        with clock.stage("import"):
+            graph = _load(graph, limits)
+    check_suits(graph, options.precision)
+    if shapes:
+        with clock.stage("specialise"):
+            graph = specialize(graph, shapes)
+    wanted = _wanted(graph, buckets) if buckets else {}
+    return _program(graph, options, clock, wanted)
 
 
 def _found(tuned: bool | str | PathLike[str] | Tuned, code: CodeOptions) -> Tuned | None:
@@ -315,10 +330,10 @@ def _is_open(t: Type) -> bool:
     return isinstance(t, TensorType) and t.is_ranked and not t.is_static
 
 
-def _load(source: str | PathLike[str] | bytes) -> Graph:
+def _load(source: str | PathLike[str] | bytes, limits: Limits | None) -> Graph:
     from compiler.frontend import load
 
-    return load(source)
+    return load(source) if limits is None else load(source, limits)
 
 
 def _checked_shapes(inputs: object) -> dict[str, tuple[int, ...]]:
@@ -353,6 +368,7 @@ class Clock:
     @contextmanager
     def stage(self, name: str) -> Generator[None]:
         """One step, from here to the end of the block."""
+        check(name)
         if self.progress is not None:
             self.progress(name, None)
         start = perf_counter()

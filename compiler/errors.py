@@ -346,12 +346,16 @@ CODES: dict[str, Code] = {
         "The program would need more memory than allowed.",
         "use smaller inputs, or raise the limit",
     ),
-    "E-LIMIT-SECONDS": Code("The work took longer than allowed.", "use a smaller model"),
+    "E-LIMIT-SECONDS": Code(
+        "The work took longer than allowed.", "use a smaller model, or allow more seconds"
+    ),
     "E-LIMIT-CODE": Code(
         "A schedule writes out so many copies of its innermost statements that they are too much.",
         "unroll fewer loops, and choose factors that divide the loops' lengths",
     ),
-    "E-LIMIT-MEMORY": Code("The work needed more memory than allowed.", "use a smaller model"),
+    "E-LIMIT-MEMORY": Code(
+        "The work needed more memory than allowed.", "use a smaller model, or allow more bytes"
+    ),
     "E-LIMIT-ARENA": Code(
         "No program was found whose arena is within the memory limit.",
         "give at least the bytes that the message names as the smallest",

@@ -16,25 +16,32 @@ from compiler.ir.affine import Affine, Expr
 from compiler.ir.graph import Graph, Value
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Type
+from compiler.limits import Limits, limited
 from compiler.ops.meaning import evaluate_graph
 
 assert compiler.ops.__doc__, "importing the operators registers them"
 
 
 def reference(
-    graph: Graph, inputs: Mapping[str, Any], *, keep: Collection[str] | None = None
+    graph: Graph,
+    inputs: Mapping[str, Any],
+    *,
+    keep: Collection[str] | None = None,
+    limits: Limits | None = None,
 ) -> dict[str, Any]:
     """What a graph computes: results by name, in graph order, then the values named in `keep`.
 
     Shapes: arrays; lists for sequences, None for an absent optional.
-    Errors: E-INPUT-* when the inputs do not fit, E-RUN-* when a node cannot be computed.
+    Errors: E-INPUT-* when the inputs do not fit, E-RUN-* when a node cannot be computed,
+    E-LIMIT-* beyond `limits`.
     """
     given = check_inputs(graph, inputs)
     kept = tuple(keep or ())
     unknown = [name for name in kept if name not in graph.types]
     if unknown:
         raise CompileError("E-INPUT-NAME", f"the graph has no value {unknown[0]!r} to keep")
-    values = evaluate_graph(graph, given, keep=kept)
+    with limited(limits):
+        values = evaluate_graph(graph, given, keep=kept)
     found = {r.name: values[r.value] for r in graph.results}
     found.update((name, values[name]) for name in kept)
     return found

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from compiler.errors import CompileError
-from compiler.frontend.limits import Limits
 from compiler.frontend.order import subgraphs
+from compiler.limits import NODE_BYTES, Limits, check_bytes
 
 Key = tuple[str, str, str]
 """Domain, name, overload."""
@@ -65,6 +65,7 @@ class Functions:
         calls, own = main
         total = own + sum(n * sizes[c] for c, n in calls.items())
         limits.check("nodes after putting functions in place", total, limits.n_nodes)
+        check_bytes(total * NODE_BYTES, f"a model of {total:,} nodes")
         depth = max((depths[c] for c in calls), default=0)
         limits.check("functions calling each other in depth", depth, limits.nested_regions)
 

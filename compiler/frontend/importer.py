@@ -8,7 +8,6 @@ from typing import Any
 from compiler.errors import CompileError, Where, require
 from compiler.frontend.attributes import bound, check_node, demands
 from compiler.frontend.functions import Functions, normal_domain
-from compiler.frontend.limits import Limits
 from compiler.frontend.node import Model, NodeImporter
 from compiler.frontend.opsets import is_standard, opsets_of
 from compiler.frontend.order import in_order, reads
@@ -21,6 +20,7 @@ from compiler.ir.graph import Graph, Result, Value
 from compiler.ir.infer import Facts
 from compiler.ir.operator import ONNX
 from compiler.ir.types import OpaqueType, TensorType, Type
+from compiler.limits import Limits, check
 from compiler.ops import protos
 from compiler.ops.reshape import identity
 
@@ -181,6 +181,7 @@ class GraphImporter:
     def _import_all(self, first: Frame) -> None:
         stack = [first]
         while stack:
+            check("reading the nodes")
             frame = stack[-1]
             node, name = next(frame.nodes, (None, ""))
             if node is None:
@@ -193,6 +194,11 @@ class GraphImporter:
                     stack.append(self._call(frame, node, name, function))
             except CompileError as e:
                 raise e.at(Where(node=frame.origin or name)) from e.__cause__
+            except (ArithmeticError, LookupError, ValueError) as e:
+                # Numbers that no size, axis or scale can be: numpy refuses to work with them.
+                where = Where(node=frame.origin or name)
+                reason = f"{node.op_type} cannot be given these numbers: {e}"[:300]
+                raise CompileError("E-MODEL-INVALID", reason, where=where) from e
 
     def _call(self, frame: Frame, node: Any, name: str, function: Any) -> Frame:
         """A function's body as nodes in place of a call."""

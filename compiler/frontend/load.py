@@ -10,11 +10,11 @@ from typing import Any
 import compiler.ops
 from compiler.errors import CompileError, Where, require
 from compiler.frontend.importer import import_model
-from compiler.frontend.limits import OWN_LIMITS, Limits
 from compiler.frontend.tensors import TensorReader
 from compiler.frontend.wire import Tokens, scan, without_cuts
 from compiler.frontend.written import decoded, graph_of, language_of
 from compiler.ir.graph import Graph
+from compiler.limits import MESSAGE_BYTES, NODE_BYTES, OWN_LIMITS, Limits, check_bytes, limited
 
 MAPPED_BYTES = 64 << 20
 """Larger files are mapped instead of read: most of their bytes are weights nobody looks at yet."""
@@ -28,8 +28,13 @@ def load(source: str | os.PathLike[str] | bytes, limits: Limits = OWN_LIMITS) ->
     A file whose name ends in .ir or .py is a written model: see written/.
     Large weights stay in the file and are read when needed; no other file is ever opened.
     Errors: E-MODEL-*, each with the place in the model and what to do about it; of written models
-    E-TEXT-*, E-WRITE-* and what operators raise, at line and column.
+    E-TEXT-*, E-WRITE-* and what operators raise, at line and column. E-LIMIT-* beyond `limits`.
     """
+    with limited(limits):
+        return _load_any(source, limits)
+
+
+def _load_any(source: str | os.PathLike[str] | bytes, limits: Limits) -> Graph:
     if isinstance(source, bytes | bytearray | memoryview):
         return _load(bytes(source), None, limits)
     path = os.path.abspath(os.fspath(source))
@@ -66,6 +71,8 @@ def _load(data: Any, path: str | None, limits: Limits) -> Graph:
     require(len(data) > 0, "E-MODEL-EMPTY", "the file is empty")
     _check_kind(bytes(data[:64]))
     found = scan(data, limits)
+    check_bytes(found.n_messages * MESSAGE_BYTES, f"a file of {found.n_messages:,} messages")
+    check_bytes(found.n_nodes * NODE_BYTES, f"a model of {found.n_nodes:,} nodes")
     tokens = Tokens(found.cuts)
     model = _parsed(without_cuts(data, found.cuts, tokens))
     _check_version(model)

@@ -11,7 +11,6 @@ from compiler.errors import CompileError, require
 from compiler.frontend.attributes import kind_of, value_of
 from compiler.frontend.bodies import body_of
 from compiler.frontend.functions import Functions, normal_domain
-from compiler.frontend.limits import Limits
 from compiler.frontend.scopes import Frame
 from compiler.frontend.tensors import TensorReader
 from compiler.frontend.types import DimNames, refined
@@ -19,6 +18,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import DEPENDS_ON_OPERANDS, typed_regions
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
+from compiler.limits import Limits
 from compiler.ops import protos
 from compiler.ops.carried import refusal
 from compiler.ops.control import CONTROL_FLOW

@@ -8,11 +8,11 @@ import numpy as np
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
-from compiler.frontend.limits import Limits
 from compiler.frontend.wire import Cut, Tokens
 from compiler.ir.constant import LITERAL_LIMIT, Bytes, Constant, FileRange, Literal, Splat
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, TensorType
+from compiler.limits import Limits
 
 
 @dataclass(frozen=True)

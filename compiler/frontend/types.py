@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.errors import require
-from compiler.frontend.limits import Limits
 from compiler.ir.affine import Affine, identifier, symbol
 from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type
+from compiler.limits import Limits
 from compiler.ops import protos
 
 
@@ -51,10 +51,13 @@ class DimNames:
             i += 1
             name = f"{word}_{i}"
         self._taken.add(name)
+        self._limits.check("sizes without a number", len(self._taken), self._limits.n_symbols)
         return name
 
     def type(self, proto: Any, base: str) -> Type:
         """A declared type. Errors: E-MODEL-TYPE, E-MODEL-SIZE."""
+        depth = protos.type_depth(proto, self._limits.nested_types)
+        self._limits.check("types inside each other", depth, self._limits.nested_types)
         t = protos.from_type_proto(proto, self.reader(base))
         if isinstance(t, TensorType) and t.shape is not None:
             self._limits.check("axes", len(t.shape), self._limits.rank)

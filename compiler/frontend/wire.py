@@ -17,10 +17,13 @@ from typing import Any
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
-from compiler.frontend.limits import Limits
+from compiler.limits import Limits, check
 
 LARGE_BYTES = 64 << 10
 """Weights of at least this many bytes stay where they are."""
+
+CHECK_EVERY = 1 << 16
+"""Fields between two looks at the clock."""
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _SCALAR, _STRING, _TEXT, _MESSAGE, _RAW_DATA, _EXTERNAL, _LOCATION = range(7)
@@ -47,6 +50,7 @@ class Scanned:
     n_messages: int = 0
     n_nodes: int = 0
     n_initialisers: int = 0
+    n_fields: int = 0
     unknown_bytes: int = 0
 
 
@@ -60,12 +64,18 @@ def scan(data: Any, limits: Limits) -> Scanned:
     node, tensor = _special()
     found = Scanned()
     stack: list[tuple[int, Table, int, int]] = [(len(data), model, -1, 0)]
+    n_strings = [0]
+    """For each message on the stack; those of a node are its operands and results, and few more."""
     at = 0
     while stack:
         end, table, _, start = stack[-1]
         if at == end:
             stack.pop()
+            n_strings.pop()
             continue
+        found.n_fields += 1
+        if found.n_fields % CHECK_EVERY == 0:
+            check("reading the file")
         tag, at = _varint(data, at, end)
         number, wire = tag >> 3, tag & 7
         kind, inner = table.get(number, (None, None))
@@ -80,6 +90,7 @@ def scan(data: Any, limits: Limits) -> Scanned:
                 found.n_nodes += inner is node
                 found.n_initialisers += inner is tensor
                 stack.append((stop, inner, length_at, at))
+                n_strings.append(0)
                 if len(stack) > limits.nested_messages:
                     limits.check("messages nested in each other", len(stack), len(stack) - 1)
                 if found.n_messages > limits.n_messages:
@@ -87,6 +98,9 @@ def scan(data: Any, limits: Limits) -> Scanned:
                 continue
             if kind == _STRING or kind == _TEXT:
                 _check_string(data, at, stop, limits if kind == _STRING else None)
+                n_strings[-1] += 1
+                if table is node:
+                    limits.check("operands of one node", n_strings[-1], limits.n_operands)
             elif kind == _RAW_DATA and length >= LARGE_BYTES:
                 found.cuts.append(Cut(at, stop, _around(stack, length_at)))
             elif kind is None:

@@ -39,7 +39,12 @@ class Splat:
     value: Any
 
     def read(self, t: TensorType) -> Array:
-        """A view without memory of its own (all strides are 0)."""
+        """A view without memory of its own (all strides are 0).
+
+        Errors: E-RUN-MEMORY for more bytes than numpy can count.
+        """
+        if t.nbytes >= 1 << 63:
+            raise CompileError("E-RUN-MEMORY", f"a constant of {t} has {t.nbytes:,} bytes")
         return np.broadcast_to(np.asarray(self.value, t.dtype.numpy), t.static_shape)
 
     def __eq__(self, other: object) -> bool:

@@ -22,6 +22,7 @@ from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, 
 from compiler.ops import control, control_types, ml_carried, protos
 from compiler.ops.corrections import corrected_evaluator
 from compiler.ops.dims import LARGEST_SIZE
+from compiler.ops.regex_match import full_matches
 
 
 @rule_for("onnx.")
@@ -256,6 +257,8 @@ def evaluate_carried(
         made = ml_carried.evaluate(node, values)
         if made is not None:
             return made
+    if node.op == "onnx.RegexFullMatch":  # onnx.reference backtracks, and knows another syntax
+        return (full_matches(str(node.attrs.get("pattern") or ""), values[0]),)
     node = _under_new_name(node)
     proto = to_bytes(node)
     kinds = tuple(_kind(v) for v in values)

@@ -14,6 +14,7 @@ from compiler.errors import CompileError, require
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
 from compiler.ir.types import OpaqueType, TensorType, Type
+from compiler.limits import check
 from compiler.ops.protos import opset_of
 
 CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
@@ -71,7 +72,13 @@ def evaluate(
 
     Errors: those of the nodes inside, E-RUN-OPERATOR, E-RUN-ENDLESS.
     """
-    made = _EVALUATE[node.op](node, list(values), run or by_reference(node, outer))
+    run = run or by_reference(node, outer)
+
+    def checked(key: str, values: Sequence[Any]) -> list[Any]:
+        check(f"a step of {node.op}")
+        return run(key, values)
+
+    made = _EVALUATE[node.op](node, list(values), checked)
     return tuple(made[: len(node.outputs)])
 
 

@@ -50,6 +50,22 @@ def sizes_of(values: Array) -> list[Dim]:
     return [v if isinstance(v, Affine) else int(v) for v in np.asarray(values).reshape(-1)]
 
 
+def single(t: Tensor, what: str) -> int | None:
+    """The whole number in a parameter; None where it is not known.
+
+    Errors: E-OP-SHAPE for other than one element, E-OP-ATTRIBUTE for what is no whole number.
+    """
+    value = t.value
+    if value is None:
+        return None
+    require(value.size == 1, "E-OP-SHAPE", f"{what} is one number, got {t.type}")
+    number = value.reshape(-1)[0]
+    if isinstance(number, Affine):
+        return None
+    require(bool(np.isfinite(number)), "E-OP-ATTRIBUTE", f"{what} is a whole number, got {number}")
+    return int(number)
+
+
 def parameter(t: Tensor, what: str) -> Tensor:
     """A one-dimensional integer operand. Errors: E-OP-DTYPE, E-OP-SHAPE."""
     require(t.dtype.is_integer, "E-OP-DTYPE", f"{what} must be whole numbers, got {t.type}")

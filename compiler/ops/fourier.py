@@ -19,7 +19,7 @@ from compiler.ir import affine
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import TensorType
 from compiler.ops.cast import cast
-from compiler.ops.dims import copied
+from compiler.ops.dims import copied, single
 from compiler.ops.einsum import einsum
 from compiler.ops.elementwise import mul
 from compiler.ops.requirements import normal_axis, wide
@@ -82,7 +82,7 @@ def transformed(
 
 def _single(t: Tensor | None) -> int | None:
     """The number in a parameter that is known."""
-    return None if t is None or t.value is None else int(t.known.reshape(-1)[0])
+    return None if t is None else single(t, "a length, step or axis of a transform")
 
 
 @einsum.onnx("DFT")

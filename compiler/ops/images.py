@@ -6,12 +6,16 @@ from math import prod
 
 import numpy as np
 
+from compiler.errors import require
 from compiler.ir.operator import OPERATORS, Array, OnnxCall, Operand, Tensor
 from compiler.ops.matmul import matmul
 from compiler.ops.pad import pad
 from compiler.ops.requirements import normal_axis
 from compiler.ops.reshape import reshape
 from compiler.ops.slice import slice_
+
+LARGEST_GRID = 1 << 24
+"""Points of a grid that is made when compiling; a larger one is left to the reference."""
 
 
 def _sizes(t: Tensor | None) -> list[int] | None:
@@ -41,7 +45,11 @@ def _(n: OnnxCall) -> Operand | None:
     assert theta is not None
     if sizes is None or theta.type.shape is None:
         return None
+    require(len(sizes) in (4, 5), "E-OP-SHAPE", f"a grid has 4 or 5 sizes, got {len(sizes)}")
     batch, *spatial = sizes[0], *sizes[2:]
+    require(min(sizes) > 0, "E-OP-SHAPE", f"a grid has positive sizes, got {sizes}")
+    if prod(spatial) > LARGEST_GRID:
+        return None
     grid = base_grid(spatial, align_corners=bool(n.attr("align_corners", 0)))
     made = matmul(grid.astype(theta.dtype.numpy), theta, transpose_b=True)
     return reshape(made, np.array([batch, *spatial, len(spatial)], np.int64))

@@ -9,11 +9,12 @@ import numpy as np
 
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph, Node
+from compiler.ir.infer import KNOWN_LIMIT, node_types
 from compiler.ir.operator import OPERATORS
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, OpaqueType, TensorType, Type
+from compiler.limits import check, check_bytes, check_work, has_deadline
 from compiler.ops.carried import evaluate_carried
 from compiler.ops.control import Run, evaluate
-from compiler.targets.memory import machine_bytes
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Their references give views of one element, or what they give is counted elsewhere."""
@@ -60,8 +61,9 @@ def evaluate_node(
     Errors: E-RUN-OPERATOR, E-RUN-MEMORY, with the node as place.
     """
     where = Where(node=node.name)
-    _check_memory(node, where)
     try:
+        check(node.op)
+        check_node(node, operands)
         return _meaning(node, operands, outer or {}, run)
     except CompileError as e:
         raise e.at(where) from e.__cause__
@@ -94,14 +96,45 @@ def _meaning(
     return tuple(np.asarray(r) for r in results)
 
 
-def _check_memory(node: Node, where: Where) -> None:
-    """Refuse what cannot fit before numpy asks for it: the system might grant it and then kill."""
-    if node.op in WITHOUT_MEMORY:
+def check_node(node: Node, operands: Sequence[Any]) -> None:
+    """Ask for what a node takes before numpy does: the system might grant it and then kill.
+
+    Errors: E-RUN-MEMORY for its results, E-LIMIT-SECONDS for its operations.
+    """
+    operator = OPERATORS.get(node.op)
+    types: list[Type | None] = [_type_of(v) for v in operands]
+    results = node.types
+    if operator is not None and not all(map(_is_known, results)):
+        results = _types_now(node, types, operands)
+    if node.op not in WITHOUT_MEMORY:
+        needed = sum(t.nbytes for t in results if _is_known(t) and isinstance(t, TensorType))
+        check_bytes(needed, f"what {node.op} gives", "E-RUN-MEMORY")
+    if operator is None or operator.cost_fn is None or not all(map(_is_known, results)):
         return
-    needed = sum(t.nbytes for t in node.types if isinstance(t, TensorType) and t.is_static)
-    if needed > machine_bytes():
-        raise CompileError(
-            "E-RUN-MEMORY",
-            f"{node.op} gives {needed:,} bytes, this machine has {machine_bytes():,}",
-            where=where,
-        )
+    if has_deadline() and all(t is None or _is_known(t) for t in types):
+        out = results[0] if len(results) == 1 else results
+        check_work(operator.cost_fn(*types, out=out, **node.attrs).flops, node.op)
+
+
+def _types_now(
+    node: Node, types: Sequence[Type | None], operands: Sequence[Any]
+) -> tuple[Type, ...]:
+    """The types of the results for these operands; those on record where the rule refuses them."""
+    few = [isinstance(v, np.ndarray) and v.size <= KNOWN_LIMIT for v in operands]
+    known = [v if is_few else None for v, is_few in zip(operands, few, strict=True)]
+    try:
+        return node_types(node, types, known, {})
+    except CompileError:
+        return node.types  # what the reference says to them is said to the user
+
+
+def _type_of(value: Any) -> Type | None:
+    if value is None:
+        return None
+    if not isinstance(value, np.ndarray | np.generic):
+        return OpaqueType()
+    return TensorType(DType.from_numpy(value.dtype), value.shape)
+
+
+def _is_known(t: Type | None) -> bool:
+    return isinstance(t, TensorType) and t.is_static

@@ -11,7 +11,7 @@ from compiler.compute.builder import Handle, Lowering
 from compiler.errors import require
 from compiler.ir.operator import Array, Call, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import Dim, DType, TensorType
-from compiler.ops.dims import open_dim
+from compiler.ops.dims import open_dim, single
 from compiler.ops.positions import from_front
 from compiler.ops.requirements import (
     normal_axis,
@@ -37,11 +37,14 @@ def one_hot(indices: Tensor, depth: Tensor, values: Tensor, *, axis: int = -1) -
     require_rank("one_hot", values, [1], "values")
     require_size("one_hot", "values", values.shape[0], 2)
     size: Dim = open_dim(at, depth)
-    if depth.value is not None and depth.value.size == 1:
-        (found,) = depth.value.reshape(-1)
-        size = int(found) if depth.value.dtype != np.object_ else found
-        negative = isinstance(size, int) and size < 0
-        require(not negative, "E-OP-SHAPE", f"a depth cannot be negative: {size}")
+    if depth.value is not None and depth.value.dtype == np.object_ and depth.value.size == 1:
+        (size,) = depth.value.reshape(-1)
+    else:
+        number = single(depth, "a depth")
+        require(
+            number is None or number >= 0, "E-OP-SHAPE", f"a depth cannot be negative: {number}"
+        )
+        size = size if number is None else number
     return TensorType(values.dtype, (*indices.shape[:at], size, *indices.shape[at:]))
 
 

@@ -93,7 +93,8 @@ def _(
     elif zero is not None:
         origin = zero.reshape(rows, blocks).astype(np.float32)
     factor = scale.reshape(rows, blocks).astype(np.float32)
-    spread = [np.repeat(p, block_size, 1)[:, :columns] for p in (origin, factor)]
+    block = np.arange(columns) // block_size
+    spread = [p[:, block] for p in (origin, factor)]
     return convert((codes[:, :columns] - spread[0]) * spread[1], DType.from_numpy(scale.dtype))
 
 

@@ -89,6 +89,23 @@ def to_type_proto(t: Type) -> Any:
     return proto
 
 
+def type_depth(proto: Any, most: int) -> int:
+    """How many types are inside each other, followed no deeper than one beyond `most`."""
+    depth, inner = 1, proto
+    while depth <= most:
+        match inner.WhichOneof("value"):
+            case "sequence_type":
+                inner = inner.sequence_type.elem_type
+            case "optional_type":
+                inner = inner.optional_type.elem_type
+            case "map_type":
+                inner = inner.map_type.value_type
+            case _:
+                break
+        depth += 1
+    return depth
+
+
 def from_type_proto(proto: Any, read_dim: DimReader) -> Type:
     """The type that a TypeProto states; opaque where it says nothing. Errors: E-MODEL-TYPE."""
     match proto.WhichOneof("value"):

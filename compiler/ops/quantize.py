@@ -81,9 +81,8 @@ def _spread(parameter: Array, shape: Sequence[int], axis: int, block_size: int) 
     at = _axis(axis, len(shape))
     if parameter.ndim == 1 and not block_size:
         return parameter.reshape([-1 if d == at else 1 for d in range(len(shape))])
-    return np.repeat(parameter, block_size, at)[
-        tuple(slice(n if d == at else None) for d, n in enumerate(shape))
-    ]
+    # Not repeated and cut: a block may be far longer than its axis.
+    return np.take(parameter, np.arange(shape[at]) // block_size, at)
 
 
 def _belonging(parameter: Handle, index: Sequence[Expr], axis: int, block_size: int) -> Scalar:

@@ -7,6 +7,7 @@ Source: ONNX Resize-19, whose reference these formulas follow.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,7 +18,9 @@ from compiler.dataclass import dataclass
 from compiler.errors import require
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
+from compiler.limits import check_bytes
 from compiler.ops.compare import where
+from compiler.ops.dims import LARGEST_SIZE
 from compiler.ops.gather import gather
 from compiler.ops.requirements import (
     n_elements,
@@ -31,6 +34,9 @@ from compiler.ops.requirements import (
     widened,
 )
 from compiler.ops.resize_scales import meant, scaled_size
+
+TAP_BYTES = 64
+"""Memory for one place that is read for one place of the result, while weights are worked out."""
 
 
 @op(kind="reduction", exact=False)
@@ -284,6 +290,13 @@ def _targets(
     assert given is not None
     fits = given.size == len(old)
     require(fits, "E-OP-SHAPE", f"resize needs {len(old)} scales or sizes, got {given.size}")
+    numbers = [float(v) for v in given]
+    fits = all(math.isfinite(v) and v >= 0 for v in numbers)
+    require(fits, "E-OP-ATTRIBUTE", f"resize needs scales or sizes of at least 0, got {numbers}")
+    new = [v * n for v, n in zip(numbers, old, strict=True)] if scales is not None else numbers
+    for size in new:
+        require(size <= LARGEST_SIZE, "E-OP-SHAPE", f"resize would give an axis of {size:.3g}")
+        check_bytes(int(size) * TAP_BYTES, f"a table for an axis of {int(size):,}")
     if scales is not None:
         exact = [meant(s) for s in scales]
         return [(int(scaled_size(n, s)), float(s)) for s, n in zip(exact, old, strict=True)]

@@ -121,6 +121,7 @@ def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
         order=event,
         order_effect=ordered.effect,
         limited=limited and limited.event,
+        threads=options.threads,
     )
     if target.name != "host":
         return built

@@ -36,6 +36,7 @@ class Built:
     says which kernels run side by side, and `sections` which launches those are. `order` tells how
     launches were put in order, with the graph before and after, `order_effect` what that does to
     memory, and `limited` what a memory limit made run again.
+    A run uses so many `threads`.
     """
 
     graph: Graph
@@ -56,6 +57,7 @@ class Built:
     order: Event | None = None
     order_effect: OrderEffect | None = None
     limited: Event | None = None
+    threads: int = 1
 
     @property
     def seconds(self) -> float:

@@ -16,6 +16,7 @@ from compiler.errors import CompileError
 from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node, Result, Value
 from compiler.ir.types import TensorType, Type
+from compiler.limits import check
 from compiler.ops.control import Run as RunRegion
 from compiler.ops.control import by_reference
 from compiler.ops.meaning import evaluate_node
@@ -37,6 +38,7 @@ from compiler.runtime.storage import (
     to_logical,
 )
 from compiler.runtime.works.arrange import Arrangement
+from compiler.targets.memory import machine_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ class Executable:
         self._constants_address = constants.ctypes.data
         specs = tuple(InputSpec.of(v) for v in graph.inputs)
         outputs = _direct_outputs(graph, arrangement)
-        self.frame = Frame(specs, outputs, arrangement.plan.peak_bytes, spaces)
+        copied = [graph.types[result.value] for _, result in arrangement.copied]
+        sizes = [t.nbytes for t in copied if isinstance(t, TensorType) and in_memory(t)]
+        self.frame = Frame(specs, outputs, arrangement.plan.peak_bytes, spaces, sum(sizes))
         self._names = tuple(r.name for r in graph.results)
         counted = Counter(r.value for r in graph.results)
         self._once = frozenset(value for value, n in counted.items() if n == 1)
@@ -111,6 +115,8 @@ class Executable:
     def direct(self) -> DirectCall | None:
         """The short way from inputs to results, when one call of native code is all there is."""
         if len(self.segments) != 1 or not isinstance(self.segments[0], NativeSegment):
+            return None
+        if self.frame.needed_bytes > machine_bytes():
             return None
         if any(spec.dtype is None for spec in self.frame.inputs):
             return None
@@ -166,23 +172,26 @@ class Executable:
 
     def timed(
         self, inputs: Mapping[str, Any], launch: Callable[[int, Run, int], None], n_kernels: int
-    ) -> list[float]:
-        """Seconds of each kernel in one run; `launch(kernel, run, constants)` runs a native one."""
+    ) -> tuple[list[float], dict[str, Any]]:
+        """Seconds of each kernel in one run, and the results, with a time limit between kernels.
+
+        `launch(kernel, run, constants)` runs a native kernel.
+        """
         run = self.frame.start(inputs)
         seconds = [0.0] * n_kernels
         try:
             for segment in self.segments:
                 for number in segment.kernels:
+                    check("a run")
                     start = perf_counter()
                     if isinstance(segment, NativeSegment):
                         launch(number, run, self._constants_address)
                     else:
                         self._fall_back(segment, run)
                     seconds[number] = perf_counter() - start
-            self._finish(run)
+            return seconds, self._finish(run)
         finally:
             self.frame.spaces.give(run.space)
-        return seconds
 
     def _finish(self, run: Run) -> dict[str, Any]:
         for position, result in self.arrangement.copied:
@@ -192,6 +201,8 @@ class Executable:
     def _copy(self, run: Run, result: Result) -> Any:
         constant = self.graph.constants.get(result.value)
         if constant is not None:
+            if not in_memory(constant.type):
+                return constant.array().copy()
             made = aligned_array(constant.type)
             np.copyto(made, constant.array())
             return made
@@ -221,6 +232,10 @@ class Executable:
             if spec.name == name:
                 return run.inputs[i]
         return run.kept[name]
+
+    def by_reference(self, node: Node, run: Run) -> None:
+        """Run one node by the reference, whatever code there is for it."""
+        self._fall_back(FallbackSegment(node, ()), run)
 
     def _fall_back(self, segment: FallbackSegment, run: Run) -> None:
         node = segment.node

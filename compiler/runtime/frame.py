@@ -15,6 +15,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.constant import Array
 from compiler.ir.graph import Value
 from compiler.ir.types import DType, TensorType, Type
+from compiler.limits import check_bytes
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 
 Entry = Callable[[int, int, int, int], None]
@@ -214,15 +215,22 @@ class Frame:
         outputs: Sequence[OutputSpec | None],
         arena_bytes: int,
         spaces: Workspaces | None = None,
+        copied_bytes: int = 0,
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self.arena_bytes = arena_bytes
         self.spaces = spaces or Workspaces()
+        made = sum(o.nbytes for o in self.outputs if o is not None)
+        self.needed_bytes = arena_bytes + made + copied_bytes
         self._arrays = tuple((i, o.maker) for i, o in enumerate(self.outputs) if o is not None)
 
     def start(self, inputs: Mapping[str, Any]) -> Run:
-        """Everything a run needs; `inputs` fit. The workspace has to be given back."""
+        """Everything a run needs; `inputs` fit. The workspace has to be given back.
+
+        Errors: E-RUN-MEMORY.
+        """
+        check_bytes(self.needed_bytes, "this run", "E-RUN-MEMORY")
         given = [spec.accept(inputs[spec.name]) for spec in self.inputs]
         outputs: list[Any] = [None] * len(self.outputs)
         for i, make in self._arrays:

@@ -25,6 +25,7 @@ import numpy as np
 from compiler.codegen.jit import Library
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Array
+from compiler.limits import Limits, limited
 from compiler.runtime.frame import DirectCall, Frame, InputSpec, OutputSpec, address_of
 from compiler.runtime.storage import aligned_bytes
 
@@ -82,8 +83,11 @@ class KeptProgram:
                 self._whole = self._again()
             return self._whole
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, inputs: Mapping[str, Any], *, limits: Limits | None = None) -> dict[str, Any]:
         """As `Program.run`."""
+        if limits is not None:
+            with limited(limits):
+                return self.whole.run(inputs, limits=limits)
         made = self._direct(inputs)
         return self.whole.run(inputs) if made is None else made
 

@@ -62,7 +62,7 @@ def profile(built: Built, inputs: Mapping[str, Any], repeat: int) -> Profile:
         calls[number](run, constants)
 
     launched = tuple(k.name for k in built.kernels if not k.inside)
-    runs = [executable.timed(inputs, launch, len(launched)) for _ in range(repeat)]
+    runs = [executable.timed(inputs, launch, len(launched))[0] for _ in range(repeat)]
     return Profile(launched, runs)
 
 

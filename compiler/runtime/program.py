@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from threading import Lock, Thread
 from time import perf_counter
@@ -16,6 +17,7 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.operator import Array
 from compiler.ir.types import TensorType, Type
+from compiler.limits import Limits, limited
 from compiler.machine.keep import machine_of
 from compiler.memory.buffer import Plan
 from compiler.reference import check_inputs
@@ -271,11 +273,17 @@ class Program:
         executable = self.fixed.executable if self.fixed is not None else None
         return None if executable is None else executable.direct
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def run(self, inputs: Mapping[str, Any], *, limits: Limits | None = None) -> dict[str, Any]:
         """The model's results by name, in graph order.
 
-        Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code of another machine.
+        With `limits` each kernel is launched by itself, without buckets, and the run ends between
+        two launches.
+        Errors: E-INPUT-* for inputs that do not fit, E-TARGET-RUN for code of another machine,
+        E-RUN-MEMORY, E-LIMIT-* beyond `limits`.
         """
+        if limits is not None:
+            with limited(limits), _memory_of_runs():
+                return self._run_within(check_inputs(self.source, inputs))
         if self._direct is not None:
             made = self._direct(inputs)
             if made is not None:
@@ -283,7 +291,7 @@ class Program:
         if not self._known.fit(inputs):
             inputs = check_inputs(self.source, inputs)
             self._known.note(inputs)
-        try:
+        with _memory_of_runs():
             if self._buckets is not None:
                 made = self._buckets.run(inputs)
                 if made is not None:
@@ -291,8 +299,19 @@ class Program:
             if self._opened is not None:
                 return self._run_open(self._opened, inputs)
             return self._executable(inputs).run(inputs)
-        except MemoryError as e:
-            raise CompileError("E-RUN-MEMORY", f"this run needs more memory: {e}") from e
+
+    def _run_within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        from compiler.runtime.within import run_within
+
+        if self._opened is not None and self._opened.is_runnable:
+            try:
+                return self._opened.run_within(inputs)
+            except NotDetermined:
+                pass  # code for these sizes alone follows
+        built = self._for(inputs)
+        if built.executable is None:
+            raise self._other_machine()
+        return run_within(built, built.executable, inputs)
 
     def _run_open(self, opened: OpenProgram, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if not opened.is_runnable:
@@ -378,6 +397,14 @@ class Program:
             because = _because(self.source, shapes, known, too_many)
             self.specializations.append(Specialization(shapes, seconds, because, known))
         return made.built, too_many
+
+
+@contextmanager
+def _memory_of_runs() -> Generator[None]:
+    try:
+        yield
+    except MemoryError as e:
+        raise CompileError("E-RUN-MEMORY", f"this run needs more memory: {e}") from e
 
 
 def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_many: bool) -> str:

@@ -18,6 +18,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
+from compiler.limits import check
 from compiler.ops.carried import evaluate_carried
 from compiler.passes.cleanup.splats import splat_results
 from compiler.passes.engine.declaration import graph_pass
@@ -120,6 +121,7 @@ class _Folder:
         self.n_folded = 0
 
     def visit(self, node: Node) -> None:
+        check()
         if not all(isinstance(t, TensorType) and t.is_static for t in node.types):
             return
         if all(not i or i in self.ed.constants for i in node.reads):

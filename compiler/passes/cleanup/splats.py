@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from compiler.errors import CompileError
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS, Array
-from compiler.ir.types import TensorType
+from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
+from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import uniform
 
 _COPIES = frozenset({"transpose", "expand", "tile", "slice", "gather", "split", "depth_to_space"})
@@ -80,6 +81,19 @@ def _padded(node: Node, operands: Sequence[Constant | None]) -> object:
     return inside if same else None
 
 
+def _gives_one(operator: Operator, node: Node, arrays: Sequence[Array | None]) -> bool:
+    """Whether the type rule promises one element for these: an operand may be a list of sizes."""
+    tensors = [
+        None if a is None else Tensor(name, TensorType(DType.from_numpy(a.dtype), a.shape), a)
+        for name, a in zip(node.inputs, arrays, strict=True)
+    ]
+    try:
+        (t,) = operator.infer(tensors, node.attrs)
+    except CompileError:
+        return False
+    return isinstance(t, TensorType) and t.is_static and t.n_elements == 1
+
+
 def _elementwise(node: Node, operands: Sequence[Constant | None]) -> object:
     arrays: list[Array | None] = []
     for c in operands:
@@ -89,8 +103,9 @@ def _elementwise(node: Node, operands: Sequence[Constant | None]) -> object:
         arrays.append(
             None if c is None else np.full((1,) * c.type.rank, number, c.type.dtype.numpy)
         )
-    reference = OPERATORS[node.op].reference_fn
-    if reference is None or len(node.outputs) > 1:
+    operator = OPERATORS[node.op]
+    reference = operator.reference_fn
+    if reference is None or len(node.outputs) > 1 or not _gives_one(operator, node, arrays):
         return None
     with np.errstate(all="ignore"):
         result = np.asarray(reference(*arrays, **node.attrs))

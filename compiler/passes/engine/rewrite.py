@@ -17,6 +17,7 @@ from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import Call, Cost, Operand, Out, Tensor
 from compiler.ir.types import TensorType, Type, logical
 from compiler.ir.verify import refines
+from compiler.limits import check
 from compiler.passes.engine.cost import cost_of
 from compiler.passes.engine.excerpt import behind_facts, excerpt
 from compiler.passes.engine.matching import ConstName, Match, match, operands
@@ -77,6 +78,7 @@ class _Engine:
             node = self.ed.producer(key)
             if node is None or not self.ed.n_uses(key):
                 continue
+            check()
             if self.n_applied >= budget:
                 self.log.declined(
                     "budget",

@@ -8,6 +8,7 @@ from time import perf_counter
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.verify import Checked, verify
+from compiler.limits import check, is_limit
 from compiler.passes.engine.account import complete
 from compiler.passes.pipeline.pipeline import Line, Pipeline, Repeat
 from compiler.passes.pipeline.text import as_pipeline
@@ -90,6 +91,7 @@ class _Run:
 
     def line(self, x: Line) -> None:
         """Run one pass: checked, timed, recorded."""
+        check(x.name)
         before = self.graph
         ran = [e.name for e in self.trace.events]
         log = Log([], self.keep_declined, x.name, self.gate, self.watch)
@@ -100,6 +102,8 @@ class _Run:
             try:
                 self.checked = _check(after, self.checked)
             except Exception as e:
+                if isinstance(e, MemoryError) or is_limit(e):
+                    raise
                 raise PassBug(f"broke the graph: {e}", x.name, ran) from e
         end = perf_counter()
         steps = complete(log.steps, before, after, x.name)
@@ -114,6 +118,8 @@ def _apply(x: Line, graph: Graph, log: Log, ran: Sequence[str]) -> Graph:
     try:
         return x.declared.run(graph, log, **x.options)
     except Exception as e:
+        if isinstance(e, MemoryError) or is_limit(e):
+            raise
         if isinstance(e, CompileError) and e.code == "E-MODEL-FILE":
             # Not our doing: the file that holds the weights has gone meanwhile.
             raise

@@ -89,6 +89,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
         llvm=code.text(target),
         weight_bytes=pool.nbytes,
         is_compiled=True,
+        threads=options.threads,
     )
     program = OpenProgram(graph, steps, built, functions=made, inferred=inferred)
     if target.name != "host":

@@ -23,6 +23,7 @@ from compiler.codegen.module import Launch
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph
 from compiler.ir.types import TensorType
+from compiler.limits import check, has_deadline
 from compiler.memory.buffer import Plan
 from compiler.runtime.built import Built
 from compiler.runtime.executable import Executable, own
@@ -38,6 +39,7 @@ from compiler.runtime.open.sizes import (
     size_places,
 )
 from compiler.runtime.profile import Profile, launchers
+from compiler.runtime.within import check_launches, stoppable
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.runtime.works.native import Functions
 from compiler.runtime.works.select import Work
@@ -66,12 +68,19 @@ class Bound:
         """How many launches and fallbacks there are."""
         return len(self.part.launched)
 
-    def timed(self, inputs: Mapping[str, Any]) -> list[float]:
-        """Seconds of each launch in one run."""
+    def timed(self, inputs: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
+        """Seconds of each launch in one run, and its results."""
         calls = launchers(self.library, self.launches)
         return self.executable.timed(
             inputs, lambda n, run, constants: calls[n](run, constants), self.n_launches
         )
+
+    def timed_within(
+        self, infos: Sequence[KernelInfo], inputs: Mapping[str, Any]
+    ) -> tuple[list[float], dict[str, Any]]:
+        """As `timed`, under the limits of the caller."""
+        launch = stoppable(self.executable, infos, self.library, self.launches)
+        return self.executable.timed(inputs, launch, self.n_launches)
 
 
 @dataclass
@@ -145,6 +154,17 @@ class OpenProgram:
             return bound.executable.run(inputs)
         return self._run_steps(inputs, dict(sizes))
 
+    def run_within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """As `run`, launch by launch under the limits of the caller. Errors: E-LIMIT-SECONDS."""
+        return self._run_steps(inputs, dict(self.sizes(inputs)), [])
+
+    def _timed(self, b: Bound, inputs: Mapping[str, Any]) -> tuple[list[float], dict[str, Any]]:
+        if not has_deadline():
+            return b.timed(inputs)
+        infos = self._infos(b)
+        check_launches(infos, b.graph, b.plan.peak_bytes, self.built.target, self.built.threads)
+        return b.timed_within(infos, inputs)
+
     def sizes(self, inputs: Mapping[str, Any]) -> Mapping[str, int]:
         """The numbers of all symbols that shapes decide."""
         found = {symbol: inputs[name].shape[axis] for symbol, name, axis in self._places}
@@ -181,12 +201,15 @@ class OpenProgram:
                 bound = self.bound(number, sizes)
                 bounds.append(bound)
                 given = {name: values[outer] for name, outer in step.reads}
-                if seconds is not None:
-                    seconds += bound.timed(given)
-                made = bound.executable.run(given)
+                if seconds is None:
+                    made = bound.executable.run(given)
+                else:
+                    times, made = self._timed(bound, given)
+                    seconds += times
                 values.update((value, made[name]) for value, name in step.gives)
                 continue
             start = perf_counter()
+            check("a run")
             step(values, sizes)
             if seconds is not None:
                 seconds.append(perf_counter() - start)

@@ -7,8 +7,8 @@ import onnx
 import pytest
 
 from compiler.errors import CompileError
-from compiler.frontend.limits import UPLOAD_LIMITS, Limits
 from compiler.frontend.wire import LARGE_BYTES, Tokens, scan, without_cuts
+from compiler.limits import UPLOAD_LIMITS, Limits
 from tests.onnx_models import BOOL, graph, model, node, stored, value
 
 

@@ -1,0 +1,77 @@
+"""Runs within limits: estimated before they begin, and stopped between launches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from compiler.codegen.jit import Library
+from compiler.codegen.module import Launch
+from compiler.ir.graph import Graph, Node
+from compiler.limits import check_seconds, has_deadline
+from compiler.machine.keep import machine_of
+from compiler.ops.loop_form import LoopForm, loop_form
+from compiler.runtime.built import Built
+from compiler.runtime.executable import Executable
+from compiler.runtime.frame import Run
+from compiler.runtime.predict import predictions
+from compiler.runtime.profile import launchers
+from compiler.runtime.works.kernels import KernelInfo
+from compiler.targets.target import Target
+
+
+def run_within(built: Built, executable: Executable, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The results, with each launch on its own. Errors: E-LIMIT-SECONDS, E-RUN-MEMORY."""
+    check_launches(built.kernels, built.graph, built.plan.peak_bytes, built.target, built.threads)
+    launch = stoppable(executable, built.kernels, built.library, built.launches)
+    return executable.timed(inputs, launch, sum(not k.inside for k in built.kernels))[1]
+
+
+def check_launches(
+    kernels: Sequence[KernelInfo], graph: Graph, arena_bytes: int, target: Target, threads: int
+) -> None:
+    """Refuse launches that cannot end in time on these threads. Errors: E-LIMIT-SECONDS."""
+    if not has_deadline():
+        return
+    found = predictions(kernels, graph, arena_bytes, machine_of(target), 0.0)
+    around = {k.inside for k in kernels}
+    leaves = [k for k in kernels if k.name not in around]
+    seconds = sum(found[k.name].seconds for k in leaves if k.name in found) / threads
+    operations = sum(k.flops for k in leaves)
+    check_seconds(seconds, f"a run of {len(leaves):,} kernels takes {operations:,} operations")
+
+
+def stoppable(
+    executable: Executable,
+    kernels: Sequence[KernelInfo],
+    library: Library,
+    launches: Mapping[int, Launch],
+) -> Callable[[int, Run, int], None]:
+    """A launch for each number; loops of an unknown number of steps run where they can be stopped.
+
+    Native code is not interrupted, and such a loop may never end.
+    """
+    calls = launchers(library, launches)
+    graph = executable.graph
+    endless: dict[int, Node] = {}
+    if has_deadline():
+        launched = [k for k in kernels if not k.inside]
+        nodes = {n: graph.producers.get(k.writes[0]) for n, k in enumerate(launched) if k.writes}
+        endless = {n: x for n, x in nodes.items() if x is not None and _may_not_end(x, graph)}
+
+    def launch(number: int, run: Run, constants: int) -> None:
+        if number in endless:
+            executable.by_reference(endless[number], run)
+        else:
+            calls[number](run, constants)
+
+    return launch
+
+
+def _may_not_end(node: Node, graph: Graph) -> bool:
+    """Whether a node holds a loop whose number of steps only a run tells."""
+    if node.op == "onnx.Loop":
+        form = loop_form(node, graph)
+        if not isinstance(form, LoopForm) or form.n_steps is None:
+            return True
+    return any(_may_not_end(n, g) for g in node.regions.values() for n in g.nodes)

@@ -1,0 +1,151 @@
+"""Limits on time and memory hold in every call of the public door."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import compiler
+from compiler import CompileError, Limits
+from compiler.limits import check, check_bytes, check_work, limited
+from compiler.targets.memory import machine_bytes
+
+PRODUCTS = """
+graph g(x: f32[N,4096]) {
+  const w: f32[4096,4096] = splat(0.5)
+  y: f32[N,4096] = matmul(x, w)
+  z: f32[N,4096] = exp(y)
+  return z
+}
+"""
+
+
+def products(n: int) -> tuple[compiler.Graph, dict[str, np.ndarray]]:
+    graph = compiler.parse(PRODUCTS.replace("N", str(n)))
+    return graph, {"x": np.zeros((n, 4096), np.float32)}
+
+
+def test_no_time_is_not_enough_to_load_or_compile() -> None:
+    graph = compiler.parse("graph g(x: f32[2,3]) {\n  y: f32[2,3] = relu(x)\n  return y\n}")
+    with pytest.raises(CompileError) as loading:
+        compiler.load(compiler.to_onnx(graph), Limits(seconds=0))
+    with pytest.raises(CompileError) as compiling:
+        compiler.compile(graph, limits=Limits(seconds=0))
+    assert loading.value.code == compiling.value.code == "E-LIMIT-SECONDS"
+
+
+def test_ample_limits_change_no_result() -> None:
+    graph, inputs = products(3)
+    ample = Limits(seconds=600, bytes=1 << 30)
+    made = compiler.compile(graph, limits=ample).run(inputs, limits=ample)["z"]
+    np.testing.assert_array_equal(made, compiler.compile(graph).run(inputs)["z"])
+    np.testing.assert_allclose(made, compiler.reference(graph, inputs, limits=ample)["z"])
+
+
+def test_open_sizes_run_within_limits() -> None:
+    graph = compiler.parse("graph g(x: f32[N,3]) {\n  y: f32[N,3] = exp(x)\n  return y\n}")
+    x = np.arange(15, dtype=np.float32).reshape(5, 3)
+    program = compiler.compile(graph)
+    np.testing.assert_array_equal(
+        program.run({"x": x}, limits=Limits(seconds=60))["y"], program.run({"x": x})["y"]
+    )
+    with pytest.raises(CompileError) as e:
+        program.run({"x": x}, limits=Limits(bytes=20))
+    assert e.value.code == "E-RUN-MEMORY"
+
+
+def test_a_run_that_cannot_end_in_time_says_its_work_and_is_not_begun() -> None:
+    graph, inputs = products(4096)
+    program = compiler.compile(graph)
+    start = time.monotonic()
+    with pytest.raises(CompileError) as e:
+        program.run(inputs, limits=Limits(seconds=0.05))
+    assert e.value.code == "E-LIMIT-SECONDS"
+    assert f"{2 * 4096**3:,}"[:3] in e.value.message
+    assert "not begun" in e.value.message
+    with pytest.raises(CompileError) as e:
+        compiler.reference(graph, inputs, limits=Limits(seconds=0.05))
+    assert e.value.code == "E-LIMIT-SECONDS"
+    assert time.monotonic() - start < 5
+
+
+def test_results_beyond_the_bytes_are_refused_before_they_are_made() -> None:
+    graph, inputs = products(512)
+    few = Limits(bytes=1 << 20)
+    program = compiler.compile(graph)
+    for run in (
+        lambda: program.run(inputs, limits=few),
+        lambda: compiler.reference(graph, inputs, limits=few),
+    ):
+        with pytest.raises(CompileError) as e:
+            run()
+        assert e.value.code == "E-RUN-MEMORY"
+
+
+def test_a_loop_stops_when_it_is_asked() -> None:
+    text = """
+    graph g(n: i64[], go: bool[], x: f32[4]) {
+      y: f32[4] = onnx.Loop(n, go, x, opset=17) { body: graph b(i: i64[], c: bool[], s: f32[4]) {
+        t: f32[4] = sin(s)
+        d: bool[] = identity(c)
+        return d, t
+      } }
+      return y
+    }
+    """
+    graph = compiler.parse(text)
+    inputs = {
+        "n": np.array(1 << 40),
+        "go": np.array(True),
+        "x": np.ones(4, np.float32),
+    }
+    stop = threading.Event()
+    threading.Timer(0.2, stop.set).start()
+    with pytest.raises(CompileError) as e:
+        compiler.reference(graph, inputs, limits=Limits(stop=stop))
+    assert e.value.code == "E-LIMIT-SECONDS"
+    assert "stopped as asked" in e.value.message
+    with pytest.raises(CompileError) as e:
+        compiler.reference(graph, inputs, limits=Limits(seconds=0.2))
+    assert e.value.code == "E-LIMIT-SECONDS"
+
+
+def test_python_between_two_checks_is_interrupted() -> None:
+    def work() -> None:
+        check("spinning")
+        n = 0
+        while True:
+            try:
+                n += 1
+            except Exception:
+                continue
+
+    start = time.monotonic()
+    with pytest.raises(CompileError) as e, limited(Limits(seconds=0.1)):
+        work()
+    assert e.value.code == "E-LIMIT-SECONDS"
+    assert "spinning" in e.value.message
+    assert time.monotonic() - start < 5
+    time.sleep(0.6)  # no interrupt comes afterwards
+
+
+def test_inner_limits_hold_within_outer_ones() -> None:
+    with limited(Limits(seconds=1000, bytes=100)), limited(Limits(seconds=2000, bytes=200)):
+        check_bytes(100, "a step")
+        with pytest.raises(CompileError):
+            check_bytes(101, "a step")
+        check_work(10**9, "a step")
+        with pytest.raises(CompileError):
+            check_work(10**15, "a step")
+    check_bytes(machine_bytes(), "a step")
+    check_work(10**30, "a step")
+
+
+@pytest.mark.parametrize("bad", [{"seconds": -1}, {"seconds": "1"}, {"bytes": -1}, {"bytes": 0.5}])
+def test_limits_are_numbers(bad: dict[str, float]) -> None:
+    with pytest.raises(CompileError) as e:
+        Limits(**bad)  # type: ignore[arg-type]
+    assert e.value.code == "E-OPTION-VALUE"

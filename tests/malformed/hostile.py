@@ -1,0 +1,37 @@
+"""Files that are legal or nearly so, and ask for far more than their size suggests.
+
+Each family is a file beside this one. A file is made when it is needed: `make()` gives its bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+Maker = Callable[[], bytes]
+
+
+@dataclass(frozen=True)
+class Hostile:
+    """One file: its family and name, and what makes its bytes."""
+
+    family: str
+    name: str
+    make: Maker
+
+
+Family = Callable[[], Iterator[tuple[str, Maker]]]
+FAMILIES: dict[str, Family] = {}
+
+
+def family(make: Family) -> Family:
+    """Register a generator of names and makers under its own name."""
+    FAMILIES[make.__name__] = make
+    return make
+
+
+def hostile_files(families: tuple[str, ...] = ()) -> Iterator[Hostile]:
+    """All files of some families, of all when none are named."""
+    for name, make in FAMILIES.items():
+        if not families or name in families:
+            yield from (Hostile(name, which, made) for which, made in make())
