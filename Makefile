@@ -12,6 +12,8 @@ WORKERS ?= 2
 # Files go to workers in the order of the collection: contracts first, of the browser's the longest first.
 SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SEED ?= 1
+SEEDS ?= 1,2,3
+GRAPHS ?= 5000
 STEP ?= 1
 FUNCTIONS ?= exp,expm1,log,log1p,tanh,sigmoid,erf,gelu
 
@@ -69,6 +71,10 @@ sweep-graphs: .venv/.dev ## thousands of random graphs through passes and progra
 .PHONY: sweep-pipelines
 sweep-pipelines: .venv/.dev ## 10,000 random graphs through O3 and through passes in random orders
 	$(BIN)/python -m pytest -m slow tests/contracts/test_random_pipelines.py -n auto
+
+.PHONY: sweep-outside
+sweep-outside: .venv/.dev ## random ONNX models against ONNX Runtime (GRAPHS=, SEEDS=)
+	$(BIN)/python -m tests.outside --graphs $(GRAPHS) --seeds $(SEEDS)
 
 .PHONY: sweep-faults
 sweep-faults: .venv/.dev ## change every function of the rules a little, print what check does not notice

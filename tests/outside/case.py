@@ -1,0 +1,175 @@
+"""A drawn model with inputs to run it on; the same (seed, index) gives the same case."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from onnx import AttributeProto, ModelProto, NodeProto, numpy_helper
+
+from tests.outside import families
+from tests.outside.draft import Draft, is_tame, within
+from tests.outside.peer import PeerRefused, free_names, run_node
+from tests.outside.steps import draw_steps
+from tests.outside.values import FLOATS, INTEGERS, NARROW, Array, label_of, label_of_code
+
+assert families.__all__, "importing the families registers the operators"
+
+OPSETS = (13, 17, 18, 18, 20, 21, 22, 23, 24, 25)
+"""Versions of the standard that models are written in."""
+
+Feeds = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, and feeds: those that it was drawn with, then others of other sizes."""
+
+    model: ModelProto
+    feeds: list[Feeds]
+
+    @property
+    def opset(self) -> int:
+        return self.model.opset_import[0].version
+
+
+def draw_case(seed: int, index: int, nodes: tuple[int, int] = (5, 60)) -> Case:
+    """The case of a seed and an index."""
+    chance = random.Random(f"{seed}/{index}")
+    while True:
+        d = Draft(chance, chance.choice(OPSETS))
+        low, high = nodes
+        draw_steps(d, int(low * (high / low) ** chance.random()))
+        model = _model(d)
+        if model is None:
+            continue
+        feeds = {v.name: d.values[v.name] for v in model.graph.input}
+        more: list[Feeds] = []
+        if chance.random() < 0.5 and _open_sizes(chance, model, feeds):
+            more = [f for f in (_resized(chance, model, feeds) for _ in range(2)) if f]
+        return Case(model, [feeds, *more])
+
+
+def _model(d: Draft) -> ModelProto | None:
+    """The model with some values as results, and without nodes that nothing reads."""
+    read = {n for node in d.nodes for n in free_names(node)}
+    made = [o for node in d.nodes for o in node.output if o and _is_result(d.values[o])]
+    leaves = [n for n in made if n not in read]
+    if not leaves:
+        return None
+    results = d.chance.sample(leaves, min(len(leaves), d.chance.choice((1, 3, 8, 12))))
+    results += [n for n in d.chance.sample(made, min(2, len(made))) if n not in results]
+    shown: list[str] = []
+    for name in results:
+        label = label_of(d.values[name])
+        shown.append(d.cast(name, NARROW[label]) if label in NARROW else name)
+    model = d.model(shown)
+    drop_unused(model)
+    return model
+
+
+def _is_result(value: Any) -> bool:
+    return value is not None and not (isinstance(value, list) and not value)
+
+
+def drop_unused(model: ModelProto) -> None:
+    """Remove nodes, constants and inputs that no result needs."""
+    wanted = {o.name for o in model.graph.output}
+    kept: list[NodeProto] = []
+    for node in reversed(model.graph.node):
+        if wanted & {o for o in node.output if o}:
+            kept.append(node)
+            wanted |= set(free_names(node))
+    nodes = [NodeProto.FromString(n.SerializeToString()) for n in reversed(kept)]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    for k in reversed(range(len(model.graph.initializer))):
+        if model.graph.initializer[k].name not in wanted:
+            del model.graph.initializer[k]
+    for k in reversed(range(len(model.graph.input))):
+        if model.graph.input[k].name not in wanted:
+            del model.graph.input[k]
+
+
+# Open sizes
+
+
+def _open_sizes(chance: random.Random, model: ModelProto, feeds: Feeds) -> bool:
+    """Give names to sizes of inputs, the same name to equal ones; a few names are shared anyway."""
+    shared = chance.random() < 0.1
+    nameless = chance.random() < 0.2
+    found = False
+    for v in model.graph.input:
+        for dim in v.type.tensor_type.shape.dim:
+            if chance.random() < 0.5:
+                size, found = dim.dim_value, True
+                dim.Clear()
+                if not nameless:
+                    dim.dim_param = "N" if shared else f"n{size}"
+    return found
+
+
+def _resized(chance: random.Random, model: ModelProto, feeds: Feeds) -> Feeds | None:
+    """Inputs of other sizes; None where the model does not take them, or is undefined there."""
+    changes: dict[int, int] = {}
+    made: Feeds = {}
+    for v in model.graph.input:
+        array = feeds[v.name]
+        for axis, dim in enumerate(v.type.tensor_type.shape.dim):
+            if dim.HasField("dim_value"):
+                continue
+            size = array.shape[axis]
+            others = (size, size + 1, 2 * size, size + 5, 1, 3, 33)
+            size = changes.setdefault(size, chance.choice(others))
+            if not array.shape[axis] and size:
+                return None
+            array = np.take(array, np.arange(size), axis, mode="wrap") if size else array
+        made[v.name] = array
+    if not any(changes[s] != s for s in changes):
+        return None
+    return made if values_of(model, made) is not None else None
+
+
+def values_of(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
+    """All values of a model, node by node; None where something is refused or not defined."""
+    values: dict[str, Any] = {**feeds, **constants_of(model)}
+    opset = model.opset_import[0].version
+    for node in model.graph.node:
+        try:
+            made = run_node(node, values, opset)
+        except PeerRefused:
+            return None
+        if not all(map(is_tame, made)) or not is_defined(node, values):
+            return None
+        values.update(zip((o for o in node.output if o), made, strict=True))
+    return values
+
+
+def constants_of(model: ModelProto) -> dict[str, Array]:
+    return {t.name: _plain(numpy_helper.to_array(t)) for t in model.graph.initializer}
+
+
+def _plain(array: Array) -> Array:
+    if array.dtype != object:
+        return array
+    texts = [s.decode() if isinstance(s, bytes) else s for s in array.flat]
+    return np.array(texts, dtype=object).reshape(array.shape)
+
+
+def is_defined(node: NodeProto, values: Mapping[str, Any]) -> bool:
+    """Whether the standard says what a node gives: casts to whole numbers have to be in range.
+
+    All else that is undefined is never drawn: divisors of whole numbers are constants.
+    """
+    if node.op_type != "Cast":
+        return True
+    to = next(a.i for a in node.attribute if a.type == AttributeProto.INT and a.name == "to")
+    if label_of(values[node.input[0]]) not in FLOATS:
+        return True
+    label = label_of_code(to)
+    if label not in INTEGERS:
+        return True
+    return within(values[node.input[0]], 0.0 if label[0] == "u" else -100.0, 100.0)

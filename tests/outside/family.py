@@ -1,0 +1,43 @@
+"""How a family of operators declares what is drawn for it.
+
+    @family("Add", "Sub", weight=2)
+    def _(d: Draft, op: str) -> None:
+        '''Operands of one type whose shapes broadcast.'''
+        ...
+
+A step draws an operator, then its operands and attributes, and adds nodes to the draft. It may
+raise Dropped; what ONNX Runtime refuses is dropped too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.outside.draft import Draft
+
+Step = Callable[[Draft, str], None]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """An operator that is drawn: how, and how often."""
+
+    op: str
+    step: Step
+    weight: float
+
+
+DRAWN: dict[str, Drawn] = {}
+
+
+def family(*ops: str, weight: float = 1.0) -> Callable[[Step], Step]:
+    """Register a step for operators."""
+
+    def register(step: Step) -> Step:
+        for op in ops:
+            assert op not in DRAWN, op
+            DRAWN[op] = Drawn(op, step, weight)
+        return step
+
+    return register

@@ -1,0 +1,126 @@
+"""Whether results are right: as ONNX Runtime gives them, as far as rounding can tell.
+
+What differs from ONNX Runtime beyond the margins is held against onnx.reference, in f64 and in the
+model's own types. If one of them gives our results, two authorities disagree: `disputed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+
+from compiler.check.margins import unit
+from tests.outside.margins import Margin, margins, wide_results
+from tests.outside.peer import run_onnx_reference
+from tests.outside.values import FLOATS, Array, label_of
+
+
+@dataclass(frozen=True)
+class Objection:
+    """What is wrong with a result, and whether onnx.reference gives the same as we do."""
+
+    result: str
+    text: str
+    disputed: bool = False
+
+
+class Judge:
+    """Judges results of a model on one set of inputs."""
+
+    def __init__(
+        self, model: ModelProto, feeds: Mapping[str, Any], expected: Mapping[str, Any]
+    ) -> None:
+        self.model, self.feeds, self.expected = model, feeds, expected
+
+    @cached_property
+    def margins(self) -> dict[str, Margin]:
+        return margins(self.model, self.feeds, self.expected)
+
+    @cached_property
+    def wide(self) -> dict[str, Any]:
+        return wide_results(self.model, self.feeds) or {}
+
+    @cached_property
+    def reference(self) -> dict[str, Any]:
+        return run_onnx_reference(self.model, self.feeds) or {}
+
+    def objection(self, made: Mapping[str, Any]) -> Objection | None:
+        """The first result that is not right; None when all are."""
+        for name, wanted in self.expected.items():
+            if found := self._objection(name, made.get(name), wanted):
+                return found
+        return None
+
+    def _objection(self, name: str, made: Any, wanted: Any) -> Objection | None:
+        text = mismatch(made, wanted)
+        if not text and nearly(made, wanted):
+            return None
+        if text and self._depends_on_rounding(name, made, wanted):
+            return None
+        if text:
+            theirs = self.reference.get(name)
+            same = not mismatch(made, theirs) and nearly(made, theirs)
+            return Objection(name, text, disputed=same)
+        margin = self.margins.get(name)
+        if margin is None:
+            return Objection(name, "another value")
+        wrong = margin.certain & ~within(made, wanted, margin)
+        if (wide := self.wide.get(name)) is not None and np.shape(wide) == made.shape:
+            wrong &= ~within(made, np.asarray(wide), margin)
+        if not wrong.any():
+            return None
+        at = tuple(int(i) for i in np.argwhere(wrong)[0])
+        text = f"{wrong.sum()} of {wrong.size} at {list(at)}: {made[at]} for {wanted[at]}"
+        theirs = self.reference.get(name)
+        same = theirs is not None and not mismatch(made, theirs)
+        same = same and bool(within(made, np.asarray(theirs), margin)[wrong].all())
+        return Objection(name, text, disputed=same)
+
+    def _depends_on_rounding(self, name: str, made: Any, wanted: Any) -> bool:
+        """Whether a result only has another shape, and noise changes its shape as well."""
+        if label_of(made) != label_of(wanted) or not label_of(wanted):
+            return False
+        margin = self.margins.get(name)
+        return made.ndim == wanted.ndim and margin is not None and not margin.shape_is_certain
+
+
+def mismatch(made: Any, wanted: Any) -> str:
+    """How kind, element type or shape differ; "" when they do not."""
+    if isinstance(wanted, list):
+        if not isinstance(made, list) or len(made) != len(wanted):
+            return "another sequence"
+        texts = [mismatch(a, b) for a, b in zip(made, wanted, strict=True)]
+        return next((t for t in texts if t), "")
+    if not isinstance(made, np.ndarray) or not isinstance(wanted, np.ndarray):
+        return "" if made is wanted else f"{type(made).__name__} for {type(wanted).__name__}"
+    if (made.dtype, made.shape) != (wanted.dtype, wanted.shape):
+        return f"{made.dtype}{list(made.shape)} for {wanted.dtype}{list(wanted.shape)}"
+    return ""
+
+
+def nearly(made: Any, wanted: Any) -> bool:
+    """Equal, or so close that no margins are needed."""
+    if isinstance(wanted, list):
+        return all(nearly(a, b) for a, b in zip(made, wanted, strict=True))
+    if made is None:
+        return True
+    if label_of(made) not in FLOATS:
+        return bool(np.array_equal(made, wanted))
+    few = 8 * unit(made.dtype)
+    with np.errstate(all="ignore"):
+        a, b = made.astype(np.float64), wanted.astype(np.float64)
+        return bool((np.abs(a - b) <= few * np.abs(b))[a != b].all() | np.array_equal(a, b))
+
+
+def within(made: Array, wanted: Array, margin: Margin) -> Array:
+    """Which elements are as far from the wanted ones as they may be."""
+    if label_of(made) not in FLOATS:
+        return np.asarray(made == wanted)
+    with np.errstate(all="ignore"):
+        a, b = made.astype(np.float64), wanted.astype(np.float64)
+        return np.asarray((a == b) | (np.abs(a - b) <= margin.allowed))

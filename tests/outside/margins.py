@@ -1,0 +1,145 @@
+"""How far rounding may move the results of a model, and what they are in f64.
+
+As in compiler/check/margins.py, here through ONNX Runtime: the model runs node by node with noise
+in the last places of all that is computed. Where noise moves a result, roundings in another order
+may; where noise decides a comparison, either answer is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, numpy_helper
+
+from compiler.check.margins import FACTOR, NOISE
+from tests.outside.case import constants_of
+from tests.outside.peer import PeerRefused, run_node, run_onnx_reference
+from tests.outside.values import FLOATS, Array, label_of
+
+N_RUNS = 8
+"""Runs with noise; each doubtful decision has to be tipped by one of them."""
+
+EXACT = {
+    *("Reshape", "Transpose", "Identity", "Slice", "Concat", "Split", "Squeeze", "Unsqueeze"),
+    *("Flatten", "Expand", "Tile", "Gather", "GatherElements", "GatherND", "Pad", "Where"),
+    *("Constant", "ConstantOfShape", "Max", "Min", "Relu", "Neg", "Abs", "Clip", "Ceil", "Floor"),
+    *("Round", "Sign", "EyeLike", "Trilu", "OneHot", "Hardmax", "TopK", "Range", "Optional"),
+    *("Compress", "Unique", "ReduceMax", "ReduceMin", "DepthToSpace", "SpaceToDepth"),
+    *("SequenceConstruct", "SequenceAt", "SequenceInsert", "SequenceErase", "SplitToSequence"),
+    *("ConcatFromSequence", "OptionalGetElement", "ReverseSequence", "MaxUnpool", "Shape"),
+}
+"""Operators that do not round: they get no noise of their own."""
+
+
+@dataclass(frozen=True)
+class Margin:
+    """How far each element of a result may be off, which are certain at all, and the shape too."""
+
+    allowed: Array
+    certain: Array
+    shape_is_certain: bool = True
+
+
+def margins(
+    model: ModelProto, feeds: Mapping[str, Any], expected: Mapping[str, Any]
+) -> dict[str, Margin]:
+    """By result. A result that is no tensor of numbers, or whose shape noise changes, has none."""
+    runs = [r for r in (_shaken(model, feeds, k) for k in range(N_RUNS)) if r is not None]
+    return {
+        name: _margin(value, [r[name] for r in runs])
+        for name, value in expected.items()
+        if isinstance(value, np.ndarray) and value.dtype != object
+    }
+
+
+def _margin(value: Array, others: list[Any]) -> Margin:
+    if any(np.shape(o) != value.shape for o in others):
+        return Margin(np.full(value.shape, np.inf), np.zeros(value.shape, bool), False)
+    same = np.logical_and.reduce([np.ones(value.shape, bool), *(o == value for o in others)])
+    if label_of(value) not in FLOATS:
+        return Margin(np.zeros(value.shape), np.asarray(same))
+    wide = value.astype(np.float64)
+    with np.errstate(all="ignore"):
+        moved = [np.abs(o.astype(np.float64) - wide) for o in others]
+        most = np.nan_to_num(np.max([np.zeros(value.shape), *moved], axis=0), posinf=np.inf)
+    info = ml_dtypes.finfo(value.dtype)
+    scale = float(np.abs(wide).max(initial=0))
+    allowed = FACTOR * most + 4 * float(info.eps) * scale + float(info.smallest_normal)
+    return Margin(np.asarray(allowed), np.ones(value.shape, bool))
+
+
+def _shaken(model: ModelProto, feeds: Mapping[str, Any], k: int) -> dict[str, Any] | None:
+    chance = np.random.default_rng(k)
+    values: dict[str, Any] = {n: _noisy(v, chance) for n, v in feeds.items()}
+    values.update(constants_of(model))
+    opset = model.opset_import[0].version
+    for node in model.graph.node:
+        try:
+            made = run_node(node, values, opset)
+        except PeerRefused:
+            return None
+        exact = node.op_type in EXACT or (node.op_type == "Cast" and _keeps(values, node))
+        for name, value in zip((o for o in node.output if o), made, strict=True):
+            values[name] = value if exact else _noisy(value, chance)
+    return {o.name: values[o.name] for o in model.graph.output}
+
+
+def _keeps(values: Mapping[str, Any], node: NodeProto) -> bool:
+    return label_of(values[node.input[0]]) not in FLOATS
+
+
+def _noisy(value: Any, chance: np.random.Generator) -> Any:
+    if isinstance(value, list):
+        parts: list[Any] = value
+        return [_noisy(v, chance) for v in parts]
+    if value is None or label_of(value) not in FLOATS:
+        return value
+    size = NOISE * float(ml_dtypes.finfo(value.dtype).eps)
+    noise = 1 + size * chance.uniform(-1, 1, value.shape)
+    return np.asarray((value.astype(np.float64) * noise).astype(value.dtype))
+
+
+# In f64
+
+
+def wide_results(model: ModelProto, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The results as onnx.reference computes them in f64; None where it cannot."""
+    wide = ModelProto.FromString(model.SerializeToString())
+    _widen_graph(wide.graph)
+    given = {n: _wide_value(v) for n, v in feeds.items()}
+    return run_onnx_reference(wide, given)
+
+
+NARROW_FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16)
+
+TYPE_ATTRIBUTES = ("to", "dtype", "output_datatype")
+
+
+def _wide_value(value: Any) -> Any:
+    return value.astype(np.float64) if label_of(value) in FLOATS else value
+
+
+def _widen_graph(graph: GraphProto) -> None:
+    for tensor in graph.initializer:
+        _widen_tensor(tensor)
+    for value in [*graph.input, *graph.output]:
+        if value.type.tensor_type.elem_type in NARROW_FLOATS:
+            value.type.tensor_type.elem_type = TensorProto.DOUBLE
+    for node in graph.node:
+        for a in node.attribute:
+            if a.type == AttributeProto.TENSOR:
+                _widen_tensor(a.t)
+            elif a.type == AttributeProto.GRAPH:
+                _widen_graph(a.g)
+            elif a.name in TYPE_ATTRIBUTES and a.i in NARROW_FLOATS:
+                a.i = TensorProto.DOUBLE
+
+
+def _widen_tensor(tensor: TensorProto) -> None:
+    if tensor.data_type in NARROW_FLOATS:
+        array = numpy_helper.to_array(tensor).astype(np.float64)
+        tensor.CopyFrom(numpy_helper.from_array(np.asarray(array), tensor.name))

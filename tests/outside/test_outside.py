@@ -1,0 +1,98 @@
+"""The generator covers the standard; a few models with fixed seeds are compiled right."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from tests.outside.case import Case, draw_case
+from tests.outside.exceptions import NOT_DRAWN
+from tests.outside.families.quantization import QDQ
+from tests.outside.family import DRAWN
+from tests.outside.judge import Judge
+from tests.outside.reduce import reduced
+from tests.outside.sweep import sweep
+from tests.outside.trial import Outcome, try_case
+
+QUICK = [(11, k) for k in range(8)]
+"""Cases of `make test`; the sweep has the thousands."""
+
+
+def schemas() -> set[str]:
+    return {s.name for s in onnx.defs.get_all_schemas() if s.domain == "" and not s.deprecated}
+
+
+def test_every_operator_is_drawn_or_has_a_reason() -> None:
+    drawn = set(DRAWN) - {QDQ}
+    assert schemas() - drawn - set(NOT_DRAWN) == set()
+    assert drawn & set(NOT_DRAWN) == set()
+    assert set(NOT_DRAWN) - schemas() <= {"Upsample"}
+
+
+def test_a_case_is_repeated_from_its_seed_and_index() -> None:
+    first, again = draw_case(3, 5), draw_case(3, 5)
+    assert first.model == again.model
+    assert [list(f) for f in first.feeds] == [list(f) for f in again.feeds]
+
+
+def test_some_cases_are_right() -> None:
+    told: list[str] = []
+    found = sweep(QUICK, 60, told.append, nodes=(3, 10))
+    assert {o.kind for o in found.values()} <= {"right", "peer"}, "\n".join(told)
+
+
+def sum_model(minus: bool) -> onnx.ModelProto:
+    """y = tanh(a + b), or a - b."""
+    nodes = [
+        helper.make_node("Sub" if minus else "Add", ["a", "b"], ["s"]),
+        helper.make_node("Tanh", ["s"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info(n, 1, [2, 3]) for n in "ab"]
+    outputs = [helper.make_tensor_value_info("y", 1, None)]
+    graph = helper.make_graph(nodes, "sums", inputs, outputs)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+
+def ones() -> dict[str, np.ndarray]:
+    x = np.linspace(0.25, 1.5, 6, dtype=np.float32).reshape(2, 3)
+    return {"a": x, "b": x[::-1].copy()}
+
+
+def test_judge_allows_rounding_and_nothing_else() -> None:
+    model, feeds = sum_model(minus=False), ones()
+    right = np.tanh(feeds["a"] + feeds["b"])
+    judge = Judge(model, feeds, {"y": right})
+    assert judge.objection({"y": np.nextafter(right, np.float32(2))}) is None
+    found = judge.objection({"y": right * np.float32(1.001)})
+    assert found is not None
+    assert "6 of 6" in found.text
+    assert judge.objection({"y": right[:, :2]}) is not None
+
+
+def test_judge_takes_cancellation_for_rounding() -> None:
+    """a - b of nearly equal numbers may be off by all that remains."""
+    x = np.full((2, 3), 1000, np.float32)
+    feeds = {"a": x, "b": np.nextafter(x, np.float32(2000))}
+    judge = Judge(sum_model(minus=True), feeds, {"y": np.tanh(feeds["a"] - feeds["b"])})
+    assert judge.objection({"y": np.zeros((2, 3), np.float32)}) is None
+
+
+def test_a_trial_tells_refusals_from_right_results() -> None:
+    case = Case(sum_model(minus=False), [ones()])
+    assert try_case(case).kind == "right"
+
+
+def test_reduction_keeps_what_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that is wrong about Tanh: the sum before it is cut off."""
+
+    def fails(case: Case, *_: object) -> Outcome:
+        wrong = any(n.op_type == "Tanh" for n in case.model.graph.node)
+        return Outcome("wrong", detail="6 of 6 differ", result="y") if wrong else Outcome("right")
+
+    monkeypatch.setattr("tests.outside.reduce.try_case", fails)
+    case = Case(sum_model(minus=False), [ones()])
+    smaller = reduced(case, fails(case), seconds=20)
+    assert [n.op_type for n in smaller.model.graph.node] == ["Tanh"]
+    assert [v.name for v in smaller.model.graph.input] == ["s"]
