@@ -14,7 +14,7 @@ from typing import Any
 from compiler.frontend.functions import normal_domain, walk
 from compiler.frontend.opsets import newest
 from compiler.ir.operator import ONNX
-from compiler.ir.types import OpaqueType, Type
+from compiler.ir.types import OpaqueType, TensorType, Type
 from compiler.ops import protos
 from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.facets import facet_key
@@ -46,6 +46,8 @@ def body_of(
     for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
         # Bodies of preview operators do not say for which opset they are written.
         function.opset_import.add(domain=domain, version=newest(domain))
+    if not _is_typed(function, types):
+        return None
     given = {a.name for a in function.attribute_proto}
     for key, a in schema.attributes.items():
         if a.default_value.type and key not in given:
@@ -75,6 +77,45 @@ def _stated(
     except Exception:  # the package's C++ raises several kinds for what it cannot express
         return None
     return onnx.FunctionProto.FromString(made) if made else None
+
+
+def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
+    """Whether the body's operators take what flows into them when the operands are integers.
+
+    Some bodies were written with floats in mind: that of ReduceLogSum takes Log of integers.
+    """
+    import onnx
+
+    given = zip(function.input, types, strict=False)
+    inputs = [
+        onnx.ValueInfoProto(name=name, type=protos.to_type_proto(t))
+        for name, t in given
+        if isinstance(t, TensorType)
+    ]
+    if not any(isinstance(t, TensorType) and t.dtype.is_integer for t in types):
+        return True
+    graph = onnx.GraphProto(name="body", node=function.node, input=inputs)
+    model = onnx.ModelProto(graph=graph, opset_import=function.opset_import, ir_version=10)
+    found = [*inputs, *onnx.shape_inference.infer_shapes(model).graph.value_info]
+    flows = {v.name: v.type.tensor_type.elem_type for v in found}
+    versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
+    return all(_takes(n, flows, versions) for n in function.node)
+
+
+def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> bool:
+    """Whether the schema of a body's node admits the element types of its operands."""
+    import onnx
+
+    domain = normal_domain(node.domain)
+    schema = protos.schema_of(node.op_type, domain, versions.get(domain) or newest(domain))
+    if schema is None:
+        return True
+    for formal, name in zip(schema.inputs, node.input, strict=False):
+        elem = flows.get(name, 0)
+        label = onnx.TensorProto.DataType.Name(elem).lower() if elem else ""
+        if label and formal.types and f"tensor({label})" not in formal.types:
+            return False
+    return True
 
 
 def _is_ours(function: Any, depth: int) -> bool:

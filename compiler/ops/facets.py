@@ -8,7 +8,8 @@ from typing import Any
 from compiler.errors import CompileError, require
 from compiler.ir.editor import Editor
 from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
+from compiler.ops import protos
 
 
 def facet_key(op_type: str, domain: str) -> str:
@@ -38,6 +39,8 @@ def through_facet(
         editor.give_back(outputs)
         return None
     operands = tuple(editor.tensor(i) if i else None for i in inputs)
+    if any(o is not None and o.dtype is DType.f64 for o in operands):
+        attrs = {**protos.float_defaults(op_type, domain, opset), **attrs}
     n_made = len(editor.made)
     try:
         made = facet(OnnxCall(op_type, domain, opset, operands, attrs, len(outputs)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -59,6 +59,17 @@ def schema_of(op_type: str, domain: str, opset: int) -> Any:
         return onnx.defs.get_schema(op_type, opset, domain)
     except onnx.defs.SchemaError:
         return None
+
+
+@lru_cache(maxsize=2048)
+def float_defaults(op_type: str, domain: str, opset: int) -> Mapping[str, float]:
+    """What attributes that are numbers default to: ONNX stores them as f32, 0.01 is not exact.
+
+    Operators on f64 see the difference.
+    """
+    schema = schema_of(op_type, domain, opset)
+    stated = {} if schema is None else {k: a.default_value for k, a in schema.attributes.items()}
+    return {k: float(d.f) for k, d in stated.items() if d.type == d.FLOAT}
 
 
 def to_type_proto(t: Type) -> Any:

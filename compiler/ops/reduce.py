@@ -242,9 +242,9 @@ reduce_sum_square = reduction(
 )  # fmt: skip
 reduce_log_sum = reduction(
     "reduce_log_sum", "The logarithm of the sum along axes.",
-    numpy=lambda x, axes, keepdims: np.log(_sum(x, axes, keepdims)),
-    scalar=lambda k, x, over, n: k.log(k.sum(x, over=over)),
-    onnx="ReduceLogSum", elements="float",
+    numpy=lambda x, axes, keepdims: _cut(np.log(_sum(x, axes, keepdims)), x),
+    scalar=lambda k, x, over, n: _unless_integer(k, k.sum(x, over=over), k.log),
+    onnx="ReduceLogSum",
 )  # fmt: skip
 
 
@@ -255,15 +255,16 @@ reduce_log_sum = reduction(
 def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = True) -> TensorType:
     """The logarithm of the sum of exponentials along axes.
 
-    The largest element is subtracted first, so that no exponential overflows.
+    The largest element is subtracted first, so that no exponential overflows. Of integers it is
+    computed in f64 and cut off.
     """
-    require_elements("reduce_log_sum_exp", "float", x)
+    require_elements("reduce_log_sum_exp", "number", x)
     return reduced(x, axes, keepdims)
 
 
 @reduce_log_sum_exp.reference
 def _(x: Array, *, axes: Axes, keepdims: bool) -> Array:
-    given = widened(x)
+    given = x.astype(_real(DType.from_numpy(x.dtype)).numpy)
     with np.errstate(all="ignore"):
         top = np.max(given, axis=axes, keepdims=True, initial=-np.inf)
         top = np.where(np.isinf(top), np.zeros_like(top), top)
@@ -273,7 +274,7 @@ def _(x: Array, *, axes: Axes, keepdims: bool) -> Array:
 
 @reduce_log_sum_exp.lower
 def _(k: Lowering, x: Handle, out: Handle, *, axes: Axes, keepdims: bool) -> None:
-    dtype = wide(x.dtype)
+    dtype = _real(x.dtype)
     top = k.temporary(out.shape, dtype, "top")
     target, source, inner = reduction_axes(k, x.shape, axes, keepdims)
     over = inner or [k.axis(1, "r")]
@@ -285,7 +286,12 @@ def _(k: Lowering, x: Handle, out: Handle, *, axes: Axes, keepdims: bool) -> Non
     k.assign(out[target], k.convert(k.log(total) + shift, out.dtype))
 
 
-_finish(reduce_log_sum_exp, "float", "ReduceLogSumExp", 3)
+def _real(dtype: DType) -> DType:
+    """The type in which exponentials of elements are computed."""
+    return wide(dtype) if dtype.is_float else DType.f64
+
+
+_finish(reduce_log_sum_exp, "number", "ReduceLogSumExp", 3)
 
 
 # ONNX

@@ -79,7 +79,7 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
     """
     require(step != 0, "E-OP-ATTRIBUTE", "the step of a slice cannot be 0")
     if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
-        return len(range(size)[start:end:step])
+        return len(_span(size, slice(start, end, step)))
     if step < 0:
         whole = start == -1 and isinstance(end, int) and end <= -LARGEST_SIZE
         return settle(affine.floordiv(size + (-step - 1), -step)) if whole else None
@@ -89,6 +89,16 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
         stop = settle(affine.minimum(stop, size))
     taken = stop - _from_front(start, size)
     return settle(affine.floordiv(affine.maximum(settle(taken), 0) + (step - 1), step))
+
+
+def _span(size: int, cut: slice) -> range:
+    """The places that a slice takes of an axis of known size.
+
+    A start before the axis is its first place, also when the slice runs backwards: there Python
+    takes nothing.
+    """
+    start = 0 if cut.start < -size else cut.start
+    return range(size)[start : cut.stop : cut.step]
 
 
 def _from_front(position: Dim, size: Dim) -> Dim:
@@ -108,14 +118,14 @@ def _(
 ) -> Array:
     cuts = [slice(None)] * x.ndim
     for axis, cut in cuts_along(x.ndim, starts, ends, axes, steps):
-        cuts[axis] = cut
+        cuts[axis] = cut if cut.start >= -x.shape[axis] else slice(0, cut.stop, cut.step)
     return x[tuple(cuts)]
 
 
 def _first(cut: slice, size: Expr) -> Expr:
     """The first place that a slice takes of an axis, which may be of open size."""
     if isinstance(size, int):
-        return cut.indices(size)[0]
+        return _span(size, cut).start
     if cut.start >= 0:
         # There are results only if it begins inside.
         return cut.start if cut.step > 0 else affine.minimum(cut.start, size - 1)
@@ -183,3 +193,4 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[9]", numbers(-1), numbers(far.min), numbers(0), numbers(-2)], {}
     yield ["i64[3,8]", numbers(1), numbers(7), numbers(-1), numbers(3)], {}
     yield ["f32[4,3]", numbers(3), numbers(1), numbers(0)], {}
+    yield ["f32[5,2]", numbers(-6), numbers(far.min), numbers(0), numbers(-1)], {}
