@@ -13,7 +13,7 @@ import numpy as np
 from compiler.errors import CompileError, require
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import Array
-from compiler.ir.types import OpaqueType, TensorType, Type
+from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.limits import check
 from compiler.ops.protos import opset_of
 
@@ -64,6 +64,9 @@ def entry(node: Node, attribute: str, k: int) -> int:
 Run = Callable[[str, Sequence[Any]], list[Any]]
 """Runs the region under a key for values of its inputs; gives its results."""
 
+Outer = Mapping[str, Any]
+"""Values around a node that its regions read by name."""
+
 
 def evaluate(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any], run: Run | None = None
@@ -78,7 +81,7 @@ def evaluate(
         check(f"a step of {node.op}")
         return run(key, values)
 
-    made = _EVALUATE[node.op](node, list(values), checked)
+    made = _EVALUATE[node.op](node, list(values), checked, outer)
     return tuple(made[: len(node.outputs)])
 
 
@@ -101,12 +104,12 @@ def _flag(value: Any) -> bool:
     return bool(array.reshape(-1)[0])
 
 
-def _if(node: Node, values: list[Any], run: Run) -> list[Any]:
+def _if(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
     key = "then_branch" if _flag(values[0]) else "else_branch"
     return run(key, [])
 
 
-def _loop(node: Node, values: list[Any], run: Run) -> list[Any]:
+def _loop(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
     body = node.regions["body"]
     limit = None if values[0] is None else int(np.asarray(values[0]).reshape(-1)[0])
     going = values[1] is None or _flag(values[1])
@@ -126,13 +129,19 @@ def _loop(node: Node, values: list[Any], run: Run) -> list[Any]:
         for pile, value in zip(piles, made[len(states) :], strict=True):
             pile.append(value)
         step += 1
-    declared = _results(body)[1 + len(states) :]
+    declared = _results(body, outer)[1 + len(states) :]
     return [*states, *(_pile(p, 0, t) for p, t in zip(piles, declared, strict=True))]
 
 
-def _results(g: Graph) -> list[Type]:
-    """Types of a region's results; of captured values handed on nothing is known here."""
-    return [g.types.get(r.value, OpaqueType()) for r in g.results]
+def _results(g: Graph, outer: Outer) -> list[Type]:
+    """Types of a region's results; captured values that are handed on tell their own."""
+    return [g.types.get(r.value) or _type_of(outer.get(r.value)) for r in g.results]
+
+
+def _type_of(value: Any) -> Type:
+    if not isinstance(value, np.ndarray):
+        return OpaqueType()
+    return TensorType(DType.from_numpy(value.dtype), value.shape)
 
 
 def _pile(values: list[Any], axis: int, t: Type) -> Any:
@@ -147,16 +156,16 @@ def _pile(values: list[Any], axis: int, t: Type) -> Any:
     return np.zeros(shape, t.dtype.numpy)
 
 
-def _scan(node: Node, values: list[Any], run: Run) -> list[Any]:
+def _scan(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
     if not is_batched(node):
-        return _scan_once(node, values, run)
+        return _scan_once(node, values, run, outer)
     lengths, *operands = values
     n_states = len(operands) - n_scanned(node)
     runs: list[list[Any]] = []
     for b in range(operands[0].shape[0]):
         n = operands[n_states].shape[1] if lengths is None else int(lengths[b])
         parts = [v[b] if k < n_states else v[b][:n] for k, v in enumerate(operands)]
-        made = _scan_once(node, parts, run)
+        made = _scan_once(node, parts, run, outer)
         longest = operands[n_states].shape[1]
         runs.append([*made[:n_states], *(_lengthened(v, longest) for v in made[n_states:])])
     return [np.stack(v) for v in zip(*runs, strict=True)]
@@ -167,7 +176,7 @@ def _lengthened(value: Array, n: int) -> Array:
     return np.pad(value, missing)
 
 
-def _scan_once(node: Node, values: list[Any], run: Run) -> list[Any]:
+def _scan_once(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
     body, n = node.regions["body"], n_scanned(node)
     states, scanned = values[:-n], values[-n:]
     directions = "directions" if is_batched(node) else "scan_input_directions"
@@ -184,13 +193,13 @@ def _scan_once(node: Node, values: list[Any], run: Run) -> list[Any]:
         for pile, value in zip(piles, made[n_states:], strict=True):
             pile.append(value)
     outputs: list[Any] = []
-    for k, (pile, t) in enumerate(zip(piles, _results(body)[n_states:], strict=True)):
+    for k, (pile, t) in enumerate(zip(piles, _results(body, outer)[n_states:], strict=True)):
         ordered = pile[::-1] if entry(node, "scan_output_directions", k) else pile
         outputs.append(_pile(ordered, entry(node, "scan_output_axes", k), t))
     return [*states, *outputs]
 
 
-def _sequence_map(node: Node, values: list[Any], run: Run) -> list[Any]:
+def _sequence_map(node: Node, values: list[Any], run: Run, outer: Outer) -> list[Any]:
     body, (sequence, *rest) = node.regions["body"], values
     columns: list[list[Any]] = [[] for _ in body.results]
     for i, element in enumerate(sequence):

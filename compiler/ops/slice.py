@@ -79,7 +79,7 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
     """
     require(step != 0, "E-OP-ATTRIBUTE", "the step of a slice cannot be 0")
     if isinstance(size, int) and isinstance(start, int) and isinstance(end, int):
-        return len(_span(size, slice(start, end, step)))
+        return len(span(size, slice(start, end, step)))
     if step < 0:
         whole = start == -1 and isinstance(end, int) and end <= -LARGEST_SIZE
         return settle(affine.floordiv(size + (-step - 1), -step)) if whole else None
@@ -91,7 +91,7 @@ def n_taken(size: Dim, start: Dim, end: Dim, step: int) -> Dim | None:
     return settle(affine.floordiv(affine.maximum(settle(taken), 0) + (step - 1), step))
 
 
-def _span(size: int, cut: slice) -> range:
+def span(size: int, cut: slice) -> range:
     """The places that a slice takes of an axis of known size.
 
     A start before the axis is its first place, also when the slice runs backwards: there Python
@@ -125,7 +125,7 @@ def _(
 def _first(cut: slice, size: Expr) -> Expr:
     """The first place that a slice takes of an axis, which may be of open size."""
     if isinstance(size, int):
-        return _span(size, cut).start
+        return span(size, cut).start
     if cut.start >= 0:
         # There are results only if it begins inside.
         return cut.start if cut.step > 0 else affine.minimum(cut.start, size - 1)

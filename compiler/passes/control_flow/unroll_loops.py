@@ -123,6 +123,10 @@ def _objection(node: Node, n: int | None) -> str:
     types = [t for m in all_nodes(node.regions["body"]) for t in m.types]
     if any(not isinstance(t, TensorType) for t in types):
         return "a step handles what is no tensor"
+    body = node.regions["body"]
+    collected = [body.types.get(r.value) for r in body.results[1 + len(node.inputs[2:]) :]]
+    if any(isinstance(t, TensorType) and t.shape is None for t in collected):
+        return "it collects values of unknown rank"
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:

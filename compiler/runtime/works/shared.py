@@ -21,7 +21,7 @@ from compiler.memory.buffer import ALIGNMENT_BYTES
 from compiler.memory.lifetimes import Step, join_lifetimes
 from compiler.memory.views import Span
 from compiler.ops.dims import normal_axis
-from compiler.ops.slice import cuts_along
+from compiler.ops.slice import cuts_along, span
 from compiler.runtime.frame import in_memory
 from compiler.runtime.works.arrange import Needs, Overwritable, needed
 from compiler.runtime.works.launch_order import works_in_order
@@ -234,5 +234,5 @@ class _Known:
         if steps is None or (steps == 1).all():
             # Where it ends is in the size of the result.
             for at, cut in cuts_along(whole.rank, starts, np.zeros_like(starts), axes, steps):
-                begin[at] = cut.indices(whole.static_shape[at])[0]
+                begin[at] = span(whole.static_shape[at], cut).start
             yield begin
