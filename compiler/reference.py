@@ -12,7 +12,7 @@ import numpy as np
 import compiler.ops
 from compiler.errors import CompileError
 from compiler.ir import affine
-from compiler.ir.affine import Affine, Expr
+from compiler.ir.affine import axis_symbol
 from compiler.ir.graph import Graph, Value
 from compiler.ir.operator import Array
 from compiler.ir.types import DType, OptionalType, SequenceType, TensorType, Type
@@ -50,7 +50,8 @@ def reference(
 def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs in graph order, lists made arrays, after every check that can be made.
 
-    Arrays must have exactly the input's element type. Sizes of the same name must be equal.
+    Arrays must have exactly the input's element type. Sizes of the same name are equal as a rule;
+    `sizes_apart` tells when they are not.
     Errors: E-INPUT-NAME, E-INPUT-SHAPE, E-INPUT-DTYPE.
     """
     given: object = inputs
@@ -72,6 +73,22 @@ def check_inputs(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Any]:
             raise CompileError("E-INPUT-NAME", f"the input {v.name!r}: {v.type} was not given")
         found[v.name] = _checked(v, v.type, inputs[v.name], sizes)
     return found
+
+
+def sizes_apart(graph: Graph, inputs: Mapping[str, Any]) -> str:
+    """A name of which these inputs have different sizes; "" when there is none.
+
+    ONNX Runtime runs a model on such inputs as if each size had a name of its own.
+    """
+    sizes: dict[str, int] = {}
+    for v in graph.inputs:
+        if not isinstance(v.type, TensorType) or v.type.shape is None:
+            continue
+        for dim, size in zip(v.type.shape, np.shape(inputs[v.name]), strict=True):
+            name = axis_symbol(dim)
+            if name is not None and sizes.setdefault(name, size) != size:
+                return name
+    return ""
 
 
 def _checked(v: Value, t: Type, value: Any, sizes: dict[str, int]) -> Any:
@@ -135,21 +152,13 @@ def _check_shape(v: Value, t: TensorType, array: Array, sizes: dict[str, int]) -
     if array.ndim != len(t.shape):
         raise CompileError("E-INPUT-SHAPE", got)
     for dim, size in zip(t.shape, array.shape, strict=True):
-        name = _symbol(dim)
-        if name is not None and sizes.setdefault(name, size) != size:
-            raise CompileError(
-                "E-INPUT-SHAPE", f"{got}, but {name} is {sizes[name]} in another place"
-            )
+        name = axis_symbol(dim)
+        if name is not None:
+            sizes.setdefault(name, size)
+            continue
         value = affine.substitute(dim, sizes)
         if isinstance(value, int) and value != size:
             raise CompileError("E-INPUT-SHAPE", got)
-
-
-def _symbol(dim: Expr) -> str | None:
-    if isinstance(dim, Affine) and dim.constant == 0 and len(dim.terms) == 1:
-        atom, factor = dim.terms[0]
-        return atom if factor == 1 and isinstance(atom, str) else None
-    return None
 
 
 class _Door(ModuleType):

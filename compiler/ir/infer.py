@@ -7,6 +7,7 @@ symbolic dimensions, are evaluated with the operators' own references.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
 from compiler.ir import types as ty
-from compiler.ir.affine import Affine, Expr, identifier, is_simple, symbol
+from compiler.ir.affine import Affine, Expr, identifier, is_simple, symbol, symbols
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node, Value
 from compiler.ir.operator import OPERATORS, Array, Operator, Tensor
@@ -373,7 +374,8 @@ def keep_layout(inferred: Type, recorded: Type) -> Type:
 def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
     """The graph for inputs of these shapes, every type inferred anew.
 
-    Symbols that the shapes decide are replaced wherever they occur.
+    Symbols that the shapes decide are replaced wherever they occur. One to which they give two
+    sizes says nothing: what is on record of it is forgotten.
     Errors: E-INPUT-NAME for no input of that name, E-INPUT-SHAPE when ranks or fixed sizes differ.
     """
     given = {v.name: v for v in graph.inputs}
@@ -384,14 +386,20 @@ def specialize(graph: Graph, shapes: Mapping[str, Sequence[int]]) -> Graph:
                 "E-INPUT-NAME", f"no input is named {name!r}; inputs: {', '.join(given)}"
             )
         _unify(name, given[name].type, shape, values)
+    apart = {name for name, size in values.items() if size is _APART}
+    values = {name: size for name, size in values.items() if name not in apart}
     inputs = []
     for v in graph.inputs:
         t = ty.substitute(v.type, values)
         if v.name in shapes and isinstance(t, TensorType):
             t = replace(t, shape=tuple(int(d) for d in shapes[v.name]))
         inputs.append(Value(v.name, t))
-    nodes = tuple(with_sizes(n, values) for n in graph.nodes)
+    nodes = tuple(with_sizes(n, values, apart) for n in graph.nodes)
     return infer(replace(graph, inputs=tuple(inputs), nodes=nodes))[0]
+
+
+_APART = symbol("apart")
+"""Stands for the size of a symbol that has several."""
 
 
 def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
@@ -401,15 +409,27 @@ def fix_sizes(graph: Graph, values: Mapping[str, int]) -> Graph:
     return infer(replace(graph, inputs=inputs, nodes=nodes))[0]
 
 
-def with_sizes(node: Node, values: Mapping[str, Expr]) -> Node:
-    """The node with symbols replaced where they are on record: what inference starts from."""
-    node = replace(node, types=tuple(ty.substitute(t, values) for t in node.types))
+def with_sizes(
+    node: Node, values: Mapping[str, Expr], apart: AbstractSet[str] = frozenset()
+) -> Node:
+    """The node with symbols replaced where they are on record: what inference starts from.
+
+    Types that mention a symbol of `apart` are forgotten.
+    """
+
+    def settled(t: Type) -> Type:
+        t = ty.substitute(t, values)
+        if isinstance(t, TensorType) and any(symbols(d) & apart for d in t.shape or ()):
+            return replace(t, shape=None)
+        return t
+
+    node = replace(node, types=tuple(settled(t) for t in node.types))
     if not node.regions:
         return node
     regions = {}
     for key, g in node.regions.items():
-        inputs = tuple(Value(v.name, ty.substitute(v.type, values)) for v in g.inputs)
-        nodes = tuple(with_sizes(n, values) for n in g.nodes)
+        inputs = tuple(Value(v.name, settled(v.type)) for v in g.inputs)
+        nodes = tuple(with_sizes(n, values, apart) for n in g.nodes)
         regions[key] = replace(g, inputs=inputs, nodes=nodes)
     return replace(node, regions=regions)
 
@@ -432,10 +452,7 @@ def _unify(name: str, t: Type, shape: Sequence[int], values: dict[str, Expr]) ->
         elif len(dim.terms) == 1 and dim.constant == 0 and dim.terms[0][1] == 1:
             atom = dim.terms[0][0]
             if isinstance(atom, str) and values.setdefault(atom, size) != size:
-                raise CompileError(
-                    "E-INPUT-SHAPE",
-                    f"{name!r} needs {atom} = {values[atom]} as elsewhere, got {size}",
-                )
+                values[atom] = _APART
 
 
 def is_open(t: Type) -> bool:

@@ -20,7 +20,7 @@ from compiler.ir.types import TensorType, Type
 from compiler.limits import Limits, limited
 from compiler.machine.keep import machine_of
 from compiler.memory.buffer import Plan
-from compiler.reference import check_inputs
+from compiler.reference import check_inputs, sizes_apart
 from compiler.runtime.built import Built, Stage
 from compiler.runtime.executable import Executable
 from compiler.runtime.frame import DirectCall, KnownShapes
@@ -290,6 +290,8 @@ class Program:
                 return made
         if not self._known.fit(inputs):
             inputs = check_inputs(self.source, inputs)
+            if name := sizes_apart(self.source, inputs):
+                return self._run_apart(name, inputs)
             self._known.note(inputs)
         with _memory_of_runs():
             if self._buckets is not None:
@@ -312,6 +314,12 @@ class Program:
         if built.executable is None:
             raise self._other_machine()
         return run_within(built, built.executable, inputs)
+
+    def _run_apart(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run code for these very shapes: all other code takes the sizes of a name as equal."""
+        note = f"inputs gave several sizes to {name}: code for known shapes ran"
+        self.notes += () if note in self.notes else (note,)
+        return self._executable(inputs).run(inputs)
 
     def _run_open(self, opened: OpenProgram, inputs: Mapping[str, Any]) -> dict[str, Any]:
         if not opened.is_runnable:
