@@ -15,6 +15,7 @@ from compiler.loops.text import parse_kernel
 from compiler.loops.verify import verify_kernel
 from compiler.targets.options import Forking
 from compiler.targets.target import Target, host
+from tests.guard_pages import at_end
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -43,24 +44,35 @@ def run_native(
     threads: int = 1,
     forking: Forking = "gomp",
 ) -> None:
-    """Run the machine code of a kernel on arrays, with pages of canaries around each."""
+    """Run the machine code of a kernel on arrays that end at guard pages.
+
+    Buffers begin at an element where the kernel makes no other demand, so that a load or store of
+    a single byte behind one ends the process; canaries stand before each.
+    """
     target = target or host()
     text = module_ir({"k": kernel}, [], target, threads=threads, forking=forking)
     library = Library.compile(text, target, ObjectStore(None))
-    guarded = {name: _with_canaries(a) for name, a in arrays.items()}
+    alignment = CACHE_LINE_BYTES if "!nontemporal" in text else 1
+    guarded = {name: _guarded(a, alignment) for name, a in arrays.items()}
     pointers = [inner.ctypes.data for _, inner in (guarded[b.name] for b in kernel.params)]
     numbers = [(sizes or {})[n] for n in kernel.sizes]
     library.function("k", len(pointers) + len(numbers))(*pointers, *numbers)
     for name, (outer, inner) in guarded.items():
-        n = inner.nbytes
-        assert (outer[:64] == 171).all(), f"{name} was written before its beginning"
-        assert (outer[64 + n :] == 171).all(), f"{name} was written behind its end"
+        n, first = inner.nbytes, inner.ctypes.data - outer.ctypes.data
+        assert (outer[:first] == 171).all(), f"{name} was written before its beginning"
+        assert (outer[first + n :] == 171).all(), f"{name} was written behind its end"
         arrays[name][...] = inner
 
 
-def _with_canaries(a: Array) -> tuple[Array, Array]:
-    outer = np.full(a.nbytes + 192, 171, np.uint8)
-    inner = outer[64 : 64 + a.nbytes].view(a.dtype).reshape(a.shape)
+CACHE_LINE_BYTES = 64
+"""Stores past the caches expect buffers that begin at a line."""
+
+
+def _guarded(a: Array, alignment: int) -> tuple[Array, Array]:
+    """Bytes up to a guard page, and a copy of the array at their end."""
+    size = CACHE_LINE_BYTES + -(-a.nbytes // alignment) * alignment
+    outer = at_end(np.full(size, 171, np.uint8), alignment)
+    inner = outer[CACHE_LINE_BYTES:][: a.nbytes].view(a.dtype).reshape(a.shape)
     inner[...] = a
     return outer, inner
 

@@ -168,6 +168,22 @@ class Memory:
         kind = memory_type(b.dtype, value.lanes)
         self.out.line(f"store {kind} {stored}, ptr {at.ref}, align {b.dtype.nbytes}")
 
+    def write_masked(self, b: Buffer, at: Value, value: Value, mask: Value) -> None:
+        """Store the lanes side by side whose mask holds.
+
+        A constant mask has more than one live lane: LLVM 22 turns a masked store of a truncated
+        vector with one live lane into a scalar store of the element before truncation (x86 with
+        AVX-512), which overwrites its neighbours. A scalar store writes such a lane.
+        """
+        assert not _has_one_live_lane(mask), f"one lane of {b.name} needs a scalar store"
+        kind = memory_type(b.dtype, value.lanes)
+        name = f"llvm.masked.store.v{value.lanes}{suffix(b.dtype)}.p0"
+        self.out.declare(f"declare void @{name}({kind}, ptr, {mask.type})")
+        stored = self.to_memory(b.dtype, value)
+        self.out.line(
+            f"call void @{name}({kind} {stored}, ptr align {b.dtype.nbytes} {at.ref}, {mask.typed})"
+        )
+
     def to_memory(self, dtype: DType, v: Value) -> str:
         """A value as it lies in memory; half-precision values are rounded already."""
         kind = memory_type(dtype, v.lanes)
@@ -187,6 +203,10 @@ class Memory:
 def has_masks(target: Target, dtype: DType) -> bool:
     """Whether a machine loads and stores part of a vector of this type by one instruction."""
     return target.has_masks or (target.is_x86 and target.vector_bytes >= 32 and dtype.nbytes >= 4)
+
+
+def _has_one_live_lane(mask: Value) -> bool:
+    return mask.is_constant and mask.ref.count("i1 true") == 1 and not mask.ref.startswith("splat")
 
 
 def parameter(b: Buffer) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compiler.codegen.access.addresses import Resolved
 from compiler.codegen.access.loads import lane_offsets
 from compiler.codegen.access.memory import Memory, suffix
-from compiler.codegen.values import Value, memory_type, vector_of
+from compiler.codegen.values import Value, constant_lanes, memory_type, vector_of
 from compiler.ir.types import DType
 from compiler.loops.nodes import Buffer
 
@@ -68,7 +68,7 @@ def store(m: Memory, b: Buffer, r: Resolved, value: Value, *, stream: bool = Fal
 
 def _are_one_of_words(m: Memory, b: Buffer, offsets: list[int]) -> bool:
     """Whether lanes are bytes 32 bits apart, and a mask can leave alone what lies between."""
-    apart = offsets == [4 * i for i in range(len(offsets))]
+    apart = len(offsets) > 1 and offsets == [4 * i for i in range(len(offsets))]
     return apart and b.dtype in (DType.u8, DType.i8) and m.target.is_x86 and m.target.has_masks
 
 
@@ -80,12 +80,8 @@ def _store_one_of_words(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     text = f"zext {kind} {m.to_memory(b.dtype, value)} to <{lane.lanes} x i32>"
     wide = m.out.op(text, DType.i32, lane.lanes, value)
     spread = m.out.op(f"bitcast {wide.typed} to <{n} x i8>", DType.u8, n, wide)
-    bits = ", ".join(f"i1 {int(not i % 4 and i < 4 * lane.active)}" for i in range(n))
-    name = f"llvm.masked.store.v{n}i8.p0"
-    m.out.declare(f"declare void @{name}(<{n} x i8>, ptr, <{n} x i1>)")
-    m.out.line(
-        f"call void @{name}(<{n} x i8> {spread.ref}, ptr align 1 {at.ref}, <{n} x i1> <{bits}>)"
-    )
+    live = [int(not i % 4 and i < 4 * lane.active) for i in range(n)]
+    m.write_masked(b, at, spread, constant_lanes(live, DType.bool))
 
 
 def _fills_lines(b: Buffer, r: Resolved, value: Value) -> bool:
@@ -108,17 +104,13 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     if lane.is_full:
         m.write(b, at, value)
         return
+    if lane.stop is None and lane.active == 1:
+        m.write(b, at, m.out.extract(value, 0))
+        return
     if lane.stop is None and not m.has_masks(b.dtype):
         m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
         return
-    stored = m.to_memory(b.dtype, value)
-    mask = m.mask(None)
-    kind = memory_type(b.dtype, lane.lanes)
-    name = f"llvm.masked.store.v{lane.lanes}{suffix(b.dtype)}.p0"
-    m.out.declare(f"declare void @{name}({kind}, ptr, {mask.type})")
-    m.out.line(
-        f"call void @{name}({kind} {stored}, ptr align {b.dtype.nbytes} {at.ref}, {mask.typed})"
-    )
+    m.write_masked(b, at, value, m.mask(None))
 
 
 def _scatter(m: Memory, b: Buffer, pointer: Value, positions: Value, value: Value) -> None:
