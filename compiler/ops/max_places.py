@@ -14,9 +14,9 @@ from compiler.ir.affine import Expr
 from compiler.ir.operator import OPERATORS, Array, Cost, OnnxCall, Operand, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.arg import is_same
+from compiler.ops.pooling import Pooling, pooling_of
 from compiler.ops.requirements import n_elements, traffic
 from compiler.ops.window import (
-    Pooling,
     Window,
     exported_window,
     onnx_window,
@@ -87,8 +87,10 @@ def _(
 
 
 @max_pool_places.cost
-def _(x: TensorType, *, out: tuple[TensorType, ...], kernel: Ints, **_: Any) -> Cost:
-    return traffic([x], out, 3 * int(np.prod(kernel)) * n_elements(out))
+def _(x: TensorType, *, out: tuple[TensorType, ...], **attrs: Any) -> Cost:
+    sizes, places = x.static_shape[2:], out[0].static_shape[2:]
+    taps = pooling_of(attrs).clipped(sizes, places).n_taps
+    return traffic([x], out, 3 * taps * n_elements(out))
 
 
 @max_pool_places.lower
@@ -101,7 +103,7 @@ def _(
     column_major: bool,
     **attrs: Any,
 ) -> None:
-    window = Pooling(**attrs).window(x.shape[2:])
+    window = Pooling(**attrs).clipped(x.shape[2:], values.shape[2:])
     lowest = neutral("max", x.dtype).item()
     outer, at, taps = window_axes(k, values.shape, window)
     element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)

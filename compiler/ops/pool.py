@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,9 @@ from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Operator, Tensor, op, standard
 from compiler.ir.types import DType, TensorType
+from compiler.ops.clipped import clipped
 from compiler.ops.max_places import import_with_places
+from compiler.ops.pooling import Pooling, pooling_of
 from compiler.ops.requirements import (
     n_elements,
     require_elements,
@@ -26,7 +28,6 @@ from compiler.ops.requirements import (
     widened,
 )
 from compiler.ops.window import (
-    Pooling,
     Window,
     exported_window,
     onnx_window,
@@ -45,8 +46,14 @@ def _pooled(op_name: str, x: Tensor, pooling: Pooling) -> TensorType:
     return TensorType(x.dtype, (*x.shape[:2], *pooling.places(x.shape[2:])))
 
 
-def _pool_cost(x: TensorType, *, out: TensorType, kernel: Ints, **_: Any) -> Cost:
-    return traffic([x], out, int(np.prod(kernel)) * n_elements(out))
+def _n_seen(x: TensorType, out: TensorType, attrs: Mapping[str, Any]) -> int:
+    """Taps of the windows as they are clipped to the image. Shapes: known sizes."""
+    sizes, places = x.static_shape[2:], out.static_shape[2:]
+    return pooling_of(attrs).clipped(sizes, places).n_taps
+
+
+def _pool_cost(x: TensorType, *, out: TensorType, **attrs: Any) -> Cost:
+    return traffic([x], out, _n_seen(x, out, attrs) * n_elements(out))
 
 
 @op(kind="reduction")
@@ -84,7 +91,7 @@ max_pool.cost(_pool_cost)
 
 @max_pool.lower
 def _(k: Lowering, x: Handle, out: Handle, **attrs: Any) -> None:
-    window = Pooling(**attrs).window(x.shape[2:])
+    window = Pooling(**attrs).clipped(x.shape[2:], out.shape[2:])
     outer, places, taps = window_axes(k, out.shape, window)
     lowest = neutral("max", x.dtype).item()
     element = tap(k, x, outer, places, taps, window, out.shape[2:], lowest)
@@ -129,10 +136,11 @@ def _(x: Array, *, count_include_pad: bool, **attrs: Any) -> Array:
     window, places = pooling.window(x.shape[2:]), pooling.places(x.shape[2:])
     counts = np.ones((), np.float64)
     for d, size in enumerate(x.shape[2:]):
-        at = np.arange(int(places[d]))[:, None] * window.strides[d] - window.pads_begin[d]
-        at = at + np.arange(window.kernel[d]) * window.dilations[d]
+        at = np.arange(int(places[d])) * window.strides[d] - window.pads_begin[d]
         low, high = _counted_range(size, d, window, count_include_pad)
-        counts = np.multiply.outer(counts, ((at >= low) & (at < high)).sum(axis=1))
+        first = np.maximum(-((at - low) // window.dilations[d]), 0)
+        end = np.minimum((high - 1 - at) // window.dilations[d] + 1, window.kernel[d])
+        counts = np.multiply.outer(counts, np.maximum(end - first, 0))
     total = pooling.taken(widened(x), 0).sum(axis=pooling.tap_axes)
     with np.errstate(all="ignore"):
         return rounded(total / counts.astype(total.dtype), x)
@@ -144,8 +152,9 @@ average_pool.cost(_pool_cost)
 @average_pool.lower
 def _(k: Lowering, x: Handle, out: Handle, *, count_include_pad: bool, **attrs: Any) -> None:
     window = Pooling(**attrs).window(x.shape[2:])
-    outer, places, taps = window_axes(k, out.shape, window)
-    element = tap(k, x, outer, places, taps, window, out.shape[2:], 0)
+    seen = clipped(x.shape[2:], out.shape[2:], window)
+    outer, places, taps = window_axes(k, out.shape, seen)
+    element = tap(k, x, outer, places, taps, seen, out.shape[2:], 0)
     dtype = wide(x.dtype)
     total: Scalar = k.sum(k.convert(element, dtype), over=taps)
     fixed, varying = 1, []
@@ -212,7 +221,7 @@ lp_pool.cost(_pool_cost)
 
 @lp_pool.lower
 def _(k: Lowering, x: Handle, out: Handle, *, p: int, **attrs: Any) -> None:
-    window = Pooling(**attrs).window(x.shape[2:])
+    window = Pooling(**attrs).clipped(x.shape[2:], out.shape[2:])
     outer, places, taps = window_axes(k, out.shape, window)
     dtype = wide(x.dtype)
     element = k.abs(k.convert(tap(k, x, outer, places, taps, window, out.shape[2:], 0), dtype))

@@ -163,44 +163,6 @@ def resolve_pads(
     return tuple(begin), tuple(end)
 
 
-@dataclass(frozen=True, slots=True)
-class Pooling:
-    """How the windows of a pool lie: what its attributes say, before sizes are known."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    pads: tuple[int, ...]
-    dilations: tuple[int, ...]
-    ceil_mode: bool = False
-    auto_pad: str = "notset"
-
-    def check(self, op_name: str, n_spatial: int) -> None:
-        """Errors: as `check_window`."""
-        check_window(op_name, n_spatial, *self._windows)
-
-    def places(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
-        """How many places a window has along each spatial axis of an image with these sizes."""
-        return output_dims(dims, *self._windows, ceil_mode=self.ceil_mode)
-
-    def window(self, dims: Sequence[int]) -> Window:
-        """The window with pads as numbers, on an image with these spatial sizes."""
-        return resolve(dims, *self._windows)
-
-    def taken(self, x: Array, fill: Any) -> Array:
-        """The elements of each window of x: `windows` at all places."""
-        dims = x.shape[2:]
-        return windows(x, self.window(dims), [int(n) for n in self.places(dims)], fill)
-
-    @property
-    def tap_axes(self) -> tuple[int, ...]:
-        """Axes of what is taken that run through a window."""
-        return tuple(range(-len(self.kernel), 0))
-
-    @property
-    def _windows(self) -> tuple[Any, ...]:
-        return self.kernel, self.strides, self.pads, self.dilations, self.auto_pad
-
-
 def onnx_window(n: OnnxCall, kernel: Sequence[int]) -> dict[str, Any]:
     """The window attributes of an ONNX node, defaults filled in."""
     n_spatial = len(kernel)
@@ -285,8 +247,9 @@ def windows(x: Array, w: Window, places: Sequence[int], fill: Any) -> Array:
     for d, size in enumerate(x.shape[2:]):
         needed = (places[d] - 1) * w.strides[d] + extent(w.kernel[d], w.dilations[d])
         behind = max(needed - size - w.pads_begin[d], 0)
-        widths.append((w.pads_begin[d], behind))
-    padded = np.pad(x, [(0, 0), (0, 0), *widths], constant_values=fill)
+        widths.append((max(w.pads_begin[d], 0), behind))
+    cut = (slice(max(-begin, 0), None) for begin in w.pads_begin)
+    padded = np.pad(x[:, :, *cut], [(0, 0), (0, 0), *widths], constant_values=fill)
     outer = padded.strides[2:]
     return np.lib.stride_tricks.as_strided(
         padded,

@@ -40,7 +40,7 @@ from compiler.passes.quantization import (
     split_ranges,
     unsigned_codes,
 )
-from compiler.passes.rules import clean_quantization, fold_affine, simplify
+from compiler.passes.rules import clean_quantization, fold_affine, shorter_windows, simplify
 from compiler.passes.saturate import saturate
 from compiler.passes.sinking import (
     absorb_affine,
@@ -86,6 +86,7 @@ __all__ = [
     "saturate",
     "select_branches",
     "settle_sizes",
+    "shorter_windows",
     "shrink_early",
     "simplify",
     "simplify_loops",

@@ -39,7 +39,7 @@ def test_the_example_holds_in_text(rule: Rule) -> None:
     after, log = rewritten(rule, before)
     assert plain(after) == plain(expected)
     assert set(applied(log.steps)) == {rule.name}
-    assert all(s.exact == rule.exact for s in log.steps)
+    assert all(s.exact == rule.exact for s in log.steps if s.outcome == "applied")
 
 
 @each_rule

@@ -32,6 +32,7 @@ def _affine() -> tuple[Line, ...]:
 
 def _kernels() -> tuple[Line, ...]:
     return (
+        line("shorten_windows", "more nodes, less work: after all that looks for pools"),
         line("recognise_attention", "as one kernel its scores never leave the cache"),
         line("fuse", "a group is a kernel, and later passes do not look into it"),
         line("assign_layout", "what is one kernel decides which values lie alike"),

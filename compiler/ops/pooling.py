@@ -1,0 +1,62 @@
+"""How the windows of a pool lie: attributes first, then places and taps for known sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from compiler.dataclass import dataclass
+from compiler.ir.affine import Expr
+from compiler.ir.operator import Array
+from compiler.ir.types import Dim
+from compiler.ops.clipped import clipped
+from compiler.ops.window import Window, check_window, output_dims, resolve, windows
+
+
+@dataclass(frozen=True, slots=True)
+class Pooling:
+    """How the windows of a pool lie: what its attributes say, before sizes are known."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+    dilations: tuple[int, ...]
+    ceil_mode: bool = False
+    auto_pad: str = "notset"
+
+    def check(self, op_name: str, n_spatial: int) -> None:
+        """Errors: as `check_window`."""
+        check_window(op_name, n_spatial, *self._windows)
+
+    def places(self, dims: Sequence[Dim]) -> tuple[Dim, ...]:
+        """How many places a window has along each spatial axis of an image with these sizes."""
+        return output_dims(dims, *self._windows, ceil_mode=self.ceil_mode)
+
+    def window(self, dims: Sequence[int]) -> Window:
+        """The window with pads as numbers, on an image with these spatial sizes."""
+        return resolve(dims, *self._windows)
+
+    def clipped(self, dims: Sequence[Expr], places: Sequence[Expr]) -> Window:
+        """The window without taps that see the image at no place."""
+        return clipped(dims, places, self.window(dims))  # pyright: ignore[reportArgumentType]
+
+    def taken(self, x: Array, fill: Any) -> Array:
+        """The elements of each clipped window of x: `windows` at all places."""
+        dims = x.shape[2:]
+        places = [int(n) for n in self.places(dims)]
+        return windows(x, self.clipped(dims, places), places, fill)
+
+    @property
+    def tap_axes(self) -> tuple[int, ...]:
+        """Axes of what is taken that run through a window."""
+        return tuple(range(-len(self.kernel), 0))
+
+    @property
+    def _windows(self) -> tuple[Any, ...]:
+        return self.kernel, self.strides, self.pads, self.dilations, self.auto_pad
+
+
+def pooling_of(attrs: Mapping[str, Any]) -> Pooling:
+    """The windows that a pool's attributes describe, whatever else they say."""
+    return Pooling(**{f.name: attrs[f.name] for f in fields(Pooling) if f.name in attrs})

@@ -1,0 +1,424 @@
+"""Rules that give windows fewer taps: no taps off the image, long windows in several passes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any as Anything
+
+import numpy as np
+
+from compiler.ir.operator import Operand, Tensor
+from compiler.ops.clipped import clipped, covers_all, trimmed
+from compiler.ops.pooling import pooling_of
+from compiler.ops.window import Window, output_dims, resolve
+from compiler.passes.engine.declaration import rules_pass
+from compiler.passes.engine.pattern import Any, Const, ConstTensor
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, rule
+from compiler.passes.rules.affine_pad import AVERAGE_POOL, LP_POOL
+from compiler.passes.rules.affine_parts import Objection, or_skip
+from compiler.passes.rules.calls import o
+from compiler.passes.rules.windows import CONV, MAX_POOL
+
+X = Any("x")
+Attrs = dict[str, Anything]
+
+LEAST_GAIN = 1.5
+"""Passes over one axis each move an intermediate image; fewer taps must outweigh that."""
+LEAST_TAPS = 16
+"""Shorter windows stay in registers."""
+
+
+def _known(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
+    """Sizes, places and window of a pool. Errors: Objection where sizes are open or zero."""
+    if not x.type.is_static:
+        raise Objection(f"the size of {x.name} is open")
+    sizes = list(x.type.static_shape[2:])
+    pooling = pooling_of(attrs)
+    places = [int(n) for n in pooling.places(sizes)]
+    if not all(sizes) or not all(places):
+        raise Objection(f"{x.name} or its pool has no elements")
+    return sizes, places, pooling.window(sizes)
+
+
+# One window for the whole image
+
+
+def _everything(x: Tensor, attrs: Attrs) -> tuple[tuple[int, ...], list[int], Window]:
+    sizes, places, window = _known(x, attrs)
+    if not covers_all(sizes, places, window):
+        raise Objection(f"windows of {list(window.kernel)} leave parts of {sizes} out")
+    return tuple(range(2, x.rank)), places, window
+
+
+def _at_all_places(x: Tensor, made: Operand, places: list[int]) -> Operand:
+    if all(n == 1 for n in places):
+        return made
+    shape = [*x.type.static_shape[:2], *places]
+    return o.expand(made, np.array(shape, np.int64))
+
+
+def _said(x: Tensor, places: list[int]) -> str:
+    n = math.prod(places)
+    return f"each of {n:,} places sees all of {list(x.type.static_shape[2:])}"
+
+
+@rule(
+    o.max_pool(X, **MAX_POOL),
+    example="""
+    graph g(x: f32[2,3,5,4]) {
+      y: f32[2,3,1,1] = max_pool(x, kernel=[9,20], strides=[9,20], pads=[0,0,0,0],
+        dilations=[1,1], ceil_mode=true)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,5,4]) {
+      y: f32[2,3,1,1] = reduce_max(x, axes=[2,3])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,5,4]) {
+      y: f32[2,3,2,1] = max_pool(x, kernel=[4,4], strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+      return y
+    }
+    """,
+)
+@or_skip
+def max_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
+    """Windows that all see the whole image have one largest element."""
+    axes, places, _ = _everything(x, attrs)
+    return Because(_at_all_places(x, o.reduce_max(x, axes=axes), places), _said(x, places))
+
+
+@rule(
+    o.average_pool(X, **AVERAGE_POOL),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3,5,4]) {
+      y: f32[2,3,1,1] = average_pool(x, kernel=[9,20], strides=[9,20], pads=[0,0,0,0],
+        dilations=[1,1], ceil_mode=true)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,5,4]) {
+      y: f32[2,3,1,1] = reduce_mean(x, axes=[2,3])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,5,4]) {
+      y: f32[2,3,1,1] = average_pool(x, kernel=[7,4], strides=[9,9], pads=[1,0,1,0],
+        dilations=[1,1], count_include_pad=true)
+      return y
+    }
+    """,
+)
+@or_skip
+def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
+    """Windows that all see the whole image have the mean of the image."""
+    axes, places, window = _everything(x, attrs)
+    if attrs["count_include_pad"] and any((*window.pads_begin, *window.pads_end)):
+        raise Objection("its padding counts in the mean")
+    return Because(_at_all_places(x, o.reduce_mean(x, axes=axes), places), _said(x, places))
+
+
+# One axis after the other
+
+
+def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Operand:
+    """A pass of the pool for each axis with a window of its own, and the reason."""
+    sizes, places, window = _known(x, attrs)
+    taps = list(clipped(sizes, places, window).kernel)
+    if sum(t > 1 for t in taps) < 2:
+        raise Objection(f"windows of {taps} run along one axis")
+    if math.prod(taps) < LEAST_TAPS:
+        raise Objection(f"windows of {taps} have fewer than {LEAST_TAPS} taps")
+    before, after = math.prod((*taps, *places)), 0
+    made: Operand = x
+    for d, n_taps in enumerate(taps):
+        after += n_taps * math.prod((*places[: d + 1], *sizes[d + 1 :]))
+        made = pool(made, **_along(d, attrs, window))
+    if after * LEAST_GAIN > before:
+        raise Objection(f"{after:,} taps an image axis by axis, {before:,} at once")
+    return Because(made, f"{after:,} taps an image instead of {before:,}")
+
+
+def _along(d: int, attrs: Attrs, w: Window) -> Attrs:
+    """The attributes of a window that spans axis d alone."""
+
+    kept = {k: v for k, v in attrs.items() if k in ("count_include_pad", "p")}
+    axes = w.kernel
+    by_size = attrs["auto_pad"] in ("same_upper", "same_lower")
+    return {
+        **kept,
+        "kernel": _only(d, w.kernel[d], axes, 1),
+        "strides": _only(d, w.strides[d], axes, 1),
+        "pads": (
+            *_only(d, w.pads_begin[d], w.pads_begin, 0),
+            *_only(d, w.pads_end[d], w.pads_end, 0),
+        ),
+        "dilations": _only(d, w.dilations[d], axes, 1),
+        "ceil_mode": attrs["ceil_mode"] and not by_size,
+    }
+
+
+def _only(d: int, value: int, axes: Sequence[int], otherwise: int) -> tuple[int, ...]:
+    """A number for each axis: the value for axis d."""
+    return tuple(value if i == d else otherwise for i in range(len(axes)))
+
+
+@rule(
+    o.max_pool(X, **MAX_POOL),
+    example="""
+    graph g(x: f32[1,2,8,9]) {
+      y: f32[1,2,8,9] = max_pool(x, kernel=[5,7], strides=[1,1], pads=[2,3,2,3], dilations=[1,1])
+      return y
+    }
+    =>
+    graph g(x: f32[1,2,8,9]) {
+      y.x: f32[1,2,8,9] = max_pool(x, kernel=[5,1], strides=[1,1], pads=[2,0,2,0],
+        dilations=[1,1])
+      y: f32[1,2,8,9] = max_pool(y.x, kernel=[1,7], strides=[1,1], pads=[0,3,0,3],
+        dilations=[1,1])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,2,8,9]) {
+      y: f32[1,2,8,9] = max_pool(x, kernel=[3,3], strides=[1,1], pads=[1,1,1,1], dilations=[1,1])
+      return y
+    }
+    """,
+)
+@or_skip
+def max_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
+    """The largest element of a box is the largest of its rows' largest."""
+    return _axis_by_axis(x, attrs, o.max_pool)
+
+
+def _need_wide(x: Tensor) -> None:
+    if x.dtype.nbytes < 4:
+        raise Objection(f"what lies between the passes would be rounded to {x.dtype}")
+
+
+@rule(
+    o.average_pool(X, **AVERAGE_POOL),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[1,2,8,9]) {
+      y: f32[1,2,8,9] = average_pool(x, kernel=[5,7], strides=[1,1], pads=[2,3,2,3],
+        dilations=[1,1])
+      return y
+    }
+    =>
+    graph g(x: f32[1,2,8,9]) {
+      y.x: f32[1,2,8,9] = average_pool(x, kernel=[5,1], strides=[1,1], pads=[2,0,2,0],
+        dilations=[1,1])
+      y: f32[1,2,8,9] = average_pool(y.x, kernel=[1,7], strides=[1,1], pads=[0,3,0,3],
+        dilations=[1,1])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f16[1,2,8,9]) {
+      y: f16[1,2,8,9] = average_pool(x, kernel=[5,7], strides=[1,1], pads=[2,3,2,3],
+        dilations=[1,1])
+      return y
+    }
+    """,
+)
+@or_skip
+def average_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
+    """The mean of a box is the mean of the means of its rows, which all count alike.
+
+    How many elements count is a product over axes too, with padding and at the edges.
+    """
+    _need_wide(x)
+    return _axis_by_axis(x, attrs, o.average_pool)
+
+
+@rule(
+    o.lp_pool(X, **LP_POOL),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[1,2,8,9]) {
+      y: f32[1,2,4,3] = lp_pool(x, kernel=[5,7], strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+      return y
+    }
+    =>
+    graph g(x: f32[1,2,8,9]) {
+      y.x: f32[1,2,4,9] = lp_pool(x, kernel=[5,1], strides=[1,1], pads=[0,0,0,0],
+        dilations=[1,1])
+      y: f32[1,2,4,3] = lp_pool(y.x, kernel=[1,7], strides=[1,1], pads=[0,0,0,0],
+        dilations=[1,1])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,2,8,9]) {
+      y: f32[1,2,4,9] = lp_pool(x, kernel=[5,1], strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
+      return y
+    }
+    """,
+)
+@or_skip
+def lp_pool_by_axes(x: Tensor, **attrs: Anything) -> Operand:
+    """The norm of a box is the norm of the norms of its rows."""
+    _need_wide(x)
+    return _axis_by_axis(x, attrs, o.lp_pool)
+
+
+# Two short windows for a long one
+
+
+@rule(
+    o.max_pool(X, **MAX_POOL),
+    example="""
+    graph g(x: f32[2,3,90]) {
+      y: f32[2,3,51] = max_pool(x, kernel=[40], strides=[1], pads=[0,0], dilations=[1])
+      return y
+    }
+    =>
+    graph g(x: f32[2,3,90]) {
+      y.x: f32[2,3,83] = max_pool(x, kernel=[8], strides=[1], pads=[0,0], dilations=[1])
+      y: f32[2,3,51] = max_pool(y.x, kernel=[5], strides=[1], pads=[0,0], dilations=[8])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3,90]) {
+      y: f32[2,3,3] = max_pool(x, kernel=[40], strides=[25], pads=[0,0], dilations=[1])
+      return y
+    }
+    """,
+)
+@or_skip
+def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
+    """The largest of many neighbours is the largest of overlapping runs of few.
+
+    Runs of about the root of the window's taps need the fewest.
+    Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running ends.
+    """
+    sizes, places, window = _known(x, attrs)
+    fewer = trimmed(sizes, places, window)
+    if fewer is None:
+        raise Objection(f"pads cannot say the part of the window inside {sizes}")
+    long = [d for d, n in enumerate(fewer.kernel) if n > 1]
+    if len(long) != 1 or fewer.kernel[long[0]] < LEAST_TAPS:
+        raise Objection(f"windows of {list(fewer.kernel)} are not one axis of {LEAST_TAPS} taps")
+    d = long[0]
+    n_taps, step = fewer.kernel[d], window.dilations[d]
+    run, count, apart = _runs(n_taps)
+    begin, end = fewer.pads[d], fewer.pads[len(sizes) + d]
+    between = sizes[d] + begin + end - (run - 1) * step
+    before, after = n_taps * places[d], run * between + count * places[d]
+    if after * LEAST_GAIN > before:
+        raise Objection(f"{after:,} taps a row in two passes, {before:,} in one")
+    made = o.max_pool(
+        x,
+        kernel=_only(d, run, sizes, 1),
+        strides=(1,) * len(sizes),
+        pads=(*_only(d, begin, sizes, 0), *_only(d, end, sizes, 0)),
+        dilations=_only(d, step, sizes, 1),
+    )
+    made = o.max_pool(
+        made,
+        kernel=_only(d, count, sizes, 1),
+        strides=fewer.strides,
+        pads=tuple(0 if i % len(sizes) == d else pad for i, pad in enumerate(fewer.pads)),
+        dilations=_only(d, apart * step, sizes, 1),
+    )
+    return Because(made, f"{after:,} taps a row instead of {before:,}")
+
+
+def _runs(n_taps: int) -> tuple[int, int, int]:
+    """Taps of a run, runs, and steps between them: as few taps as cover `n_taps` exactly."""
+    root = math.isqrt(n_taps)
+    found: list[tuple[int, int, int]] = []
+    for run in range(root, 2 * root + 1):
+        left = n_taps - run
+        least = -(-left // run)
+        steps = next(n for n in range(least, left + 1) if left % n == 0)
+        found.append((run, steps + 1, left // steps))
+    return min(found, key=lambda f: f[0] + f[1])
+
+
+# Taps of a convolution
+
+
+@rule(
+    o.conv(X, Const("w"), Any("bias", optional=True), **CONV),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[1,2,1,4]) {
+      const w: f32[1,2,3,1] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      y: f32[1,1,1,4] = conv(x, w, strides=[1,1], pads=[1,0,1,0], dilations=[1,1])
+      return y
+    }
+    =>
+    graph g(x: f32[1,2,1,4]) {
+      const y.w: f32[1,2,1,1] = literal(2.0,5.0)
+      y: f32[1,1,1,4] = conv(x, y.w, strides=[2,1], pads=[0,0,0,0], dilations=[1,1])
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[1,2,2,4]) {
+      const w: f32[1,2,3,1] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
+      y: f32[1,1,2,4] = conv(x, w, strides=[1,1], pads=[1,0,1,0], dilations=[1,1])
+      return y
+    }
+    """,
+)
+@or_skip
+def taps_off_the_image(
+    x: Tensor, w: ConstTensor, bias: Tensor | None, groups: int, **attrs: Anything
+) -> Operand:
+    """Weights that meet nothing but padding, at every place, need not be there."""
+    if not x.type.is_static:
+        raise Objection(f"the size of {x.name} is open")
+    sizes, kernel = list(x.type.static_shape[2:]), tuple(w.type.static_shape[2:])
+    given = (attrs["strides"], attrs["pads"], attrs["dilations"], attrs["auto_pad"])
+    window = resolve(sizes, kernel, *given)
+    places = [int(n) for n in output_dims(sizes, kernel, *given)]
+    if not all(sizes) or not all(places) or not w.type.n_elements:
+        raise Objection(f"{x.name} or its convolution has no elements")
+    fewer = trimmed(sizes, places, window)
+    if fewer is None:
+        raise Objection(f"pads cannot say the part of the window inside {sizes}")
+    if fewer.kernel == kernel:
+        raise Objection("each tap sees the image at some place")
+    kept = (slice(f, f + n) for f, n in zip(fewer.first, fewer.kernel, strict=True))
+    made = o.conv(
+        x,
+        np.ascontiguousarray(w.stored.array()[:, :, *kept]),
+        bias,
+        strides=fewer.strides,
+        pads=fewer.pads,
+        dilations=attrs["dilations"],
+        groups=groups,
+    )
+    return Because(made, f"windows of {list(fewer.kernel)} instead of {list(kernel)}")
+
+
+SHORTER_WINDOWS: list[Rule] = [
+    max_pool_of_everything,
+    average_pool_of_everything,
+    max_pool_by_axes,
+    average_pool_by_axes,
+    lp_pool_by_axes,
+    max_pool_in_two,
+    taps_off_the_image,
+]
+
+shorten_windows = rules_pass(
+    "shorten_windows",
+    SHORTER_WINDOWS,
+    """Give the windows of pools and convolutions fewer taps.
+
+    A window that sees all of the image is a reduction; large boxes are slid axis by axis; weights
+    that meet only padding are left out.
+    """,
+    needs=["constants"],
+)
