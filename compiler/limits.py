@@ -62,7 +62,7 @@ class Limits:
     n_operands: int = 50_000
     """Operands and results of one node."""
     n_symbols: int = 2_000
-    """Different sizes without a number."""
+    """Different sizes of inputs without a number."""
     n_initialisers: int = 1_000_000
     rank: int = 32
     dim: int = 1 << 40

@@ -82,7 +82,9 @@ def tree_of(items: Sequence[Item], edges: Edges) -> Group:
 class Homes:
     """Finds the group in which a node of any stage is drawn, by the ONNX nodes it came from."""
 
-    paths: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
+    paths: dict[str, Counter[tuple[str, ...]]] = field(default_factory=dict)
+    """By ONNX node how often each group holds a node that came from it."""
+    found: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     @staticmethod
     def of(root: Group, items: Sequence[Item]) -> Homes:
@@ -93,20 +95,32 @@ class Homes:
         found = Homes()
         for item in items:
             for origin in item.origins:
-                found.paths.setdefault(origin, []).append(at[item.id])
+                found.paths.setdefault(origin, Counter())[at[item.id]] += 1
         return found
 
     def find(self, origins: Sequence[str]) -> str:
         """The key of the group that holds most of these ONNX nodes, level by level; of equals the
         first; "" for the root."""
-        paths = [path for origin in origins for path in self.paths.get(origin, ())]
+        key = tuple(origins)
+        if key not in self.found:
+            self.found[key] = self._find(key)
+        return self.found[key]
+
+    def _find(self, origins: tuple[str, ...]) -> str:
+        paths: Counter[tuple[str, ...]] = Counter()
+        for origin in origins:
+            paths.update(self.paths.get(origin, {}))
         here, depth = "", 0
         while paths:
-            votes = Counter(path[depth] for path in paths if len(path) > depth)
-            if not votes or sum(votes.values()) * 2 < len(paths):
+            votes: Counter[str] = Counter()
+            for path, n in paths.items():
+                if len(path) > depth:
+                    votes[path[depth]] += n
+            if not votes or votes.total() * 2 < paths.total():
                 break
             here = max(votes, key=lambda key: votes[key])
-            paths = [path for path in paths if len(path) > depth and path[depth] == here]
+            kept = {p: n for p, n in paths.items() if len(p) > depth and p[depth] == here}
+            paths = Counter(kept)
             depth += 1
         return here
 

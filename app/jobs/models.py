@@ -20,6 +20,7 @@ from compiler.frontend.written import PAGE_LIMITS, decoded, graph_of, language_o
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.ir.types import TensorType
+from compiler.limits import UPLOAD_LIMITS
 from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 
 
@@ -75,7 +76,7 @@ def _load_upload(path: Path, name: str) -> Graph:
     """The graph of an upload: a model file, or a text whose language its name tells."""
     language = language_of(name)
     if not language:
-        return compiler.load(path)
+        return compiler.load(path, UPLOAD_LIMITS)
     return graph_of(decoded(path.read_bytes(), name), language, name, PAGE_LIMITS)
 
 

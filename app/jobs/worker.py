@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from compiler.errors import CompileError
+from compiler.limits import Limits, limited
 
 Say = Callable[[str, Mapping[str, Any]], None]
 Work = Callable[[Mapping[str, Any], Path, Mapping[str, Any], Say], None]
@@ -30,12 +31,13 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
     _limit(task)
     folder = Path(task["folder"])
     request = json.loads((folder / "request.json").read_text(encoding="utf-8"))
+    # The parent kills what passes its limits; the compiler refuses beforehand what would.
+    limits = Limits(seconds=task["seconds"], bytes=int(task["memory_bytes"]))
     try:
-        kinds[request["kind"]](request, folder, task, say)
+        with limited(limits):
+            _work(kinds[request["kind"]], request, folder, task, say)
     except CompileError as e:
         say("error", e.to_json())
-    except MemoryError:
-        say("error", _memory_error(task).to_json())
     except OSError as e:
         say("error", _os_error(e, task).to_json())
     except Exception as e:
@@ -46,6 +48,15 @@ def work_once(kinds: Mapping[str, Work]) -> NoReturn:
         say("done", {})
     sys.stderr.flush()
     os._exit(0)  # without the time that taking everything apart would need
+
+
+def _work(
+    work: Work, request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say: Say
+) -> None:
+    try:
+        work(request, folder, task, say)
+    except MemoryError:
+        raise _memory_error(task) from None
 
 
 def _take_standard_output() -> Say:

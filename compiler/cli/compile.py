@@ -23,6 +23,7 @@ from compiler.cli.options import (
     spread_option,
     threads_option,
     tier_option,
+    time_limit_option,
     tuned_option,
     tuned_schedules,
     without_option,
@@ -41,6 +42,7 @@ from compiler.cli.output import (
 )
 from compiler.cli.summary import making_json, making_lines, program_json
 from compiler.errors import CompileError
+from compiler.limits import Limits
 from compiler.passes.engine.known_rules import require_known_rules
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
@@ -64,6 +66,7 @@ from compiler.trace import AllBut
 @tier_option()
 @order_option()
 @memory_limit_option()
+@time_limit_option()
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write there instead.")
 @reporting
 def command(
@@ -85,6 +88,7 @@ def command(
     tier: int,
     order: str,
     memory_limit_bytes: int | None,
+    seconds: float,
     output: Path | None,
 ) -> None:
     """Compile MODEL: a summary of passes, kernels and memory, or its text at one level."""
@@ -94,7 +98,8 @@ def command(
         raise CompileError("E-OPTION-VALUE", "--fused is for models", hint="add --emit onnx")
     gate = AllBut(without) if without else None
     with progress(f"compiling {model.name}") as tell:
-        graph = load_model(model, weights_seed)
+        limits = Limits(seconds=seconds)
+        graph = load_model(model, weights_seed, limits)
         program = compiler.compile(
             graph,
             pipeline=pipeline,
@@ -111,6 +116,7 @@ def command(
             memory_limit_bytes=memory_limit_bytes,
             progress=tell,
             gate=gate,
+            limits=limits,
         )
         if gate is not None:
             require_known_rules(gate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -13,6 +14,7 @@ import click
 
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
+from compiler.limits import OWN_LIMITS, Limits
 from compiler.memory.orders import METHODS
 from compiler.passes.pipeline.precision import PRECISIONS
 from compiler.targets.options import Spread
@@ -209,6 +211,17 @@ def memory_limit_option() -> Decorator:
     )
 
 
+def time_limit_option() -> Decorator:
+    """`--time-limit SECONDS`."""
+    return click.option(
+        "--time-limit",
+        "seconds",
+        type=click.FloatRange(min=0),
+        default=math.inf,
+        help="Seconds that each of reading, compiling and running may take; else an error.",
+    )
+
+
 def order_option() -> Decorator:
     """`--order`."""
     return click.option(
@@ -312,8 +325,8 @@ def _sample(path: Path, weights_seed: int | None) -> tuple[Path, int | None]:
     return found.path, found.seed if weights_seed is None else weights_seed
 
 
-def load_model(path: Path, weights_seed: int | None = None) -> Graph:
-    """The graph of a model file. Errors: E-MODEL-*."""
+def load_model(path: Path, weights_seed: int | None = None, limits: Limits = OWN_LIMITS) -> Graph:
+    """The graph of a model file. Errors: E-MODEL-*, E-LIMIT-*."""
     from compiler.frontend import load
 
-    return load(model_bytes(path, weights_seed))
+    return load(model_bytes(path, weights_seed), limits)

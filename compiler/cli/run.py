@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from time import perf_counter
@@ -14,6 +15,7 @@ from rich.console import Console
 import compiler
 from compiler.cli.inputs import input_option, read_inputs
 from compiler.cli.options import (
+    Bytes,
     bucket_option,
     load_model,
     model_argument,
@@ -26,6 +28,7 @@ from compiler.cli.options import (
     spread_option,
     threads_option,
     tier_option,
+    time_limit_option,
     tuned_option,
     tuned_schedules,
 )
@@ -41,7 +44,9 @@ from compiler.cli.output import (
 from compiler.cli.profile import TRACED_RUNS, profile_json, show_profile, trace_bytes
 from compiler.cli.summary import making_json, making_lines
 from compiler.errors import CompileError
+from compiler.limits import Limits
 from compiler.runtime.inputs import inputs_of
+from compiler.targets.memory import machine_bytes
 
 
 @click.command()
@@ -58,6 +63,9 @@ from compiler.runtime.inputs import inputs_of
 @random_weights_option()
 @schedule_option()
 @tier_option()
+@time_limit_option()
+@click.option("--memory-limit", "n_bytes", type=Bytes(), default=None,
+              help="Memory of compiling and of the run, as in 1GB; else an error.")  # fmt: skip
 @click.option("--profile", "repeat", type=click.IntRange(min=1), default=None, metavar="RUNS",
               help="Time each kernel in so many runs, beside what it needs at least.")  # fmt: skip
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path, dir_okay=False),
@@ -82,13 +90,16 @@ def command(
     weights_seed: int | None,
     schedules: str | None,
     tier: int,
+    seconds: float,
+    n_bytes: int | None,
     repeat: int | None,
     trace_file: Path | None,
     output_dir: Path | None,
 ) -> None:
     """Run MODEL once and show its outputs."""
     with progress(f"running {model.name}") as tell:
-        graph = load_model(model, weights_seed)
+        limits = Limits(seconds=seconds, bytes=machine_bytes() if n_bytes is None else n_bytes)
+        graph = load_model(model, weights_seed, limits)
         inputs = read_inputs(graph, files)
         if seed is not None:
             inputs = inputs_of(graph, seed, named_shapes(shapes), inputs)
@@ -104,10 +115,12 @@ def command(
             tuned=tuned_schedules(tuned, database),
             trace=trace_file is not None,
             progress=tell,
+            limits=limits,
         )
         start = perf_counter()
-        outputs = program.run(inputs)
-        seconds = perf_counter() - start
+        is_limited = n_bytes is not None or seconds < math.inf
+        outputs = program.run(inputs, limits=limits if is_limited else None)
+        taken = perf_counter() - start
         runs = repeat or (TRACED_RUNS if trace_file else 0)
         profile = program.profile(inputs, runs) if runs else None
     if trace_file and profile is not None:
@@ -116,7 +129,7 @@ def command(
     data = {
         "ok": True,
         "model": str(model),
-        "seconds": seconds,
+        "seconds": taken,
         "n_native": sum(k.native for k in program.kernels),
         "n_fallback": sum(not k.native for k in program.kernels),
         **making_json(program),

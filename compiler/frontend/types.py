@@ -51,7 +51,6 @@ class DimNames:
             i += 1
             name = f"{word}_{i}"
         self._taken.add(name)
-        self._limits.check("sizes without a number", len(self._taken), self._limits.n_symbols)
         return name
 
     def type(self, proto: Any, base: str) -> Type:
@@ -74,6 +73,8 @@ class DimNames:
             for d in t.shape or ():
                 if isinstance(d, Affine):
                     self.declared.add(str(d))
+            n, most = len(self.declared), self._limits.n_symbols
+            self._limits.check("open sizes of inputs", n, most)
         return t
 
 

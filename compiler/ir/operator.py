@@ -243,6 +243,7 @@ class Operator:
     """Operands whose memory the first output may take over."""
     exact: bool = True
     """Whether the generated code must give the reference's very bits (integers, movement)."""
+    bounded: bool = True  # False: data may ask for far more work than the cost facet says
 
     reference_fn: Callable[..., Any] | None = None
     cost_fn: Callable[..., Cost] | None = None
@@ -377,6 +378,7 @@ def op(
     shape_math: bool = False,
     inplace: tuple[int, ...] = (),
     exact: bool = True,
+    bounded: bool = True,
     name: str = "",
 ) -> Callable[[Callable[..., Any]], Operator]: ...
 def op(rule: Callable[..., Any] | None = None, /, **options: Any) -> Any:

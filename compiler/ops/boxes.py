@@ -19,7 +19,7 @@ from compiler.ops.requirements import require_elements, require_rank, require_si
 from compiler.ops.selections import filled_up, leading
 
 
-@op(kind="opaque")
+@op(kind="opaque", bounded=False)
 def kept_boxes(
     boxes: Tensor,
     scores: Tensor,

@@ -112,6 +112,8 @@ def _scan_types(given: Operands) -> list[Type]:
     n_states = len(operands) - n_scanned(node)
     fits = 0 <= n_states <= len(made) and len(node.regions["body"].inputs) == len(operands)
     require(fits, "E-GRAPH-TYPE", "the body does not fit the operands")
+    _check_axes(node, "scan_input_axes", operands[n_states:])
+    _check_axes(node, "scan_output_axes", made[n_states:], 1)
     outside = open_symbols(t for t in types if t is not None)
     result: list[Type] = []
     for k, t in enumerate(made):
@@ -126,6 +128,15 @@ def _scan_types(given: Operands) -> list[Type]:
             length = symbol(f"{base}_d0") if found is None else found
             result.append(_stacked(t, length, axis, outside, base))
     return result
+
+
+def _check_axes(node: Node, attribute: str, types: Sequence[Type | None], more: int = 0) -> None:
+    """Errors: E-OP-AXIS for an axis outside a type that has `more` axes than these."""
+    for k, t in enumerate(types):
+        if isinstance(t, TensorType) and t.shape is not None:
+            axis, rank = entry(node, attribute, k), len(t.shape) + more
+            fits = -rank <= axis < rank
+            require(fits, "E-OP-AXIS", f"{attribute} has {axis}, outside of {rank} axes")
 
 
 def _batched(

@@ -184,6 +184,9 @@ def _(n: OnnxCall) -> Operand | None:
     starts, columns = tuple(n.attr("ngram_counts") or ()), tuple(n.attr("ngram_indexes") or ())
     if x is None or x.type.shape is None or not pool or not starts or not columns:
         return None
+    bounds = np.iinfo(x.dtype.numpy) if x.dtype.is_integer else None
+    if bounds is None or min(pool) < bounds.min or max(pool) > bounds.max:
+        return None
     weights = n.attr("weights")
     if weights and len(weights) != max(columns) + 1:
         return None

@@ -19,6 +19,7 @@ from compiler.ir.constant import Array
 from compiler.ir.graph import Graph, Node
 from compiler.ir.regions import close
 from compiler.ir.verify import verify
+from compiler.limits import check, check_seconds
 from compiler.loops.limits import NotLowerable
 from compiler.ops.control import CONTROL_FLOW
 from compiler.runtime.built import Built
@@ -56,6 +57,14 @@ if TYPE_CHECKING:
 
 Stage = Callable[[str], AbstractContextManager[None]]
 """Opens a step of the compilation under a name; it is timed until the block ends."""
+
+
+MOST_TEXT = 800_000
+"""Characters of one function in LLVM's language; its time grows faster than that, and it cannot be
+stopped. Kernels of real models have less than a tenth."""
+
+TEXT_PER_SECOND = 400_000
+"""Characters of one function that LLVM makes machine code of in a second."""
 
 
 def build_program(graph: Graph, options: CodeOptions, stage: Stage) -> Built:
@@ -246,11 +255,18 @@ def _written(
     texts: list[FunctionText] = []
     refused: dict[int, str] = {}
     for symbol, kernel in made.kernels.items():
+        check("llvm")
         try:
             text = function_text(kernel, symbol, target, options.threads, options.forking)
         except NotLowerable as e:
             refused[id(kernel)] = str(e)
             continue
+        if len(text.text) > MOST_TEXT:
+            refused[id(kernel)] = (
+                f"its code has {len(text.text):,} characters; LLVM is given at most {MOST_TEXT:,}"
+            )
+            continue
+        check_seconds(len(text.text) / TEXT_PER_SECOND, f"machine code for {symbol}")
         texts.append(text)
         if objects is not None and not refused:
             objects.add(text.text, text.declarations)

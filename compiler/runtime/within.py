@@ -8,6 +8,7 @@ from typing import Any
 from compiler.codegen.jit import Library
 from compiler.codegen.module import Launch
 from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
 from compiler.limits import check_seconds, has_deadline
 from compiler.machine.keep import machine_of
 from compiler.ops.loop_form import LoopForm, loop_form
@@ -47,9 +48,9 @@ def stoppable(
     library: Library,
     launches: Mapping[int, Launch],
 ) -> Callable[[int, Run, int], None]:
-    """A launch for each number; loops of an unknown number of steps run where they can be stopped.
+    """A launch for each number; what may take long whatever its cost runs where it can be stopped.
 
-    Native code is not interrupted, and such a loop may never end.
+    Native code is not interrupted, and a loop of an unknown number of steps may never end.
     """
     calls = launchers(library, launches)
     graph = executable.graph
@@ -69,7 +70,10 @@ def stoppable(
 
 
 def _may_not_end(node: Node, graph: Graph) -> bool:
-    """Whether a node holds a loop whose number of steps only a run tells."""
+    """Whether a node holds a loop whose number of steps only a run tells, or the like."""
+    operator = OPERATORS.get(node.op)
+    if operator is not None and not operator.bounded:
+        return True
     if node.op == "onnx.Loop":
         form = loop_form(node, graph)
         if not isinstance(form, LoopForm) or form.n_steps is None:

@@ -20,7 +20,6 @@ from typing import Any, NoReturn
 
 import compiler
 from compiler import CompileError, Limits
-from compiler.conformance.cases import collect
 from compiler.ir.types import TensorType
 from compiler.runtime.inputs import assumed_shapes, random_inputs
 from tests.malformed.hostile import Hostile
@@ -144,7 +143,6 @@ def _resident_bytes() -> int:
 
 def warm_up() -> None:
     """Import what a compilation needs, so that children have it and it counts for none of them."""
-    collect("node")
     for module in pkgutil.walk_packages(compiler.__path__, "compiler."):
         if "__main__" not in module.name:
             importlib.import_module(module.name)

@@ -48,7 +48,10 @@ def operands() -> Iterator[tuple[str, Maker]]:
 
 
 def first_cases() -> Iterator[tuple[Case, onnx.NodeProto, int]]:
-    """One published case for each operator: the first that is a single node."""
+    """One published case for each operator: the first that is a single node.
+
+    They are made before any child is: children have them, and their memory counts for none.
+    """
     seen: set[tuple[str, str]] = set()
     for case in collect("node"):
         nodes = case.model.graph.node

@@ -8,6 +8,7 @@ import numpy as np
 
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Array, Constant, Splat
+from compiler.limits import check_bytes
 from compiler.runtime.storage import LINE_BYTES, aligned_bytes
 from compiler.schedule.operands.packing import Packing
 
@@ -45,7 +46,12 @@ class ConstantPool:
         return len(self._wanted)
 
     def block(self) -> Array:
-        """All of them, each at its offset; packed one after the other to keep the peak low."""
+        """All of them, each at its offset; packed one after the other to keep the peak low.
+
+        Errors: E-LIMIT-MEMORY.
+        """
+        largest = max((w.constant.type.nbytes for _, w in self._wanted), default=0)
+        check_bytes(self.nbytes + largest, "packing the weights")
         memory = aligned_bytes(self.nbytes)
         for offset, wanted in self._wanted:
             _write(wanted, memory[offset : offset + wanted.nbytes])

@@ -10,8 +10,10 @@ Source: Halide's `compute_at` (Ragan-Kelley et al. 2013).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from compiler.compute.computation import Routine, axis_of
 from compiler.compute.scalar import fetches
@@ -98,19 +100,24 @@ def _apart(where: _Where, others: Sequence[Part]) -> _Where:
 
 def _longest(parts: Sequence[Part], where: _Where) -> tuple[int, Group] | None:
     """The longest run of parts with an axis to share, and where it begins."""
+    apart = _alone(parts)
     for length in range(len(parts), 1, -1):
         for first in range(len(parts) - length + 1):
+            if apart[first + length] > apart[first]:
+                continue
             run = [p for p in parts[first : first + length] if not isinstance(p, Routine)]
-            if len(run) < length:
-                continue
-            others = [*parts[:first], *parts[first + length :]]
-            if {s.target for p in run for s in p} & stored(others):
-                continue
             names = _common(run, where.tensors, where.temporaries, where.done)
             if names:
                 own = {name_of(p): a for p, a in zip(run, names[0], strict=True)}
                 return first, Group(tuple(run), own, 1)
     return None
+
+
+def _alone(parts: Sequence[Part]) -> list[int]:
+    """How many of the first parts are in no run: routines, and what fills a tensor with others."""
+    makers = Counter(t for p in parts for t in stored([p]))
+    alone = (isinstance(p, Routine) or any(makers[t] > 1 for t in stored([p])) for p in parts)
+    return list(accumulate(alone, initial=0))
 
 
 def _common(

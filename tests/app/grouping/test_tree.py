@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from app.grouping import Group, Homes, Item, tree_of
@@ -124,3 +126,14 @@ def test_a_later_node_lies_where_most_of_what_it_came_from_lies():
     assert homes.find(["/z", "/l1/bc"]) in ("", second)
     assert homes.find([]) == ""
     assert homes.find(["nothing known"]) == ""
+
+
+def test_thousands_of_nodes_from_one_node_of_the_model_find_their_homes_at_once() -> None:
+    scopes = [f"f/{'/'.join(f'{i:013b}')}/op" for i in range(1 << 13)]
+    items = [Item(name, "sin", ("call",)) for name in scopes]
+    root = tree_of(items, [])
+    homes = Homes.of(root, items)
+    start = time.monotonic()
+    for _ in items:
+        homes.find(("call",))
+    assert time.monotonic() - start < 1
