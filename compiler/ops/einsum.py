@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
 from typing import Any
@@ -127,8 +128,12 @@ def _(*xs: Array, equation: str) -> Array:
 @einsum.cost
 def _(*xs: TensorType, out: TensorType, equation: str) -> Cost:
     stated = parsed(equation, [x.rank for x in xs])
-    sizes = _sizes(stated, [x.static_shape for x in xs])
-    inner = int(np.prod([int(str(sizes[x])) for x in stated.summed], dtype=object))
+    # The larger size, whether or not the two broadcast: open sizes are guessed one by one.
+    sizes: dict[str, int] = {}
+    for labels, x in zip(stated.operands, xs, strict=True):
+        for label, n in zip(labels, x.static_shape, strict=True):
+            sizes[label] = max(n, sizes.get(label, 0))
+    inner = math.prod(sizes[x] for x in stated.summed)
     return traffic(xs, out, max(len(xs), 1) * inner * n_elements(out))
 
 

@@ -59,6 +59,11 @@ TABLE = (
         "The logarithm of a softmax that has become 0 is -infinity; x - max - log(sum(exp)) is "
         "finite, and what every runtime computes.",
     ),
+    Correction(
+        "MaxRoiPool",
+        "max_roi_pool",
+        "It has no implementation.",
+    ),
 )
 
 
