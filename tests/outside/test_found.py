@@ -1,0 +1,93 @@
+"""Models that sweeps found, reduced: judged as a sweep judges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx.parser
+import pytest
+
+from tests.outside.case import Case
+from tests.outside.trial import try_case
+
+Arrays = dict[str, Any]
+
+
+def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray[Any, Any]:
+    """Numbers from -2 on, all different."""
+    return (np.arange(int(np.prod(shape))).reshape(shape) * 0.75 - 2).astype(dtype)
+
+
+def whole(*shape: int, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
+    return np.arange(1, int(np.prod(shape)) + 1).reshape(shape).astype(dtype)
+
+
+def i64(*values: int) -> np.ndarray[Any, Any]:
+    return np.array(values, np.int64)
+
+
+FOUND: dict[str, tuple[str, Arrays]] = {
+    "logarithms of sums of integers over axes that are data": (
+        """g (int64[2,3] x, int64[1] axes) => (int64[] y, int64[] z) {
+            y = ReduceLogSum(x, axes)
+            z = ReduceLogSumExp(x, axes)
+        }""",
+        {"x": whole(2, 3) * 20, "axes": i64(1)},
+    ),
+    "unsigned numbers shrunk": (
+        "g (uint16[5] x) => (uint16[] y) { y = Shrink<bias=1.0, lambd=2.0>(x) }",
+        {"x": whole(5, dtype=np.uint16)},
+    ),
+    "a slice backwards from before an open axis": (
+        """g (float[N,2] x) => (float[] y)
+            <int64[1] starts={-6}, int64[1] ends={-15}, int64[1] axes={0}, int64[1] steps={-1}>
+        { y = Slice(x, starts, ends, axes, steps) }""",
+        {"x": numbers(5, 2)},
+    ),
+    "two sizes of one name": (
+        """g (float[N,3] x, float[N,N] w) => (float[] y, int64[] n) {
+            y = MatMul(w, x)
+            n = Shape(w)
+        }""",
+        {"x": numbers(5, 3), "w": numbers(2, 5)},
+    ),
+    "a loop without steps that hands on a captured value": (
+        """g (float[N,2] x, int64 turns) => (float[] rows) {
+            rows = Loop(turns, "") <body = b (int64 i, bool go) => (bool on, float[] row) {
+                on = Identity(go)
+                row = Sigmoid(x)
+            }>
+        }""",
+        {"x": numbers(3, 2), "turns": np.array(0, np.int64)},
+    ),
+    "a loop that collects values of unknown rank": (
+        """g (float[2,3] x, int64[n] axes) => (float[] rows) <int64 turns={2}> {
+            wide = Unsqueeze(x, axes)
+            rows = Loop(turns, "") <body = b (int64 i, bool go) => (bool on, float[] row) {
+                on = Identity(go)
+                row = Abs(wide)
+            }>
+        }""",
+        {"x": numbers(2, 3), "axes": i64(0)},
+    ),
+    "an open letter of an equation beside a fixed one": (
+        """g (float[M,N] x, float[2] w) => (float[] y) { y = Einsum<equation="ij,j->i">(x, w) }""",
+        {"x": numbers(3, 2), "w": numbers(2)},
+    ),
+    "default attributes on f64": (
+        """g (double[2,3] x, double[3] scale) => (double[] y, double[] z) {
+            y = LayerNormalization(x, scale)
+            z = Selu(x)
+        }""",
+        {"x": numbers(2, 3, dtype=np.float64), "scale": numbers(3, dtype=np.float64)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_models_that_once_failed(name: str) -> None:
+    text, feeds = FOUND[name]
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 18]> {text}')
+    outcome = try_case(Case(model, [feeds]))
+    assert outcome.kind == "right", outcome
