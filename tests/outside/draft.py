@@ -195,7 +195,7 @@ class Draft:
         way = self.chance.random()
         if way < 0.8 and (name := self.found(suits, (label,)) or self.found(suits, labels)):
             return name
-        if way < 0.9 and (name := self.found(suits, NARROWABLE)):
+        if label != "str" and way < 0.9 and (name := self.found(suits, NARROWABLE)):
             return self.cast(name, label)
         for _ in range(20):
             shape = some_shape(self.chance, low, high)
@@ -210,7 +210,8 @@ class Draft:
         way = self.chance.random()
         if way < 0.7 and (name := self.found(lambda v: v.shape == shape, (label,))):
             return name
-        if way < 0.8 and (name := self.found(lambda v: v.shape == shape, NARROWABLE)):
+        fits = way < 0.8 and label != "str"  # floats have several texts
+        if fits and (name := self.found(lambda v: v.shape == shape, NARROWABLE)):
             return self.cast(name, label)
         size = int(np.prod(shape))
         if way < 0.88 and (name := self.found(lambda v: v.size == size, (label,))):
@@ -303,9 +304,9 @@ def tensor_proto(array: Array, name: str) -> TensorProto:
     """A constant of ONNX."""
     label = label_of(array)
     if label == "str":
-        return helper.make_tensor(
-            name, code(label), array.shape, [str(s).encode() for s in array.flat]
-        )
+        proto = TensorProto(name=name, data_type=code(label), dims=array.shape)
+        proto.string_data.extend(str(s).encode() for s in array.flat)
+        return proto
     made = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
     assert made.data_type == code(label), (made.data_type, label)
     return made

@@ -123,8 +123,11 @@ def _(d: Draft, op: str) -> None:
     if not states and not collected:
         raise Dropped
     again = go if b.maybe(0.7) else b.one("Less", [turn, b.constant(d.chance.randint(0, 3))])
-    count = d.numbers(d.chance.choice((0, 1, 2, 3, 5))) if again == go or d.maybe(0.7) else ""
-    start = d.given(np.asarray(d.maybe(0.9))) if d.maybe(0.3) or not count else ""
+    # The sizes of rows that a loop without turns collects are not defined.
+    turns = d.chance.choice((1, 2, 3, 5) if collected else (0, 1, 2, 3, 5))
+    count = d.numbers(turns) if again == go or d.maybe(0.7) else ""
+    goes = np.asarray(bool(collected) or d.maybe(0.9))
+    start = d.given(goes) if d.maybe(0.3) or not count else ""
     graph = finished(b, [again, *after, *collected])
     d.node(op, [count, start, *states], len(states) + len(collected), body=graph)
 

@@ -146,9 +146,10 @@ def _(d: Draft, op: str) -> None:
 
 @family("LpPool")
 def _(d: Draft, op: str) -> None:
+    """Without dilations, which ONNX Runtime leaves out of SAME pads."""
     n = n_axes(d)
     x = image(d, ("f32",), n)
-    w = window(d, n, small_pads=True)
+    w = window(d, n, dilates=False, small_pads=True)
     w.require_fit(d.shape(x)[2:])
     ceil = d.chance.choice((None, 0, 1))
     d.one(
