@@ -9,7 +9,7 @@ import pytest
 
 from compiler.errors import CompileError
 from compiler.ir.text import parse_graph
-from compiler.reference import check_inputs, reference
+from compiler.reference import check_inputs, reference, sizes_apart
 
 G = parse_graph("""graph g(x: f32[N,3], i: i64[N]) {
   const two: f32[] = literal(2.0)
@@ -48,6 +48,11 @@ def test_lists_and_numbers_become_arrays() -> None:
     assert list(got) == ["x", "i"]
 
 
+def test_a_name_with_two_sizes_is_told() -> None:
+    assert sizes_apart(G, {"x": X, "i": I}) == ""
+    assert sizes_apart(G, {"x": X, "i": np.array([0, 1])}) == "N"
+
+
 @pytest.mark.parametrize(
     ("inputs", "code"),
     [
@@ -55,7 +60,7 @@ def test_lists_and_numbers_become_arrays() -> None:
         ({"x": X, "i": I, "z": I}, "E-INPUT-NAME"),
         ({"x": X[0], "i": I}, "E-INPUT-SHAPE"),
         ({"x": X[:, :2], "i": I}, "E-INPUT-SHAPE"),
-        ({"x": X, "i": np.array([0, 1])}, "E-INPUT-SHAPE"),
+        ({"x": X, "i": np.array([[0], [1]])}, "E-INPUT-SHAPE"),
         ({"x": [[1, 2, 3], [1]], "i": I}, "E-INPUT-SHAPE"),
         ({"x": X.astype(np.float64), "i": I}, "E-INPUT-DTYPE"),
         ({"x": X, "i": [0.5]}, "E-INPUT-DTYPE"),

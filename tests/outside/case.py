@@ -160,10 +160,14 @@ def _plain(array: Array) -> Array:
 
 
 def is_defined(node: NodeProto, values: Mapping[str, Any]) -> bool:
-    """Whether the standard says what a node gives: casts to whole numbers have to be in range.
+    """Whether the standard says what a node gives, for inputs of other sizes.
 
-    All else that is undefined is never drawn: divisors of whole numbers are constants.
+    Casts to whole numbers have to be in range; ONNX Runtime does not look whether the sizes of a
+    loss fit. All else that is undefined is never drawn: divisors of whole numbers are constants.
     """
+    if node.op_type in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
+        n, _, *rest = np.shape(values[node.input[0]])
+        return np.shape(values[node.input[1]]) == (n, *rest)
     if node.op_type != "Cast":
         return True
     to = next(a.i for a in node.attribute if a.type == AttributeProto.INT and a.name == "to")

@@ -21,8 +21,11 @@ from tests.outside.family import DRAWN
 from tests.outside.peer import PeerRefused, run_node, run_onnx_reference
 from tests.outside.values import FLOATS, Array, label_of
 
-CANCELS = ("BlackmanWindow", "HannWindow", "HammingWindow", "LSTM", "GRU", "RNN")
-"""Operators whose small results are differences of numbers around 1, computed in f32."""
+IN_F32 = (
+    *("BlackmanWindow", "HannWindow", "HammingWindow", "LSTM", "GRU", "RNN"),
+    *("GroupNormalization", "LayerNormalization", "RMSNormalization"),
+)
+"""Operators that may compute in f32 whatever their type, with numbers around 1 that cancel."""
 
 ELEMENTWISE = {op for op, drawn in DRAWN.items() if drawn.step.__module__.endswith("elementwise")}
 """Operators that round each element by itself; all others add up numbers that may cancel."""
@@ -101,7 +104,7 @@ def _least(node: NodeProto, value: Any) -> float:
         return 0.0
     scale = float(np.abs(value.astype(np.float64)).max(initial=0))
     least = NOISE * float(ml_dtypes.finfo(value.dtype).eps) * scale
-    return max(least, NOISE * float(np.finfo(np.float32).eps)) if node.op_type in CANCELS else least
+    return max(least, NOISE * float(np.finfo(np.float32).eps)) if node.op_type in IN_F32 else least
 
 
 def _keeps(values: Mapping[str, Any], node: NodeProto) -> bool:
