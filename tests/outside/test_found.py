@@ -75,6 +75,17 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         """g (float[M,N] x, float[2] w) => (float[] y) { y = Einsum<equation="ij,j->i">(x, w) }""",
         {"x": numbers(3, 2), "w": numbers(2)},
     ),
+    "a shape that fits for one size only": (
+        """g (float[N,N,N,5] x) => (float[] y) <int64[1] one={1}, int64[1] two={2}, int64[1] end={5}> {
+            n = Shape<start=0, end=1>(x)
+            twice = Concat<axis=1>(x, x)
+            shape = Concat<axis=0>(one, two, n, end)
+            flat = Reshape(twice, shape)
+            half = Selu(flat)
+            y = Mul(half, flat)
+        }""",
+        {"x": numbers(1, 1, 1, 5)},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z) {
             y = LayerNormalization(x, scale)

@@ -312,7 +312,11 @@ def reshape_to_literal(x: Tensor, shape: Tensor, allowzero: bool, t: TensorType)
     made = open_shape(x.type.shape, t.shape)
     if isinstance(made, Skip):
         return made
-    return Because(o.reshape(x, made), f"{shape.name} is {made.tolist()} for every size")
+    call = o.reshape(x, made)
+    (rest,) = call.types()
+    if rest != t.logical:
+        return Skip(f"{made.tolist()} would make it {rest}: the sizes fit for some inputs only")
+    return Because(call, f"{shape.name} is {made.tolist()} for every size")
 
 
 RESHAPES: list[Rule] = [
