@@ -76,7 +76,9 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         {"x": numbers(3, 2), "w": numbers(2)},
     ),
     "a shape that fits for one size only": (
-        """g (float[N,N,N,5] x) => (float[] y) <int64[1] one={1}, int64[1] two={2}, int64[1] end={5}> {
+        """g (float[N,N,N,5] x) => (float[] y)
+            <int64[1] one={1}, int64[1] two={2}, int64[1] end={5}>
+        {
             n = Shape<start=0, end=1>(x)
             twice = Concat<axis=1>(x, x)
             shape = Concat<axis=0>(one, two, n, end)
