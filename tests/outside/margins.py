@@ -76,7 +76,9 @@ def _margin(value: Array, others: list[Any]) -> Margin:
     with np.errstate(all="ignore"):
         moved = [np.abs(o.astype(np.float64) - wide) for o in others]
         # Noise may leave the domain of a function: then nothing can be said.
-        most = np.nan_to_num(np.max([np.zeros(value.shape), *moved], axis=0), nan=np.inf)
+        most = np.nan_to_num(
+            np.max([np.zeros(value.shape), *moved], axis=0), nan=np.inf, posinf=np.inf
+        )
     info = ml_dtypes.finfo(value.dtype)
     scale = float(np.abs(wide).max(initial=0))
     allowed = FACTOR * most + 4 * float(info.eps) * scale + float(info.smallest_normal)

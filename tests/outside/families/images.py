@@ -30,7 +30,9 @@ def _(d: Draft, op: str) -> None:
         attrs["exclude_outside"] = d.chance.choice((None, 0, 1))
     sizes = d.shape(x)
     if d.maybe():
-        by = [1.0, 1.0, *(d.chance.choice((0.5, 0.6, 1.0, 1.5, 2.0, 3.0)) for _ in range(n))]
+        # With 0.6 places lie on the border of two elements, and rounding chooses one.
+        factors = (0.5, 1.0, 2.0, 3.0) if mode == "nearest" else (0.5, 0.6, 1.0, 1.5, 2.0, 3.0)
+        by = [1.0, 1.0, *(d.chance.choice(factors) for _ in range(n))]
         d.one(op, [x, "", d.constant(np.asarray(by, np.float32))], **attrs)
         return
     target = [*sizes[:2], *(d.chance.choice((1, 2, 3, 5, 8, 13)) for _ in range(n))]
