@@ -88,6 +88,14 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": numbers(1, 1, 1, 5)},
     ),
+    "a tensor inserted behind the last one": (
+        """g (int64[1] x, int64[1] z) => (int64[] y) <int64 end={1}, int64 last={-1}> {
+            one = SequenceConstruct(x)
+            two = SequenceInsert(one, z, end)
+            y = SequenceAt(two, last)
+        }""",
+        {"x": i64(7), "z": i64(9)},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z) {
             y = LayerNormalization(x, scale)

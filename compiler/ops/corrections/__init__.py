@@ -64,6 +64,11 @@ TABLE = (
         "max_roi_pool",
         "It has no implementation.",
     ),
+    Correction(
+        "SequenceInsert",
+        "sequence_insert",
+        "It takes the position modulo the length; the text allows the length itself: append.",
+    ),
 )
 
 

@@ -1,0 +1,18 @@
+"""SequenceInsert that can append by its position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx.reference.ops import op_sequence_insert
+
+
+class SequenceInsert(op_sequence_insert.SequenceInsert):
+    """The position n of a sequence of n tensors is behind the last one."""
+
+    def _run(self, S: Any, T: Any, ind: Any = None) -> tuple[list[Any]]:
+        parts = list(S)
+        at = len(parts) if ind is None else int(np.asarray(ind).reshape(-1)[0])
+        parts.insert(at, T)
+        return (parts,)
