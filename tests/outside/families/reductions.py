@@ -38,7 +38,7 @@ def reduction(d: Draft, op: str) -> None:
         # ONNX Runtime cuts off each exponential, the standard the result: far apart, both agree.
         x = inside(d, x, 0, 5)
         x = d.one("Mul", [x, d.constant(np.asarray(16, numpy_type(d.label(x))))])
-    if op == "ReduceMean" and d.label(x) in INTEGERS:  # the sum must not overflow
+    if op in ("ReduceMean", "ReduceL2") and d.label(x) in INTEGERS:  # the sum must not overflow
         x = inside(d, x, 0 if d.label(x).startswith("u") else -9, 9)
     axes = d.axes(len(d.shape(x)))
     if 0 in d.shape(x):  # there ONNX Runtime does not count negative axes from the end
