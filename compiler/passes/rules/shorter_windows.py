@@ -359,7 +359,7 @@ def _runs(n_taps: int) -> tuple[int, int, int]:
     =>
     graph g(x: f32[1,2,1,4]) {
       const y.w: f32[1,2,1,1] = literal(2.0,5.0)
-      y: f32[1,1,1,4] = conv(x, y.w, strides=[2,1], pads=[0,0,0,0], dilations=[1,1])
+      y: f32[1,1,1,4] = conv(x, y.w, strides=[1,1], pads=[0,0,0,0], dilations=[1,1])
       return y
     }
     """,
@@ -393,7 +393,7 @@ def taps_off_the_image(
     made = o.conv(
         x,
         np.ascontiguousarray(w.stored.array()[:, :, *kept]),
-        bias,
+        *([] if bias is None else [bias]),
         strides=fewer.strides,
         pads=fewer.pads,
         dilations=attrs["dilations"],

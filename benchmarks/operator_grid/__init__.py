@@ -1,0 +1,1 @@
+"""Each operator alone over odd but legal parameters, beside another runtime."""
