@@ -176,8 +176,7 @@ def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
     at = [(c, r.index) for c in consumers for r in c.reads if r.tensor == producer.target]
     summed = [d for c, index in at for d, e in enumerate(index) if axis_of(e) not in c.axes]
     sizes = [producer.extents[a] for a in producer.axes[min(summed, default=0) :]]
-    near = all(isinstance(n, int) for n in sizes)
-    return near and prod(int(n) for n in sizes) * producer.value.dtype.nbytes <= NEAR_BYTES
+    return prod(affine.assumed(n) for n in sizes) * producer.value.dtype.nbytes <= NEAR_BYTES
 
 
 def _merge(producer: Stage, consumer: Stage) -> Stage | None:

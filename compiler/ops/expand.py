@@ -14,6 +14,9 @@ from compiler.ir.operator import Array, Call, Cost, OnnxCall, Tensor, op
 from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import length, open_dims, parameter, sizes_of
 
+LEAST_RUN, MOST_RUNS = 16, 8
+"""Rows of a tile of at least so many elements, repeated so often, are copied run by run."""
+
 
 @op(kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
@@ -115,12 +118,25 @@ def _(x: TensorType, repeats: TensorType, *, out: TensorType) -> Cost:
 
 @tile.lower
 def _(k: Lowering, x: Handle, repeats: Handle, out: Handle) -> None:
-    index = k.axes(out.shape)
-    source = [
-        e if n == m else 0 if n == 1 else affine.mod(e, n)
-        for e, n, m in zip(index, x.shape, out.shape, strict=True)
-    ]
-    k.assign(out[index], x[source])
+    times = _runs(x, out)
+    run = out.shape if times == 1 else (*out.shape[:-1], x.shape[-1])
+    for i in range(times):
+        index = k.axes(run)
+        source = [
+            e if n == m else 0 if n == 1 else affine.mod(e, n)
+            for e, n, m in zip(index, x.shape, run, strict=True)
+        ]
+        begin = 0 if times == 1 else i * x.shape[-1]
+        k.assign(out[[*index[:-1], *(e + begin for e in index[-1:])]], x[source])
+
+
+def _runs(x: Handle, out: Handle) -> int:
+    """How many copies of a row are written one by one: vectors then need no remainders."""
+    if not x.rank or not isinstance(x.shape[-1], int) or not isinstance(out.shape[-1], int):
+        return 1
+    size, whole = x.shape[-1], out.shape[-1]
+    few = LEAST_RUN <= size < whole <= MOST_RUNS * size
+    return whole // size if few else 1
 
 
 @tile.onnx("Tile")
@@ -141,5 +157,6 @@ tile.exports_as("Tile")
 @tile.samples
 def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3]", np.array([2, 3])], {}
+    yield ["f32[2,19]", np.array([2, 3])], {}
     yield ["f32[2,1,3]", np.array([1, 4, 1])], {}
     yield ["i64[3]", np.array([0])], {}
