@@ -6,6 +6,7 @@ of its state and the recurrent weights, and with the gates.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -173,7 +174,7 @@ def _direction(
 ) -> Regioned:
     """The Scan over the steps of one direction."""
     d, n = cell.direction, len(s.reverses)
-    product = _inputs_product(x, of_direction(s.w, d, n))
+    product = rows_product(x, of_direction(s.w, d, n), transpose_b=True)
     if s.b is not None:
         product = add(product, bias(s, shared(of_direction(s.b, d, n))))
     dtype, (n_steps, batch, _) = s.x.dtype, _as_tensor(x).dims
@@ -200,20 +201,24 @@ def _as_tensor(operand: Operand) -> TensorType:
     return found.type
 
 
-def _inputs_product(x: Operand, w: Operand) -> Call:
-    """All steps' inputs times the weights, as one matrix of rows where their size is known."""
+def rows_product(x: Operand, w: Operand, transpose_b: bool) -> Call:
+    """All steps' inputs times the weights, as one matrix of rows where their size is known.
+
+    Shapes: x [T, ..., I], w [I, O], or [O, I] with `transpose_b`.
+    """
     t = _as_tensor(x)
-    n_outputs, n_inputs = _as_tensor(w).dims
+    n_outputs, n_inputs = _as_tensor(w).dims[:: 1 if transpose_b else -1]
     if not (isinstance(n_inputs, int) and isinstance(n_outputs, int)):
-        return matmul(x, w, transpose_b=True)
+        return matmul(x, w, transpose_b=transpose_b)
     if t.is_static:
-        n_steps, batch, _ = t.static_shape
-        rows = reshape(x, np.array([n_steps * batch, n_inputs], np.int64), allowzero=True)
-        product = matmul(rows, w, transpose_b=True)
-        return reshape(product, np.array([n_steps, batch, n_outputs], np.int64), allowzero=True)
+        outer = t.static_shape[:-1]
+        rows = reshape(x, np.array([math.prod(outer), n_inputs], np.int64), allowzero=True)
+        product = matmul(rows, w, transpose_b=transpose_b)
+        return reshape(product, np.array([*outer, n_outputs], np.int64), allowzero=True)
     rows = reshape(x, np.array([-1, n_inputs], np.int64))
-    sizes = concat(shape(x, start=0, end=2), np.array([n_outputs], np.int64), axis=0)
-    return reshape(matmul(rows, w, transpose_b=True), sizes, allowzero=True)
+    outer = shape(x, start=0, end=t.rank - 1)
+    sizes = concat(outer, np.array([n_outputs], np.int64), axis=0)
+    return reshape(matmul(rows, w, transpose_b=transpose_b), sizes, allowzero=True)
 
 
 def _numbered_steps(x: Operand, dtype: DType) -> Operand:

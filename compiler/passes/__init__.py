@@ -7,10 +7,13 @@ from compiler.passes.algorithms import choose_algorithms
 from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead, remove_empty
 from compiler.passes.control_flow import (
     adopt,
+    batch_products,
+    count_loops,
     hoist,
     merge_branches,
     select_branches,
     simplify_loops,
+    slice_loops,
     sink_into_branches,
     take_branches,
     unroll_loops,

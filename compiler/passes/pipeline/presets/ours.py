@@ -15,7 +15,10 @@ def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
         line("fold_constants", because, keep_codes=keep_codes),
         line("adopt", "constants may be the parameters that carried operators waited for"),
         line("take_branches", "sizes that are known now decide conditions"),
+        line("simplify_loops", "what no step changes is then read from around the loop"),
+        line("count_loops", "counters and their bounds tell how many steps there are"),
         line("unroll_loops", "a few steps with sizes of their own become nodes with code"),
+        line("slice_loops", "steps that read row after row are a scan"),
         line("write_out", "what a step computes is for all the other passes to see"),
         line("remove_dead", "what nobody reads need not be looked at"),
     )
@@ -49,6 +52,7 @@ _QUANTIZATION = (
     line("split_ranges", "images of codes may then lie as products take them"),
     line("clean_quantization", "pairs that meet now, and bounds that saturating keeps"),
 )
+_BATCH = line("batch_products", "what a scan multiplies by weights in every step")
 _HOIST = line("hoist", "what a loop computes again in every step, now that little else is left")
 _MERGE = line("merge_common", "after simplifying, since that makes different nodes equal")
 
@@ -88,6 +92,7 @@ O2 = Pipeline(
         line("simplify", "what moved has met what it cancels with"),
         _MERGE,
         _HOIST,
+        _BATCH,
         *_QUANTIZATION,
         *_affine(),
         *_kernels(),
@@ -113,6 +118,7 @@ _FIXPOINT = Repeat(
 
 _BRANCHES = (
     _HOIST,
+    _BATCH,
     line("simplify_loops", "states that never change, results that nobody reads"),
     line("merge_branches", "what both branches compute"),
     line("select_branches", "branches that cost less than choosing"),
@@ -164,6 +170,7 @@ DEBUG = Pipeline(
         line("recognise", "one family of rules at a time, to see each one's effect"),
         _MERGE,
         _HOIST,
+        _BATCH,
         line("measure", "the work after cleaning up"),
         *_affine(),
         line("measure", "the work after folding scales and shifts"),

@@ -1,0 +1,295 @@
+"""How many steps a Loop takes that counts for itself: induction variables and their bounds.
+
+A state that each step adds a fixed whole number to is an induction variable. A condition that
+compares one with something that no step changes holds for a number of steps that arithmetic tells.
+Source: LLVM's ScalarEvolution (add recurrences, exit counts), XLA's while-loop analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.dataclass import dataclass
+from compiler.ir.affine import Affine, Expr
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.infer import Facts, infer
+from compiler.ir.operator import Array
+from compiler.ir.types import DType, TensorType, Type
+
+COUNTERS = (DType.i64, DType.i32, DType.i16, DType.i8)
+"""Element types of induction variables."""
+
+VIEWS = ("identity", "onnx.Identity", "cast", "reshape", "squeeze", "unsqueeze", "flatten")
+"""Operators that hand on the one number they get, as long as it stays a whole number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A whole number that changes evenly: const + the sum of coefficient * value + stride * step.
+
+    `terms` has values that no step changes, by name.
+    """
+
+    const: int
+    terms: tuple[tuple[str, int], ...] = ()
+    stride: int = 0
+
+    def plus(self, other: Line, times: int = 1) -> Line:
+        """This number and `times` another."""
+        terms = dict(self.terms)
+        for name, n in other.terms:
+            terms[name] = terms.get(name, 0) + times * n
+        kept = tuple(sorted((k, n) for k, n in terms.items() if n))
+        return Line(self.const + times * other.const, kept, self.stride + times * other.stride)
+
+    def at(self, step: int) -> Line:
+        """The same counted from another step."""
+        return replace(self, const=self.const + step * self.stride)
+
+    @property
+    def number(self) -> int | None:
+        """What it is at step 0, where that is known."""
+        return None if self.terms else self.const
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """Holds while the number is above 0."""
+
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class NotZero:
+    """Holds while the number, which moves by one a step, is not 0."""
+
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Holds while all parts hold."""
+
+    parts: tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Holds while some part holds; each part holds for some steps and then never again."""
+
+    parts: tuple[Test, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Always holds, or never."""
+
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A condition of the body that has to be computed, by its name."""
+
+    value: str
+    because: str
+
+
+Test = Positive | NotZero | AllOf | AnyOf | Fixed | Opaque
+
+Numbers = Callable[[str], "Line | None"]
+"""A whole number as a line; None where a value is none."""
+
+
+class Tests:
+    """Reads the conditions of one graph: `number` says what its values are."""
+
+    def __init__(self, graph: Graph, number: Numbers, known: Mapping[str, Array]) -> None:
+        self.graph, self.number, self.known = graph, number, known
+
+    def read(self, value: str, holds: bool = True) -> Test:
+        """When a condition holds, or, with `holds` false, when it does not."""
+        found = self.known.get(value)
+        if found is not None and found.dtype != np.object_ and found.size == 1:
+            return Fixed(bool(found.reshape(-1)[0]) == holds)
+        node = self.graph.producers.get(value)
+        if node is None:
+            return Opaque(value if holds else "", "no node says when it ends")
+        if node.op in ("identity", "onnx.Identity", "reshape", "squeeze", "unsqueeze") or (
+            node.op == "cast" and _is_bool(self.graph.types.get(node.inputs[0]))
+        ):
+            return self._within(value, self.read(node.inputs[0], holds), holds)
+        if node.op == "logical_not":
+            return self._within(value, self.read(node.inputs[0], not holds), holds)
+        if node.op in ("logical_and", "logical_or"):
+            parts = tuple(self.read(i, holds) for i in node.inputs)
+            return self._joined(value, holds, (node.op == "logical_and") == holds, parts)
+        return self._comparison(value, node, holds)
+
+    def _within(self, value: str, test: Test, holds: bool) -> Test:
+        """The test; one that has to be computed stands under the outermost name for it."""
+        if isinstance(test, Opaque):
+            return Opaque(value if holds else "", test.because)
+        return test
+
+    def _joined(self, value: str, holds: bool, is_all: bool, parts: tuple[Test, ...]) -> Test:
+        opaque = next((p for p in parts if isinstance(p, Opaque)), None)
+        if is_all:
+            unnamed = any(isinstance(p, Opaque) and not p.value for p in parts)
+            if unnamed and opaque is not None:
+                return Opaque(value if holds else "", opaque.because)
+            return AllOf(tuple(q for p in parts for q in (p.parts if isinstance(p, AllOf) else (p,))))
+        if opaque is not None:
+            return Opaque(value if holds else "", opaque.because)
+        if all(map(_ends_once, parts)):
+            return AnyOf(parts)
+        return Opaque(value if holds else "", "one of two conditions may hold again later")
+
+    def _comparison(self, value: str, node: Node, holds: bool) -> Test:
+        if node.op not in _COMPARED:
+            return Opaque(value if holds else "", f"{node.op} decides about going on")
+        a, b = (self.number(i) for i in node.inputs)
+        if a is None or b is None:
+            other = node.inputs[0 if a is None else 1]
+            because = f"{other} changes from step to step in a way that nothing is known about"
+            return Opaque(value if holds else "", because)
+        if node.op == "equal":
+            line = b.plus(a, -1)
+            if holds or abs(line.stride) != 1:
+                return Opaque(value if holds else "", "it asks whether a counter is one number")
+            return NotZero(line)
+        above, extra = _COMPARED[node.op]
+        line = (a.plus(b, -1) if above else b.plus(a, -1)).plus(Line(extra))
+        return Positive(line if holds else Line(1).plus(line, -1))
+
+
+_COMPARED: Mapping[str, tuple[bool, int]] = {
+    "less": (False, 0),
+    "less_equal": (False, 1),
+    "greater": (True, 0),
+    "greater_equal": (True, 1),
+    "equal": (False, 0),
+}
+"""By comparison whether the first operand has to be above, and what is added where both may meet."""
+
+
+def _ends_once(test: Test) -> bool:
+    if isinstance(test, Positive):
+        return test.line.stride < 0
+    return isinstance(test, Fixed) or (
+        isinstance(test, AllOf | AnyOf) and all(map(_ends_once, test.parts))
+    )
+
+
+def _is_bool(t: Type | None) -> bool:
+    return isinstance(t, TensorType) and t.dtype is DType.bool
+
+
+def is_number(t: Type | None) -> bool:
+    """Whether a type is that of one whole number."""
+    return isinstance(t, TensorType) and t.dtype in COUNTERS and t.is_static and t.n_elements == 1
+
+
+class Around:
+    """The whole numbers of a graph that grows in an editor, as loops in it see them."""
+
+    def __init__(self, editor: Editor) -> None:
+        self.ed = editor
+        self._sizes: dict[Expr, str] = {}
+        """A value for each size that was met."""
+
+    def number(self, value: str) -> Line | None:
+        """A value as a line; None for what is no whole number."""
+        if not is_number(self.ed.facts.types.get(value)):
+            return None
+        known = self.ed.known(value)
+        found = None if known is None else only(known)
+        if isinstance(found, int):
+            return Line(found)
+        node = self.ed.producer(value)
+        made = None if node is None else combined(node, self.number)
+        if made is not None:
+            return made
+        return Line(0, ((value if found is None else self._sizes.setdefault(found, value), 1),))
+
+    def of_size(self, size: Expr) -> Line | None:
+        """A size that has been met as a value."""
+        name = self._sizes.get(size)
+        return None if name is None else Line(0, ((name, 1),))
+
+
+class Induction:
+    """The whole numbers of a Loop's body, as lines over its steps."""
+
+    def __init__(self, node: Node, facts: Facts, around: Around) -> None:
+        body = node.regions["body"]
+        self.body, self.around, outer = body, around, around.number
+        typed, found = infer(body, facts)
+        self.graph = typed
+        self.known = {k: v for k, v in found.known.items() if k in typed.types}
+        self.types = found.types
+        self._lines: dict[str, Line] = {}
+        starts = node.inputs[2:]
+        states = [v.name for v in body.inputs[2:]]
+        self._lines[body.inputs[0].name] = Line(0, (), 1)
+        symbolic = {s: Line(0, ((_own(s), 1),)) for s in states if is_number(self.types.get(s))}
+        self._lines.update(symbolic)
+        after = {s: self.line(r.value) for s, r in zip(states, body.results[1:], strict=False)}
+        self._lines = {body.inputs[0].name: Line(0, (), 1)}
+        for state, start in zip(states, starts, strict=True):
+            before, now = symbolic.get(state), after[state]
+            if before is None or now is None or not start:
+                continue
+            change, first = now.plus(before, -1), outer(start)
+            if change.number is not None and not change.stride and first is not None:
+                self._lines[state] = replace(first, stride=change.number)
+
+    def line(self, value: str) -> Line | None:
+        """A value of the body as a line; None for what is none."""
+        if value in self._lines:
+            return self._lines[value]
+        if not is_number(self.types.get(value)):
+            return None
+        if value in self.known:
+            found = only(self.known[value])
+            return Line(found) if isinstance(found, int) else self.around.of_size(found)
+        if value in {v.name for v in self.body.inputs}:
+            return None
+        node = self.graph.producers.get(value)
+        if node is None:
+            return self.around.number(value)
+        return combined(node, self.line)
+
+
+def _own(state: str) -> str:
+    return f"%{state}"
+
+
+def combined(node: Node, number: Numbers) -> Line | None:
+    """What a node makes of whole numbers, where that is a line again."""
+    if node.op in VIEWS:
+        return number(node.inputs[0])
+    if node.op == "neg":
+        line = number(node.inputs[0])
+        return None if line is None else Line(0).plus(line, -1)
+    if node.op not in ("add", "sub", "mul"):
+        return None
+    a, b = (number(i) for i in node.inputs)
+    if a is None or b is None:
+        return None
+    if node.op != "mul":
+        return a.plus(b, 1 if node.op == "add" else -1)
+    for x, y in ((a, b), (b, a)):
+        if y.number is not None and not y.stride:
+            return Line(0).plus(x, y.number)
+    return None
+
+
+def only(known: Array) -> Expr:
+    """The one element that is known, maybe by sizes."""
+    value = known.reshape(-1)[0]
+    return value if isinstance(value, Affine) else int(value)
