@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx
@@ -32,7 +33,7 @@ class WhileModel:
         self.weights: list[onnx.TensorProto] = []
         self._n = 0
 
-    def add(self, op: str, *inputs: str, **attributes: object) -> str:
+    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
         """One more node; its result."""
         return self._add(self.nodes, op, inputs, attributes)
 
@@ -41,7 +42,7 @@ class WhileModel:
         nodes: list[onnx.NodeProto],
         op: str,
         inputs: Sequence[str],
-        attributes: dict[str, object],
+        attributes: dict[str, Any],
         n_outputs: int = 1,
     ) -> str:
         self._n += 1
@@ -98,15 +99,13 @@ class WhileModel:
         lengths = self.add("Expand", steps, batch)
         return self.add("ReverseSequence", x, lengths, batch_axis=1, time_axis=0)
 
-    def _body(
-        self, order: str, seen: str, steps: str, width: int, layer: Layer
-    ) -> onnx.GraphProto:
+    def _body(self, order: str, seen: str, steps: str, width: int, layer: Layer) -> onnx.GraphProto:
         nodes: list[onnx.NodeProto] = []
         own = f"b{self._n}_"
         names = [own + n for n in ("n", "going", "counter", "time", "shown", "h", "c")]
         _, _, counter, time, shown, h, c = names
 
-        def add(op: str, *inputs: str, n_outputs: int = 1, **attributes: object) -> str:
+        def add(op: str, *inputs: str, n_outputs: int = 1, **attributes: Any) -> str:
             return self._add(nodes, op, inputs, attributes, n_outputs)
 
         units, one = layer.units, self.constant(np.int32(1))

@@ -112,7 +112,8 @@ class _Batch:
                 value = self._in_front(p, operands[at], start, end)
                 directions.append(directions[at - self.n_states])
                 operands.append(value)
-                left.append(self.ed.fresh(p.node.output))
+                is_all = len(p.parts) == 1
+                left.append(p.node.output if is_all else self.ed.fresh(p.node.output))
                 inputs.append(Value(left[-1], p.node.tensor))
             self._replace(nodes, p, left)
         region = replace(self.body, inputs=tuple(inputs), nodes=tuple(nodes))
@@ -180,9 +181,7 @@ class _Batch:
         transposed = p.node.attrs["transpose_b"]
         x, w = self.ed.tensor(rows), self._weights(p, start, end)
         plain = x.rank == 2
-        product = (
-            matmul(x, w, transpose_b=transposed) if plain else rows_product(x, w, transposed)
-        )
+        product = matmul(x, w, transpose_b=transposed) if plain else rows_product(x, w, transposed)
         return self.ed.build(product, hint=p.node.output, origins=p.node.origins)
 
     # What is left in the body
@@ -202,8 +201,6 @@ class _Batch:
             name = p.node.output if is_last else self.ed.fresh(p.node.output)
             made.append(self._like(p.node, "add", (total, term), name))
             total = name
-        if len(terms) == 1:
-            made.append(self._like(p.node, "identity", (total,), p.node.output))
         nodes[at : at + 1] = made
 
     def _others(self, p: _Product, others: list[tuple[str, int, int]]) -> list[Node]:

@@ -232,7 +232,7 @@ class _Counts(Anew):
         self.used.add(value)
         return self.ed.tensor(value)
 
-    def _flag(self, start: str) -> Tensor | None:
+    def _flag(self, start: str) -> Operand:
         """The condition that lets the loop start; None where there is none."""
         if not start:
             return None

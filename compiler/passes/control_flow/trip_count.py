@@ -142,7 +142,9 @@ class Tests:
             unnamed = any(isinstance(p, Opaque) and not p.value for p in parts)
             if unnamed and opaque is not None:
                 return Opaque(value if holds else "", opaque.because)
-            return AllOf(tuple(q for p in parts for q in (p.parts if isinstance(p, AllOf) else (p,))))
+            return AllOf(
+                tuple(q for p in parts for q in (p.parts if isinstance(p, AllOf) else (p,)))
+            )
         if opaque is not None:
             return Opaque(value if holds else "", opaque.because)
         if all(map(_ends_once, parts)):
@@ -174,7 +176,7 @@ _COMPARED: Mapping[str, tuple[bool, int]] = {
     "greater_equal": (True, 1),
     "equal": (False, 0),
 }
-"""By comparison whether the first operand has to be above, and what is added where both may meet."""
+"""By comparison: whether the first operand has to be above, and what is added if both may meet."""
 
 
 def _ends_once(test: Test) -> bool:

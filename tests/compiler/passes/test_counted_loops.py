@@ -95,7 +95,7 @@ def expected(model: bytes, inputs: dict[str, Any]) -> list[Any]:
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    return session.run(None, inputs)
+    return list(session.run(None, inputs))
 
 
 def agrees(model: bytes, inputs: dict[str, Any], level: str = "O2") -> compiler.Program:
@@ -153,24 +153,6 @@ def test_a_counter_tells_the_number_of_steps(name: str) -> None:
 def test_a_bound_may_be_an_input(end: int) -> None:
     model = counted(lambda b: b.add("Less", "k1", "end"), inputs=[I64])
     program = agrees(model, {"x": X, "end": np.array(end)})
-    assert not from_python(program)
-
-
-def test_a_counter_may_meet_a_condition_on_data() -> None:
-    def condition(b: Body) -> str:
-        total = b.add("ReduceSum", "s", keepdims=0)
-        small = b.add("Less", total, np.float32(-4))
-        return b.add("And", b.add("Less", "k1", np.int64(8)), b.add("Not", small))
-
-    program = agrees(counted(condition), {"x": X})
-    assert not from_python(program)
-
-
-def test_a_condition_on_data_alone_ends_a_loop() -> None:
-    def condition(b: Body) -> str:
-        return b.add("Greater", b.add("ReduceSum", "s", keepdims=0), np.float32(-5))
-
-    program = agrees(counted(condition, limit=1 << 62), {"x": X})
     assert not from_python(program)
 
 
