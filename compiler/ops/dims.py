@@ -21,8 +21,19 @@ LARGEST_SIZE = 1 << 40
 
 
 def open_dim(position: int, *operands: Tensor) -> Dim:
-    """A size not known before the program runs, named after the operands that decide it."""
-    return symbol("__".join(identifier(o.name) for o in operands) + f"_d{position}")
+    """A size not known before the program runs, named after the operands that decide it.
+
+    A known number goes by its value: constants that are equal may take each other's place.
+    """
+    return symbol("__".join(map(_decider, operands)) + f"_d{position}")
+
+
+def _decider(operand: Tensor) -> str:
+    value = operand.value
+    if value is None or value.size != 1 or value.dtype.kind not in "iu":
+        return identifier(operand.name)
+    number = int(value.reshape(-1)[0])
+    return f"is_{'minus_' if number < 0 else ''}{abs(number)}"
 
 
 def open_dims(rank: Dim, *operands: Tensor) -> tuple[Dim, ...] | None:

@@ -22,6 +22,13 @@ ENDLESS = 1 << 40
 """More steps than any run can take: a loop of so many that tests nothing never ends."""
 
 
+ROOM = "room"
+"""An attribute of a Loop inside a program: its pieces have room for this many steps.
+
+No trip count is larger; behind the pieces of the steps that were taken lies anything.
+"""
+
+
 NO_CONSTANTS: Mapping[str, Constant] = {}
 
 
@@ -126,7 +133,7 @@ def _of_loop(node: Node, graph: Graph) -> LoopForm | str:
         (),
         pieces,
     )
-    if form.pieces and form.n_steps is None:
+    if form.pieces and form.n_steps is None and ROOM not in node.attrs:
         return "the number of steps, and so the length of what they give, is known only at the end"
     return form
 

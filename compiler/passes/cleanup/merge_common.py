@@ -10,8 +10,9 @@ import numpy as np
 from compiler.ir.constant import Constant, Splat
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.infer import infer
 from compiler.ir.text import attribute
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import DType, TensorType, open_symbols
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
 from compiler.passes.engine.pattern import COMMUTATIVE
@@ -49,6 +50,21 @@ def merge_common(graph: Graph, log: Log) -> Graph:
     whose results differ from run to run are left alone.
     Source: ConstantSharing of ONNX Runtime, LiteralCanonicalizer of XLA.
     """
+    while (merged := _merged(graph, log)) is not graph:
+        # Sizes of data are named after values: where two were one, their sizes are equal now.
+        graph = infer(merged)[0] if _has_sizes_of_data(merged) else merged
+        if graph.nodes == merged.nodes:
+            break
+    return graph
+
+
+def _has_sizes_of_data(graph: Graph) -> bool:
+    given = open_symbols(v.type for v in graph.inputs)
+    return any(not open_symbols(n.types) <= given for n in graph.nodes)
+
+
+def _merged(graph: Graph, log: Log) -> Graph:
+    """The graph after one walk; the very same graph where nothing was merged."""
     ed = Editor(graph)
     n_merged = _merge_constants(ed, log)
     seen: dict[Any, str] = {}

@@ -12,6 +12,7 @@ from compiler.ir.constant import Constant
 from compiler.ir.graph import Graph, Node
 from compiler.ops.meaning import evaluate_node
 from compiler.runtime.executable import own
+from compiler.runtime.open.rounds import Rounds
 from compiler.runtime.open.sizes import sizes_of_value
 from compiler.runtime.works.select import is_handed_out
 
@@ -19,9 +20,33 @@ HostStep = Callable[[dict[str, Any], dict[str, int]], None]
 """Adds a node's results to the values of a run, and what they tell to its sizes."""
 
 
-def host_step(node: Node, graph: Graph) -> HostStep:
-    """How a node between parts runs. What a step adds may be a view of other values."""
+def host_step(node: Node, graph: Graph, rounds: Rounds | None = None) -> HostStep:
+    """How a node between parts runs; `rounds` is what runs a loop that data end.
+
+    What a step adds may be a view of other values.
+    """
+    if rounds is not None:
+        return _in_rounds(node, graph.constants, rounds)
     return _cut(node, graph.constants) or _by_reference(node, graph.constants)
+
+
+def _in_rounds(node: Node, constants: Mapping[str, Constant], rounds: Rounds) -> HostStep:
+    """A loop in generated code, where its body has such for the operands that it meets."""
+    given = {name: constants[name].array() for name in node.reads if name in constants}
+    otherwise = _by_reference(node, constants)
+
+    def step(values: dict[str, Any], sizes: dict[str, int]) -> None:
+        read = {n: given[n] if n in given else values[n] for n in node.reads}
+        made = rounds.run(read)
+        if made is None:
+            otherwise(values, sizes)
+            return
+        for name, t, value in zip(node.outputs, node.types, made, strict=False):
+            if name:
+                values[name] = value
+                sizes_of_value(name, t, value, sizes)
+
+    return step
 
 
 def _by_reference(node: Node, constants: Mapping[str, Constant]) -> HostStep:

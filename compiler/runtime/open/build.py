@@ -91,7 +91,7 @@ def build_open(graph: Graph, options: CodeOptions, stage: Stage) -> OpenProgram:
         is_compiled=True,
         threads=options.threads,
     )
-    program = OpenProgram(graph, steps, built, functions=made, inferred=inferred)
+    program = OpenProgram(graph, steps, built, options, functions=made, inferred=inferred)
     if target.name != "host":
         return program
     library, block = code.library(stage, pool)

@@ -10,6 +10,7 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import with_sizes
 from compiler.memory.buffer import Buffer, Plan
 from compiler.runtime.open.part import OpenPart
+from compiler.runtime.open.rounds import Rounds, runs_in_rounds
 from compiler.runtime.works.kernels import KernelInfo, kernel_infos
 from compiler.runtime.works.native import Functions
 from compiler.runtime.works.select import RegionWork, Unlaunched, Work, is_handed_out
@@ -45,10 +46,12 @@ def _all_sized(works: Iterable[Work], sizes: Mapping[str, int]) -> Iterator[Work
             yield replace(work, node=node)
 
 
-def host_info(node: Node) -> Infos:
-    """A node that runs between two parts."""
+def host_info(node: Node, rounds: Rounds | None = None) -> Infos:
+    """A node that runs between two parts; `rounds` runs it if it is a loop that data end."""
     is_view = is_handed_out(node)
-    because = "" if is_view else "its data tell sizes that what follows needs"
+    because = "its data tell sizes that what follows needs"
+    if is_view or runs_in_rounds(node):
+        because = "" if rounds is None else rounds.because
     outputs = tuple(filter(None, node.outputs))
     named = (node.op, node.op, node.origins, is_view, 0, 0, 0)
     return (KernelInfo(*named, because=because, reads=node.reads, writes=outputs),)

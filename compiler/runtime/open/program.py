@@ -31,6 +31,7 @@ from compiler.runtime.open.between import HostStep, host_step
 from compiler.runtime.open.cut import HostNode
 from compiler.runtime.open.infos import host_info, joined_infos, joined_plans, part_infos
 from compiler.runtime.open.part import OpenEntry, OpenPart
+from compiler.runtime.open.rounds import Rounds, runs_in_rounds
 from compiler.runtime.open.rowwise import is_rowwise
 from compiler.runtime.open.sizes import (
     NotDetermined,
@@ -43,6 +44,7 @@ from compiler.runtime.within import check_launches, stoppable
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.runtime.works.native import Functions
 from compiler.runtime.works.select import Work
+from compiler.targets.options import CodeOptions
 
 MAX_PLANS = 64
 """Plans for this many sets of sizes are kept; the one not used longest goes first."""
@@ -94,6 +96,7 @@ class OpenProgram:
     graph: Graph
     steps: Sequence[Step]
     built: Built
+    options: CodeOptions = field(default_factory=CodeOptions)
     library: Library | None = None
     entries: Sequence[Sequence[tuple[OpenEntry | None, tuple[int, ...]]]] = ()
     constants: Any = None
@@ -123,7 +126,9 @@ class OpenProgram:
         if not self.last:
             return self.built.kernels
         return joined_infos(
-            host_info(s.node) if isinstance(s, HostNode) else self._infos(next(bounds))
+            host_info(s.node, self._rounds.get(s.node.output))
+            if isinstance(s, HostNode)
+            else self._infos(next(bounds))
             for s in self.steps
         )
 
@@ -228,7 +233,18 @@ class OpenProgram:
     def _prepared(self) -> tuple[OpenPart | HostStep, ...]:
         """The steps as they run."""
         graph = self.graph
-        return tuple(host_step(s.node, graph) if isinstance(s, HostNode) else s for s in self.steps)
+        return tuple(
+            host_step(s.node, graph, self._rounds.get(s.node.output))
+            if isinstance(s, HostNode)
+            else s
+            for s in self.steps
+        )
+
+    @cached_property
+    def _rounds(self) -> Mapping[str, Rounds]:
+        """What runs loops that data end, by their first outputs."""
+        nodes = (s.node for s in self.steps if isinstance(s, HostNode) and runs_in_rounds(s.node))
+        return {n.output: Rounds(n, self.graph.constants, self.options) for n in nodes}
 
     @cached_property
     def _fresh(self) -> frozenset[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compiler.passes.pipeline.pipeline import Pipeline
-from compiler.passes.pipeline.presets import manners, presets
+from compiler.passes.pipeline.presets import DEFAULT, manners, presets
 from compiler.passes.pipeline.presets.manner import Manner
 
 _HEAD = """# Pipelines
@@ -33,8 +33,9 @@ def page() -> str:
 
 def _ours() -> Iterator[str]:
     yield "## Our own\n"
+    yield f"`default` is `{DEFAULT}`.\n"
     for name, p in presets().items():
-        if name not in {m.name for m in manners()}:
+        if name != "default" and name not in {m.name for m in manners()}:
             yield from _preset(name, p)
 
 
