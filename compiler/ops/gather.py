@@ -71,8 +71,10 @@ def _plain_rows(rows: Array, size: Expr) -> Array | None:
     return rows if is_range or rows.size <= STAGES_LIMIT else None
 
 
-def _inside(row: Expr, size: Expr) -> Expr:
-    """A row of an axis of open size; one outside counts as the nearest inside."""
+def _inside(row: int, size: Expr) -> Expr:
+    """The place of a known row: as it is in a known size, clamped to the axis in an open one."""
+    if isinstance(size, int):
+        return row
     place = row if row >= 0 else size + row
     return affine.maximum(affine.minimum(place, size - 1), 0)
 
@@ -86,9 +88,7 @@ def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> No
     flat = rows.reshape(-1).tolist()
     if rows.ndim <= 1 and len(_steps(rows)) <= 1:
         index = k.axes(out.shape)
-        place: Expr = flat[0] if flat else 0
-        if not isinstance(x.shape[at], int):
-            place = _inside(place, x.shape[at])
+        place = _inside(flat[0] if flat else 0, x.shape[at])
         if rows.ndim:
             place = place + index[at] * min(_steps(rows), default=0)
         k.assign(out[index], x[[*index[:at], place, *index[at + rows.ndim :]]])
@@ -97,7 +97,7 @@ def _copy_known(k: Lowering, x: Handle, rows: Array, out: Handle, at: int) -> No
     for position, row in zip(np.ndindex(*rows.shape), flat, strict=True):
         index = k.axes([*before, *after])
         head, tail = index[:at], index[at:]
-        k.assign(out[[*head, *position, *tail]], x[[*head, row, *tail]])
+        k.assign(out[[*head, *position, *tail]], x[[*head, _inside(row, x.shape[at]), *tail]])
 
 
 @gather.onnx("Gather")
