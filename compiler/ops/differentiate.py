@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from compiler.errors import CompileError, Where
 from compiler.ir.editor import Editor
-from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS, Tensor
-from compiler.ir.types import TensorType
+from compiler.ir.graph import Graph, Node, Result
+from compiler.ir.operator import OPERATORS, Regioned, Tensor
+from compiler.ir.types import TensorType, Type
 from compiler.ops.elementwise import add
 from compiler.ops.gradients import unbroadcast
 from compiler.ops.shape import fill, shape
@@ -34,16 +34,28 @@ def gradients(
     now = _moved(editor, order, at, origins)
     there = {x: now.get(x, x) for x in xs}
     found = {now.get(y, y): _ones(editor, now.get(y, y), origins)}
-    depends = set(there.values())
+    nodes = [editor.producer(now.get(n.output, n.output)) or n for n in order]
+    _back(editor, nodes, found, set(there.values()), origins)
+    return [found.get(there[x]) or _zeros(editor, there[x], origins) for x in xs]
+
+
+def _back(
+    editor: Editor,
+    nodes: Sequence[Node],
+    found: dict[str, str],
+    independent: set[str],
+    origins: tuple[str, ...],
+) -> None:
+    """Follow the gradients in `found` back through nodes in order, to the independent values."""
+    depends = set(independent)
     path: list[Node] = []
-    for old in order:
-        node = editor.producer(now.get(old.output, old.output)) or old
-        if depends & set(node.inputs):
+    for node in nodes:
+        if depends.intersection(node.reads):
             depends.update(filter(None, node.outputs))
             path.append(node)
     for node in reversed(path):
-        _go_back(editor, node, found, depends, origins)
-    return [found.get(there[x]) or _zeros(editor, there[x], origins) for x in xs]
+        if any(o in found for o in node.outputs):
+            _go_back(editor, node, found, depends, origins)
 
 
 def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
@@ -60,7 +72,7 @@ def _between(editor: Editor, y: str, stops: set[str]) -> list[Node]:
             found[node.output] = node
             continue
         pending.append((value, True))
-        pending.extend((i, False) for i in node.inputs if i)
+        pending.extend((i, False) for i in node.reads)
     return list(found.values())
 
 
@@ -70,7 +82,7 @@ def _moved(
     """Compute once more what depends on values that others take the place of."""
     now = {old: new for old, new in at.items() if old != new}
     for node in order:
-        if any(i in now for i in node.inputs):
+        if any(i in now for i in node.reads):
             outputs = tuple(editor.fresh(o) if o else "" for o in node.outputs)
             moved = replace(node.with_inputs(now), outputs=outputs, origins=origins)
             editor.add(replace(moved, types=editor.infer(moved)))
@@ -85,27 +97,102 @@ def _go_back(
     depends: set[str],
     origins: tuple[str, ...],
 ) -> None:
-    """Add what the result of one node hands back to its operands."""
-    g = found.get(node.output)
-    if g is None:
-        return
+    """Add what the results of one node hand back to its operands, and to what its regions capture.
+
+    Loops have no rule: they would have to keep every step's values.
+    """
+    if node.op == "onnx.If":
+        handed = _through_branches(editor, node, found, depends, origins)
+    else:
+        handed = _through_operator(editor, node, found, depends, origins)
+    for operand, value in handed:
+        if operand in found:
+            both = add(editor.tensor(found[operand]), editor.tensor(value))
+            value = editor.build(both, hint=f"d_{operand}", origins=origins)
+        found[operand] = value
+
+
+def _through_operator(
+    editor: Editor,
+    node: Node,
+    found: Mapping[str, str],
+    depends: set[str],
+    origins: tuple[str, ...],
+) -> Iterator[tuple[str, str]]:
+    """The operands of a node that depend on what is asked for, each with its gradient."""
     operator = OPERATORS.get(node.op)
     if operator is None or operator.gradient_fn is None or len(node.outputs) != 1:
-        raise CompileError(
-            "E-OP-GRADIENT", f"{node.op} has no gradient rule", where=Where(node=node.name)
-        )
+        raise _no_rule(node)
     operands = [editor.tensor(i) if i else None for i in node.inputs]
-    out = editor.tensor(node.output)
-    parts = operator.gradient_fn(editor.tensor(g), out, *operands, **node.attrs)
+    g, out = editor.tensor(found[node.output]), editor.tensor(node.output)
+    parts = operator.gradient_fn(g, out, *operands, **node.attrs)
     for operand, part in zip(operands, parts, strict=True):
-        if operand is None or part is None or operand.name not in depends:
+        if operand is None or operand.name not in depends or not operand.dtype.is_float:
             continue
+        if part is None:
+            raise _no_rule(node, f" for {operand.name!r}")
         hint = f"d_{operand.name}"
         value = editor.build(part, hint=hint, origins=origins)
         summed = unbroadcast(editor.tensor(value), operand)
-        if operand.name in found:
-            summed = add(editor.tensor(found[operand.name]), summed)
-        found[operand.name] = editor.build(summed, hint=hint, origins=origins)
+        yield operand.name, editor.build(summed, hint=hint, origins=origins)
+
+
+def _no_rule(node: Node, of: str = "") -> CompileError:
+    return CompileError(
+        "E-OP-GRADIENT", f"{node.op} has no gradient rule{of}", where=Where(node=node.name)
+    )
+
+
+def _through_branches(
+    editor: Editor,
+    node: Node,
+    found: Mapping[str, str],
+    depends: set[str],
+    origins: tuple[str, ...],
+) -> list[tuple[str, str]]:
+    """An If of the same condition, whose branches compute the gradients of captured values.
+
+    The branch taken is computed once more in it. Other regions have no rule: see `_go_back`.
+    """
+    captured = dict.fromkeys(n for g in node.regions.values() for n in g.free_names)
+    wanted = [n for n in captured if n in depends and _is_float(editor.type(n))]
+    if not wanted:
+        return []
+    given = [found.get(o) if o else None for o in node.outputs]
+    regions = {
+        key: _branch(editor, region, given, wanted, origins) for key, region in node.regions.items()
+    }
+    types = tuple(editor.type(n) for n in wanted)
+    made = Regioned(node.op, (editor.tensor(node.inputs[0]),), node.attrs, regions, types)
+    hint = f"d_{node.output}"
+    return [(n, editor.build(made.out(k), hint=hint)) for k, n in enumerate(wanted)]
+
+
+def _branch(
+    around: Editor,
+    region: Graph,
+    given: Sequence[str | None],
+    wanted: Sequence[str],
+    origins: tuple[str, ...],
+) -> Graph:
+    """A branch that gives the gradients of wanted values, from those of the If's outputs."""
+    editor = Editor(region, around.facts)
+    found: dict[str, str] = {}
+    for result, g in zip(region.results, given, strict=True):
+        if g is None or not _is_float(editor.type(result.value)):
+            continue
+        if result.value in found:
+            both = add(editor.tensor(found[result.value]), editor.tensor(g))
+            g = editor.build(both, hint=f"d_{result.value}", origins=origins)
+        found[result.value] = g
+    _back(editor, region.nodes, found, set(wanted), origins)
+    values = [found.get(n) or _zeros(editor, n, origins) for n in wanted]
+    editor.results = [Result(f"d{k}", v) for k, v in enumerate(values)]
+    return editor.graph()
+
+
+def _is_float(t: Type) -> bool:
+    return isinstance(t, TensorType) and t.dtype.is_float
 
 
 def _ones(editor: Editor, value: str, origins: tuple[str, ...]) -> str:
