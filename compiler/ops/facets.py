@@ -7,6 +7,7 @@ from typing import Any
 
 from compiler.errors import CompileError, require
 from compiler.ir.editor import Editor
+from compiler.ir.graph import Node
 from compiler.ir.operator import ONNX, Call, OnnxCall, Operand, Out
 from compiler.ir.types import DType, TensorType
 from compiler.ops import protos
@@ -15,6 +16,14 @@ from compiler.ops import protos
 def facet_key(op_type: str, domain: str) -> str:
     """The name under which an `onnx` facet is registered."""
     return f"{domain}:{op_type}" if domain else op_type
+
+
+def is_declarable(node: Node) -> bool:
+    """Whether a node is carried although there is an operator of ours for it."""
+    if not node.op.startswith("onnx.") or node.regions:
+        return False
+    domain, op_type = protos.split_name(node.op)
+    return facet_key(op_type, domain) in ONNX
 
 
 def through_facet(

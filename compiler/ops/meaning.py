@@ -15,6 +15,7 @@ from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.limits import check, check_bytes, check_work, has_deadline
 from compiler.ops.carried import evaluate_carried
 from compiler.ops.control import Run, evaluate
+from compiler.ops.declared import declared_for
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Their references give views of one element, or what they give is counted elsewhere."""
@@ -35,7 +36,7 @@ def evaluate_graph(
     values.update(inputs)
     for name, c in graph.constants.items():
         values[name] = c.array()
-    wanted = {r.value for r in graph.results} | set(keep)
+    wanted = {r.value for r in graph.results if r.value} | set(keep)
     for node, dying in zip(graph.nodes, graph.last_uses, strict=True):
         operands = [values[i] if i else None for i in node.inputs]
         made = evaluate_node(node, operands, values)
@@ -88,7 +89,12 @@ def _meaning(
         return tuple(found[r.value] for r in body.results)
     operator = OPERATORS.get(node.op)
     if operator is None:
-        return evaluate_carried(node, operands, outer)
+        declared = declared_for(node, operands)
+        if declared is None:
+            return evaluate_carried(node, operands, outer)
+        inputs = {v.name: operands[int(v.name)] for v in declared.inputs}
+        found = evaluate_graph(declared, inputs)
+        return tuple(found[r.value] if r.value else None for r in declared.results)
     assert operator.reference_fn is not None, f"{node.op} has no reference"
     with np.errstate(all="ignore"):
         made = operator.reference_fn(*operands, **node.attrs)

@@ -231,15 +231,38 @@ def _numbered_steps(x: Operand, dtype: DType) -> Operand:
 
 
 def _start(s: Setting, k: int, d: int, x: Operand, state: TensorType) -> Operand:
-    """The state before the first step."""
+    """The state before the first step: zero for a sequence without steps, as in ONNX Runtime."""
     given = s.starts[k]
     if given is None and state.is_static:
         return np.zeros(state.static_shape, s.dtype)
     if given is None:
-        sizes = concat(shape(x, start=1, end=2), np.array([s.hidden], np.int64), axis=0)
-        return fill(sizes, dtype=state.dtype)
-    first = given if s.layout == 0 else transpose(given, perm=(1, 0, 2))
-    return of_direction(first, d, len(s.reverses))
+        return fill(_state_sizes(x, state), dtype=state.dtype)
+    first: Operand = given if s.layout == 0 else transpose(given, perm=(1, 0, 2))
+    first = of_direction(first, d, len(s.reverses))
+    if first.type.dims != state.dims:
+        first = reshape(first, _state_sizes(x, state), allowzero=True)
+    if s.lengths is None:
+        return first
+    counted = _of_batch(s.lengths, shape(x, start=1, end=2), state)
+    has_steps = unsqueeze(less(np.array(0, s.lengths.dtype.numpy), counted), axes=(1,))
+    return where(has_steps, first, np.array(0, s.dtype))
+
+
+def _state_sizes(x: Operand, state: TensorType) -> Operand:
+    """The shape of a state as an operand; an open batch is that of x."""
+    if state.is_static:
+        return np.array(state.static_shape, np.int64)
+    hidden = np.array(state.dims[1:], np.int64)
+    return concat(shape(x, start=1, end=2), hidden, axis=0)
+
+
+def _of_batch(lengths: Tensor, batch: Operand, state: TensorType) -> Operand:
+    """One length for each sequence: the number of lengths may be open, or known, by itself."""
+    size = state.dims[0]
+    if lengths.shape[0] == size:
+        return lengths
+    sizes = np.array([size], np.int64) if isinstance(size, int) else batch
+    return reshape(lengths, sizes, allowzero=True)
 
 
 def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorType) -> Graph:
@@ -255,7 +278,8 @@ def _body(s: Setting, cell: Cell, step: Step, state: TensorType, inputs: TensorT
     after = list(step(cell, before, editor.tensor("inputs")))
     output: Operand = after[0]
     if s.lengths is not None:
-        running = shared(unsqueeze(less(editor.tensor("step"), s.lengths), axes=(1,)))
+        counted = _of_batch(s.lengths, shape(before[0], start=0, end=1), state)
+        running = shared(unsqueeze(less(editor.tensor("step"), counted), axes=(1,)))
         output = where(running, after[0], np.array(0, s.dtype))
         after = [where(running, new, old) for new, old in zip(after, before, strict=True)]
     made = [editor.build(v, hint=f"next{k}") for k, v in enumerate(after)]

@@ -9,7 +9,8 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import logical
 from compiler.ir.verify import refines
-from compiler.passes.control_flow.declare import is_declarable, redeclare
+from compiler.ops.facets import is_declarable
+from compiler.passes.control_flow.declare import redeclare
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -38,9 +39,11 @@ def adopt(graph: Graph, log: Log) -> Graph:
     """
     ed = Editor(graph)
     n_taken = 0
-    for node in graph.nodes:
-        if not is_declarable(node) or not log.may("adopt", node.output):
+    for old in graph.nodes:
+        if not is_declarable(old) or not log.may("adopt", old.output):
             continue
+        node = ed.producer(old.output)
+        assert node is not None, f"{old.output} has gone"  # it may read what was adopted
         objection = _take(ed, node)
         if objection:
             log.declined("adopt", node.output, objection, [node])

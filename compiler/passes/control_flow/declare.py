@@ -14,9 +14,9 @@ from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import Facts, keep_layout, specialize, stated
-from compiler.ir.operator import ONNX, Array
+from compiler.ir.operator import Array
 from compiler.ops import protos
-from compiler.ops.facets import facet_key, through_facet
+from compiler.ops.facets import is_declarable, through_facet
 
 
 def specialised(
@@ -68,14 +68,6 @@ def declared(graph: Graph, outer: Facts | None = None) -> Graph:
     results = tuple(replace(r, value=names.get(r.value, r.value)) for r in graph.results)
     editor.results = list(results)
     return editor.graph()
-
-
-def is_declarable(node: Node) -> bool:
-    """Whether a node is carried although there is an operator of ours for it."""
-    if not node.op.startswith("onnx.") or node.regions:
-        return False
-    domain, op_type = protos.split_name(node.op)
-    return facet_key(op_type, domain) in ONNX
 
 
 def _redeclared(editor: Editor, node: Node) -> list[str] | None:

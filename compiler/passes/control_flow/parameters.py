@@ -17,9 +17,10 @@ from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType, TensorType, Type, open_symbols
 from compiler.ops.control import CONTROL_FLOW
+from compiler.ops.facets import is_declarable
 from compiler.ops.loop_form import unfit
 from compiler.passes.cleanup.fold_constants import fold_constants
-from compiler.passes.control_flow.declare import declared, is_declarable, with_values
+from compiler.passes.control_flow.declare import declared, with_values
 from compiler.passes.control_flow.take_branches import take_branches
 from compiler.passes.control_flow.unroll_loops import unroll_loops
 

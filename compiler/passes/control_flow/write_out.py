@@ -8,7 +8,7 @@ from compiler.errors import CompileError
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Operand, Tensor
-from compiler.ir.types import TensorType, logical
+from compiler.ir.types import logical
 from compiler.ops.plain_scan import is_plain_scan, plain_scan
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
@@ -60,9 +60,11 @@ def write_out(graph: Graph, log: Log) -> Graph:
         return graph
     ed = Editor(graph)
     n_written = 0
-    for node in graph.nodes:
-        if not _is_layer(node) or not log.may("write_out", node.output):
+    for layer in graph.nodes:
+        if not _is_layer(layer) or not log.may("write_out", layer.output):
             continue
+        node = ed.producer(layer.output)
+        assert node is not None, f"{layer.output} has gone"  # it may read what was written out
         ed.made.clear()
         ed.made_constants.clear()
         objection = _write(ed, node)
@@ -91,15 +93,17 @@ def _write(ed: Editor, node: Node) -> str:
         parts = _parts(node, operands)
     except CompileError as e:
         return e.message
-    for part, old in zip(parts, node.outputs, strict=False):
-        if not old:
-            continue
-        value = ed.build(part, hint=old, origins=node.origins)
+    values = {
+        old: ed.build(part, hint=old, origins=node.origins)
+        for part, old in zip(parts, node.outputs, strict=False)
+        if old
+    }
+    for old, value in values.items():
         a, b = logical(ed.type(old)), logical(ed.type(value))
         if a != b:
-            assert isinstance(a, TensorType), f"{old} is {a}"
             ed.remove_unused([n.output for n in reversed(ed.made)])
             return f"{old} is {a}, in its place would be {b}"
+    for old, value in values.items():
         ed.replace(old, value)
     ed.remove_unused([node.output])
     return ""

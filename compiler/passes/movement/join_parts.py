@@ -9,6 +9,8 @@ import numpy as np
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import Operand
+from compiler.ir.types import logical
+from compiler.ir.verify import refines
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.movement.gone import nodes_gone_without
 from compiler.passes.movement.parts import (
@@ -223,7 +225,13 @@ class _Joiner:
         ed.made.clear()
         built = ed.build(made, hint=value, origins=origins)
         new = ed.producer(built)
-        if new is not None and new in ed.made and len(node.outputs) == 1:
+        is_renamed = new is not None and new in ed.made and len(node.outputs) == 1
+        a, b = logical(ed.type(value)), logical(ed.type(built))
+        if a != b and not (is_renamed and refines(a, b)):
+            ed.remove_unused([n.output for n in reversed(ed.made)])
+            self.decline(rule, node, value, f"{value} is {a}, in its place would be {b}")
+            return
+        if new is not None and is_renamed:
             ed.rename(new, node)
         else:
             ed.replace(value, built)

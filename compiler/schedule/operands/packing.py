@@ -68,6 +68,9 @@ class Packing:
             array = array[tuple(slice(a, a + n * step, step) for a, step, n in self.taken)]
         if not packed.size:
             return
+        if not array.size:
+            packed[...] = 0
+            return
         places = packed.reshape(self.shape).transpose(np.argsort(self.order))
         if not self.transform and array.shape == self.padded:
             places[...] = array.reshape(self.split)

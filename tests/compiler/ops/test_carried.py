@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import onnxruntime
+import pytest
 
 import compiler
 from tests.onnx_models import I64, model, node, stored, value
@@ -35,3 +39,22 @@ def test_a_range_of_values_whose_rank_only_the_inputs_tell() -> None:
             n: np.array(v).reshape((1,) * rank) for n, v in zip("abc", (3, 9, 2), strict=True)
         }
         np.testing.assert_array_equal(program.run(numbers)["y"], [3, 5, 7])
+
+
+@pytest.mark.parametrize("sizes", [["a", "b", "c", "d"], [4, 3, "c", "d"]])
+def test_sizes_that_a_declaration_waited_for_are_known_when_it_runs(sizes: list[Any]) -> None:
+    """onnx.reference has no groups with pads: the declaration is asked again."""
+    attrs = {"group": 2, "pads": [1, 0, 1, 1], "strides": [2, 1]}
+    made = model(
+        [node("ConvTranspose", ["x", "w"], ["y"], **attrs)],
+        [value("x", ["N", 4, "H", "W"]), value("w", sizes)],
+        [value("y", None)],
+    )
+    rng = np.random.default_rng(4)
+    feeds = {
+        "x": rng.normal(size=(2, 4, 5, 6)).astype(np.float32),
+        "w": rng.normal(size=(4, 3, 3, 2)).astype(np.float32),
+    }
+    (needed,) = onnxruntime.InferenceSession(made.SerializeToString()).run(None, feeds)
+    got = compiler.compile(made.SerializeToString()).run(feeds)["y"]
+    np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)

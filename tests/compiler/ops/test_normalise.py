@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import compiler
 from compiler.errors import CompileError
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.types import tensor
 from compiler.ops.normalise import batch_norm
+from tests.onnx_models import model, node, stored, value
 from tests.onnx_nodes import by_onnxruntime, computed, expected, imported, normal
 
 STATISTICS = ("f32[3]",) * 4
@@ -118,3 +120,44 @@ def test_channels_that_do_not_divide_into_groups_are_refused() -> None:
     with pytest.raises(CompileError, match="5 channels into 2 groups") as e:
         OPERATORS["group_norm"](x("f32[1,5,2]"), x("f32[5]"), x("f32[5]"), groups=2).types()
     assert e.value.code == "E-OP-SHAPE"
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e4, -1e6])
+@pytest.mark.parametrize(
+    ("name", "opset", "axes", "attrs"),
+    [
+        ("MeanVarianceNormalization", 13, (0, 2, 3), {}),
+        ("MeanVarianceNormalization", 13, (1, 3), {"axes": [-1, 1]}),
+        ("LayerNormalization", 17, (1, 2, 3), {"axis": 1}),
+        ("InstanceNormalization", 17, (2, 3), {}),
+        ("BatchNormalization", 15, (0, 2, 3), {"training_mode": 1}),
+    ],
+)
+def test_a_large_mean_leaves_the_digits_of_the_deviations(
+    mean: float, name: str, opset: int, axes: tuple[int, ...], attrs: dict[str, Any]
+) -> None:
+    """As many as the input has: 1e6 is held to 1/16, the deviations are around 1."""
+    given = (normal(3, 4, 8, 7) + np.float32(mean)).astype(np.float32)
+    exact = given.astype(np.float64)
+    centred = exact - exact.mean(axes, keepdims=True)
+    epsilon = 0.0 if name == "MeanVarianceNormalization" else 1e-5
+    needed = centred / np.sqrt((centred**2).mean(axes, keepdims=True) + epsilon)
+    size = given.shape[1:] if name == "LayerNormalization" else (4,)
+    ones, zeros = np.ones(size, np.float32), np.zeros(size, np.float32)
+    parameters = {
+        "MeanVarianceNormalization": [],
+        "BatchNormalization": [ones, zeros, zeros, ones],
+    }.get(name, [ones, zeros])
+    names = [f"p{i}" for i in range(len(parameters))]
+    outputs = ["y", "m", "v"] if name == "BatchNormalization" else ["y"]
+    made = model(
+        [node(name, ["x", *names], outputs, **attrs)],
+        [value("x", given.shape)],
+        [value(o, None) for o in outputs],
+        [stored(n, p) for n, p in zip(names, parameters, strict=True)],
+        opset=opset,
+    )
+    got = compiler.compile(made.SerializeToString()).run({"x": given})["y"]
+    # Both the mean and the deviations from it are rounded; a deviation of 0.3 may stand for 1.
+    distance = float(np.spacing(np.float32(abs(mean))))
+    np.testing.assert_allclose(got, needed, atol=4 * distance + 1e-4)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 import pytest
+from onnx import helper
 
 import compiler
 from compiler.errors import CompileError
@@ -166,3 +167,58 @@ def test_open_sizes_are_inferred_by_name() -> None:
     expected = compiler.reference(g, {"x": x})
     for name, a in compiler.compile(g).run({"x": x}).items():
         np.testing.assert_allclose(a, expected[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("op", list(GATES))
+@pytest.mark.parametrize(
+    ("direction", "layout", "lengths", "is_open"),
+    [
+        ("forward", 0, [3, 0, 5], {"x"}),
+        ("reverse", 1, [3, 1, 5], {"x", "lens"}),
+        ("bidirectional", 0, [5, 5, 5], {"x", "h0", "c0"}),
+        ("bidirectional", 1, [0, 4, 2], {"lens", "h0"}),
+    ],
+)
+def test_lengths_and_states_may_know_a_batch_that_the_sequences_leave_open(
+    op: str, direction: str, layout: int, lengths: list[int], is_open: set[str]
+) -> None:
+    """ONNX Runtime has only layout 0: it gets the same numbers the other way round."""
+    made, inputs = layer(op, direction=direction, optional=("b", "lens", "h0", "c0"))
+    inputs["lens"] = np.array(lengths, np.int32)
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    expected = session.run(None, inputs)
+    if layout:
+        made.graph.node[0].attribute.append(helper.make_attribute("layout", 1))
+        for name in inputs.keys() & {"x", "h0", "c0"}:
+            inputs[name] = inputs[name].swapaxes(0, 1)
+        y, *last = expected
+        expected = [y.transpose(2, 0, 1, 3), *(s.swapaxes(0, 1) for s in last)]
+    for v in made.graph.input:
+        batch = 0 if layout or v.name == "lens" else 1
+        sizes: list[int | str] = list(inputs[v.name].shape)
+        if v.name in is_open:
+            sizes[batch] = "B"
+        v.CopyFrom(value(v.name, sizes, 6 if v.name == "lens" else 1))
+    for pipeline in ("O0", "default"):
+        got = compiler.compile(made.SerializeToString(), pipeline=pipeline).run(inputs)
+        for a, b in zip(got.values(), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("reads", [("h", ""), ("", "c"), ("h", "c"), ("c", "h")])
+@pytest.mark.parametrize("batch", [B, "B"])
+def test_a_layer_may_start_from_the_last_states_of_another(
+    reads: tuple[str, str], batch: int | str
+) -> None:
+    made, inputs = layer("LSTM", direction="bidirectional", optional=("b",))
+    names = ["x", "w", "r", "b", "", *reads]
+    outputs = ["y2", "h2", "c2"]
+    second = node("LSTM", names, outputs, hidden_size=H, direction="bidirectional")
+    made.graph.node.append(second)
+    made.graph.output.extend(value(o, None) for o in outputs)
+    made.graph.input[0].CopyFrom(value("x", [T, batch, N]))
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    expected = session.run(None, inputs)
+    got = compiler.compile(made.SerializeToString()).run(inputs)
+    for a, b in zip(got.values(), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5)

@@ -19,6 +19,7 @@ from compiler.errors import CompileError
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.text import parse_graph
 from compiler.ir.types import tensor
+from tests.onnx_models import model, node, stored, value
 
 NATIVE = {
     "gather": 10,
@@ -212,3 +213,20 @@ def test_what_follows_a_size_that_data_tell_is_generated_code_too() -> None:
         assert np.array_equal(z, -x[x != 0])
         assert np.array_equal(t, np.argwhere(x))
         assert all(k.native for k in program.kernels)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("rows", [-1, [-1], [[-1]], [[[-3]]], [[2]], [[-1, 1], [0, -2]]])
+def test_known_rows_of_an_open_axis_count_from_its_end(axis: int, rows: Any) -> None:
+    sizes: list[int | str] = [3, 5]
+    sizes[axis] = "N"
+    made = model(
+        [node("Gather", ["x", "rows"], ["y"], axis=axis)],
+        [value("x", sizes)],
+        [value("y", None)],
+        [stored("rows", rows, np.int64)],
+    )
+    x = np.random.default_rng(3).standard_normal((3, 5)).astype(np.float32)
+    for pipeline in ("O0", "default"):
+        got = compiler.compile(made.SerializeToString(), pipeline=pipeline).run({"x": x})["y"]
+        np.testing.assert_array_equal(got, np.take(x, np.array(rows), axis))

@@ -346,3 +346,18 @@ def test_rows_behind_a_transpose_are_columns_before_it() -> None:
     made, _ = after("shrink_early", before)
     assert [n.op for n in made.nodes] == ["slice", "matmul", "transpose"]
     assert made.nodes[0].tensor.static_shape == (60, 2)
+
+
+def test_an_empty_part_beside_an_open_one_leaves_the_concat() -> None:
+    """That the open size is 3 is known of the result alone."""
+    g = graph("""
+    graph g(b: f32[N,M]) {
+      const a: f32[0,3] = literal()
+      y: f32[N,3] = concat(a, b, axis=0)
+      z: f32[N,3] = relu(y)
+      return y, z
+    }
+    """)
+    made = PASSES["join_parts"].run(g, Log())
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert_same_results(g, made, {"b": x}, error=0.0)
