@@ -169,14 +169,14 @@ def test_open_sizes_are_inferred_by_name() -> None:
         np.testing.assert_allclose(a, expected[name], rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("op", list(GATES))
 @pytest.mark.parametrize(
-    ("direction", "layout", "lengths", "is_open"),
+    ("op", "direction", "layout", "lengths", "is_open"),
     [
-        ("forward", 0, [3, 0, 5], {"x"}),
-        ("reverse", 1, [3, 1, 5], {"x", "lens"}),
-        ("bidirectional", 0, [5, 5, 5], {"x", "h0", "c0"}),
-        ("bidirectional", 1, [0, 4, 2], {"lens", "h0"}),
+        ("RNN", "forward", 0, [3, 0, 5], {"x"}),
+        ("GRU", "reverse", 1, [3, 1, 5], {"x", "lens"}),
+        ("LSTM", "bidirectional", 0, [5, 0, 5], {"x", "h0", "c0"}),
+        ("RNN", "bidirectional", 1, [0, 4, 2], {"lens", "h0"}),
+        ("LSTM", "reverse", 1, [2, 1, 5], {"x"}),
     ],
 )
 def test_lengths_and_states_may_know_a_batch_that_the_sequences_leave_open(
@@ -199,13 +199,14 @@ def test_lengths_and_states_may_know_a_batch_that_the_sequences_leave_open(
         if v.name in is_open:
             sizes[batch] = "B"
         v.CopyFrom(value(v.name, sizes, 6 if v.name == "lens" else 1))
-    for pipeline in ("O0", "default"):
-        got = compiler.compile(made.SerializeToString(), pipeline=pipeline).run(inputs)
+    data = made.SerializeToString()
+    by_reference = compiler.reference(compiler.load(data), inputs)
+    for got in (compiler.compile(data).run(inputs), by_reference):
         for a, b in zip(got.values(), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("reads", [("h", ""), ("", "c"), ("h", "c"), ("c", "h")])
+@pytest.mark.parametrize("reads", [("", "c"), ("h", "c")])
 @pytest.mark.parametrize("batch", [B, "B"])
 def test_a_layer_may_start_from_the_last_states_of_another(
     reads: tuple[str, str], batch: int | str
