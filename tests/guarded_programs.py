@@ -63,7 +63,7 @@ def _opened(name: str, sizes: list[int]) -> list[int | str]:
     return [f"{name}{a}" for a, _ in enumerate(sizes)]
 
 
-def _operators() -> Iterator[tuple[str, list[Any], dict[str, Any], dict[str, int], Feeds]]:
+def _operators() -> Iterator[tuple[str, list[Any], dict[str, Any], dict[str, Any], Feeds]]:
     x = ([5, 4], F32)
     y = {"y": F32}
     table = np.arange(40, dtype=np.float32).reshape(5, 8)
