@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from compiler.check.margins import Expected, number
+from compiler.check.margins import Expected, number, tiny
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, all_nodes
 from compiler.ir.operator import OPERATORS, Array
@@ -47,6 +47,11 @@ def adds_up(graph: Graph) -> bool:
     )
 
 
+def may_underflow(graph: Graph) -> bool:
+    """Whether a logarithm stands in the graph: its infinity may be that of an underflow."""
+    return any(n.op == "log" for n in all_nodes(graph))
+
+
 def same_bits(a: Any, b: Any) -> bool:
     """Equal in type, shape and every element; zeros of both signs are, and NaN of any kind."""
     if isinstance(a, list | tuple) or isinstance(b, list | tuple):
@@ -67,6 +72,7 @@ def judge(
     budget: float = 0.0,
     bits: bool = False,
     loose_infinities: bool = False,
+    underflow: bool = False,
     extreme: bool = False,
     made_wide: Callable[[], Any] = lambda: None,
 ) -> Verdict:
@@ -75,6 +81,8 @@ def judge(
     `bits` asks for the same bits; `budget` is relative to the result's scale, beyond what noise
     moves. `made_wide` is the same result in f64: what overflows in a narrower type only is
     rounding, and so is all that `extreme` inputs do to a result which in f64 is right.
+    With `underflow` an infinity may be the logarithm of a number too small for the type: any
+    number as large as the logarithm of the smallest one may stand for it.
     """
     if same_bits(made, own):
         return FINE
@@ -94,6 +102,8 @@ def judge(
     fine = _near(made, own, same, e, budget)
     if loose_infinities:
         fine |= ~np.isfinite(number(own))
+    if underflow and budget:
+        fine |= np.isinf(number(own)) & (np.abs(number(made)) >= -np.log(tiny(own.dtype)))
     if budget and not fine.all() and (extreme or not np.isfinite(number(made)[~fine]).all()):
         meant = _near(np.asarray(made_wide()), own, same, e, budget)
         fine |= meant & (extreme | ~np.isfinite(number(made)))

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from compiler.check.feeds import KINDS, OUT_OF_RANGE, make_feeds, turns
-from compiler.check.judge import Verdict, adds_up, judge, keeps_bits
+from compiler.check.judge import Verdict, adds_up, judge, keeps_bits, may_underflow
 from compiler.check.margins import evaluated, expectations, wide_results
 from compiler.check.shrink import shrunk
 from compiler.dataclass import dataclass
@@ -168,6 +168,7 @@ def _on(rewrite: Rewrite, feeds: Values | None, kind: str, seed: int) -> Verdict
         budget=budget,
         bits=not budget and keeps_bits(before) and keeps_bits(after),
         loose_infinities=adds_up(before) or adds_up(after),
+        underflow=may_underflow(before),
         extreme=kind in OUT_OF_RANGE,
         made_wide=lambda: wide_results(after, feeds)[1][RESULT],
     )

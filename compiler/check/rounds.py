@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from compiler.check.feeds import OUT_OF_RANGE, make_feeds, turns
-from compiler.check.judge import Verdict, adds_up, judge, judge_all, keeps_bits
+from compiler.check.judge import Verdict, adds_up, judge, judge_all, keeps_bits, may_underflow
 from compiler.check.margins import Expected, evaluated, expectations, wide_results
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
@@ -58,6 +58,7 @@ class Round:
                 budget=budget,
                 bits=bits,
                 loose_infinities=loose and bool(budget),
+                underflow=may_underflow(self.graph),
                 extreme=self.kind in OUT_OF_RANGE,
                 made_wide=lambda: wide_results(graph, self.feeds)[1][name],
             ),

@@ -11,6 +11,7 @@ from compiler.errors import CompileError, require
 from compiler.frontend.attributes import kind_of, value_of
 from compiler.frontend.bodies import body_of
 from compiler.frontend.functions import Functions, normal_domain
+from compiler.frontend.loops import with_scalar_inputs
 from compiler.frontend.scopes import Frame
 from compiler.frontend.tensors import TensorReader
 from compiler.frontend.types import DimNames, refined
@@ -259,6 +260,8 @@ class NodeImporter:
         types = [self.graph.editor.type(i) if i else None for i in inputs]
         prefix = f"{self.name}/{key}/"
         given = list(_region_inputs(node, types))
+        if node.op == "onnx.Loop":
+            proto = with_scalar_inputs(proto)
         return self.graph.region(proto, self.frame, prefix, given, node.op not in CONTROL_FLOW)
 
 

@@ -17,22 +17,24 @@ from compiler.ops import protos
 class DimNames:
     """Sizes as a model writes them: numbers, names, or nothing at all.
 
-    Equal names are equal sizes all over a model. A size without a name gets one of its own, made
-    from the value's name and the axis.
+    Equal names are equal sizes among the inputs, and wherever else a name of theirs stands. Other
+    names are an exporter's notes: TorchScript gives all results of SequenceAt the same three. They
+    are equal within one value only. A size without a name gets one of its own, made from the
+    value's name and the axis.
     """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._words: dict[str, str] = {}
+        self._words: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
         self.declared: set[str] = set()
         """Symbols of the graph's inputs: those that a caller decides."""
 
-    def reader(self, base: str) -> protos.DimReader:
+    def reader(self, base: str, *, is_input: bool = False) -> protos.DimReader:
         """Reads the sizes of the value with this name. Errors: E-MODEL-SIZE."""
-        return lambda dim, position: self._read(dim, base, position)
+        return lambda dim, position: self._read(dim, base, position, is_input)
 
-    def _read(self, dim: Any, base: str, position: int) -> Dim:
+    def _read(self, dim: Any, base: str, position: int, is_input: bool) -> Dim:
         if dim.HasField("dim_value") and dim.dim_value >= 0:
             self._limits.check("the size of an axis", dim.dim_value, self._limits.dim)
             return int(dim.dim_value)
@@ -40,9 +42,11 @@ class DimNames:
         # "?", "-1" and the like stand for no name.
         if not re.search(r"[^\W\d_]", name, re.ASCII) or name == "None":
             return symbol(self._fresh(f"{identifier(base)}_d{position}"))
-        if name not in self._words:
-            self._words[name] = self._fresh(identifier(name))
-        return symbol(self._words[name])
+        is_shared = is_input or ("", name) in self._words
+        key = ("" if is_shared else base, name)
+        if key not in self._words:
+            self._words[key] = self._fresh(identifier(name))
+        return symbol(self._words[key])
 
     def _fresh(self, word: str) -> str:
         word = f"{word}_" if keyword.iskeyword(word) else word
@@ -53,11 +57,11 @@ class DimNames:
         self._taken.add(name)
         return name
 
-    def type(self, proto: Any, base: str) -> Type:
+    def type(self, proto: Any, base: str, *, is_input: bool = False) -> Type:
         """A declared type. Errors: E-MODEL-TYPE, E-MODEL-SIZE."""
         depth = protos.type_depth(proto, self._limits.nested_types)
         self._limits.check("types inside each other", depth, self._limits.nested_types)
-        t = protos.from_type_proto(proto, self.reader(base))
+        t = protos.from_type_proto(proto, self.reader(base, is_input=is_input))
         if isinstance(t, TensorType) and t.shape is not None:
             self._limits.check("axes", len(t.shape), self._limits.rank)
         return t
@@ -68,7 +72,7 @@ class DimNames:
         if proto.WhichOneof("value") == "tensor_type":
             stated = proto.tensor_type.elem_type != 0
             require(stated, "E-MODEL-TYPE", f"the input {base!r} has no element type")
-        t = self.type(proto, base)
+        t = self.type(proto, base, is_input=True)
         if isinstance(t, TensorType):
             for d in t.shape or ():
                 if isinstance(d, Affine):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.passes.engine.pattern import Any, Known, OneOf
+from compiler.passes.engine.pattern import Any, AnyAttr, Known, OneOf
 from compiler.passes.engine.ranges import MODEST, NOT_NEGATIVE
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
 from compiler.passes.rules.arithmetic import unless_long
@@ -198,7 +198,105 @@ def sigmoid_by_tanh(x: Tensor) -> Operand:
     return o.sigmoid(x)
 
 
+@rule(
+    o.log(o.sigmoid(X)),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = sigmoid(x)
+      y: f32[2,3] = log(s)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y.x.x: f32[2,3] = neg(x)
+      y.x: f32[2,3] = softplus(y.x.x)
+      y: f32[2,3] = neg(y.x)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = log(x)
+      y: f32[2,3] = sigmoid(s)
+      return y
+    }
+    """,
+)
+def log_of_sigmoid(x: Tensor) -> Operand:
+    """log(sigmoid(x)) is -softplus(-x), which has no sigmoid that could underflow.
+
+    Exporters write LogSigmoid as the two. Below -104 the sigmoid is 0 in f32 and its logarithm
+    -infinity, where x is right.
+    """
+    return o.neg(o.softplus(o.neg(x)))
+
+
+@rule(
+    o.log(o.sub(1, o.sigmoid(X))),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      const one: f32[] = literal(1.0)
+      s: f32[2,3] = sigmoid(x)
+      d: f32[2,3] = sub(one, s)
+      y: f32[2,3] = log(d)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y.x: f32[2,3] = softplus(x)
+      y: f32[2,3] = neg(y.x)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const two: f32[] = literal(2.0)
+      s: f32[2,3] = sigmoid(x)
+      d: f32[2,3] = sub(two, s)
+      y: f32[2,3] = log(d)
+      return y
+    }
+    """,
+)
+def log_of_rest_of_sigmoid(x: Tensor) -> Operand:
+    """log(1-sigmoid(x)) is -softplus(x): from 17 on the sigmoid is 1 in f32."""
+    return o.neg(o.softplus(x))
+
+
+@rule(
+    o.log(o.softmax(X, axis=AnyAttr("axis"))),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = softmax(x, axis=0)
+      y: f32[2,3] = log(s)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      y: f32[2,3] = log_softmax(x, axis=0)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      s: f32[2,3] = log(x)
+      y: f32[2,3] = softmax(s, axis=0)
+      return y
+    }
+    """,
+)
+def log_of_softmax(x: Tensor, axis: int) -> Operand:
+    """log(softmax(x)) is log_softmax(x), which stays finite where a probability underflows."""
+    return o.log_softmax(x, axis=axis)
+
+
 EXPONENTIALS: list[Rule] = [
+    log_of_sigmoid,
+    log_of_rest_of_sigmoid,
+    log_of_softmax,
     tanh_by_sigmoid,
     sigmoid_by_tanh,
     exp_of_log,

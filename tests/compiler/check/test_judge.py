@@ -127,6 +127,21 @@ def test_every_kind_is_drawn_for_every_type() -> None:
             assert same_bits(first, second)
 
 
+def test_the_infinity_of_an_underflow_may_be_the_logarithm_of_a_tiny_number() -> None:
+    a = graph("graph g(x: f32[3]) { s: f32[3] = sigmoid(x)\n y: f32[3] = log(s)\n return y }")
+    b = graph(
+        "graph g(x: f32[3]) { n: f32[3] = neg(x)\n p: f32[3] = softplus(n)\n "
+        "y: f32[3] = neg(p)\n return y }"
+    )
+    x = np.array([-1e30, -900, 3], np.float32)
+    found = make_round(a, "special", {"x": x})
+    assert found is not None
+    assert not found.objection(b, 2e-6)[1].objection
+    # Infinity stands for no number that the type can have as a logarithm.
+    verdict = found.objection_to({"y": np.array([-1e30, -80, -0.0485874], np.float32)}, b, 2e-6)
+    assert "1 of 3 elements differ" in verdict[1].objection
+
+
 def error(made: Any, wide: Any) -> tuple[float, float, float]:
     found = error_of("y", np.asarray(made), np.asarray(wide))
     assert found is not None

@@ -1,0 +1,53 @@
+"""Loops as exporters write them: step numbers that are lists, sizes that only share a name."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+import compiler
+from compiler.reference import reference
+
+STEP_AS_LIST = """
+<ir_version: 8, opset_import: ["": 18]>
+parts (float[N,5,L] x) => (float[a,b,c] first, float[a,b,c] second, float[a,b,c] third) {
+  one = Constant <value: tensor = int64[1] {1}> ()
+  steps = Constant <value: tensor = int64[1] {2}> ()
+  yes = Constant <value: tensor = bool {1}> ()
+  ends = Constant <value: tensor = int64[3] {0,1,4}> ()
+  none = SequenceEmpty <dtype: int = 1> ()
+  cut = Loop (steps, yes, none) <body: graph = body (int64[1] t, bool go, seq(float[a,b,c]) made)
+    => (bool on, seq(float[a,b,c]) more) {
+      from = Gather <axis: int = 0> (ends, t)
+      next = Constant <value: tensor = int64 {1}> ()
+      u = Add (t, next)
+      to = Gather <axis: int = 0> (ends, u)
+      part = Slice (x, from, to, one)
+      more = SequenceInsert (made, part)
+      on = Identity (yes)
+  }>
+  four = Constant <value: tensor = int64[1] {4}> ()
+  five = Constant <value: tensor = int64[1] {5}> ()
+  rest = Slice (x, four, five, one)
+  all = SequenceInsert (cut, rest)
+  p = Constant <value: tensor = int64 {0}> ()
+  first = SequenceAt (all, p)
+  q = Constant <value: tensor = int64 {1}> ()
+  second = SequenceAt (all, q)
+  r = Constant <value: tensor = int64 {2}> ()
+  third = SequenceAt (all, r)
+}
+"""
+
+
+@pytest.mark.parametrize("shape", [(2, 5, 3), (1, 5, 4)])
+def test_tensor_split_of_torchscript_gives_parts_of_several_sizes(
+    shape: tuple[int, int, int],
+) -> None:
+    model = onnx.parser.parse_model(STEP_AS_LIST).SerializeToString()
+    x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    graph = compiler.load(model)
+    for made in (reference(graph, {"x": x}), compiler.compile(graph).run({"x": x})):
+        for value, needed in zip(made.values(), np.split(x, (1, 4), 1), strict=True):
+            np.testing.assert_array_equal(value, needed)
