@@ -76,6 +76,10 @@ sweep-pipelines: .venv/.dev ## 10,000 random graphs through O3 and through passe
 sweep-outside: .venv/.dev ## random ONNX models against ONNX Runtime (GRAPHS=, SEEDS=)
 	$(BIN)/python -m tests.outside --graphs $(GRAPHS) --seeds $(SEEDS)
 
+.PHONY: sweep-torch
+sweep-torch: .venv/.dev ## torch modules through both exporters; needs `pip install .[outside]` (ONLY=)
+	$(BIN)/python -m tests.outside.torch_modules --only "$(ONLY)"
+
 .PHONY: sweep-faults
 sweep-faults: .venv/.dev ## change every function of the rules a little, print what check does not notice
 	$(BIN)/python -m tests.faults.sweep
