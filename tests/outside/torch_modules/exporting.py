@@ -6,7 +6,6 @@ import io
 import logging
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ def exported(case: Case, exporter: str, is_open: bool, folder: Path) -> Exported
 
 def _export(case: Case, exporter: str, is_open: bool) -> Exported:
     module = case.module()
-    runs = [_run(case, module, k) for k in ((0, 1) if is_open else (0,))]
+    runs = [_run(case, k) for k in ((0, 1) if is_open else (0,))]
     names = list(runs[0].feeds)
     export = _by_dynamo if exporter == "dynamo" else _by_torchscript
     logging.disable(logging.CRITICAL)
@@ -70,13 +69,13 @@ def _export(case: Case, exporter: str, is_open: bool) -> Exported:
         return Exported(export(case, module, names, is_open), runs)
 
 
-def _run(case: Case, module: torch.nn.Module, run: int) -> Run:
+def _run(case: Case, run: int) -> Run:
     tensors = case.tensors(run)
     feeds = {f"x{k}": _array(t) for k, t in enumerate(tensors)}
     with torch.no_grad():
-        narrow = _flat(deepcopy(module)(*tensors))
+        narrow = _flat(case.module()(*tensors))
         try:
-            wide = _flat(deepcopy(module).double()(*[_widened(t) for t in tensors]))
+            wide = _flat(case.module().double()(*[_widened(t) for t in tensors]))
         except RuntimeError:  # constants inside are f32, or the function is not there in f64
             wide = narrow
     return Run(feeds, narrow, wide)
