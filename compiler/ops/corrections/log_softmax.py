@@ -12,6 +12,7 @@ class LogSoftmax(op_log_softmax.LogSoftmax):
     """x - max - log(sum(exp(x - max)))."""
 
     def _run(self, X: Any, axis: int | None = None) -> tuple[Any]:
-        axis = self.axis if axis is None else axis  # runners of unary operators give none
+        if axis is None:  # runners of unary operators give no attributes
+            axis = int(getattr(self, "axis"))  # noqa: B009
         moved = X - X.max(axis=axis, keepdims=True) if X.size else X
         return ((moved - np.log(np.exp(moved).sum(axis=axis, keepdims=True))).astype(X.dtype),)
