@@ -79,9 +79,9 @@ class _Maker:
             moved = self._at_a_value(sample)
             if moved is not None:
                 return [moved, *found]
-        label = next((str(t.dtype) for t in map(_type, sample.operands) if t is not None), "")
+        label = first_dtype(sample)
         other = self.draw(st.sampled_from(OTHER_TYPES.get(label, (label,))))
-        return [_exchanged(sample, label, other), *found] if other != label else found
+        return [exchanged(sample, label, other), *found] if other != label else found
 
     def _at_a_value(self, sample: Sample) -> Sample | None:
         """The operands all of the type of one value, which an elementwise operator may take."""
@@ -214,7 +214,12 @@ def _typed(operand: str | Array) -> TensorType:
     return t
 
 
-def _exchanged(sample: Sample, label: str, other: str) -> Sample:
+def first_dtype(sample: Sample) -> str:
+    """The element type of the first operand that is given; "" for none."""
+    return next((str(t.dtype) for t in map(_type, sample.operands) if t is not None), "")
+
+
+def exchanged(sample: Sample, label: str, other: str) -> Sample:
     """The sample with another element type, wherever it has the one named by `label`."""
 
     def change(o: str | Array | None) -> str | Array | None:

@@ -24,11 +24,7 @@ from compiler.export.quantized import (
 from compiler.export.scope import Scope
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Graph, Node, merge_origins
-from compiler.ir.types import DType, TensorType
-
-GEMM_TYPES = {
-    DType.f16, DType.bf16, DType.f32, DType.f64, DType.i32, DType.i64, DType.u32, DType.u64,
-}  # fmt: skip
+from compiler.ir.types import TensorType
 
 
 def combined(graph: Graph, scope: Scope) -> Graph:
@@ -147,7 +143,7 @@ def _sum(work: Work, node: Node) -> None:
 def _gemm(work: Work, node: Node) -> None:
     """A product of matrices and a sum that broadcasts to it."""
     out = work.type(node.output)
-    if out is None or out.dtype not in GEMM_TYPES or out.shape is None or out.rank != 2:
+    if out is None or not out.dtype.is_float or out.dtype.is_storage or out.rank != 2:
         return
     for value, addend in (node.inputs, node.inputs[::-1]):
         product, t = work.inner(value, "matmul"), work.type(addend)

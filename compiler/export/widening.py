@@ -12,7 +12,7 @@ from typing import Any
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
-from compiler.export.scope import Scope
+from compiler.export.kernels import lacks
 from compiler.ir.operator import Standard
 from compiler.ir.types import DType
 
@@ -25,20 +25,28 @@ class Wide:
     outputs: Sequence[DType | None]
 
 
-def widened(scope: Scope, s: Standard, schema: Any, inputs: Sequence[str]) -> Wide | None:
+def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | None:
     """The casts that a node needs; None where it takes its operands as they are.
 
+    A type without a kernel in ONNX Runtime becomes a wider one with a kernel, if there is one.
     Errors: E-EXPORT-TYPE when no wider type is taken either.
     """
-    types = [scope.tensor_type(i) if i else None for i in inputs]
-    formals = [_formal(schema.inputs, k) for k in range(len(inputs))]
+    formals = [_formal(schema.inputs, k) for k in range(len(dtypes))]
+    deciding = _deciding(schema)
     to: dict[str, tuple[DType, DType]] = {}
-    for t, formal in zip(types, formals, strict=True):
-        if t is not None and t.dtype not in _accepted(schema, formal.type_str):
-            to[formal.type_str] = (
-                t.dtype,
-                _wider(s.op_type, t.dtype, _accepted(schema, formal.type_str)),
-            )
+    for dtype, formal in zip(dtypes, formals, strict=True):
+        if dtype is None:
+            continue
+        accepted = _accepted(schema, formal.type_str)
+        decides = formal.type_str == deciding
+        runnable = frozenset(d for d in accepted if not (decides and lacks(s.op_type, d)))
+        if dtype in runnable:
+            continue
+        wider = _first_wider(dtype, runnable)
+        if wider is None and dtype not in accepted:
+            wider = _wider(s.op_type, dtype, accepted)
+        if wider is not None:
+            to[formal.type_str] = (dtype, wider)
     if not to:
         return None
     outputs = [_formal(schema.outputs, k).type_str for k in range(s.n_outputs)]
@@ -46,6 +54,23 @@ def widened(scope: Scope, s: Standard, schema: Any, inputs: Sequence[str]) -> Wi
         [to[f.type_str][1] if f.type_str in to else None for f in formals],
         [to[o][0] if o in to else None for o in outputs],
     )
+
+
+def outputs_as(schema: Any, dtypes: Sequence[DType | None], n_outputs: int) -> list[DType | None]:
+    """The element types of outputs that have those of operands; None for others."""
+    known = {
+        _formal(schema.inputs, k).type_str: dtype
+        for k, dtype in enumerate(dtypes)
+        if dtype is not None
+    }
+    return [known.get(_formal(schema.outputs, k).type_str) for k in range(n_outputs)]
+
+
+def _deciding(schema: Any) -> str:
+    """The type parameter that kernels differ in: that of the first result, or operand."""
+    made = [f.type_str for f in schema.outputs[:1]]
+    given = [f.type_str for f in schema.inputs]
+    return next((t for t in (*made, *given) if t in given), "")
 
 
 def _formal(formals: Any, position: int) -> Any:
@@ -65,10 +90,17 @@ def _dtypes(allowed: tuple[str, ...]) -> frozenset[DType]:
 
 
 def _wider(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType:
+    wider = _first_wider(dtype, accepted)
+    if wider is None:
+        raise CompileError("E-EXPORT-TYPE", f"{op_type} of ONNX takes no {dtype}")
+    return wider
+
+
+def _first_wider(dtype: DType, accepted: frozenset[DType]) -> DType | None:
     for candidate in WIDER[_family(dtype)]:
         if candidate in accepted and (candidate.bits > dtype.bits or dtype is DType.bool):
             return candidate
-    raise CompileError("E-EXPORT-TYPE", f"{op_type} of ONNX takes no {dtype}")
+    return None
 
 
 def _family(dtype: DType) -> str:

@@ -15,12 +15,14 @@ from compiler.export.attributes import attribute_protos
 from compiler.export.carried import write_carried
 from compiler.export.combine import combined
 from compiler.export.fused import call_function
+from compiler.export.kernels import instead
 from compiler.export.opsets import NEWEST
 from compiler.export.scope import Model, Scope
-from compiler.export.widening import widened
+from compiler.export.widening import outputs_as, widened
 from compiler.ir.graph import Graph, Node
 from compiler.ir.operator import OPERATORS, Operand, Out, Standard, Tensor
 from compiler.ir.types import (
+    DType,
     MapType,
     OpaqueType,
     OptionalType,
@@ -252,6 +254,8 @@ class _Expression:
     node: Node
     outputs: Sequence[str]
     _done: dict[int, tuple[Any, list[str]]] = field(default_factory=dict)
+    _dtypes: dict[str, DType] = field(default_factory=dict)
+    """Element types of what nodes inside of the expression give."""
 
     def write(self, made: Operand | tuple[Operand, ...]) -> None:
         """Write nodes that give the outputs."""
@@ -291,6 +295,10 @@ class _Expression:
         if id(s) not in self._done:
             named = wanted.get(id(s), {})
             inputs = [self._value(a, {}) for a in s.args]
+            other = instead(s, self._dtype(inputs[0]) if inputs else None)
+            if other is not None:
+                self._done[id(s)] = ((s, other), self._standard(other, {id(other): named}))
+                return self._done[id(s)][1]
             while inputs and not inputs[-1]:
                 inputs.pop()
             n = max(s.n_outputs, *(i + 1 for i in named), 1)
@@ -306,6 +314,11 @@ class _Expression:
             self._done[id(s)] = (s, outputs if again is None else list(again))
         return self._done[id(s)][1]
 
+    def _dtype(self, value: str) -> DType | None:
+        """The element type of a written value, where it is known."""
+        t = self.scope.tensor_type(value) if value else None
+        return self._dtypes.get(value) if t is None else t.dtype
+
     def _write_one(self, s: Standard, inputs: list[str], outputs: list[str], last: bool) -> None:
         schema = protos.schema_of(s.op_type, s.domain, self._version(s.domain))
         if schema is None:
@@ -313,7 +326,10 @@ class _Expression:
                 "E-EXPORT-OPSET", f"opset {self.scope.model.opset} of ONNX has no {s.op_type}"
             )
         attributes = attribute_protos(s.op_type, s.attrs, schema)
-        wide = widened(self.scope, s, schema, inputs)
+        dtypes = [self._dtype(i) for i in inputs]
+        made = zip(outputs, outputs_as(schema, dtypes, len(outputs)), strict=True)
+        self._dtypes.update((o, t) for o, t in made if t is not None)
+        wide = widened(s, schema, dtypes)
         if wide is None:
             self._node(s.op_type, inputs, outputs, s.domain, attributes, last)
             return
