@@ -84,7 +84,8 @@ class Limits:
     def check(self, what: str, found: int, allowed: int) -> None:
         """Errors: E-MODEL-SIZE."""
         if found > allowed:
-            raise CompileError("E-MODEL-SIZE", f"{what}: {found:,}; at most {allowed:,} are read")
+            shown = f"{found:,}" if found < 10**18 else "more than 10**18"
+            raise CompileError("E-MODEL-SIZE", f"{what}: {shown}; at most {allowed:,} are read")
 
 
 OWN_LIMITS = Limits()

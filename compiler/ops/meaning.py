@@ -21,6 +21,10 @@ WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Their references give views of one element, or what they give is counted elsewhere."""
 
 
+TEXT_COPIES = 8
+"""So many times the memory of its operands an operator on strings may need."""
+
+
 def evaluate_graph(
     graph: Graph,
     inputs: Mapping[str, Any],
@@ -112,6 +116,8 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
     results = node.types
     if operator is not None and not all(map(_is_known, results)):
         results = _types_now(node, types, operands)
+    texts = sum(map(_text_bytes, operands))
+    check_bytes(TEXT_COPIES * texts, f"{node.op} on {texts:,} characters", "E-RUN-MEMORY")
     if node.op not in WITHOUT_MEMORY:
         needed = sum(t.nbytes for t in results if _is_known(t) and isinstance(t, TensorType))
         check_bytes(needed, f"what {node.op} gives", "E-RUN-MEMORY")
@@ -120,6 +126,13 @@ def check_node(node: Node, operands: Sequence[Any]) -> None:
     if has_deadline() and all(t is None or _is_known(t) for t in types):
         out = results[0] if len(results) == 1 else results
         check_work(operator.cost_fn(*types, out=out, **node.attrs).flops, node.op)
+
+
+def _text_bytes(value: Any) -> int:
+    """Characters of an array of strings; types say nothing of their lengths."""
+    if not isinstance(value, np.ndarray) or value.dtype != np.object_:
+        return 0
+    return sum(len(v) for v in value.reshape(-1) if isinstance(v, str | bytes))
 
 
 def _types_now(

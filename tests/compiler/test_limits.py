@@ -12,6 +12,7 @@ import compiler
 from compiler import CompileError, Limits
 from compiler.limits import check, check_bytes, check_work, limited
 from compiler.targets.memory import machine_bytes
+from tests.malformed.growth import doubled_functions, strings_doubled
 
 PRODUCTS = """
 graph g(x: f32[N,4096]) {
@@ -149,3 +150,16 @@ def test_limits_are_numbers(bad: dict[str, float]) -> None:
     with pytest.raises(CompileError) as e:
         Limits(**bad)  # type: ignore[arg-type]
     assert e.value.code == "E-OPTION-VALUE"
+
+
+def test_strings_that_double_are_refused_before_they_fill_the_memory() -> None:
+    with pytest.raises(CompileError) as e:
+        compiler.compile(compiler.load(strings_doubled())).run({}, limits=Limits(bytes=1 << 20))
+    assert e.value.code == "E-RUN-MEMORY"
+
+
+def test_a_count_of_hundreds_of_digits_is_not_written_out() -> None:
+    with pytest.raises(CompileError) as e:
+        compiler.load(doubled_functions(2000, 2))
+    assert e.value.code == "E-MODEL-SIZE"
+    assert len(e.value.message) < 200
