@@ -116,9 +116,10 @@ class _Slices(Anew):
 
     def _objection(self, node: Node) -> str:
         """Why a loop does not take a number of steps that is told before the first."""
-        body, (trip, start) = node.regions["body"], node.inputs[:2]
+        body = node.regions["body"]
         if len(body.inputs) != len(node.inputs):
             return "its body does not fit its operands"
+        trip, start = node.inputs[:2]
         if not passes_on(body, self.ed.constants):
             return "its steps decide when it ends"
         if not trip or not is_number(self.ed.type(trip)):

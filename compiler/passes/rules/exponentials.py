@@ -234,7 +234,7 @@ def log_of_sigmoid(x: Tensor) -> Operand:
 
 @rule(
     o.log(o.sub(1, o.sigmoid(X))),
-    error=ROUNDINGS,
+    error=THROUGH_LOGARITHM,
     example="""
     graph g(x: f32[2,3]) {
       const one: f32[] = literal(1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from compiler.check.widen import wide_feeds, widened
 from compiler.ir.graph import Graph
 from compiler.ir.operator import OPERATORS, Array
 from compiler.ir.types import DType, TensorType
@@ -78,4 +79,15 @@ def check(a: Graph, b: Graph, inputs: dict[str, Array], error: float, name: str)
         finite = p[np.isfinite(p)]
         scale = float(np.abs(finite).max(initial=0.0)) or 1.0
         allowed = error * {"f16": 2.0**13, "bf16": 2.0**16}.get(dtype.label, 1.0)
-        np.testing.assert_allclose(p, q, rtol=allowed, atol=allowed * scale, err_msg=f"{name}: {a}")
+        close = np.isclose(p, q, rtol=allowed, atol=allowed * scale, equal_nan=True)
+        if not close.all():
+            # Where a pattern cancels, its replacement is nearer to the meaning in f64.
+            exact = in_f64(a, inputs)[key]
+            close |= np.isclose(exact, q, rtol=allowed, atol=allowed * scale, equal_nan=True)
+        assert close.all(), f"{name}: {a}\n{p}\n{q}"
+
+
+def in_f64(g: Graph, inputs: dict[str, Array]) -> dict[str, Array]:
+    """The meaning of a graph in f64."""
+    with np.errstate(all="ignore"):
+        return reference(widened(g).graph, wide_feeds(inputs))

@@ -347,7 +347,6 @@ NEAR = {
     },
     "log_softmax": {
         "nothing taken off": "l = reduce_log_sum_exp(x, axes=[2])\ny = sub(x, l)",
-        "of softmax": "s = softmax(x)\ny = log(s)",
         "sum of another": _TOP + "s = reduce_sum(f, axes=[2])\nl = log(s)\ny = sub(x, l)",
     },
     "softplus": {
