@@ -37,8 +37,8 @@ def checked_pipeline(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def operators() -> dict[str, Any]:
-    """All operators that have a declaration."""
-    return {"version": VERSION, "operators": [_operator(o) for o in OPERATORS.values()]}
+    """All operators that have a declaration, by name."""
+    return {"version": VERSION, "operators": [_operator(o) for _, o in sorted(OPERATORS.items())]}
 
 
 def _preset(name: str, p: Pipeline) -> dict[str, Any]:
