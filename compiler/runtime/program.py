@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from threading import Lock, Thread
 from time import perf_counter
@@ -282,8 +281,11 @@ class Program:
         E-RUN-MEMORY, E-LIMIT-* beyond `limits`.
         """
         if limits is not None:
-            with limited(limits), _memory_of_runs():
-                return self._run_within(check_inputs(self.source, inputs))
+            with limited(limits):
+                try:
+                    return self._run_within(check_inputs(self.source, inputs))
+                except MemoryError as e:
+                    raise _memory_error(e) from e
         if self._direct is not None:
             made = self._direct(inputs)
             if made is not None:
@@ -293,7 +295,7 @@ class Program:
             if name := sizes_apart(self.source, inputs):
                 return self._run_apart(name, inputs)
             self._known.note(inputs)
-        with _memory_of_runs():
+        try:
             if self._buckets is not None:
                 made = self._buckets.run(inputs)
                 if made is not None:
@@ -301,6 +303,8 @@ class Program:
             if self._opened is not None:
                 return self._run_open(self._opened, inputs)
             return self._executable(inputs).run(inputs)
+        except MemoryError as e:
+            raise _memory_error(e) from e
 
     def _run_within(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         from compiler.runtime.within import run_within
@@ -407,12 +411,8 @@ class Program:
         return made.built, too_many
 
 
-@contextmanager
-def _memory_of_runs() -> Generator[None]:
-    try:
-        yield
-    except MemoryError as e:
-        raise CompileError("E-RUN-MEMORY", f"this run needs more memory: {e}") from e
+def _memory_error(e: MemoryError) -> CompileError:
+    return CompileError("E-RUN-MEMORY", f"this run needs more memory: {e}")
 
 
 def _because(graph: Graph, shapes: Shapes, parameters: Mapping[str, Array], too_many: bool) -> str:
