@@ -113,6 +113,18 @@ def sweep(rules: Sequence[Rule], seconds: float = float("inf")) -> Iterator[Outc
             yield fate_of(mutant, tried_on)
 
 
+def sampled(name: str) -> tuple[int, list[str], bool]:
+    """Mutants of a rule that are found, those that survive, and whether their code was put back."""
+    before = _codes()
+    outcomes = list(sweep([RULES[name]]))
+    survivors = [x.mutant.what for x in outcomes if x.fate == "survives"]
+    return sum(x.fate == "found" for x in outcomes), survivors, _codes() == before
+
+
+def _codes() -> dict[int, CodeType]:
+    return {id(f): f.__code__ for fns in functions_of_rules().values() for f in fns}
+
+
 def fate_of(mutant: Mutant, tried_on: Sequence[Try]) -> Outcome:
     """Try a mutant on graphs until it is found."""
     fates: Counter[Fate] = Counter()
