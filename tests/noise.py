@@ -24,8 +24,8 @@ UNIT = {"f64": 2.0**-50, "f32": 2.0**-21, "f16": 2.0**-9, "bf16": 2.0**-6}
 """Relative noise of each element type: a few roundings. Results of other types are exact."""
 
 N_RUNS = 6
-READS_PLACES = {"grid_sample"}
-"""Operators whose floats say where to read: what lies at infinity is nobody's promise either."""
+READS_PLACES = {"grid_sample", "roi_align"}
+"""Operators whose floats are positions, constants too; positions at infinity are unspecified."""
 
 TERMS = {"random_uniform": ("low", "high"), "random_normal": ("mean", "scale")}
 """Operators that add numbers of these sizes, which may cancel, to what they draw."""
@@ -133,8 +133,9 @@ def _shaken_node(
         return tuple(_anything(m, chance) for m in evaluate_node(node, operands, outer))
     if sums or kind == "reduction":
         # The terms of a sum are shaken too: they may cancel. Constants may be parameters.
+        fixed = () if node.op in READS_PLACES else constants
         operands = [
-            o if o is None or name in constants else _shaken(o, chance)
+            o if o is None or name in fixed else _shaken(o, chance)
             for name, o in zip(node.inputs, operands, strict=True)
         ]
     try:

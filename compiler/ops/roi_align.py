@@ -156,6 +156,12 @@ class _Region:
             length = k.max(length, 1.0)
         return first, length / float(self.size[d])
 
+    def place(
+        self, first: Scalar, step: Scalar, bin_: Scalar, sample: Scalar, count: Scalar | float
+    ) -> Scalar:
+        """Locate one of a bin's samples, with the roundings of the reference and ONNX Runtime."""
+        return first + bin_ * step + (sample + 0.5) * step / count
+
     def neighbours(self, place: Scalar, d: int) -> list[tuple[Scalar, Scalar]]:
         """The two elements around a place along axis d, and their weights."""
         k = self.k
@@ -219,8 +225,9 @@ def _fixed_samples(
     for d, step in enumerate(steps):
         shape = (out.shape[0], region.size[d], n)
         r, b, s = k.axes(shape, "rbs")
-        share = (k.index(s, region.dtype) + 0.5) / float(n)
-        place = step[r, 0] + (k.index(b, region.dtype) + share) * step[r, 1]
+        place = region.place(
+            step[r, 0], step[r, 1], k.index(b, region.dtype), k.index(s, region.dtype), float(n)
+        )
         tables.append([])
         for at, weight in region.neighbours(place, d):
             kept = k.temporary(shape, DType.i64, "at"), k.temporary(shape, region.dtype, "weight")
@@ -270,8 +277,10 @@ def _counted_samples(
                 b.store(total[c], 0.0)
             with _count_up(k, b, cells[0], counts[0]), _count_up(k, b, cells[1], counts[1]):
                 for d, (step, i, s, n) in enumerate(zip(steps, at, cells, counts, strict=True)):
-                    share = (k.convert(s, region.dtype) + 0.5) / k.convert(n, region.dtype)
-                    place = step[r, 0] + (k.index(i, region.dtype) + share) * step[r, 1]
+                    sample, count = (k.convert(v, region.dtype) for v in (s, n))
+                    place = region.place(
+                        step[r, 0], step[r, 1], k.index(i, region.dtype), sample, count
+                    )
                     for kept, found in zip(sides[d], region.neighbours(place, d), strict=True):
                         for cell, value in zip(kept, found, strict=True):
                             b.store(cell, value)
