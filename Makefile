@@ -10,7 +10,8 @@ CNNS ?= squeezenet resnet50 shufflenet inception_v2
 TESTS ?= tests
 WORKERS ?= 2
 # Files go to workers in the order of the collection: contracts first, of the browser's the longest first.
-SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# A test without an end takes its worker with it and is named, native code included.
+SHARED = -n $(WORKERS) --dist loadfile --no-loadscope-reorder --timeout 400 --timeout-method thread
 SEED ?= 1
 SEEDS ?= 1,2,3
 GRAPHS ?= 5000
