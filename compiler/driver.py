@@ -170,6 +170,10 @@ def _program(
     # For open shapes the passes run now too: what they do is worth seeing, errors come early.
     optimised, events = _run_passes(source, options, clock)
     is_open = has_open_inputs(source)
+
+    def portable() -> Graph:
+        return _portable(source, optimised, options)
+
     if is_open or (_has_sizes_of_data(optimised) and not possible_parameters(source)):
         opened, why = _open_program(source, optimised, options, clock)
         notes = (why,) if is_open or opened is not None else ()
@@ -180,7 +184,7 @@ def _program(
     else:
         built = _compiled(optimised, events, options, clock)
         if not possible_parameters(source):
-            program = Program(source, built, None, notes=built.beside)
+            program = Program(source, built, None, notes=built.beside, portable=portable)
             if options.code.tier == 0 and built.executable is not None:
                 program.improve(lambda: _improved(built, options))
             return program
@@ -197,9 +201,21 @@ def _program(
         return Specialised(build(known, options, again), values)
 
     if not wanted:
-        return Program(source, built, specialise, opened, notes)
+        return Program(source, built, specialise, opened, notes, portable=portable)
     made = _buckets(source, opened, options, wanted)
-    return Program(source, built, specialise, opened, (*notes, *map(str, made.buckets)), made)
+    notes = (*notes, *map(str, made.buckets))
+    return Program(source, built, specialise, opened, notes, made, portable)
+
+
+def _portable(source: Graph, optimised: Graph, options: Options) -> Graph:
+    """The graph that the passes leave without those whose work pays only in our own code."""
+    pipeline = options.pipeline.portable
+    if pipeline.lines == options.pipeline.lines:
+        return optimised
+    made, _ = run_pipeline(
+        source, pipeline, verify=options.verify, keep_declined=False, gate=options.gate
+    )
+    return made
 
 
 def _improved(quick: Built, options: Options) -> Built:

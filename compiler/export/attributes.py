@@ -15,6 +15,8 @@ from compiler.ops import protos
 def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> list[Any]:
     """The AttributeProtos of a standard node, in the kinds that its schema states.
 
+    Those with their default value are left out: ONNX Runtime's fusions hand on what is written, and
+    some of its own operators do not take all of it.
     Errors: E-EXPORT-OPSET for an attribute that this version of the operator has not.
     """
     made: list[Any] = []
@@ -26,8 +28,23 @@ def attribute_protos(op_type: str, attrs: Mapping[str, Any], schema: Any) -> lis
                 "E-EXPORT-OPSET",
                 f"{op_type} has no attribute {name!r} in this version of the standard",
             )
-            made.append(_proto(name, value, None if stated is None else int(stated.type)))
+            proto = _proto(name, value, None if stated is None else int(stated.type))
+            if stated is None or not _is_default(proto, value, stated):
+                made.append(proto)
     return made
+
+
+NEUTRAL = {"dilations": 1, "strides": 1, "pads": 0}
+"""What each number of a list is where the attribute is absent; schemas say this in words only."""
+
+
+def _is_default(proto: Any, value: Any, stated: Any) -> bool:
+    if stated.required:
+        return False
+    if proto.name in NEUTRAL:
+        return all(v == NEUTRAL[proto.name] for v in value)
+    proto_of_default = stated.default_value
+    return bool(proto_of_default.type) and proto_of_default == proto
 
 
 def _proto(name: str, value: Any, kind: int | None) -> Any:

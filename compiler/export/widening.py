@@ -42,7 +42,7 @@ def widened(s: Standard, schema: Any, dtypes: Sequence[DType | None]) -> Wide | 
         runnable = frozenset(d for d in accepted if not (decides and lacks(s.op_type, d)))
         if dtype in runnable:
             continue
-        wider = _first_wider(dtype, runnable)
+        wider = _first_wider(dtype, runnable) or _float_of_all(s.op_type, dtype, runnable)
         if wider is None and dtype not in accepted:
             wider = _wider(s.op_type, dtype, accepted)
         if wider is not None:
@@ -101,6 +101,19 @@ def _first_wider(dtype: DType, accepted: frozenset[DType]) -> DType | None:
         if candidate in accepted and (candidate.bits > dtype.bits or dtype is DType.bool):
             return candidate
     return None
+
+
+CHOOSING = frozenset({"MaxPool"})
+"""Operators whose results are elements of their operands, or where those lie: floats will do."""
+
+EXACT_BITS = 16
+"""Whole numbers of so few bits are numbers of f32."""
+
+
+def _float_of_all(op_type: str, dtype: DType, accepted: frozenset[DType]) -> DType | None:
+    """f32 for whole numbers that it has all of, where nothing is computed with them."""
+    exact = op_type in CHOOSING and dtype.is_integer and dtype.bits <= EXACT_BITS
+    return DType.f32 if exact and DType.f32 in accepted else None
 
 
 def _family(dtype: DType) -> str:

@@ -58,9 +58,11 @@ def reduction(
     flops: int = 1,
     exact: bool = False,
     shape_math: bool = False,
+    of_images: str = "",
 ) -> Operator:
     """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for axes of n places.
 
+    `of_images` is ONNX's operator for all axes behind the second, which runtimes keep in layouts.
     Units: flops per element of x.
     """
 
@@ -85,11 +87,13 @@ def reduction(
         over = inner or [k.axis(1, "r")]
         k.assign(out[target], k.convert(scalar(k, element, over, n), out.dtype))
 
-    _finish(operator, elements, onnx, flops)
+    _finish(operator, elements, onnx, flops, of_images)
     return operator
 
 
-def _finish(operator: Operator, elements: Elements, onnx: str, flops: int) -> None:
+def _finish(
+    operator: Operator, elements: Elements, onnx: str, flops: int, of_images: str = ""
+) -> None:
     @operator.cost
     def _(x: TensorType, *, out: TensorType, axes: Axes, keepdims: bool) -> Cost:
         return traffic([x], out, flops * x.n_elements)
@@ -116,10 +120,18 @@ def _finish(operator: Operator, elements: Elements, onnx: str, flops: int) -> No
     @operator.export
     def _(x: Tensor, *, axes: Axes, keepdims: bool) -> Operand:
         """Without axes every element is one of a row of one; for ONNX no axes may mean all."""
+        if of_images and _is_of_images(x, axes, keepdims):
+            return standard(of_images, x)
         if axes:
             return standard(onnx, x, np.array(axes, np.int64), keepdims=keepdims)
         row = standard("Unsqueeze", x, np.array([-1]))
         return standard(onnx, row, np.array([-1]), keepdims=False)
+
+
+def _is_of_images(x: Tensor, axes: Axes, keepdims: bool) -> bool:
+    """Whether all of each image becomes one number."""
+    behind = tuple(range(2, x.rank))
+    return keepdims and axes == behind != () and x.dtype is DType.f32 and 0 not in x.shape
 
 
 def reduction_axes(
@@ -204,7 +216,7 @@ reduce_sum = reduction(
 )  # fmt: skip
 reduce_mean = reduction(
     "reduce_mean", "The mean along axes; of integers cut off to an integer.",
-    numpy=_mean, scalar=_mean_scalar, onnx="ReduceMean",
+    numpy=_mean, scalar=_mean_scalar, onnx="ReduceMean", of_images="GlobalAveragePool",
 )  # fmt: skip
 reduce_max = reduction(
     "reduce_max", "The largest element along axes, of none the least there is; NaN if one is NaN.",

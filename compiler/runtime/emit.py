@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from compiler.codegen import jit
 from compiler.codegen.threads.crew_text import with_crew
-from compiler.export import to_onnx
 from compiler.runtime.built import Built
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.schedule.language.sections import section
@@ -18,16 +17,14 @@ OF_GRAPHS = ("graph", "onnx")
 
 
 def emit(built: Built, kind: str) -> str | bytes:
-    """The program at one level; `object` is a relocatable file, `onnx` a model of the graph.
+    """The program at one level; `object` is a relocatable file.
 
     An object brings the threads that it runs on, unless they come from OpenMP. `kind` is one of
-    KINDS. Errors: E-EXPORT-* for `onnx`.
+    KINDS but `onnx`, which is made of another graph.
     """
     match kind:
         case "graph":
             return f"{built.graph}\n"
-        case "onnx":
-            return to_onnx(built.graph)
         case "computation":
             return _joined(_per_function(built, lambda k: str(k.computation)))
         case "schedules":

@@ -82,6 +82,7 @@ class Program:
         opened: OpenProgram | None = None,
         notes: tuple[str, ...] = (),
         buckets: Buckets | None = None,
+        portable: Callable[[], Graph] | None = None,
     ) -> None:
         self.source = graph
         self.specializations: list[Specialization] = []
@@ -93,6 +94,7 @@ class Program:
         self._opened = opened
         self._buckets = buckets
         self._specialise = specialise
+        self._portable = portable
         self._cache: OrderedDict[tuple[object, ...], Built] = OrderedDict()
         self._parameters: tuple[str, ...] = ()
         """Inputs whose elements code was made for; found out by specialising."""
@@ -141,6 +143,14 @@ class Program:
     def graph(self) -> Graph:
         """The graph after all passes: what the kernels compute."""
         return self._built.graph
+
+    @property
+    def portable(self) -> Graph:
+        """The graph for other runtimes: after all passes whose work is not for our code alone.
+
+        Recurrent layers and loops are whole in it. The passes run again when it is asked for.
+        """
+        return self.graph if self._portable is None else self._portable()
 
     @property
     def ledger(self) -> Ledger:
@@ -251,9 +261,11 @@ class Program:
     def emit(self, kind: str) -> str | bytes:
         """The program at one level, as text (`object` and `onnx`: bytes).
 
+        `onnx` is a model of `portable`, with fusions as the operators in them.
         Errors: E-OPTION-VALUE for another kind, E-SHAPE-OPEN before a program with open shapes ran,
         E-EXPORT-* for `onnx`.
         """
+        from compiler.export import to_onnx
         from compiler.runtime.emit import KINDS, OF_GRAPHS, emit
 
         if kind not in KINDS:
@@ -262,6 +274,8 @@ class Program:
             )
         if kind not in OF_GRAPHS and not self._built.is_compiled:
             raise _open_shapes(self.source, f"{kind} code is made for known shapes")
+        if kind == "onnx":
+            return to_onnx(self.portable)
         built = replace(self._built, plan=self.memory) if self._opened else self._built
         return emit(built, kind)
 

@@ -56,6 +56,7 @@ LEAST_GAIN = 1.05
 
 
 @graph_pass(
+    for_code=True,
     example=EXAMPLE,
     needs=("layouts",),
     gives=("algorithms",),

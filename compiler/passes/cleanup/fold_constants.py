@@ -36,6 +36,7 @@ UNIFORM_LIMIT = 1 << 20
 
 
 @graph_pass(
+    elsewhere={"keep_quantized": True},
     gives=["constants"],
     example="""
     graph g(x: f32[2,3]) {
@@ -65,15 +66,17 @@ def fold_constants(
     max_growth: float = 1.1,
     max_bytes: int = 1 << 25,
     keep_codes: bool = False,
+    keep_quantized: bool = False,
 ) -> Graph:
     """Compute what depends on constants only, once, now.
 
     A node that is computed at compile time costs nothing at run time, but its result has to be
     stored: the stored constants may grow to `max_growth` times their size, and no single fold may
     store more than `max_bytes`. A splat, all elements the same, stays one number. With `keep_codes`
-    the quantized weights of products stay codes, which may be multiplied as they are.
+    the quantized weights of products stay codes, which may be multiplied as they are. With
+    `keep_quantized` all codes stay, for runtimes that look for them at what they dequantize.
     """
-    folder = _Folder(graph, log, max_growth, max_bytes, keep_codes)
+    folder = _Folder(graph, log, max_growth, max_bytes, keep_codes, keep_quantized)
     for node in graph.nodes:
         folder.visit(node)
     return with_closed_types(folder.ed.graph()) if folder.n_folded else graph
@@ -108,12 +111,18 @@ class _Folder:
     """Visits nodes in order; folded ones become constants under their own names."""
 
     def __init__(
-        self, graph: Graph, log: Log, max_growth: float, max_bytes: int, keep_codes: bool
+        self,
+        graph: Graph,
+        log: Log,
+        max_growth: float,
+        max_bytes: int,
+        keep_codes: bool,
+        keep_quantized: bool,
     ) -> None:
         self.ed = Editor(graph)
         self.log = log
         self.max_growth, self.max_bytes = max_growth, max_bytes
-        self.keep_codes = keep_codes
+        self.keep_codes, self.keep_quantized = keep_codes, keep_quantized
         held = sum(held_bytes(c) for c in graph.constants.values())
         self.budget = _Budget(held, max(int(held * max_growth), held + SLACK_BYTES))
         self.cut_off: dict[str, int] = {}
@@ -171,6 +180,8 @@ class _Folder:
     def objection(self, node: Node) -> str:
         if self.keep_codes and node.op == "dequantize" and self.feeds_product(node.output):
             return "a product reads it, which may take the codes as they are"
+        if self.keep_quantized and node.op == "dequantize":
+            return "another runtime computes with the codes where it finds them"
         if node.regions:
             return f"{node.op} holds a graph of its own, which is not run at compile time"
         if not is_deterministic(node):

@@ -16,6 +16,7 @@ from compiler.trace import Log
 
 
 @graph_pass(
+    for_code=True,
     needs=["constants"],
     example="""
     graph g(x: f32[6,2,3], w: f32[1,4,3], r: f32[1,4,4]) {

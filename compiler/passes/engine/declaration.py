@@ -58,6 +58,8 @@ class Pass:
     a wise one a fast program. `idempotent` says that a second run right after changes nothing.
     `error` is how far each of its rewrites may move results on purpose, relative to their scale:
     such a pass runs only where a precision mode, or the user, asks for it.
+    `for_code` says that what it makes pays only in code that is generated here: another runtime has
+    a kernel for what the pass takes apart. `elsewhere` has options for graphs that run elsewhere.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Pass:
     idempotent: bool = True
     example_options: Mapping[str, Any] | None = None
     error: float = 0.0
+    for_code: bool = False
+    elsewhere: Mapping[str, Any] | None = None
 
     @property
     def title(self) -> str:
@@ -155,6 +159,8 @@ def graph_pass(
     example_options: Mapping[str, Any] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
     error: float = 0.0,
+    for_code: bool = False,
+    elsewhere: Mapping[str, Any] | None = None,
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
@@ -177,6 +183,8 @@ def graph_pass(
                 idempotent,
                 example_options,
                 error,
+                for_code,
+                elsewhere,
             )
         )
 
@@ -202,6 +210,7 @@ def rules_pass(
     example: str = "",
     needs: Sequence[str] = (),
     gives: Sequence[str] = (),
+    for_code: bool = False,
 ) -> Pass:
     """Declare a set of rules as a pass; its example is its first rule's unless given."""
 
@@ -232,5 +241,6 @@ def rules_pass(
             tuple(rules),
             tuple(needs),
             tuple(gives),
+            for_code=for_code,
         )
     )

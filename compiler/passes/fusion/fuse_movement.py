@@ -15,6 +15,7 @@ MOVEMENT = {"transpose", "relayout", "depth_to_space", "space_to_depth", "slice"
 
 
 @graph_pass(
+    for_code=True,
     needs=["layouts"],
     gives=["movement"],
     example="""

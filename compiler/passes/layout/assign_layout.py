@@ -44,7 +44,7 @@ graph g(x: f32[1,3,9,8]) {
 """
 
 
-@graph_pass(example=EXAMPLE, needs=("fusion",), gives=("layouts",))
+@graph_pass(for_code=True, example=EXAMPLE, needs=("fusion",), gives=("layouts",))
 def assign_layout(
     graph: Graph,
     log: Log,

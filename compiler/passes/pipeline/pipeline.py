@@ -79,6 +79,12 @@ class Pipeline:
         return Pipeline(tuple(kept for x in self.lines if (kept := _without(x, names)) is not None))
 
     @property
+    def portable(self) -> Pipeline:
+        """The pipeline for graphs that run elsewhere: without work that pays only in our code."""
+        made = self.without(*(x.name for x in self.passes if x.declared.for_code))
+        return Pipeline(tuple(map(_elsewhere, made.lines)))
+
+    @property
     def passes(self) -> tuple[Line, ...]:
         """All lines in order, those of groups once."""
         groups = (x.lines if isinstance(x, Repeat) else (x,) for x in self.lines)
@@ -106,6 +112,14 @@ def _without(x: Line | Repeat, names: Collection[str]) -> Line | Repeat | None:
         return None if x.name in names else x
     lines = tuple(line for line in x.lines if line.name not in names)
     return replace(x, lines=lines) if lines else None
+
+
+def _elsewhere(x: Line | Repeat) -> Line | Repeat:
+    """A line or group with the options of passes for graphs that run elsewhere."""
+    if isinstance(x, Line):
+        options = x.declared.elsewhere
+        return replace(x, options={**x.options, **options}) if options else x
+    return replace(x, lines=tuple(y for y in map(_elsewhere, x.lines) if isinstance(y, Line)))
 
 
 def find_pass(name: str) -> Pass:

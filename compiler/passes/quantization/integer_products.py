@@ -44,6 +44,7 @@ FEWEST_COLUMNS = 8
 
 
 @graph_pass(
+    for_code=True,
     needs=["constants"],
     example="""
     graph g(x: u8[3,2]) {

@@ -24,6 +24,7 @@ MIDDLE = 128
 
 
 @graph_pass(
+    for_code=True,
     needs=["constants"],
     example="""
     graph g(x: u8[2,3], z: u8[]) {

@@ -17,6 +17,7 @@ READERS = {"conv_codes", "conv_integer", "window_sums", "pad"}
 
 
 @graph_pass(
+    for_code=True,
     example="""
     graph g(x: f32[1,32,5,6]) {
       const w: i8[16,32,1,1] = splat(7)

@@ -21,6 +21,7 @@ MAKERS = ("quantize", "requantize")
 
 
 @graph_pass(
+    for_code=True,
     needs=["constants"],
     example="""
     graph g(x: f32[2,3]) {

@@ -421,4 +421,5 @@ shorten_windows = rules_pass(
     that meet only padding are left out.
     """,
     needs=["constants"],
+    for_code=True,
 )

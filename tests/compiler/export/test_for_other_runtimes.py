@@ -1,0 +1,155 @@
+"""What `emit("onnx")` gives: layers and loops whole, no more nodes than the peer's level 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import compiler
+from tests.compiler.test_quantized_models import attention_block, image_classifier, quantized
+from tests.exported import (
+    LEVELS,
+    assert_no_more_nodes,
+    op_types,
+    peer_optimized,
+    run_peer,
+)
+from tests.onnx_models import BOOL, I64, model, node, stored, value
+from tests.recurrent_models import GATES, inputs_of, layers
+
+DIRECTIONS = ("forward", "reverse", "bidirectional")
+
+
+def exported(given: bytes, pipeline: str = "O3") -> bytes:
+    made = compiler.compile(given, pipeline=pipeline).emit("onnx")
+    assert isinstance(made, bytes)
+    onnx.checker.check_model(made, full_check=True)
+    return made
+
+
+def assert_layers_stay(given: onnx.ModelProto, pipeline: str = "O3") -> bytes:
+    """The recurrent layers are there as they came in, and compute the same."""
+    data = given.SerializeToString()
+    made = exported(data, pipeline)
+    assert_no_more_nodes(made, data)
+    came, left = op_types(data), op_types(made)
+    assert {op: left[op] for op in GATES} == {op: came[op] for op in GATES}
+    inputs = inputs_of(given)
+    for found, needed in zip(run_peer(made, inputs), run_peer(data, inputs), strict=True):
+        np.testing.assert_allclose(found, needed, rtol=0, atol=1e-6)
+    return made
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+@pytest.mark.parametrize("with_lengths", [False, True])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("op_type", GATES)
+def test_recurrent_layers_stay_whole(
+    op_type: str, direction: str, with_lengths: bool, is_open: bool
+) -> None:
+    """Two layers, whose states come from outside, in every direction."""
+    given = layers(
+        op_type, direction, 2, with_lengths=with_lengths, with_states=True, is_open=is_open
+    )
+    assert_layers_stay(given)
+
+
+@pytest.mark.parametrize("pipeline", ["O1", "O2", "debug", "onnxruntime"])
+@pytest.mark.parametrize("op_type", GATES)
+def test_layers_stay_whole_in_other_pipelines(op_type: str, pipeline: str) -> None:
+    assert_layers_stay(layers(op_type, "bidirectional", with_lengths=True), pipeline)
+
+
+@pytest.mark.parametrize(
+    ("op_type", "attributes"),
+    [
+        ("RNN", {"activations": ["Affine"], "activation_alpha": [0.5], "activation_beta": [0.25]}),
+        ("GRU", {"linear_before_reset": 1, "clip": 0.3}),
+        ("LSTM", {"input_forget": 1, "clip": 0.4}),
+    ],
+)
+def test_settings_of_layers_stay(op_type: str, attributes: dict[str, Any]) -> None:
+    made = assert_layers_stay(layers(op_type, **attributes))
+    (layer,) = [n for n in onnx.load_from_string(made).graph.node if n.op_type == op_type]
+    written = {a.name: onnx.helper.get_attribute_value(a) for a in layer.attribute}
+    assert written["hidden_size"] == 4
+    if "activations" in attributes:
+        assert [f.decode() for f in written["activations"]] == attributes["activations"]
+    for name in attributes.keys() - {"activations"}:
+        assert written[name] == pytest.approx(attributes[name], rel=1e-6)
+
+
+def test_a_loop_of_few_steps_is_not_unrolled() -> None:
+    body = onnx.helper.make_graph(
+        [node("Tanh", ["s"], ["t"]), node("Add", ["t", "w"], ["u"])],
+        "body",
+        [value("i", [], I64), value("on", [], BOOL), value("s", [2, 3])],
+        [value("on", [], BOOL), value("u", [2, 3])],
+    )
+    given = model(
+        [node("Loop", ["n", "", "x"], ["y"], body=body)],
+        initialisers=[stored("n", np.int64(3)), stored("w", np.float32([0.5, -1.0, 2.0]))],
+    ).SerializeToString()
+    made = exported(given)
+    assert op_types(made) == {"Loop": 1}
+    assert_no_more_nodes(made, given)
+    unrolled = compiler.compile(given, pipeline="O3").graph
+    assert sum(n.op == "onnx.Loop" for n in unrolled.nodes) == 0
+
+
+def test_wide_pools_are_not_cut_by_axes() -> None:
+    given = model(
+        [node("MaxPool", ["x"], ["y"], kernel_shape=[5, 7], pads=[2, 3, 2, 3])],
+        [value("x", [1, 2, 9, 8])],
+        [value("y", [1, 2, 9, 8])],
+    ).SerializeToString()
+    assert op_types(exported(given)) == {"MaxPool": 1}
+    assert len(compiler.compile(given, pipeline="O3").graph.nodes) == 2
+
+
+def test_the_mean_of_images_keeps_its_operator() -> None:
+    """ONNX Runtime has it in layouts of channel blocks, and for codes; ReduceMean it has not."""
+    given = model(
+        [node("GlobalAveragePool", ["x"], ["y"])],
+        [value("x", [2, 3, 5, 4])],
+        [value("y", [2, 3, 1, 1])],
+    ).SerializeToString()
+    assert op_types(exported(given)) == {"GlobalAveragePool": 1}
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_other_means_are_reductions(kept: int) -> None:
+    axes = [1, 2] if kept else [2, 3]
+    shape = [2, 1, 1, 4] if kept else [2, 3]
+    given = model(
+        [node("ReduceMean", ["x"], ["y"], axes=axes, keepdims=kept)],
+        [value("x", [2, 3, 5, 4])],
+        [value("y", shape)],
+    ).SerializeToString()
+    assert op_types(exported(given)) == {"ReduceMean": 1}
+
+
+@pytest.mark.parametrize("make", [image_classifier, attention_block])
+def test_the_peer_finds_its_quantized_operators(make: Any, tmp_path: Path) -> None:
+    """Its second level makes the same operators of ours as of the model that came in."""
+    data = quantized(make(), tmp_path, "QDQ", "QUInt8", "QInt8", True)
+    made = exported(data)
+    assert_no_more_nodes(made, data)
+    ours, theirs = (op_types(peer_optimized(d, LEVELS.ORT_ENABLE_EXTENDED)) for d in (made, data))
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("weights", ["QInt8", "QInt4"])
+def test_quantized_models_with_short_and_long_codes_load(weights: str, tmp_path: Path) -> None:
+    """A pool of 16-bit codes is one of floats, which have all of them."""
+    data = quantized(image_classifier(), tmp_path, "QDQ", "QInt16", weights, False)
+    graph = compiler.compile(data, pipeline="O3").graph
+    inputs = {"x": np.random.default_rng(3).normal(size=(2, 3, 12, 12)).astype(np.float32)}
+    needed = run_peer(data, inputs)[0]
+    for made in (compiler.to_onnx(graph), exported(data)):
+        found = run_peer(made, inputs, LEVELS.ORT_ENABLE_ALL)[0]
+        np.testing.assert_allclose(found, needed, rtol=0, atol=0.02 * np.abs(needed).max())
