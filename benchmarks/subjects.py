@@ -49,8 +49,8 @@ def catalogue(folders: Sequence[Path]) -> dict[str, Callable[[], Subject]]:
         makers[path] = lambda path: random_weights(path, SEED)
     for folder in (_package("rapidocr_onnxruntime") / "models", *folders):
         makers.update((path, Path.read_bytes) for path in sorted(folder.glob("*.onnx")))
-    found = {p.stem: lambda p=p, m=m: _subject(p, m(p)) for p, m in makers.items()}
-    found.update((n, lambda n=n, m=m: _subject(Path(n), m())) for n, m in MADE.items())
+    found = {p.stem: lambda p=p, m=m: subject(p, m(p)) for p, m in makers.items()}
+    found.update((n, lambda n=n, m=m: subject(Path(n), m())) for n, m in MADE.items())
     return found
 
 
@@ -67,7 +67,7 @@ def _package(name: str) -> Path:
     return Path(spec.origin).parent
 
 
-def _subject(path: Path, data: bytes) -> Subject:
+def subject(path: Path, data: bytes) -> Subject:
     model = onnx.load_from_string(data)
     given: Mapping[str, Any] = {}
     if path.with_suffix(".npz").exists():

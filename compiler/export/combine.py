@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from compiler.dataclass import dataclass
+from compiler.export.channels import normalised
 from compiler.export.contrib import quantized_lstm
 from compiler.export.opened import opened
 from compiler.export.quantized import (
@@ -134,10 +135,12 @@ class Work:
 
 
 def _sum(work: Work, node: Node) -> None:
-    """What is added to a product."""
+    """What is added to a product, of matrices or with a constant."""
     _gemm(work, node)
     if node.output not in work.taken:
         lifted_constant(work, node)
+    if node.output not in work.taken:
+        normalised(work, node)
 
 
 def _gemm(work: Work, node: Node) -> None:

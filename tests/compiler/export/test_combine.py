@@ -16,6 +16,7 @@ import compiler
 from compiler.ir.text import parse_graph
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.reference import reference
+from tests.exported import run_peer
 from tests.onnx_models import F32, I64, model, node, stored, value
 
 
@@ -265,3 +266,50 @@ def test_the_class_of_a_forest_is_found_by_one_node_where_no_score_is_nan() -> N
     x = np.array([[0, 0.25], [1, 2], [np.nan, np.nan], [3, 0.5]], np.float32)
     assert_same(given, made, {"x": x})
     assert "IsNaN" in op_types(there_and_back(forest(np.nan), "portable"))
+
+
+def test_a_scale_and_a_shift_of_channels_are_one_normalisation() -> None:
+    """Whichever side they stand on; a number of each channel, or one for all."""
+    scale = stored("s", RNG.normal(size=(3, 1, 1)), np.float32)
+    shift = stored("b", RNG.normal(size=(1, 1, 1, 1)), np.float32)
+    given = model(
+        [node("Mul", ["s", "x"], ["m"]), node("Add", ["b", "m"], ["y"])],
+        [value("x", [2, 3, 5, 4])],
+        [value("y", [2, 3, 5, 4])],
+        [scale, shift],
+    )
+    made = there_and_back(given)
+    assert op_types(made) == ["BatchNormalization"]
+    inputs = {"x": RNG.normal(size=(2, 3, 5, 4)).astype(np.float32)}
+    (needed,) = run_peer(given.SerializeToString(), inputs)
+    (found,) = run_peer(made.SerializeToString(), inputs)
+    np.testing.assert_allclose(found, needed, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "scale"),
+    [((2, 3, 5, 4), (4,)), ((2, 3, 5, 4), (2, 1, 1, 1)), ((2, 3), (1, 3)), ((2, 1, 4), (1, 1))],
+)
+def test_other_scales_and_shifts_stay_two_nodes(
+    shape: tuple[int, ...], scale: tuple[int, ...]
+) -> None:
+    """Along another axis, of images without places, and of one channel."""
+    numbers = stored("s", RNG.normal(size=scale), np.float32)
+    given = model(
+        [node("Mul", ["x", "s"], ["m"]), node("Add", ["m", "s"], ["y"])],
+        [value("x", shape)],
+        [value("y", shape)],
+        [numbers],
+    )
+    assert op_types(there_and_back(given)) == ["Mul", "Add"]
+
+
+def test_a_scaled_image_that_is_read_twice_stays() -> None:
+    scale = stored("s", RNG.normal(size=(3, 1)), np.float32)
+    given = model(
+        [node("Mul", ["x", "s"], ["m"]), node("Add", ["m", "s"], ["y"]), node("Exp", ["m"], ["e"])],
+        [value("x", [2, 3, 4])],
+        [value("y", [2, 3, 4]), value("e", [2, 3, 4])],
+        [scale],
+    )
+    assert op_types(there_and_back(given)) == ["Mul", "Add", "Exp"]

@@ -1,0 +1,246 @@
+"""Compare optimized models in ONNX Runtime with the files that came in: nodes and time.
+
+    python -m benchmarks.exported [FOLDER ...] [--pipeline O3] [--only bert,lstm] [--seconds 2]
+
+For each model: nodes outside and inside of subgraphs as they came, as ONNX Runtime's level 1 leaves
+them, and of ours; then the time of a run, with all of its optimizations on one thread. The exit
+code is 1 when ours has more nodes, is more than 3 % slower, or computes something else.
+docs/optimizer.md says what counts as a node.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from time import perf_counter, thread_time
+from typing import Any
+
+import onnx
+import onnxruntime as ort
+from onnxruntime import quantization
+
+import compiler
+from benchmarks.optimizer import quiet_options, worst_error
+from benchmarks.subjects import Subject, catalogue, subject
+from benchmarks.while_loops import diacritizer
+from compiler.passes.pipeline.run import run_pipeline
+from compiler.passes.pipeline.text import as_pipeline
+
+SLOWEST = 0.97
+"""What came in may take so much of the time of ours at least."""
+
+LARGEST_ERROR = 1e-3
+LARGEST_ERROR_OF_CODES = 0.02
+"""Relative to the largest result; codes may differ by a step."""
+
+PATIENCE = 4
+"""A model that looks slower is measured so many times as long: noise only ever adds time."""
+
+SAMPLES = Path(__file__).resolve().parents[1] / "samples"
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """How many nodes a model has outside and inside of subgraphs."""
+
+    outside: int
+    inside: int
+
+    def __str__(self) -> str:
+        return f"{self.outside} + {self.inside}" if self.inside else str(self.outside)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model. Units: seconds of a run."""
+
+    name: str
+    given: Nodes
+    level_1: Nodes
+    ours: Nodes
+    seconds_given: float
+    seconds: float
+    error: float | None
+    largest_error: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast as what came in."""
+        return self.seconds_given / self.seconds
+
+    @property
+    def misses(self) -> list[str]:
+        """Where ours falls behind."""
+        found: list[str] = []
+        for what in ("outside", "inside"):
+            n, least = getattr(self.ours, what), getattr(self.level_1, what)
+            if n > least:
+                found.append(f"{n} nodes {what} of subgraphs, level 1 has {least}")
+        if self.ratio < SLOWEST:
+            found.append(f"{1 / self.ratio - 1:.1%} slower")
+        if self.error is not None and self.error > self.largest_error:
+            found.append(f"off by {self.error:.1e}")
+        return found
+
+
+HEAD = "| model | given | level 1 | ours | ms given | ms | ratio | worst error |"
+
+
+def main() -> int:
+    options = _options()
+    print(HEAD, "|---|--:|--:|--:|--:|--:|--:|--:|", sep="\n", flush=True)
+    behind = 0
+    for name, read in _models(options.folders).items():
+        if options.only and not any(word in name for word in options.only.split(",")):
+            continue
+        row = measure(name, read(), options.pipeline, options.seconds)
+        print(line_of(row), *row.misses, sep="   ", flush=True)
+        behind += bool(row.misses)
+    return 1 if behind else 0
+
+
+def measure(name: str, given: Subject, pipeline: str, seconds: float) -> Row:
+    """Optimize a model for other runtimes, and run both in turns."""
+    data = given.model.SerializeToString()
+    graph, _ = run_pipeline(
+        compiler.load(data), as_pipeline(pipeline).portable, keep_declined=False
+    )
+    exported = compiler.to_onnx(graph)
+    before, after = in_turns(data, exported, given.inputs, seconds)
+    is_rounded = any("Quantize" in n.op_type for n in given.model.graph.node)
+    return Row(
+        name,
+        nodes(given.model.graph),
+        nodes(level_1(data).graph),
+        nodes(onnx.load_from_string(exported).graph),
+        before,
+        after,
+        worst_error(data, exported, given.inputs),
+        LARGEST_ERROR_OF_CODES if is_rounded else LARGEST_ERROR,
+    )
+
+
+def nodes(graph: Any) -> Nodes:
+    """Constants are no nodes."""
+    inner = [nodes(a.g) for n in graph.node for a in n.attribute if a.HasField("g")]
+    outside = sum(n.op_type != "Constant" for n in graph.node)
+    return Nodes(outside, sum(i.outside + i.inside for i in inner))
+
+
+def level_1(data: bytes) -> onnx.ModelProto:
+    """What ONNX Runtime leaves of a model with the standard's operators."""
+    with tempfile.TemporaryDirectory() as folder:
+        options = quiet_options()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+        options.optimized_model_filepath = str(Path(folder) / "optimized.onnx")
+        ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        return onnx.load(options.optimized_model_filepath)
+
+
+def in_turns(a: bytes, b: bytes, inputs: Mapping[str, Any], seconds: float) -> tuple[float, float]:
+    """The least time of a run of each, by the clock of the thread, in turns.
+
+    Each turn is some milliseconds of runs.
+    """
+    runs = [_run(data, inputs) for data in (a, b)]
+    least = [_seconds(run, 1) for run in runs]
+    n_runs = max(1, int(0.004 / max(least[0], 1e-7)))
+    start, n_turns = perf_counter(), 0
+    while n_turns < 6 or perf_counter() - start < _limit(least, seconds):
+        for k in (0, 1) if n_turns % 2 else (1, 0):
+            least[k] = min(least[k], _seconds(runs[k], n_runs))
+        n_turns += 1
+    return least[0], least[1]
+
+
+def _limit(least: list[float], seconds: float) -> float:
+    return seconds * (PATIENCE if least[0] < SLOWEST * least[1] else 1)
+
+
+def _seconds(run: Callable[[], Any], n_runs: int) -> float:
+    start = thread_time()
+    for _ in range(n_runs):
+        run()
+    return (thread_time() - start) / n_runs
+
+
+def _run(data: bytes, inputs: Mapping[str, Any]) -> Callable[[], Any]:
+    """A session of one thread, which is the thread that calls it."""
+    session = ort.InferenceSession(data, quiet_options(), providers=["CPUExecutionProvider"])
+    run = partial(session.run, None, dict(inputs))
+    run()
+    return run
+
+
+def line_of(row: Row) -> str:
+    times = f"{row.seconds_given * 1e3:.3f} | {row.seconds * 1e3:.3f} | {row.ratio:.2f}"
+    error = "-" if row.error is None else f"{row.error:.0e}"
+    return f"| {row.name} | {row.given} | {row.level_1} | {row.ours} | {times} | {error} |"
+
+
+# The models
+
+
+def _models(folders: list[Path]) -> dict[str, Callable[[], Subject]]:
+    """Those of the other benchmarks, the samples, loops, and what a quantizer makes of some."""
+    found = catalogue(folders)
+    for path in sorted(SAMPLES.glob("*.onnx")):
+        found[path.stem] = lambda path=path: subject(path, path.read_bytes())
+    found["while_loops"] = lambda: subject(Path("while"), diacritizer(units=128, width=128))
+    for name in ("digits_cnn", "digits_lstm", "digits_transformer", "recurrent"):
+        plain = found[name]
+        found[f"{name}_dynamic"] = lambda plain=plain: _dynamic(plain())
+        found[f"{name}_qdq"] = lambda plain=plain: _static(plain())
+    return found
+
+
+def _dynamic(plain: Subject) -> Subject:
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = Path(folder) / "given.onnx", Path(folder) / "made.onnx"
+        onnx.save(plain.model, given)
+        quantization.quantize_dynamic(given, made, weight_type=quantization.QuantType.QInt8)
+        return Subject(plain.name, onnx.load(made), plain.inputs)
+
+
+class _Once(quantization.CalibrationDataReader):
+    """The inputs of a model, for the ranges of its values."""
+
+    def __init__(self, inputs: Mapping[str, Any]) -> None:
+        self.left: Iterator[dict[str, Any]] = iter([dict(inputs)])
+
+    def get_next(self) -> Any:
+        """The inputs, then None."""
+        return next(self.left, None)
+
+
+def _static(plain: Subject) -> Subject:
+    with tempfile.TemporaryDirectory() as folder:
+        given, made = Path(folder) / "given.onnx", Path(folder) / "made.onnx"
+        onnx.save(plain.model, given)
+        quantization.quantize_static(
+            given,
+            made,
+            _Once(plain.inputs),
+            quant_format=quantization.QuantFormat.QDQ,
+            activation_type=quantization.QuantType.QUInt8,
+            weight_type=quantization.QuantType.QInt8,
+        )
+        return Subject(plain.name, onnx.load(made), plain.inputs)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folders", nargs="*", type=Path, help="with more models")
+    parser.add_argument("--pipeline", default="O3", help="what runs, without what is for our code")
+    parser.add_argument("--only", default="", help="parts of models' names, with commas")
+    parser.add_argument("--seconds", type=float, default=2.0, help="of measuring each model")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,49 @@
+"""A scale and a shift of each channel, as the normalisation that the standard has for both."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from compiler.ir.graph import Node
+from compiler.ir.operator import Array
+from compiler.ir.types import DType, TensorType
+
+if TYPE_CHECKING:
+    from compiler.export.combine import Work
+
+
+def normalised(work: Work, node: Node) -> None:
+    """A sum with a constant behind a product with one: BatchNormalization of mean 0, variance 1.
+
+    One walk over the image, where two operators are two.
+    """
+    out = work.type(node.output)
+    if out is None or out.shape is None or out.rank < 3 or out.dtype is not DType.f32:
+        return
+    for value, shift in (node.inputs, node.inputs[::-1]):
+        product, shifts = work.inner(value, "mul"), _by_channel(work, shift, out)
+        if product is None or shifts is None:
+            continue
+        for x, scale in (product.inputs, product.inputs[::-1]):
+            scales = _by_channel(work, scale, out)
+            if scales is None or work.type(x) != out:
+                continue
+            n = len(scales)
+            given = (scales, shifts, np.zeros(n, np.float32), np.ones(n, np.float32))
+            inputs = [x, *(work.constant(node.output, a) for a in given)]
+            parts = [product, node]
+            work.combine(node, parts, "BatchNormalization", inputs, {"epsilon": 0.0})
+            return
+
+
+def _by_channel(work: Work, value: str, of: TensorType) -> Array | None:
+    """The numbers of a constant that differs along the second axis at most; one a channel."""
+    known, n = work.known(value), of.dims[1]
+    if known is None or not isinstance(n, int) or n < 2 or known.type.rank > of.rank:
+        return None
+    shape = [1] * (of.rank - known.type.rank) + list(known.type.static_shape)
+    if shape[1] not in (1, n) or any(size != 1 for d, size in enumerate(shape) if d != 1):
+        return None
+    return np.broadcast_to(known.array().reshape(-1), (n,)).astype(np.float32)
