@@ -136,7 +136,7 @@ def command(
 
 def _emitted(program: Program, kind: str, fused: bool) -> str | bytes:
     if kind == "onnx" and fused:
-        return compiler.to_onnx(program.portable, fused=True)
+        return compiler.to_onnx(program.graph, fused=True)
     return program.emit(kind)
 
 

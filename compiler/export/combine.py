@@ -22,6 +22,7 @@ from compiler.export.quantized import (
     requantized,
     scaled_sums,
 )
+from compiler.export.quantized_operators import quantized
 from compiler.export.scope import Scope
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Graph, Node, merge_origins
@@ -258,7 +259,7 @@ def _best_class(work: Work, node: Node) -> None:
 
 
 _RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
-    {"requantize": requantized, "lstm": quantized_lstm},
+    {"requantize": requantized, "quantize": quantized, "lstm": quantized_lstm},
     {
         "add": _sum,
         "sub": lifted_number,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from compiler.dataclass import dataclass
+from compiler.export.quantized_operators import on_codes
 from compiler.export.rows import rows_of
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Node
@@ -55,6 +56,8 @@ def requantized(work: Work, node: Node) -> None:
         _rounded(work, node, factors, rest[0])
         return
     sums = _sums(work, value, work.inner(value, "add"))
+    if sums is not None and sums.bias is not None and _biased(work, node, sums, factors, rest[0]):
+        return
     if sums is None or (sums.bias is not None and sums.product.op not in CONVOLUTIONS):
         return
     listed, weights = _each(work, sums.product, factors, t.rank), work.type(sums.product.inputs[1])
@@ -73,6 +76,27 @@ def requantized(work: Work, node: Node) -> None:
     work.combine(node, [*sums.parts, node], "QLinearConv", inputs, _window(sums.product))
 
 
+def _biased(work: Work, node: Node, sums: _Sums, factors: Constant, zero: str) -> bool:
+    """A product of matrices with a bias, where the model had one operator for it."""
+    x, w = sums.product.inputs[:2]
+    one_node = len(node.origins) == 1 and all(p.origins == node.origins for p in sums.parts)
+    t, weights = work.type(x), work.type(w)
+    if sums.product.op in CONVOLUTIONS or not one_node or t is None or weights is None:
+        return False
+    listed = _each(work, sums.product, factors, 2) if t.rank == weights.rank == 2 else None
+    if listed is None:
+        return False
+    factor = listed if len(np.unique(listed)) > 1 else listed[:1].reshape(())
+    points = [sums.zeros[0], np.broadcast_to(sums.zeros[1], factor.shape).copy()]
+    zeros = [work.constant(node.output, z) for z in points]
+    one, by = work.constant(node.output, np.float32(1)), work.constant(node.output, factor)
+    bias = work.constant(node.output, sums.bias)
+    inputs = [x, one, zeros[0], w, by, zeros[1], bias, one, _single(work, node, zero)]
+    work.combine(node, [*sums.parts, node], "com.microsoft.QGemm", inputs, {})
+    work.set_version(node, 1)
+    return True
+
+
 def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
     """Floats times one over a scale, as they were quantized before that was a product.
 
@@ -82,6 +106,8 @@ def _rounded(work: Work, node: Node, factors: Constant, zero: str) -> None:
     if factors.type.n_elements != 1 or not np.finfo(np.float32).tiny < factor[0] < MOST_STEPS:
         return
     scale = (1 / factor).astype(np.float32)
+    if on_codes(work, node, scale.reshape(())):
+        return
     if (1 / scale).astype(np.float32) == factor:
         by = work.constant(node.output, scale.reshape(()))
         inputs = [node.inputs[0], by, _single(work, node, zero)]

@@ -19,6 +19,7 @@ from compiler.trace import Log
 
 
 @graph_pass(
+    for_code=True,
     needs=["constants", "single uses"],
     gives=["fusion"],
     choices={"policy": tuple(POLICIES)},

@@ -153,3 +153,19 @@ def test_quantized_models_with_short_and_long_codes_load(weights: str, tmp_path:
     for made in (compiler.to_onnx(graph), exported(data)):
         found = run_peer(made, inputs, LEVELS.ORT_ENABLE_ALL)[0]
         np.testing.assert_allclose(found, needed, rtol=0, atol=0.02 * np.abs(needed).max())
+
+
+@pytest.mark.parametrize("codes", ["QUInt8", "QInt8"])
+def test_operators_on_codes_come_back_one_by_one(codes: str, tmp_path: Path) -> None:
+    data = quantized(image_classifier(), tmp_path, "QOperator", codes, "QInt8", True)
+    made = exported(data)
+    assert op_types(made) == op_types(data)
+    inputs = {"x": np.random.default_rng(4).normal(size=(2, 3, 12, 12)).astype(np.float32)}
+    (found,), (needed,) = (run_peer(d, inputs) for d in (made, data))
+    np.testing.assert_allclose(found, needed, rtol=0, atol=0.02 * np.abs(needed).max())
+
+
+def test_floats_between_codes_stay_standard(tmp_path: Path) -> None:
+    """A model that had no operator of ONNX Runtime's own gets none."""
+    data = quantized(image_classifier(), tmp_path, "QDQ", "QUInt8", "QInt8", True)
+    assert {n.domain for n in onnx.load_from_string(exported(data)).graph.node} == {""}
