@@ -26,7 +26,7 @@ from compiler.export.quantized_operators import quantized
 from compiler.export.scope import Scope
 from compiler.ir.constant import Constant
 from compiler.ir.graph import Attribute, Graph, Node, merge_origins
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
 
 
 def combined(graph: Graph, scope: Scope) -> Graph:
@@ -136,12 +136,44 @@ class Work:
 
 
 def _sum(work: Work, node: Node) -> None:
-    """What is added to a product, of matrices or with a constant."""
+    """What is added to a product, of matrices or with a constant, or to other sums."""
+    _variadic(work, node)
+    if node.output in work.taken:
+        return
     _gemm(work, node)
     if node.output not in work.taken:
         lifted_constant(work, node)
     if node.output not in work.taken:
         normalised(work, node)
+
+
+VARIADIC = {"add": "Sum", "max": "Max", "min": "Min"}
+"""The standard's operators of any number of operands, by ours of two."""
+
+
+def _variadic(work: Work, node: Node) -> None:
+    """A chain that one node became when the model was read; chains of several stay apart.
+
+    Runtimes fuse sums of two with what is before and after them.
+    """
+    t, parts, operands = work.type(node.output), [node], list(node.inputs)
+    if any(_is_next(work, node, user) for user in work.graph.users.get(node.output, ())):
+        return
+    while (first := work.inner(operands[0], node.op)) is not None and _is_next(
+        work, first, parts[-1]
+    ):
+        parts.append(first)
+        operands[:1] = first.inputs
+    floats = t is not None and t.dtype in (DType.f32, DType.f64)
+    if floats and len(parts) > 1:
+        work.combine(node, parts, VARIADIC[node.op], operands, {})
+
+
+def _is_next(work: Work, node: Node, user: Node) -> bool:
+    """Whether `user` is the next link of the chain that one node of the model became."""
+    alone = work.inner(node.output, node.op) is node and user.inputs[0] == node.output
+    same = user.op == node.op and user.origins == node.origins and len(node.origins) == 1
+    return alone and same
 
 
 def _gemm(work: Work, node: Node) -> None:
@@ -262,6 +294,8 @@ _RULES: Sequence[Mapping[str, Callable[[Work, Node], None]]] = (
     {"requantize": requantized, "quantize": quantized, "lstm": quantized_lstm},
     {
         "add": _sum,
+        "max": _variadic,
+        "min": _variadic,
         "sub": lifted_number,
         "mul": scaled_sums,
         "class_of": _best_class,

@@ -9,6 +9,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.operator import OPERATORS, Operand, Tensor
 from compiler.ir.types import logical
+from compiler.ops.control import is_batched
 from compiler.ops.plain_scan import is_plain_scan, plain_scan
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.rule import ROUNDINGS
@@ -16,7 +17,7 @@ from compiler.trace import Log
 
 
 @graph_pass(
-    for_code=True,
+    elsewhere={"layers": False},
     needs=["constants"],
     example="""
     graph g(x: f32[6,2,3], w: f32[1,4,3], r: f32[1,4,4]) {
@@ -50,19 +51,21 @@ from compiler.trace import Log
     }
     """,
 )
-def write_out(graph: Graph, log: Log) -> Graph:
+def write_out(graph: Graph, log: Log, *, layers: bool = True) -> Graph:
     """Write recurrent layers out as one product for the inputs of all steps, and a loop over these.
 
     The other passes then see what a step computes: gates become one kernel, weights are cut and
     packed at compile time, and what does not depend on the state leaves the loop. Scans over other
-    axes than the first, or over a batch, become plain ones.
+    axes than the first, or over a batch, become plain ones. Without `layers` only those over a
+    batch do, which the standard has given up.
     """
-    if not any(_is_layer(n) for n in graph.nodes):
+    is_wanted = _is_layer if layers else _has_batch
+    if not any(map(is_wanted, graph.nodes)):
         return graph
     ed = Editor(graph)
     n_written = 0
     for layer in graph.nodes:
-        if not _is_layer(layer) or not log.may("write_out", layer.output):
+        if not is_wanted(layer) or not log.may("write_out", layer.output):
             continue
         node = ed.producer(layer.output)
         assert node is not None, f"{layer.output} has gone"  # it may read what was written out
@@ -85,6 +88,10 @@ def _is_layer(node: Node) -> bool:
         return not is_plain_scan(node)
     operator = OPERATORS.get(node.op)
     return operator is not None and operator.kind == "scan" and operator.decompose_fn is not None
+
+
+def _has_batch(node: Node) -> bool:
+    return node.op == "onnx.Scan" and is_batched(node)
 
 
 def _write(ed: Editor, node: Node) -> str:

@@ -169,3 +169,43 @@ def test_floats_between_codes_stay_standard(tmp_path: Path) -> None:
     """A model that had no operator of ONNX Runtime's own gets none."""
     data = quantized(image_classifier(), tmp_path, "QDQ", "QUInt8", "QInt8", True)
     assert {n.domain for n in onnx.load_from_string(exported(data)).graph.node} == {""}
+
+
+@pytest.mark.parametrize("op_type", ["Sum", "Max", "Min"])
+def test_operators_of_many_operands_come_back(op_type: str) -> None:
+    names = ["a", "b", "c", "d"]
+    inputs = [value(n, [3] if n == "b" else [2, 3]) for n in names]
+    given = model([node(op_type, names, ["y"])], inputs).SerializeToString()
+    made = exported(given)
+    assert op_types(made) == {op_type: 1}
+    chance = np.random.default_rng(7)
+    feeds = {n: chance.normal(size=3 if n == "b" else (2, 3)).astype(np.float32) for n in names}
+    np.testing.assert_array_equal(run_peer(made, feeds)[0], run_peer(given, feeds)[0])
+
+
+def test_a_chain_of_several_nodes_stays_one() -> None:
+    inputs = [value(n) for n in "abc"]
+    nodes = [node("Add", ["a", "b"], ["s"]), node("Add", ["s", "c"], ["y"])]
+    assert op_types(exported(model(nodes, inputs).SerializeToString())) == {"Add": 2}
+
+
+def test_a_scan_over_a_batch_loads() -> None:
+    """Scan had a batch in version 8 of the standard only."""
+    body = onnx.helper.make_graph(
+        [node("Add", ["s", "r"], ["t"]), node("Identity", ["t"], ["o"])],
+        "body",
+        [value("s", [3]), value("r", [3])],
+        [value("t", [3]), value("o", [3])],
+    )
+    given = model(
+        [node("Scan", ["", "start", "x"], ["end", "y"], body=body, num_scan_inputs=1)],
+        [value("start", [2, 3]), value("x", [2, 4, 3])],
+        [value("end", [2, 3]), value("y", [2, 4, 3])],
+        opset=8,
+    ).SerializeToString()
+    chance = np.random.default_rng(8)
+    start, x = (chance.normal(size=s).astype(np.float32) for s in ((2, 3), (2, 4, 3)))
+    end, y = run_peer(exported(given), {"start": start, "x": x})
+    needed = np.cumsum(np.concatenate([start[:, None], x], axis=1), axis=1)[:, 1:]
+    np.testing.assert_allclose(y, needed, rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(end, y[:, -1])

@@ -162,7 +162,9 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
 
 def test_a_pipeline_for_other_runtimes_leaves_out_what_is_for_our_code() -> None:
     made = parse_pipeline("fold_constants,write_out,until_stable(simplify,unroll_loops),fuse")
-    assert str(made.portable) == "fold_constants{keep_quantized=true},until_stable(simplify)"
+    assert str(made.portable) == (
+        "fold_constants{keep_quantized=true},write_out{layers=false},until_stable(simplify)"
+    )
     o3 = presets()["O3"].portable
     assert not any(x.declared.for_code for x in o3.passes)
     assert {"simplify", "merge_products", "count_loops"} <= {x.name for x in o3.passes}
