@@ -107,7 +107,8 @@ def _store_contiguous(m: Memory, b: Buffer, at: Value, value: Value) -> None:
     if lane.stop is None and lane.active == 1:
         m.write(b, at, m.out.extract(value, 0))
         return
-    if lane.stop is None and not m.has_masks(b.dtype):
+    if lane.stop is None and not m.target.has_masks:
+        # As 4, 2 and 1 elements: a masked store of AVX takes 42 micro-operations on AMD's Zen.
         m.write(b, at, m.out.shuffle(value, None, list(range(lane.active))))
         return
     m.write_masked(b, at, value, m.mask(None))
