@@ -1,16 +1,19 @@
-"""How a contraction meets the caches: a deep reduction in parts, constants asked for ahead.
+"""How a contraction meets the caches: rows in blocks, a deep reduction in parts, prefetches.
 
-Source: the loop over KC of Goto and van de Geijn 2008; prefetch distances measured.
+Source: the loops over MC and KC of Goto and van de Geijn 2008; prefetch distances measured.
 """
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Sequence
+from math import gcd, prod
 
 from compiler.compute.scalar import Read, walk
+from compiler.dataclass import dataclass
+from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.context import Context
-from compiler.schedule.policies.tiles import L2_SHARE, Tile
+from compiler.schedule.policies.tiles import L2_SHARE, LINE_BYTES, N_STREAMS, WAY_BYTES, Tile
 
 NARROW, WIDE = 2, 4
 """Vectors of a strip: a reduction in which even a narrow strip does not stay in L2 runs in parts,
@@ -21,6 +24,15 @@ PART_SHARE = 0.25
 
 SUMS_SHARE = 0.5
 """Of L2, what the sums of all rows may fill; where they do not fit, parts would not pay."""
+
+BLOCK_SHARE = 0.6
+"""Of L2, what the rows of a block may fill while all columns pass them."""
+
+LEAST_TILES = 12
+"""Column tiles that share a copy of a block: fewer do not pay for it."""
+
+APART = 3
+"""How much longer rows take that are read line by line than as many bytes side by side."""
 
 AHEAD_BYTES = 8192
 """How far ahead packed constants are asked for: the time a line takes to come from memory."""
@@ -58,6 +70,86 @@ def in_parts(nest: Nest, vector: Axis, step: int, ctx: Context) -> tuple[Nest, s
     part = f"{first.var}p"
     reason = f"{depth} steps of the reduction: what they read would not stay in L2"
     return nest.because(reason).split(first.var, size, part, f"{first.var}s"), part
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Iterations of a loop over rows whose operand stays in L2; `copied` names it, or is ""."""
+
+    loop: str
+    size: int
+    copied: str
+
+
+def row_block(
+    nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
+) -> Block | None:
+    """The block of rows to run all columns over; None where that does not save traffic.
+
+    Without blocks the rows come past for each tile of columns, with them the columns for each
+    block. `around` are the loops over images, of which the outermost one is cut, else the rows.
+    Rows are copied into panels where each step of the reduction reads another line of them.
+    """
+    operands = {r for r in _reads(nest) if r.tensor in nest.tensors}
+    streamed = [r for r in operands if not _depends(r, vector.var)]
+    loaded = [r for r in operands if _depends(r, vector.var)]
+    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in nest.axes):
+        return None
+    (read,) = streamed
+    cut = nest.axis(around[0]) if around else rows
+    rows_bytes = _bytes(nest, read, [rows.var, *around])
+    columns_bytes = _bytes(nest, loaded[0], [vector.var])
+    n_tiles = -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
+    is_copied = cut is rows and n_tiles >= LEAST_TILES and _is_apart(nest, read)
+    least_bytes = rows_bytes if is_copied else min(rows_bytes, columns_bytes)
+    if least_bytes <= ctx.target.l2_bytes // 2:
+        return None  # what is smaller runs inside, and stays near
+    multiple = tile.rows if cut is rows else 1
+    most = int(ctx.target.l2_bytes * BLOCK_SHARE * cut.size / rows_bytes) // multiple * multiple
+    n_blocks = -(-cut.size // max(most, multiple))
+    size = -(-cut.size // (n_blocks * multiple)) * multiple
+    by_tiles = rows_bytes * n_tiles * (APART if is_copied else 1) + columns_bytes
+    by_blocks = rows_bytes + columns_bytes * n_blocks
+    if size >= cut.size or by_blocks > by_tiles:
+        return None
+    return Block(cut.var, size, read.tensor if is_copied else "")
+
+
+def _reads(nest: Nest) -> list[Read]:
+    assert nest.reduce is not None
+    return [s for s in walk(nest.reduce.body) if isinstance(s, Read)]
+
+
+def _depends(read: Read, var: str) -> bool:
+    return any(var in affine.symbols(e) for e in read.index)
+
+
+def _is_counted(a: Axis) -> bool:
+    return isinstance(a.extent, int) and a.extent > 0
+
+
+def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
+    """Bytes of an operand that are read for one iteration of the loops outside of `passing`."""
+    outside = [a.size for a in nest.space if a.var not in passing and _depends(read, a.var)]
+    return nest.tensors[read.tensor].assumed.n_elements * read.dtype.nbytes / prod(outside)
+
+
+def _is_apart(nest: Nest, read: Read) -> bool:
+    """Whether steps of the reduction read an operand in more lines than the first cache holds."""
+    reduced = {a.var for a in nest.reduced}
+    if any(affine.symbols(e) & reduced and affine.symbols(e) - reduced for e in read.index):
+        return False  # a window: what overlaps would be copied for every tap
+    for a in nest.reduced:
+        step_bytes = abs(nest.stride_of(read.tensor, read.index, a.var) or 0) * read.dtype.nbytes
+        if step_bytes >= LINE_BYTES and a.size > _lines_kept(step_bytes):
+            return True
+    return False
+
+
+def _lines_kept(step_bytes: int) -> int:
+    """How many lines so far apart half of the first cache holds."""
+    n_sets = WAY_BYTES // max(gcd(step_bytes, WAY_BYTES), LINE_BYTES)
+    return n_sets * N_STREAMS // 2
 
 
 def ask_ahead(nest: Nest, tile: Tile, depth: int, ctx: Context) -> Nest:

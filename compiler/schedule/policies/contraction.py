@@ -10,9 +10,10 @@ Georganas et al. 2018 (arXiv:1808.05567).
 from __future__ import annotations
 
 from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads, walk
+from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
-from compiler.schedule.policies.blocking import ask_ahead, depth_of, in_parts
+from compiler.schedule.policies.blocking import ask_ahead, depth_of, in_parts, row_block
 from compiler.schedule.policies.context import (
     Context,
     contiguous_axis,
@@ -24,8 +25,9 @@ from compiler.schedule.policies.context import (
 from compiler.schedule.policies.reduction import dot_product
 from compiler.schedule.policies.tiles import choose_tile
 
-UNROLL = 2
-"""Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
+UNROLL, FEW_REGISTERS = 2, 16
+"""Steps of the reduction written out; more costs compile time and gains nothing (measured). With
+few registers a single one: LLVM moves sums to other registers between two steps, and spills."""
 
 
 def is_contraction(nest: Nest) -> bool:
@@ -195,7 +197,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     reduce = nest.reduce
     assert reduce is not None
     lanes = ctx.lanes(reduce.dtype)
-    nest, part = in_parts(nest, vector, UNROLL, ctx) if rows else (nest, "")
+    nest, part = in_parts(nest, vector, _unroll(ctx), ctx) if rows else (nest, "")
     depth = depth_of(nest) // (nest.axis(part).size if part else 1)
     n_vectors = -(-vector.size // lanes)
     apart = _row_bytes(nest, vector, rows) if rows else 0
@@ -203,6 +205,14 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     outer = [a.var for a in nest.space if a not in (vector, rows)]
     v, r = vector.var, rows.var if rows else ""
     size = f"{tile.rows} x {tile.vectors} vectors" if r else f"{tile.vectors} vectors"
+    image = [a for a in outer if _moves_target_image(nest, a)]
+    block = row_block(nest, vector, rows, image, tile, ctx) if rows and not part else None
+    if block is not None:
+        nest = nest.because("a block of rows stays in L2 while all columns pass it")
+        nest = nest.split(block.loop, block.size, f"{block.loop}b", f"{block.loop}r")
+        inner = {block.loop: f"{block.loop}r"}
+        outer, image = ([inner.get(a, a) for a in loops] for loops in (outer, image))
+        r = inner.get(r, r)
     nest = nest.because(
         f"{size} of sums stay in {ctx.target.n_vector_registers} registers: fewest estimated cycles"
     )
@@ -212,7 +222,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     if r:
         nest = nest.because("rows share each vector that is loaded")
         nest = nest.split(r, tile.rows, f"{r}o", f"{r}i")
-    nest, reduced = _unrolled_step(nest)
+    nest, reduced = _unrolled_step(nest, _unroll(ctx))
     inside = [f"{r}i"] if r else []
     outer_rows = [f"{r}o"] if r else []
     around = _outer_order(nest, outer, f"{v}o", outer_rows, ctx)
@@ -221,12 +231,26 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
         # All rows run inside a part, so that its strip is there for each of them.
         reduced.remove(part)
         around.insert(around.index(f"{v}o") + 1, part)
+    if block is not None:
+        first = min(around.index(a) for a in (f"{v}o", *outer_rows, *image))
+        around.insert(first, f"{block.loop}b")
     nest = nest.reorder(*around, *reduced, *inside, f"{v}v", f"{v}l")
     nest = nest.because("columns lie side by side in the target").vectorize(f"{v}l")
     nest = nest.because("sums of a tile have registers of their own").unroll(*inside, f"{v}v")
     if in_memory:
         nest = nest.because("the parts of a row's sums are far apart in time").cache_write(part)
+    if block is not None and block.copied:
+        nest = _with_copy(nest, block.copied, f"{block.loop}b")
     return ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
+
+
+def _with_copy(nest: Nest, tensor: str, loop: str) -> Nest:
+    """Copy the rows of a block, unless what else the nest reads of them forbids it."""
+    reason = "each step of the reduction reads another cache line"
+    try:
+        return nest.because(reason).cache_read(tensor, loop)
+    except CompileError:
+        return nest
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
@@ -239,13 +263,17 @@ def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
     return max(found, default=0)
 
 
-def _unrolled_step(nest: Nest) -> tuple[Nest, list[str]]:
+def _unroll(ctx: Context) -> int:
+    return UNROLL if ctx.target.n_vector_registers > FEW_REGISTERS else 1
+
+
+def _unrolled_step(nest: Nest, n_steps: int) -> tuple[Nest, list[str]]:
     """Write out a few steps of the innermost reduction loop."""
     innermost = nest.reduced[-1]
     uneven = innermost.var in nest.splits
-    if _is_channel(nest, innermost) and innermost.size >= UNROLL and not uneven:
+    if n_steps > 1 and _is_channel(nest, innermost) and innermost.size >= n_steps and not uneven:
         s = f"{innermost.var}u"
-        nest = nest.split(innermost.var, UNROLL, f"{innermost.var}o", s).unroll(s)
+        nest = nest.split(innermost.var, n_steps, f"{innermost.var}o", s).unroll(s)
     return nest, [a.var for a in nest.reduced]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.compute.builder import Handle, Lowering
 from compiler.ir import affine
-from compiler.loops.nodes import Kernel, Loop, Prefetch, walk_statements
+from compiler.loops.nodes import Kernel, Loop, Prefetch, Statement, walk_statements
 from compiler.schedule.policies.tiles import LINE_BYTES
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
@@ -29,13 +29,13 @@ def test_a_turn_asks_for_every_line_of_a_later_one() -> None:
         made = kernel(23, 1200, target)
         b = made.buffers["B"]
         loops = [s for s in walk_statements(made.body) if isinstance(s, Loop)]
-        turn = next(s for s in loops if any(isinstance(t, Loop) and _asks(t) for t in s.body))
-        asking = next(s for s in turn.body if isinstance(s, Loop) and _asks(s))
-        (ask,) = asking.body
-        assert isinstance(ask, Prefetch)
-        place = sum(e * n for e, n in zip(ask.index, b.strides, strict=True))
-        per_turn = _at(place, turn.var, 1, asking.var) - _at(place, turn.var, 0, asking.var)
-        lines = [_at(place, turn.var, 0, asking.var, i) for i in range(asking.extent)]
+        turn, ask = next((s, t) for s in loops for t in s.body if _asks(t))
+        line, n_lines = (ask.var, ask.extent) if isinstance(ask, Loop) else ("", 1)
+        asked = ask.body[0] if isinstance(ask, Loop) else ask
+        assert isinstance(asked, Prefetch)
+        place = sum(e * n for e, n in zip(asked.index, b.strides, strict=True))
+        per_turn = _at(place, turn.var, 1, line) - _at(place, turn.var, 0, line)
+        lines = [_at(place, turn.var, 0, line, i) for i in range(n_lines)]
         assert lines[0] % per_turn == 0
         assert lines[0] * 4 >= 8192
         assert [n - lines[0] for n in lines] == list(range(0, per_turn, LINE_BYTES // 4))
@@ -46,8 +46,11 @@ def test_a_strip_that_stays_in_the_first_cache_is_not_asked_for() -> None:
     assert "prefetch" not in str(kernel(1, 1200, "x86-64-v4")), "a single row waits anyway"
 
 
-def _asks(s: Loop) -> bool:
-    return isinstance(s.body[0], Prefetch)
+def _asks(s: Statement) -> bool:
+    """Whether a statement asks for a line, or for several side by side."""
+    return isinstance(s, Prefetch) or (
+        isinstance(s, Loop) and s.kind == "unroll" and isinstance(s.body[0], Prefetch)
+    )
 
 
 def _at(place: affine.Expr, turn: str, at: int, line: str, number: int = 0) -> int:

@@ -1,4 +1,4 @@
-"""Reductions too deep for the second cache run in parts, their sums in memory between parts."""
+"""Reductions too deep for the second cache run in parts, rows that leave it in blocks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.compute.builder import Handle, Lowering
+from compiler.schedule.policies import blocking
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name
@@ -51,3 +52,54 @@ def test_what_fits_or_has_too_many_sums_stays_whole() -> None:
     assert not any("cache_write" in m for m in moves(DENSE, by_name("x86-64-v4")))
     many = (["f32[301,288]", "f32[288,40]", "f32[301,40]"], "f32[301,40]", dense)
     assert not any("cache_write" in m for m in moves(many, SMALL[0]))
+
+
+def product(k: Lowering, a: Handle, b: Handle, y: Handle) -> None:
+    m, n = k.axes(y.shape, "mn")
+    d = k.axis(b.shape[0], "d")
+    k.assign(y[m, n], k.sum(a[m, d] * b[d, n], over=(d,)))
+
+
+def turned(k: Lowering, a: Handle, b: Handle, y: Handle) -> None:
+    m, n = k.axes(y.shape, "mn")
+    d = k.axis(b.shape[0], "d")
+    k.assign(y[m, n], k.max(k.sum(a[d, m] * b[d, n], over=(d,)), 0.0))
+
+
+def residual(k: Lowering, a: Handle, b: Handle, y: Handle) -> None:
+    m, n = k.axes(y.shape, "mn")
+    d = k.axis(b.shape[0], "d")
+    k.assign(y[m, n], k.sum(a[d, m] * b[d, n], over=(d,)) + a[0, m])
+
+
+ROWS = (["f32[65,17]", "f32[17,50]"], "f32[65,50]", product)
+TURNED = (["f32[17,256]", "f32[17,33]"], "f32[256,33]", turned)
+RESIDUAL = (["f32[17,256]", "f32[17,33]"], "f32[256,33]", residual)
+IMAGE = (["f32[1,17,16,16]", "f32[33,17,1,1]", "f32[33]"], "f32[1,33,16,16]{c16}", conv())
+TINY = replace(by_name("x86-64-v3"), l2_bytes=2 << 10)
+
+
+@pytest.mark.parametrize(
+    ("case", "is_copied"),
+    [(ROWS, False), (TURNED, True), (IMAGE, True), (RESIDUAL, False)],
+    ids=["rows", "turned", "image", "residual"],
+)
+def test_all_columns_pass_a_block_of_rows(
+    case: tuple[list[str], str, object], is_copied: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blocking, "LEAST_TILES", 2)
+    made = moves(case, TINY)
+    assert any("a block of rows stays in L2" in m for m in made)
+    assert any("cache_read" in m for m in made) == is_copied
+    monkeypatch.setattr(test_policy, "TARGETS", [TINY])
+    inputs, output, define = case
+    check(computation(inputs, output, define), "B")  # type: ignore[arg-type]
+
+
+def test_rows_that_stay_in_the_second_cache_are_one_block() -> None:
+    for case in (ROWS, TURNED):
+        assert not any("block of rows" in m for m in moves(case, by_name("x86-64-v3")))
+
+
+def test_few_columns_do_not_pay_for_a_copy() -> None:
+    assert not any("cache_read" in m for m in moves(TURNED, TINY))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import compiler
+from compiler.codegen.listing import counts
 from compiler.schedule.policies.tiles import LATENCY_CYCLES, Tile, choose_tile, tile_cycles
 from compiler.targets.target import TARGETS, Target
 
@@ -19,7 +21,7 @@ def test_a_tile_fits_the_registers(target: Target, row_bytes: int) -> None:
         assert 1 <= tile.rows <= n_rows
         assert 1 <= tile.vectors <= n_vectors
         needed = tile.rows * tile.vectors + tile.vectors + 1
-        assert needed <= target.n_vector_registers, f"{tile} for {n_rows}x{n_vectors}x{depth}"
+        assert needed < target.n_vector_registers, f"{tile} for {n_rows}x{n_vectors}x{depth}"
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
@@ -41,3 +43,16 @@ def test_a_strip_that_leaves_the_cache_costs_more() -> None:
     streams = [tile_cycles(t, 420, 16, 4608, target) / 4608 for t in (wide, narrow)]
     assert streams[0] > fits[0] * 1.5, "a wide strip of such a depth does not stay in L2"
     assert streams[1] < fits[1] * 1.1
+
+
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("shape", [(128, 96, 64), (52, 208, 33), (5, 24, 40), (13, 8, 21)])
+def test_sums_are_never_spilled(target: str, shape: tuple[int, int, int]) -> None:
+    m, n, k = shape
+    graph = compiler.parse(
+        f"graph g(x: f32[{m},{k}]) {{\n  const w: f32[{k},{n}] = splat(0.5)\n"
+        f"  y: f32[{m},{n}] = matmul(x, w)\n  return y\n}}"
+    )
+    asm = compiler.compile(graph, target=target, trace=False).emit("asm")
+    assert isinstance(asm, str)
+    assert counts(asm, TARGETS[target]).n_spills == 0
