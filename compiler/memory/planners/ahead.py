@@ -29,6 +29,8 @@ def make_all() -> None:
     from compiler.memory.planners.exact.preorders import PREORDERS, measure, preorder
     from compiler.memory.planners.exact.sections import sections_of
     from compiler.memory.planners.exact.state import begin
+    from compiler.memory.planners.repair.reduction import Reduction
+    from compiler.memory.planners.repair.search import Search as Repair
     from compiler.memory.planners.skyline.search import WEIGHTS, Skylines
 
     blocks = _problem().blocks
@@ -41,6 +43,10 @@ def make_all() -> None:
     stacked = [0, *itertools.accumulate(b.size for b in few[:-1])]
     packings = Search(few, seed=0).packings(stacked, 0, now() + 9.0)
     assert len([*itertools.islice(packings, 2)]) == 2, "stacked blocks of some steps can be lower"
+    reduction = Reduction(blocks)
+    repair = Repair(reduction.blocks, reduction.reduced([0] * len(blocks)), seed=0)
+    # Four at most are of first fit; the next one is repaired.
+    assert [*itertools.islice(repair.plans(0, now() + 9.0), 5)]
     next(Annealing(few, seed=0).coolings(now() + 9.0))
     Skylines(apart(few)).packed(2, WEIGHTS[0], total + 1, now() + 9.0, seed=0)
 

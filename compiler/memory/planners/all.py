@@ -30,6 +30,7 @@ from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Planner
 from compiler.memory.planners.quick import quick
 from compiler.memory.planners.rejoined import rejoined
+from compiler.memory.planners.repair import repair
 from compiler.memory.planners.skyline import skyline
 
 PLANNERS: Mapping[str, Planner] = {
@@ -57,6 +58,7 @@ PLANNERS: Mapping[str, Planner] = {
         planar,
         skyline,
         ejection,
+        repair,
         cp_sat,
         best,
     )

@@ -14,7 +14,7 @@ from compiler.memory.planners.examples import FIVE_BUFFERS
 from compiler.memory.planners.hill_climb import hill_climb
 from compiler.memory.planners.joined import joined
 from compiler.memory.planners.linear_scan import linear_scan
-from compiler.memory.planners.native import now
+from compiler.memory.planners.native import jit, now
 from compiler.memory.planners.orders import (
     best_fit,
     first_fit,
@@ -26,10 +26,11 @@ from compiler.memory.planners.orders import (
     greedy_by_size,
     greedy_by_span,
 )
-from compiler.memory.planners.place import MANY
+from compiler.memory.planners.place import MANY, VERY_MANY
 from compiler.memory.planners.planar import planar
 from compiler.memory.planners.planner import Options, Outcome, Planner, planner
 from compiler.memory.planners.rejoined import rejoined
+from compiler.memory.planners.repair import improved, repair
 from compiler.memory.planners.skyline import skyline
 from compiler.memory.problem import Problem
 
@@ -83,10 +84,7 @@ def best(problem: Problem, options: Options) -> Outcome:
     """
     deadline = options.deadline()
     if len(problem.blocks) >= MANY:
-        # To read, check and write so many takes as long as to place them.
-        return _best_order(
-            tuple(LARGE_ORDERS), problem, options, deadline - options.time_limit_s / 2
-        )
+        return _best_of_many(problem, options, deadline)
     found = _best_order(ORDERS, problem, options, deadline)
     if options.capacity_bytes is not None and options.capacity_bytes < found.lower_bound_bytes:
         return replace(found, stopped="infeasible")
@@ -101,6 +99,21 @@ def best(problem: Problem, options: Options) -> Outcome:
         limited = replace(options, time_limit_s=left * share)
         found = _better(found, search.plan(problem, limited))
     return replace(found, stopped="time") if found.stopped == "finished" else found
+
+
+def _best_of_many(problem: Problem, options: Options, deadline: float) -> Outcome:
+    """A fast order, then repair; other orders where repair would be interpreted or too slow."""
+    if len(problem.blocks) >= VERY_MANY or jit() is None:
+        return _best_order(tuple(LARGE_ORDERS), problem, options, deadline)
+    found = greedy_by_halves.plan(problem, options)
+    left = deadline - now()
+    if found.stopped != "finished" or left <= 0:
+        return found
+    better = improved(found, problem, replace(options, time_limit_s=left))
+    if better is found:
+        return replace(found, stopped="time")
+    reason = "time" if better.stopped == "finished" else better.stopped
+    return replace(better, stopped=reason, planner=repair.name)
 
 
 def _best_order(

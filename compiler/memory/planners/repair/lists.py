@@ -1,0 +1,208 @@
+"""Placed blocks listed by windows of time, in the order of first and of last bytes.
+
+On each level, windows are twice as wide as their distance, as in windows.py: a block no longer than
+the distance has all its neighbors in one window. Both orders survive insertions and removals, so
+that the cost of every offset for a block takes one pass over its neighbors.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.memory.planners.native import compiled, kept
+from compiler.memory.planners.repair.reduction import Arrays
+
+FEW_LONGER = 0.002
+"""Where no more blocks are longer than the windows of a level, another level costs more than it
+saves: the few get their neighbors from several windows."""
+
+GROWTH = 8
+"""How much wider the windows of the next level are."""
+
+
+class Lists(NamedTuple):
+    """Window w of a level covers steps from (w - 1) * width until before (w + 1) * width.
+
+    `bases` has the number of each level's first window, `first` the place where the list of each
+    window begins, and `n_listed` its length. `by_low` and `by_high` hold blocks.
+    """
+
+    widths: Any
+    bases: Any
+    first: Any
+    n_listed: Any
+    by_low: Any
+    by_high: Any
+
+
+def empty_lists(blocks: Arrays) -> Lists:
+    """Lists with room for all blocks."""
+    widths = _widths(blocks)
+    counts: list[Any] = []
+    bases = [0]
+    for width in widths:
+        n = (int(blocks.end.max()) - 1) // width + 2
+        change = np.zeros(n + 1, np.int64)
+        np.add.at(change, blocks.start // width, 1)
+        np.add.at(change, (blocks.end - 1) // width + 2, -1)
+        counts.append(np.cumsum(change)[:n])
+        bases.append(bases[-1] + n)
+    first = np.zeros(bases[-1] + 1, np.int64)
+    np.cumsum(np.concatenate(counts), out=first[1:])
+    orders = np.zeros((2, first[-1]), np.int32)
+    n_listed = np.zeros(bases[-1], np.int64)
+    return Lists(np.array(widths), np.array(bases), first, n_listed, orders[0], orders[1])
+
+
+def _widths(blocks: Arrays) -> list[int]:
+    """Window distances by level, shortest first: about as many blocks start in a window of the
+    first level as are alive at a step."""
+    lives, n_steps = blocks.end - blocks.start, int(blocks.end.max())
+    widths = [max(1, min(n_steps, int(lives.mean() / 2)))]
+    while widths[-1] < n_steps and (lives > widths[-1]).mean() > FEW_LONGER:
+        widths.append(widths[-1] * GROWTH)
+    return widths
+
+
+@compiled
+def _insert(order: Any, at: int, end: int, block: int) -> None:
+    """Insert before a place of a list that ends at `end`; unsigned, LLVM makes it a memmove."""
+    one, low, high = np.uint64(1), np.uint64(at), np.uint64(end)
+    while high > low:
+        order[high] = order[high - one]
+        high -= one
+    order[at] = block
+
+
+@compiled
+def _remove(order: Any, at: int, end: int, block: int) -> None:
+    """Remove a block that is the first one at `at` or behind it among equal keys."""
+    while order[at] != block:
+        at += 1
+    part = order[at:end]
+    for i in range(len(part) - 1):
+        part[i] = part[i + 1]
+
+
+@compiled
+def _low_at(order: Any, low: int, high: int, offsets: Any, offset: int) -> int:
+    """The first place in a list whose block begins at an offset or above."""
+    while low < high:
+        middle = (low + high) >> 1
+        if offsets[order[middle]] < offset:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _high_at(order: Any, low: int, high: int, offsets: Any, size: Any, limit: int) -> int:
+    """The first place in a list whose block ends at a limit or above."""
+    while low < high:
+        middle = (low + high) >> 1
+        if offsets[order[middle]] + size[order[middle]] < limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def enter(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
+    """List a block that has an offset now."""
+    offset = offsets[block]
+    limit = offset + blocks.size[block]
+    for level in range(len(lists.widths)):
+        base, width = lists.bases[level], lists.widths[level]
+        until = base + (blocks.end[block] - 1) // width + 2
+        for window in range(base + blocks.start[block] // width, until):
+            low = lists.first[window]
+            end = low + lists.n_listed[window]
+            _insert(lists.by_low, _low_at(lists.by_low, low, end, offsets, offset), end, block)
+            at = _high_at(lists.by_high, low, end, offsets, blocks.size, limit)
+            _insert(lists.by_high, at, end, block)
+            lists.n_listed[window] += 1
+
+
+@compiled
+def leave(blocks: Arrays, lists: Lists, offsets: Any, block: int) -> None:
+    """Take a block out; it still has its offset."""
+    offset = offsets[block]
+    limit = offset + blocks.size[block]
+    for level in range(len(lists.widths)):
+        base, width = lists.bases[level], lists.widths[level]
+        until = base + (blocks.end[block] - 1) // width + 2
+        for window in range(base + blocks.start[block] // width, until):
+            low = lists.first[window]
+            end = low + lists.n_listed[window]
+            _remove(lists.by_low, _low_at(lists.by_low, low, end, offsets, offset), end, block)
+            at = _high_at(lists.by_high, low, end, offsets, blocks.size, limit)
+            _remove(lists.by_high, at, end, block)
+            lists.n_listed[window] -= 1
+
+
+@compiled
+def neighbors(blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any) -> int:
+    """Fill in the placed blocks alive together with a block; how many there are.
+
+    In the order of their first bytes, or of their last ones when `ends` is true.
+    """
+    start, end = blocks.start[block], blocks.end[block]
+    listed = lists.by_high if ends else lists.by_low
+    level = 0
+    while level < len(lists.widths) and end - start > lists.widths[level]:
+        level += 1
+    if level == len(lists.widths):
+        return _far_neighbors(blocks, lists, offsets, block, ends, to)
+    window = lists.bases[level] + (end - 1) // lists.widths[level]
+    low = lists.first[window]
+    n = 0
+    for at in range(low, low + lists.n_listed[window]):
+        other = listed[at]
+        to[n] = other
+        n += (blocks.start[other] < end) & (start < blocks.end[other])
+    return n
+
+
+@compiled
+def _far_neighbors(
+    blocks: Arrays, lists: Lists, offsets: Any, block: int, ends: bool, to: Any
+) -> int:
+    """The same for a block longer than the windows of the last level: from several of them."""
+    start, end = blocks.start[block], blocks.end[block]
+    base, width = lists.bases[len(lists.widths) - 1], lists.widths[len(lists.widths) - 1]
+    found = np.empty(len(to), np.int32)
+    n = 0
+    for at in range(start // width, (end - 1) // width + 2):
+        low = lists.first[base + at]
+        for place in range(low, low + lists.n_listed[base + at]):
+            other = lists.by_low[place]
+            # Each block counts in the first of these windows that lists it.
+            if at == start // width or blocks.start[other] // width == at:
+                if blocks.start[other] < end and start < blocks.end[other]:
+                    found[n] = other
+                    n += 1
+    key = np.empty(n, np.int64)
+    for i in range(n):
+        key[i] = offsets[found[i]] + (blocks.size[found[i]] if ends else 0)
+    order = np.argsort(key)
+    for i in range(n):
+        to[i] = found[order[i]]
+    return n
+
+
+@kept
+def fill(blocks: Arrays, lists: Lists, low_order: Any, high_order: Any) -> None:
+    """List anew all placed blocks, given by their first and by their last bytes."""
+    for order, listed in ((high_order, lists.by_high), (low_order, lists.by_low)):
+        lists.n_listed[:] = 0
+        for block in order:
+            for level in range(len(lists.widths)):
+                base, width = lists.bases[level], lists.widths[level]
+                until = base + (blocks.end[block] - 1) // width + 2
+                for window in range(base + blocks.start[block] // width, until):
+                    listed[lists.first[window] + lists.n_listed[window]] = block
+                    lists.n_listed[window] += 1

@@ -1,0 +1,67 @@
+"""Exact reductions before the search: fewer blocks and fewer steps, with the same optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from compiler.memory.buffer import Block
+
+
+class Arrays(NamedTuple):
+    """Blocks as arrays. Units: steps, bytes; `mask` is alignment - 1, `pinned` -1 for none."""
+
+    start: Any
+    end: Any
+    size: Any
+    mask: Any
+    pinned: Any
+
+
+class Reduction:
+    """A problem without the blocks that live throughout, on the steps that matter.
+
+    Where nothing is pinned and all alignments are equal, blocks alive at every step lie at the
+    bottom: any plan can be rearranged so. Of the steps, those remain whose live set is contained in
+    no other one. Blocks of 0 bytes are left out.
+    """
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        rows = [(b.start, b.end, b.size, b.alignment_bytes - 1, b.pinned) for b in blocks]
+        start, end, size, mask, pinned = np.array(rows, np.int64).reshape(-1, 5).T.copy()
+        start, end = maximal_steps(start, end, size > 0)
+        whole = (start == 0) & (end == end.max(initial=0)) & (size > 0)
+        if (pinned >= 0).any() or len(np.unique(mask)) > 1:
+            whole[:] = False
+        padded = (size[whole] + mask[whole]) & ~mask[whole]
+        self.bottom = int(padded.sum())
+        """Bytes at the bottom that blocks alive at every step take."""
+        self._offsets = np.maximum(pinned, 0)
+        self._offsets[whole] = np.cumsum(padded) - padded
+        self._moving = np.flatnonzero(~whole & (size > 0))
+        at = self._moving
+        self.blocks = Arrays(start[at], end[at], size[at], mask[at], pinned[at])
+
+    def reduced(self, offsets: Sequence[int]) -> Any:
+        """Of offsets of all blocks, those of the blocks that are left."""
+        return np.array(offsets, np.int64)[self._moving]
+
+    def restored(self, offsets: Any) -> list[int]:
+        """Offsets of all blocks, from those of the reduced problem."""
+        found = self._offsets.copy()
+        found[self._moving] = offsets + self.bottom
+        return found.tolist()
+
+
+def maximal_steps(start: Any, end: Any, counts: Any) -> tuple[Any, Any]:
+    """Lifetimes counted in steps with a maximal live set: a block starts, and one ends before the
+    next start. Only blocks that count matter; the others may end with an empty lifetime."""
+    starts, ends = np.unique(start[counts]), np.unique(end[counts])
+    if not len(starts):
+        return np.zeros_like(start), np.zeros_like(end)
+    until = np.append(starts[1:], ends[-1])
+    ended = np.searchsorted(ends, until, "right") > np.searchsorted(ends, starts, "right")
+    kept = starts[ended]
+    return tuple(np.searchsorted(kept, steps).astype(np.int64) for steps in (start, end))

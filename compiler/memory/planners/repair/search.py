@@ -1,0 +1,161 @@
+"""From target to target: the peak goes down as long as repair succeeds in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from compiler.memory.planners.native import now
+from compiler.memory.planners.repair.lists import empty_lists, fill
+from compiler.memory.planners.repair.reduction import Arrays
+from compiler.memory.planners.repair.settle import FAR, FIXED, Costs, State, first_fit, settle
+
+CHUNK_SECONDS = 0.02
+"""About how often the clock is looked at."""
+
+FIRST_BUDGET = 2_000
+"""Neighbors of the first chunk: also slow, interpreted code is through soon."""
+
+FIRST_STEP = 0.25
+"""What part of the gap the first attempt closes; the next ones more or less, as they succeed."""
+
+MOST_STEP, LEAST_STEP = 0.5, 0.002
+
+FIRST_PLANS = 0.5
+"""The part of the time that first fit may take."""
+
+AT_ONCE = 200
+"""Blocks that first fit places between two looks at the clock."""
+
+PATIENCE = 0.1
+"""The target rises after this part of the time that is left."""
+
+RISE = 8
+"""It rises by one part in so many of what separates it from the best peak."""
+
+
+class Search:
+    """Plans of blocks, each with a lower peak. Units: bytes, steps.
+
+    `first` is a plan to begin with: its order from the bottom up counts.
+    """
+
+    def __init__(self, blocks: Arrays, first: Any, seed: int) -> None:
+        self.blocks, self.first = blocks, first
+        n = len(blocks.start)
+        area = blocks.size * (blocks.end - blocks.start).astype(np.float64)
+        cost = np.where(blocks.pinned >= 0, FIXED, area / max(area.mean() if n else 1.0, 1.0))
+        self.costs = Costs(cost, np.ones(n), np.zeros(n, np.int64))
+        chance, counts = np.array([seed + 1], np.int64), np.zeros(2, np.int64)
+        self.state = State(np.zeros(n, np.int64), np.zeros(n, np.int64), counts, chance)
+        self.budget = FIRST_BUDGET
+
+    def plans(self, wanted_bytes: int, until: float) -> Iterator[Any]:
+        """Offsets, each time with a lower peak, until it is the wanted one or the time is up."""
+        if not len(self.blocks.start):
+            yield np.zeros(0, np.int64)
+            return
+        self.lists = empty_lists(self.blocks)
+        peak, best = FAR, np.zeros(0, np.int64)
+        begun = now()
+        for offsets in self._first_plans(begun + FIRST_PLANS * (until - begun)):
+            if self._peak(offsets) < peak:
+                peak, best = self._peak(offsets), offsets
+                yield best
+            if peak <= wanted_bytes:
+                return
+        step = FIRST_STEP
+        while len(best) and peak > wanted_bytes and now() < until:
+            target = peak - max(1, int((peak - wanted_bytes) * step))
+            found = self._repaired(best, target, peak, until)
+            if found is None:
+                step = max(LEAST_STEP, step / 3)
+                continue
+            peak, best = self._peak(found), found
+            step = min(MOST_STEP, step * 1.5) if peak <= target else max(LEAST_STEP, step / 2)
+            yield best
+
+    def _first_plans(self, until: float) -> Iterator[Any]:
+        """First fit from the bottom of the given plan up, which raises no block, and in orders."""
+        bottom_up = np.lexsort((self.blocks.start, self.first))
+        for order in (bottom_up, *(order(self.blocks) for order in ORDERS)):
+            offsets = self._first_fit(order, until)
+            if offsets is None:
+                break
+            yield offsets
+
+    def _first_fit(self, order: Any, until: float) -> Any | None:
+        """First fit in an order; None where it takes too long."""
+        offsets = np.maximum(self.blocks.pinned, 0)
+        pinned = self.blocks.pinned >= 0
+        self._list(offsets, np.flatnonzero(pinned))
+        order = order[~pinned[order]]
+        for at in range(0, len(order), AT_ONCE):
+            if now() >= until:
+                return None
+            first_fit(self.blocks, self.lists, offsets, order[at : at + AT_ONCE])
+        return offsets
+
+    def _repaired(self, best: Any, target: int, peak: int, until: float) -> Any | None:
+        """A plan with a lower peak than the best: at the target, or as near as patience asks for.
+
+        What is unplaced when patience ends stays so: little is left to do for a higher target.
+        """
+        state = self.state
+        state.offsets[:] = best
+        state.offsets[(best + self.blocks.size > target) & (self.blocks.pinned < 0)] = -1
+        unplaced = np.flatnonzero(state.offsets < 0)
+        state.unplaced[: len(unplaced)] = unplaced[np.argsort(self.costs.base[unplaced])]
+        state.counts[0] = len(unplaced)
+        self.costs.weight[:] = 1
+        self._list(state.offsets, np.flatnonzero(state.offsets >= 0))
+        begun = now()
+        patience = begun + PATIENCE * (until - begun)
+        while (left := self._settle(target)) != 0:
+            if left < 0 or now() >= until:
+                return None
+            if now() >= patience:
+                begun = now()
+                patience = begun + PATIENCE * (until - begun)
+                target += max(1, (peak - target) // RISE)
+                if target >= peak:
+                    return None
+        return state.offsets.copy()
+
+    def _settle(self, target: int) -> int:
+        """One chunk, and the size of the next one from the time that it took."""
+        begun = now()
+        left = settle(self.blocks, self.lists, self.state, self.costs, target, self.budget)
+        ratio = CHUNK_SECONDS / max(now() - begun, 1e-9)
+        self.budget = int(self.budget * min(4.0, max(0.25, ratio)))
+        return left
+
+    def _list(self, offsets: Any, placed: Any) -> None:
+        by_low = placed[np.argsort(offsets[placed], kind="stable")]
+        by_high = placed[np.argsort((offsets + self.blocks.size)[placed], kind="stable")]
+        fill(self.blocks, self.lists, by_low, by_high)
+
+    def _peak(self, offsets: Any) -> int:
+        return int((offsets + self.blocks.size).max())
+
+
+def _by_span(blocks: Arrays) -> Any:
+    """Classes of lifetimes, each eight times as long as the next, by size in each."""
+    life = blocks.end - blocks.start
+    unit = max(1, int(blocks.end.max()) // 200)
+    classes = np.ceil(np.log2((life - 1) // unit + 1) / 3)
+    return np.lexsort((blocks.start, -blocks.size, -classes))
+
+
+def _by_size(blocks: Arrays) -> Any:
+    return np.lexsort((blocks.end, blocks.start, -blocks.size))
+
+
+def _by_area(blocks: Arrays) -> Any:
+    return np.lexsort((blocks.start, -blocks.size * (blocks.end - blocks.start)))
+
+
+ORDERS: Sequence[Callable[[Arrays], Any]] = (_by_size, _by_span, _by_area)
+"""Orders for first fit, the best for most traces first."""
