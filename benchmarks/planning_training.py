@@ -190,11 +190,9 @@ def pipeline(n_buffers: int, chance: random.Random) -> list[Buffer]:
             tokens, length = run.tokens(open_lengths=True)
             waiting.append((run.forward(tokens, length, stage), tokens, length))
             if number >= ahead:
-                values, *shape = waiting.pop(0)
-                run.backward(values, *shape, gradients)
+                run.backward(*waiting.pop(0), gradients)
         while waiting:
-            values, *shape = waiting.pop(0)
-            run.backward(values, *shape, gradients)
+            run.backward(*waiting.pop(0), gradients)
         run.optimizer(gradients)
     return run.tape.buffers()
 
