@@ -22,7 +22,7 @@ from compiler.memory.planners.all import PLANNERS
 from compiler.memory.planners.native import making_seconds, telling
 from compiler.memory.planners.planner import Options, Outcome
 
-CHECKING = 2.0
+CHECKING = 3.0
 """Checking and writing a plan take up to so many times as long as reading the problem."""
 
 
@@ -61,7 +61,8 @@ def command(
         asked = make_problem(_read(problem), alignment)
         reading_s, start = perf_counter() - start, perf_counter()
         with progress(f"planning {problem.name}") as tell, telling(lambda what: tell(what, None)):
-            left_s = max(0.0, time_limit_s - spent_s - (1 + CHECKING) * reading_s)
+            other_s = 2 * spent_s + (1 + CHECKING) * reading_s
+            left_s = max(time_limit_s - other_s, time_limit_s / 2)
             found = chosen.plan(asked, Options(left_s, capacity))
         seconds = perf_counter() - start
         plan = found.plan

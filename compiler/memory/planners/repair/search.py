@@ -157,5 +157,5 @@ def _by_area(blocks: Arrays) -> Any:
     return np.lexsort((blocks.start, -blocks.size * (blocks.end - blocks.start)))
 
 
-ORDERS: Sequence[Callable[[Arrays], Any]] = (_by_size, _by_span, _by_area)
-"""Orders for first fit, the best for most traces first."""
+ORDERS: Sequence[Callable[[Arrays], Any]] = (_by_span, _by_size, _by_area)
+"""Orders for first fit: the fastest first, then the best one for most traces."""
