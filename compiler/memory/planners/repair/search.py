@@ -80,7 +80,8 @@ class Search:
     def _first_plans(self, until: float) -> Iterator[Any]:
         """First fit from the bottom of the given plan up, which raises no block, and in orders."""
         bottom_up = np.lexsort((self.blocks.start, self.first))
-        for order in (bottom_up, *(order(self.blocks) for order in ORDERS)):
+        orders = [order(self.blocks) for order in ORDERS]
+        for order in (orders[0], bottom_up, *orders[1:]):
             offsets = self._first_fit(order, until)
             if offsets is None:
                 break
