@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, require
-from compiler.frontend.attributes import kind_of, value_of
+from compiler.frontend.attributes import demands, kind_of, value_of
 from compiler.frontend.bodies import body_of
 from compiler.frontend.functions import Functions, normal_domain
 from compiler.frontend.loops import with_scalar_inputs
@@ -74,9 +74,7 @@ class NodeImporter:
             for k, a in self.protos.items()
             if k not in graphs
         }
-        inputs = [self.frame.scope.value(i) for i in self.node.input]
-        while inputs and not inputs[-1]:
-            inputs.pop()
+        inputs = self._inputs()
         outputs = self._outputs()
         op = protos.join_name(normal_domain(self.node.domain), self.node.op_type)
         if not self.graph.verbatim and op not in CONTROL_FLOW:
@@ -93,6 +91,15 @@ class NodeImporter:
     def origins(self) -> tuple[str, ...]:
         """The file's node that this work is for: the call, inside a function."""
         return (self.frame.origin or self.name,)
+
+    def _inputs(self) -> list[str]:
+        """Operands; those at the end that are left out go, where the schema does not count them."""
+        found = [self.frame.scope.value(i) for i in self.node.input]
+        needs = demands(self.node.op_type, self.node.domain, self.opset)
+        least = 0 if needs is None else needs.min_inputs
+        while len(found) > least and not found[-1]:
+            found.pop()
+        return found
 
     def _outputs(self) -> list[str]:
         """ONNX names of the outputs; those at the end that are left out, or not read, go."""

@@ -8,7 +8,14 @@ from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import Facts
-from compiler.ir.types import OpaqueType, TensorType, Type, logical
+from compiler.ir.types import (
+    OpaqueType,
+    OptionalType,
+    SequenceType,
+    TensorType,
+    Type,
+    logical,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +117,7 @@ def _check_captures(node: Node, facts: Facts) -> None:
 
 
 def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
-    if logical(recorded) == logical(inferred) or isinstance(inferred, OpaqueType):
-        return
-    if refines(recorded, inferred):
+    if logical(recorded) == logical(inferred) or refines(recorded, inferred):
         return
     raise CompileError(
         "E-GRAPH-TYPE",
@@ -123,8 +128,18 @@ def _check_type(node: Node, name: str, recorded: Type, inferred: Type) -> None:
 
 def refines(recorded: Type, inferred: Type) -> bool:
     """Whether the record only closes what inference leaves open (a model may state more)."""
-    if not (isinstance(recorded, TensorType) and isinstance(inferred, TensorType)):
-        return False
+    match recorded, inferred:
+        case _, OpaqueType():
+            return True
+        case (SequenceType(a), SequenceType(b)) | (OptionalType(a), OptionalType(b)):
+            return refines(a, b)
+        case TensorType(), TensorType():
+            return _refines_tensor(recorded, inferred)
+        case _:
+            return recorded == inferred
+
+
+def _refines_tensor(recorded: TensorType, inferred: TensorType) -> bool:
     if recorded.dtype != inferred.dtype:
         return False
     if inferred.shape is None or recorded.shape is None:

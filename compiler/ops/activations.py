@@ -10,10 +10,9 @@ import numpy as np
 from compiler.compute.numbers import normal_cdf, normal_cdf_tanh
 from compiler.errors import require
 from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, standard
-from compiler.ir.types import TensorType
-from compiler.ops.compare import greater, where
-from compiler.ops.elementwise import sub
-from compiler.ops.requirements import broadcast_type, is_one_of, require_elements
+from compiler.ir.types import DType, TensorType
+from compiler.ops.cast import cast
+from compiler.ops.requirements import broadcast_type, require_elements
 from compiler.ops.table import (
     SPECIAL,
     attributes_of,
@@ -269,12 +268,8 @@ def _(n: OnnxCall) -> Operand | None:
     given = attributes_of(n, shrink)
     if x.dtype.is_float:
         return shrink(x, **given)
-    # The standard's function body negates x, which unsigned numbers do not allow.
-    low, bias = (int(given.get(name, 0)) for name in ("lambd", "bias"))
-    if low < 0 or is_one_of(x.dtype, "signed"):
-        return None
-    number = x.dtype.numpy.type
-    return where(greater(x, number(low)), sub(x, number(bias)), number(0))
+    # Attributes are f32: runtimes add them to whole numbers in that type, and cut off the result.
+    return cast(shrink(cast(x, to=DType.f32), **given), to=x.dtype)
 
 
 shrink.exports_as("Shrink")

@@ -87,6 +87,7 @@ def _if_types(given: Operands) -> list[Type]:
 def _loop_types(given: Operands) -> list[Type]:
     node, types = given.node, given.types
     body = node.regions["body"]
+    require(len(types) >= 2, "E-GRAPH-TYPE", "a loop has a trip count and a condition, or _")
     states = list(types[2:])
     made = given.results("body")[1:]
     enough = len(body.inputs) == len(states) + 2 and len(made) >= len(states)

@@ -44,6 +44,11 @@ def unique_rows(x: Tensor, *, axis: int = 0, rising: bool = True) -> Types:
 
 @unique_rows.reference
 def _(x: Array, *, axis: int, rising: bool) -> tuple[Array, ...]:
+    return different_rows(x, axis, rising)
+
+
+def different_rows(x: Array, axis: int, rising: bool) -> tuple[Array, ...]:
+    """The results of unique_rows."""
     rows = np.moveaxis(x, axis, 0)
     flat = widened(rows).reshape(len(rows), math.prod(rows.shape[1:]))
     seen: list[int] = []

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from onnx import AttributeProto, ModelProto, NodeProto, numpy_helper
+from onnx import ModelProto, NodeProto, numpy_helper
 
 from tests.outside import families
-from tests.outside.draft import Draft, is_tame, within
+from tests.outside.defined import is_defined
+from tests.outside.draft import Draft, is_tame
 from tests.outside.peer import PeerRefused, free_names, run_node
 from tests.outside.steps import draw_steps
-from tests.outside.values import FLOATS, INTEGERS, NARROW, Array, label_of, label_of_code
+from tests.outside.values import NARROW, Array, label_of
 
 assert families.__all__, "importing the families registers the operators"
 
@@ -157,23 +158,3 @@ def _plain(array: Array) -> Array:
         return array
     texts = [s.decode() if isinstance(s, bytes) else s for s in array.flat]
     return np.array(texts, dtype=object).reshape(array.shape)
-
-
-def is_defined(node: NodeProto, values: Mapping[str, Any]) -> bool:
-    """Whether the standard says what a node gives, for inputs of other sizes.
-
-    Casts to whole numbers have to be in range; ONNX Runtime does not look whether the sizes of a
-    loss fit. All else that is undefined is never drawn: divisors of whole numbers are constants.
-    """
-    if node.op_type in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"):
-        n, _, *rest = np.shape(values[node.input[0]])
-        return np.shape(values[node.input[1]]) == (n, *rest)
-    if node.op_type != "Cast":
-        return True
-    to = next(a.i for a in node.attribute if a.type == AttributeProto.INT and a.name == "to")
-    if label_of(values[node.input[0]]) not in FLOATS:
-        return True
-    label = label_of_code(to)
-    if label not in INTEGERS:
-        return True
-    return within(values[node.input[0]], 0.0 if label[0] == "u" else -100.0, 100.0)

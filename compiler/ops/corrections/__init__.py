@@ -69,6 +69,12 @@ TABLE = (
         "sequence_insert",
         "It takes the position modulo the length; the text allows the length itself: append.",
     ),
+    Correction(
+        "Unique",
+        "unique",
+        "Rows of texts cannot be compared. With sorted=0 rows are taken from axis 0 whatever the "
+        "axis is, and a single result stays sorted.",
+    ),
 )
 
 

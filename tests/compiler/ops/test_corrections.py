@@ -105,8 +105,15 @@ def test_the_modes_of_opset_16_are_known() -> None:
     np.testing.assert_array_equal(old, expected("GridSample", *operands, opset=20, mode="linear"))
 
 
+@pytest.mark.parametrize("attrs", [{"sorted": 0}, {"axis": 1}, {"axis": -1, "sorted": 0}])
+def test_texts_that_differ_are_found_along_any_axis(attrs: dict[str, Any]) -> None:
+    texts = np.array([["cd", "b", "cd", ""], ["é", "a", "é", "b"]], object)
+    needed = by_onnxruntime("Unique", texts, opset=20, **attrs)
+    np.testing.assert_array_equal(expected("Unique", texts, opset=20, **attrs), needed)
+
+
 def test_every_entry_gives_an_operator_of_its_name_and_a_reason() -> None:
     assert [c.__name__ for c in corrected()] == [c.operator for c in TABLE]
     assert all(c.reason.endswith(".") for c in TABLE)
-    tested = {op for op, _, _ in ROWS.values()} | {"SequenceInsert"}
+    tested = {op for op, _, _ in ROWS.values()} | {"SequenceInsert", "Unique"}
     assert tested == {c.operator for c in TABLE}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.outside.defined import windows_fit
 from tests.outside.draft import Draft, Dropped
 from tests.outside.family import family
 from tests.outside.values import some_array
@@ -21,19 +22,9 @@ class Window:
     attrs: dict[str, Any]
 
     def require_fit(self, sizes: Sequence[int]) -> None:
-        """Errors: Dropped for a window larger than the padded image.
-
-        For pooling the standard says that there are no results then; ONNX Runtime rounds to 0 and
-        gives one.
-        """
-        n = len(self.kernel)
-        if self.attrs.get("auto_pad", "").startswith("SAME"):
-            return
-        pads = self.attrs.get("pads", [0] * 2 * n)
-        dilations = self.attrs.get("dilations", [1] * n)
-        for i, (k, size) in enumerate(zip(self.kernel, sizes, strict=True)):
-            if size + pads[i] + pads[n + i] < dilations[i] * (k - 1) + 1:
-                raise Dropped
+        """Errors: Dropped for a window larger than the padded image."""
+        if not windows_fit(self.kernel, sizes, self.attrs):
+            raise Dropped
 
 
 def window(d: Draft, n: int, dilates: bool = True, small_pads: bool = False) -> Window:

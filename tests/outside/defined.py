@@ -1,0 +1,80 @@
+"""Whether the standard says what a node gives, for inputs of other sizes.
+
+A draft never draws what is undefined: divisors of whole numbers are constants. With other sizes a
+node may become so all the same, and ONNX Runtime does not look at everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from tests.outside.draft import within
+from tests.outside.values import FLOATS, INTEGERS, label_of, label_of_code
+
+Values = Mapping[str, Any]
+
+
+def is_defined(node: NodeProto, values: Values) -> bool:
+    """Whether the standard says what a node gives for these values."""
+    check = _CHECKS.get(node.op_type)
+    return check is None or check(node, values)
+
+
+def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping[str, Any]) -> bool:
+    """Whether no window is larger than the padded image.
+
+    For pooling the standard says that there are no results then; ONNX Runtime rounds to 0 and gives
+    one.
+    """
+    n = len(kernel)
+    if attributes.get("auto_pad", "").startswith("SAME"):
+        return True
+    pads = attributes.get("pads", [0] * 2 * n)
+    dilations = attributes.get("dilations", [1] * n)
+    return all(
+        size + pads[i] + pads[n + i] >= dilations[i] * (k - 1) + 1
+        for i, (k, size) in enumerate(zip(kernel, sizes, strict=True))
+    )
+
+
+def _attributes(node: NodeProto) -> dict[str, Any]:
+    found = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+    return {k: v.decode() if isinstance(v, bytes) else v for k, v in found.items()}
+
+
+def _cast_is_in_range(node: NodeProto, values: Values) -> bool:
+    x, label = values[node.input[0]], label_of_code(_attributes(node)["to"])
+    if label_of(x) not in FLOATS or label not in INTEGERS:
+        return True
+    return within(x, 0.0 if label[0] == "u" else -100.0, 100.0)
+
+
+def _loss_has_a_class_for_each(node: NodeProto, values: Values) -> bool:
+    n, _, *rest = np.shape(values[node.input[0]])
+    return np.shape(values[node.input[1]]) == (n, *rest)
+
+
+def _each_channel_has_a_scale(node: NodeProto, values: Values) -> bool:
+    """A scale for each group before opset 21."""
+    x, *others = (np.shape(values[i]) for i in node.input)
+    return all(o in ((x[1],), (_attributes(node)["num_groups"],)) for o in others)
+
+
+def _pool_fits(node: NodeProto, values: Values) -> bool:
+    attributes = _attributes(node)
+    return windows_fit(attributes["kernel_shape"], np.shape(values[node.input[0]])[2:], attributes)
+
+
+_CHECKS: dict[str, Callable[[NodeProto, Values], bool]] = {
+    "Cast": _cast_is_in_range,
+    "NegativeLogLikelihoodLoss": _loss_has_a_class_for_each,
+    "SoftmaxCrossEntropyLoss": _loss_has_a_class_for_each,
+    "GroupNormalization": _each_channel_has_a_scale,
+    "MaxPool": _pool_fits,
+    "AveragePool": _pool_fits,
+    "LpPool": _pool_fits,
+}
