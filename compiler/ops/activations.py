@@ -81,11 +81,14 @@ mish = unary(
     onnx="Mish",
     flops=9,
 )
+HARD_SLOPE = float(np.float32(1 / 6))
+"""The slope of hard swish: an attribute of the standard's function body, so an f32 for f64 too."""
+
 hard_swish = unary(
     "hard_swish",
     "x*min(max(x/6+0.5, 0), 1).",
-    numpy=lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-    scalar=lambda k, x: x * k.min(k.max((x + 3) * (1 / 6), 0), 1),
+    numpy=lambda x: x * np.clip(x * HARD_SLOPE + 0.5, 0, 1),
+    scalar=lambda k, x: x * k.min(k.max((x + 0.5 / HARD_SLOPE) * HARD_SLOPE, 0), 1),
     onnx="HardSwish",
     flops=5,
 )

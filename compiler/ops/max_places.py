@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from operator import floordiv, truediv
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ def max_pool_places(
 ) -> tuple[TensorType, TensorType]:
     """The largest element of each window, and its place among all elements of x, in row order.
 
-    Of several the first. With `column_major` the first spatial axis counts fastest in an image.
+    Of several the first in row order. With `column_major` the first spatial axis counts fastest in
+    the number of a place.
     Shapes: as for max_pool, twice.
     Errors: E-OP-ATTRIBUTE for windows that are no windows.
     Source: ONNX MaxPool-22 with its second output.
@@ -73,17 +75,26 @@ def _(
     **attrs: Any,
 ) -> tuple[Array, Array]:
     pooling = Pooling(**attrs)
-    numbers = sum(
-        np.arange(n).reshape([-1 if d == e else 1 for e in range(x.ndim)]) * step
-        for d, (n, step) in enumerate(zip(x.shape, _steps(x.shape, column_major), strict=True))
-    )
-    every = np.broadcast_to(np.asarray(numbers, np.int64), x.shape)
+    every = np.arange(x.size, dtype=np.int64).reshape(x.shape)
     axes = pooling.tap_axes
     taken = pooling.taken(x, neutral("max", DType.from_numpy(x.dtype)))
     best = taken.max(axis=axes, keepdims=True)
     same = (taken == best) | ((taken != taken) & (best != best))
     places = np.where(same, pooling.taken(every, NOWHERE), NOWHERE)
-    return best.reshape(best.shape[: -len(axes)]), places.min(axis=axes)
+    first = places.min(axis=axes)
+    if column_major:
+        first = _recounted(first, x.shape, floordiv)
+    return best.reshape(best.shape[: -len(axes)]), first
+
+
+def _recounted(place: Any, shape: tuple[int, ...], divide: Callable[[Any, int], Any]) -> Any:
+    """The number in columns of a place that is counted in rows; `divide` divides whole numbers."""
+    made: Any = 0
+    for row_step, step in zip(_steps(shape, False), _steps(shape, True), strict=True):
+        along = divide(place, row_step)
+        place = place - along * row_step
+        made = made + along * step
+    return made
 
 
 @max_pool_places.cost
@@ -111,12 +122,16 @@ def _(
     outer, at, taps = window_axes(k, values.shape, window)
     element = tap(k, x, outer, at, taps, window, values.shape[2:], lowest)
     inside = [_position(window, at, taps, d) for d in range(len(at))]
-    steps = _steps(x.shape, column_major)
+    steps = _steps(x.shape, column_major=False)
     number = sum(e * step for e, step in zip((*outer, *inside), steps, strict=True))
     nowhere = k.number(NOWHERE, DType.i64)
     place = k.inside(list(zip(inside, x.shape[2:], strict=True)), k.index(number), nowhere)
     hit = is_same(k, element, values[*outer, *at])
-    k.assign(places[*outer, *at], k.reduce("min", k.where(hit, place, nowhere), over=taps))
+    first = k.temporary(places.shape, DType.i64, "first") if column_major else places
+    k.assign(first[*outer, *at], k.reduce("min", k.where(hit, place, nowhere), over=taps))
+    if column_major:
+        index = k.axes(places.shape)
+        k.assign(places[index], _recounted(first[index], x.shape, truediv))
 
 
 def _position(w: Window, at: list[Expr], taps: list[Expr], d: int) -> Expr:
@@ -128,6 +143,8 @@ def _() -> Iterator[tuple[Any, ...]]:
     plain = {"kernel": (2, 3), "strides": (1, 2), "pads": (0,) * 4, "dilations": (1, 1)}
     yield ["f32[2,3,5,7]"], plain
     yield ["f32[2,3,5,7]"], {**plain, "column_major": True}
+    ties = np.array([[1, 4, 4], [4, 4, 2], [0, 4, 4]], np.int8).reshape(1, 1, 3, 3)
+    yield [ties], {**plain, "pads": (0, 1, 1, 0), "column_major": True}
     yield ["f32[1,2,4,5]"], {**plain, "pads": (1, 0, 1, 1), "dilations": (2, 1)}
     yield ["u8[1,2,5,4]"], {**plain, "pads": (1, 1, 0, 0), "ceil_mode": True}
     line = {"kernel": (3,), "strides": (2,), "pads": (1, 1), "dilations": (1,)}

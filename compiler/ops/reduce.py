@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.compute.numbers import divide, neutral
+from compiler.compute.numbers import neutral
 from compiler.compute.scalar import Scalar
 from compiler.errors import require
 from compiler.ir import affine
@@ -187,26 +187,30 @@ def _product(x: Array, axes: Axes, keepdims: bool) -> Any:
 
 def _mean(x: Array, axes: Axes, keepdims: bool) -> Any:
     n = np.asarray(np.prod([x.shape[a] for a in axes], dtype=np.int64))
-    return divide(_sum(x, axes, keepdims), n.astype(x.dtype))
+    total = _sum(_as_real(x), axes, keepdims)
+    return total / n.astype(total.dtype)
 
 
 def _mean_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
-    total = k.sum(x, over=over)
     if not x.dtype.is_float:
-        return total / k.count(n, x.dtype)
+        return k.sum(k.convert(x, DType.f64), over=over) / k.count(n, DType.f64)
+    total = k.sum(x, over=over)
     # A factor, not a division: it then merges with other factors of an epilogue.
     return total * k.share(n, x.dtype)
 
 
-def _unless_integer(k: Any, x: Scalar, fn: Callable[[Scalar], Scalar]) -> Scalar:
-    """Apply a function of real numbers; integers go through f64 and are cut off after."""
-    if not x.dtype.is_integer:
-        return fn(x)
-    return k.convert(fn(k.convert(x, DType.f64)), x.dtype)
+def _real(dtype: DType) -> DType:
+    """The type in which functions of real numbers are computed."""
+    return wide(dtype) if dtype.is_float else DType.f64
 
 
-def _cut(x: Any, like: Array) -> Any:
-    return np.asarray(x).astype(like.dtype)
+def _as_real(x: Array) -> Array:
+    return x.astype(_real(DType.from_numpy(x.dtype)).numpy)
+
+
+def _l2_scalar(k: Any, x: Scalar, over: list[Expr], n: list[Any]) -> Scalar:
+    real = k.convert(x, _real(x.dtype))
+    return k.sqrt(k.sum(real * real, over=over))
 
 
 reduce_sum = reduction(
@@ -242,9 +246,9 @@ reduce_l1 = reduction(
     onnx="ReduceL1", flops=2,
 )  # fmt: skip
 reduce_l2 = reduction(
-    "reduce_l2", "The square root of the sum of squares along axes.",
-    numpy=lambda x, axes, keepdims: _cut(np.sqrt(_sum(x * x, axes, keepdims)), x),
-    scalar=lambda k, x, over, n: _unless_integer(k, k.sum(x * x, over=over), k.sqrt),
+    "reduce_l2", "The square root of the sum of squares along axes; of integers cut off.",
+    numpy=lambda x, axes, keepdims: np.sqrt(_sum(_as_real(x) ** 2, axes, keepdims)),
+    scalar=_l2_scalar,
     onnx="ReduceL2", flops=2,
 )  # fmt: skip
 reduce_sum_square = reduction(
@@ -254,9 +258,9 @@ reduce_sum_square = reduction(
     onnx="ReduceSumSquare", flops=2,
 )  # fmt: skip
 reduce_log_sum = reduction(
-    "reduce_log_sum", "The logarithm of the sum along axes.",
-    numpy=lambda x, axes, keepdims: _cut(np.log(_sum(x, axes, keepdims)), x),
-    scalar=lambda k, x, over, n: _unless_integer(k, k.sum(x, over=over), k.log),
+    "reduce_log_sum", "The logarithm of the sum along axes; of integers cut off.",
+    numpy=lambda x, axes, keepdims: np.log(_sum(_as_real(x), axes, keepdims)),
+    scalar=lambda k, x, over, n: k.log(k.sum(k.convert(x, _real(x.dtype)), over=over)),
     onnx="ReduceLogSum",
 )  # fmt: skip
 
@@ -277,7 +281,7 @@ def reduce_log_sum_exp(x: Tensor, *, axes: tuple[int, ...], keepdims: bool = Tru
 
 @reduce_log_sum_exp.reference
 def _(x: Array, *, axes: Axes, keepdims: bool) -> Array:
-    given = x.astype(_real(DType.from_numpy(x.dtype)).numpy)
+    given = _as_real(x)
     with np.errstate(all="ignore"):
         top = np.max(given, axis=axes, keepdims=True, initial=-np.inf)
         top = np.where(np.isinf(top), np.zeros_like(top), top)
@@ -297,11 +301,6 @@ def _(k: Lowering, x: Handle, out: Handle, *, axes: Axes, keepdims: bool) -> Non
     shift = k.where(k.isinf(top[target]), 0.0, top[target])
     total = k.sum(k.exp(k.convert(x[source], dtype) - shift), over=over)
     k.assign(out[target], k.convert(k.log(total) + shift, out.dtype))
-
-
-def _real(dtype: DType) -> DType:
-    """The type in which exponentials of elements are computed."""
-    return wide(dtype) if dtype.is_float else DType.f64
 
 
 _finish(reduce_log_sum_exp, "number", "ReduceLogSumExp", 3)

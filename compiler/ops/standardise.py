@@ -13,7 +13,7 @@ from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.operator import Array, Cost, OnnxCall, Operand, Tensor, op, standard
-from compiler.ir.types import DType, TensorType
+from compiler.ir.types import TensorType
 from compiler.ops.normalise import column, require_per_channel
 from compiler.ops.requirements import (
     broadcast_dims,
@@ -142,16 +142,6 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3,5]", "f32[1]", "f32[]"], {"axis": -2}
     yield ["f32[0,3]", "f32[3]"], {}
     yield ["f16[2,6]", "f16[6]", "f16[6]"], {}
-
-
-@layer_norm.onnx("LayerNormalization")
-def _(n: OnnxCall) -> Operand | None:
-    x = n.operand(0)
-    assert x is not None
-    if n.n_outputs > 1 or x.type.shape is None or n.attr("stash_type", 1) != 1:
-        return None
-    axis = normal_axis(int(n.attr("axis", -1)), x.rank)
-    return layer_norm(*n.operands, axis=axis, epsilon=float(n.attr("epsilon", 1e-5)))
 
 
 layer_norm.exports_as("LayerNormalization")
@@ -352,18 +342,6 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,6,3]", "f32[6]", "f32[6]"], {"groups": 3, "epsilon": 0.1}
     yield ["f32[2,4]", "f32[4]", "f32[4]"], {"groups": 2}
     yield ["f32[0,4,3]", "f32[4]", "f32[4]"], {"groups": 1}
-
-
-@group_norm.onnx("GroupNormalization")
-def _(n: OnnxCall) -> Operand | None:
-    """Before opset 21 scale and bias had one element per group."""
-    x = n.operand(0)
-    assert x is not None
-    stash = DType.from_onnx(int(n.attr("stash_type", 1)))
-    if n.opset < 21 or x.type.shape is None or stash is not DType.f32:
-        return None
-    groups = int(n.attr("num_groups"))
-    return group_norm(*n.operands, groups=groups, epsilon=float(n.attr("epsilon", 1e-5)))
 
 
 @group_norm.export

@@ -41,6 +41,17 @@ def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping
     )
 
 
+def sum_is_held(op: str, x: Any) -> bool:
+    """Whether the type of whole numbers holds their sum: ONNX Runtime saturates, others wrap."""
+    if label_of(x) not in INTEGERS or op not in SUMS:
+        return True
+    sizes = np.abs(x.astype(np.float64))
+    return float(np.sum(sizes**2 if op == "ReduceSumSquare" else sizes)) < np.iinfo(x.dtype).max
+
+
+SUMS = ("ReduceSum", "ReduceL1", "ReduceSumSquare")
+
+
 def _attributes(node: NodeProto) -> dict[str, Any]:
     found = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     return {k: v.decode() if isinstance(v, bytes) else v for k, v in found.items()}
@@ -64,6 +75,16 @@ def _each_channel_has_a_scale(node: NodeProto, values: Values) -> bool:
     return all(o in ((x[1],), (_attributes(node)["num_groups"],)) for o in others)
 
 
+def _batches_are_alike(node: NodeProto, values: Values) -> bool:
+    x, index = (np.shape(values[i]) for i in node.input)
+    n = _attributes(node).get("batch_dims", 0)
+    return x[:n] == index[:n]
+
+
+def _sum_is_held(node: NodeProto, values: Values) -> bool:
+    return sum_is_held(node.op_type, values[node.input[0]])
+
+
 def _pool_fits(node: NodeProto, values: Values) -> bool:
     attributes = _attributes(node)
     return windows_fit(attributes["kernel_shape"], np.shape(values[node.input[0]])[2:], attributes)
@@ -74,6 +95,8 @@ _CHECKS: dict[str, Callable[[NodeProto, Values], bool]] = {
     "NegativeLogLikelihoodLoss": _loss_has_a_class_for_each,
     "SoftmaxCrossEntropyLoss": _loss_has_a_class_for_each,
     "GroupNormalization": _each_channel_has_a_scale,
+    "GatherND": _batches_are_alike,
+    **dict.fromkeys(SUMS, _sum_is_held),
     "MaxPool": _pool_fits,
     "AveragePool": _pool_fits,
     "LpPool": _pool_fits,

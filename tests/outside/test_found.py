@@ -96,10 +96,55 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": i64(7), "z": i64(9)},
     ),
+    "a loop without states, and a condition that is left out": (
+        """g (float[2] x) => (float[] rows) <int64 turns={1}, int64 one={1}, int64 last={-1}> {
+            rows = Loop(turns, "") <body = b (int64 i, bool go) => (bool on, float[] row) {
+                on = Less(i, one)
+                two = SequenceConstruct(x, x)
+                row = SequenceAt(two, last)
+            }>
+        }""",
+        {"x": numbers(2)},
+    ),
+    "a sequence of what is only known when it is folded": (
+        """g (float[2] z) => (int64[] y, float[] w)
+            <float[2,3] x={1.0, 0.0, 2.0, 0.0, 0.0, 5.0}, int64 first={0}>
+        {
+            places = NonZero(x)
+            one = SequenceConstruct(places)
+            y = SequenceAt(one, first)
+            w = Abs(z)
+        }""",
+        {"z": numbers(2)},
+    ),
+    "texts that differ along an axis": (
+        """g (string[2,3] x) => (string[] y, int64[] at) {
+            y, at = Unique<axis=-1, sorted=0>(x)
+        }""",
+        {"x": np.array([["b", "a", "b"], ["c", "é", "c"]], object)},
+    ),
+    "whole numbers shrunk by half": (
+        "g (int64[5] x) => (int64[] y) { y = Shrink<bias=0.5, lambd=2.0>(x) }",
+        {"x": whole(5)},
+    ),
+    "lengths and means of whole numbers whose squares and sums do not fit": (
+        """g (int32[2,3] x) => (int32[] y, int32[] z) <int64[1] axes={1}> {
+            y = ReduceL2(x, axes)
+            z = ReduceMean(x, axes)
+        }""",
+        {"x": whole(2, 3, dtype=np.int32) * 300_000_000},
+    ),
+    "the largest element in columns, of two that are equal": (
+        """g (float[1,1,3,3] x) => (float[] y, int64[] at) {
+            y, at = MaxPool<kernel_shape=[2, 2], pads=[0, 1, 1, 0], storage_order=1>(x)
+        }""",
+        {"x": np.array([1, 4, 4, 4, 4, 2, 0, 4, 4], np.float32).reshape(1, 1, 3, 3)},
+    ),
     "default attributes on f64": (
-        """g (double[2,3] x, double[3] scale) => (double[] y, double[] z) {
+        """g (double[2,3] x, double[3] scale) => (double[] y, double[] z, double[] w) {
             y = LayerNormalization(x, scale)
             z = Selu(x)
+            w = HardSwish(x)
         }""",
         {"x": numbers(2, 3, dtype=np.float64), "scale": numbers(3, dtype=np.float64)},
     ),

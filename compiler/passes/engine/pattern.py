@@ -22,6 +22,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.constant import Bytes, Constant, Literal, Splat
 from compiler.ir.operator import Call, Tensor
 from compiler.ir.text import attribute
+from compiler.ir.types import DType
 
 if TYPE_CHECKING:
     from compiler.ir.editor import Editor
@@ -36,6 +37,16 @@ COMMUTATIVE = frozenset(
 
 NEAR = 1e-6
 """How far a number may be from one that a pattern wants `Near`, relative to it."""
+
+
+def is_near(number: float, value: float, dtype: DType) -> bool:
+    """Whether a number is meant to be this value, rounded once or twice in its type.
+
+    In f64 it has to be the value: results are as exact as that type.
+    """
+    step = float(finfo(dtype.numpy).eps) if dtype.is_float else 0.0
+    return abs(number - value) <= abs(value) * (4 * step if dtype is DType.f64 else max(NEAR, step))
+
 
 UNIFORM_LIMIT = 256
 """Stored constants of at most this many elements are looked through for being all the same."""
@@ -76,8 +87,7 @@ class Near:
 
     def fits(self, number: float, c: Constant) -> bool:
         """Whether an element of such a constant is this number, rounded once or twice."""
-        step = float(finfo(c.type.dtype.numpy).eps) if c.type.dtype.is_float else 0.0
-        return abs(number - self.value) <= max(NEAR, step) * abs(self.value)
+        return is_near(number, self.value, c.type.dtype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,10 +103,22 @@ def test_layer_norm_agrees_with_onnxruntime(axis: int, has_bias: bool, by: str) 
     np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
 
 
-def test_further_outputs_and_older_groups_are_left_to_the_reference() -> None:
-    assert imported("LayerNormalization", "f32[2,3]", "f32[3]", opset=17, n_outputs=2) is None
-    group = ("f32[2,4,3]", "f32[2]", "f32[2]")
-    assert imported("GroupNormalization", *group, opset=18, num_groups=2) is None
+def test_a_layer_norm_gives_its_statistics() -> None:
+    """Of one element the variance is nothing, of a large mean it keeps its digits."""
+    for size in (1, 6):
+        given = normal(3, size) + np.float32(1e4)
+        made = model(
+            [node("LayerNormalization", ["x", "s"], ["y", "mean", "inverse"], epsilon=1e-3)],
+            [value("x", given.shape)],
+            [value(o, None) for o in ("y", "mean", "inverse")],
+            [stored("s", np.ones(size, np.float32))],
+            opset=17,
+        )
+        got = compiler.compile(made.SerializeToString()).run({"x": given})
+        exact = given.astype(np.float64)
+        inverse = 1 / np.sqrt(exact.var(1, keepdims=True) + 1e-3)
+        np.testing.assert_allclose(got["mean"], exact.mean(1, keepdims=True), rtol=1e-6)
+        np.testing.assert_allclose(got["inverse"], inverse, rtol=1e-5 if size == 1 else 1e-2)
 
 
 @pytest.mark.parametrize("name", ["layer_norm", "rms_norm"])
@@ -130,6 +142,7 @@ def test_channels_that_do_not_divide_into_groups_are_refused() -> None:
         ("MeanVarianceNormalization", 13, (1, 3), {"axes": [-1, 1]}),
         ("LayerNormalization", 17, (1, 2, 3), {"axis": 1}),
         ("InstanceNormalization", 17, (2, 3), {}),
+        ("GroupNormalization", 18, (2, 3), {"num_groups": 4}),
         ("BatchNormalization", 15, (0, 2, 3), {"training_mode": 1}),
     ],
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Product
+from compiler.ir.types import DType
+from compiler.ops.activations import HARD_SLOPE
+from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Product, is_near
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 
@@ -53,11 +55,13 @@ def hard_swish_written_out(x: Tensor, size: float) -> Operand:
 
     One operator has one loop, and its name says what the model's author meant.
     """
+    if x.dtype is DType.f64:
+        return Skip("hard swish of f64 has the standard's slope, 1/6 as f32")
     return _hard_swish(x, size)
 
 
 def _hard_swish(x: Tensor, scale: float) -> Operand:
-    if abs(scale * 6 - 1) > 1e-6:
+    if not is_near(scale, HARD_SLOPE, x.dtype):
         return Skip(f"the scale is {scale:g}, hard swish has 1/6")
     return o.hard_swish(x)
 
@@ -87,7 +91,7 @@ def _hard_swish(x: Tensor, scale: float) -> Operand:
 )
 def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
     """x times its hard sigmoid is hard swish."""
-    if abs(beta - 0.5) > 1e-6:
+    if not is_near(beta, 0.5, x.dtype):
         return Skip(f"its shift is {beta:g}, that of hard swish 0.5")
     return _hard_swish(x, alpha)
 
@@ -126,7 +130,7 @@ def hard_swish_of_hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Operand:
 )
 def hard_sigmoid_written_out(x: Tensor, shift: float, lo: float, hi: float, size: float) -> Operand:
     """clip(x+3, 0, 6)/6 is a hard sigmoid."""
-    if lo != 0 or abs(hi * size - 1) > 1e-6:
+    if lo != 0 or not is_near(hi * size, 1, x.dtype):
         return Skip(f"it runs from {lo * size:g} to {hi * size:g}, a hard sigmoid from 0 to 1")
     return o.hard_sigmoid(x, alpha=float(size), beta=float(shift * size))
 

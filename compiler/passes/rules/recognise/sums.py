@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Product
+from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Product, is_near
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
 from compiler.passes.rules.calls import o
 
@@ -56,7 +56,7 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
     if not all(isinstance(n, int) for n in sizes):
         return f"the sizes {', '.join(map(str, sizes))} are open"
     n = prod(n for n in sizes if isinstance(n, int))
-    if abs(share * n - 1) > 1e-6:
+    if not is_near(share * n, 1, x.dtype):
         return f"{n} numbers are added and the sum is multiplied by {share:g}"
     return ""
 
