@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from compiler.ir import affine
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import Facts, typed_regions
-from compiler.ir.types import TensorType, logical
+from compiler.ir.types import TensorType, Type, logical, open_symbols
 from compiler.ir.verify import refines
 
 
@@ -15,6 +16,7 @@ def with_closed_types(graph: Graph) -> Graph:
     if all(isinstance(t, TensorType) and t.is_static for n in graph.nodes for t in n.types):
         return graph
     facts = Facts.of_graph(graph)
+    seen = open_symbols(v.type for v in graph.inputs)
     nodes: list[Node] = []
     for node in graph.nodes:
         before = node
@@ -22,10 +24,28 @@ def with_closed_types(graph: Graph) -> Graph:
             typed = typed_regions(node, facts)
             node = node if typed.regions == node.regions else typed
         types = tuple(
-            found if found != old and refines(logical(found), logical(old)) else old
+            _closer(found, old, seen)
             for found, old in zip(facts.visit(node), node.types, strict=True)
         )
+        seen |= open_symbols(types)
         facts.types.update((o, t) for o, t in zip(node.outputs, types, strict=True) if o)
         same = node is before and types == node.types
         nodes.append(before if same else replace(node, types=types))
     return replace(graph, nodes=tuple(nodes))
+
+
+def _closer(found: Type, old: Type, seen: frozenset[str]) -> Type:
+    """The old type with what is found, where that is more than a new name for a size.
+
+    Inference knows less than it did when a value that it looked at has gone into a kernel.
+    """
+    if found == old or not refines(logical(found), logical(old)):
+        return old
+    if not (isinstance(found, TensorType) and isinstance(old, TensorType)):
+        return found
+    if found.shape is None or old.shape is None:
+        return found
+    shape = (
+        f if affine.symbols(f) <= seen else o for f, o in zip(found.shape, old.shape, strict=True)
+    )
+    return replace(found, shape=tuple(shape))

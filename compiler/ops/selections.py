@@ -26,6 +26,8 @@ from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import copied, known_value, open_dim
 from compiler.ops.gather import gather
 from compiler.ops.requirements import is_one_of, normal_axis, require_rank, traffic
+from compiler.ops.shape import shape
+from compiler.ops.slice import slice_
 
 
 @op(kind="movement")
@@ -152,9 +154,18 @@ def _(call: OnnxCall) -> Call | None:
         return None
     to_shape = OPERATORS["reshape"]
     flat = to_shape(x, np.array([-1])) if axis is None else x
-    found = nonzero_places(condition)
+    found = nonzero_places(_cut_to(flat, axis or 0, condition))
     rows = to_shape(found.out(0), np.array([-1]))
     return leading(gather(flat, rows, axis=axis or 0), found.out(1), axis=axis or 0)
+
+
+def _cut_to(x: Tensor | Call, axis: int, condition: Tensor) -> Operand:
+    """A condition for the elements of an axis: what is longer is left unread, as by runtimes."""
+    at = normal_axis(axis, len(x.type.shape or ()))
+    n, size = condition.shape[0], x.type.shape[at] if x.type.shape else 0
+    if n == size or (isinstance(n, int) and isinstance(size, int) and n <= size):
+        return condition
+    return slice_(condition, np.array([0]), shape(x, start=at, end=at + 1), np.array([0]))
 
 
 @leading.export

@@ -6,7 +6,7 @@ node may become so all the same, and ONNX Runtime does not look at everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,23 @@ Values = Mapping[str, Any]
 
 
 def is_defined(node: NodeProto, values: Values) -> bool:
-    """Whether the standard says what a node gives for these values."""
+    """Whether the standard says what a node gives for these values.
+
+    Values inside of bodies are not known here: bodies must not depend on sizes that fit.
+    """
+    if any(_needs_sizes(n) for n in _inner(node)):
+        return False
     check = _CHECKS.get(node.op_type)
     return check is None or check(node, values)
+
+
+def _inner(node: NodeProto) -> Iterator[NodeProto]:
+    for attribute in node.attribute:
+        yield from attribute.g.node if attribute.HasField("g") else ()
+
+
+def _needs_sizes(node: NodeProto) -> bool:
+    return node.op_type in _OF_SHAPES or any(map(_needs_sizes, _inner(node)))
 
 
 def windows_fit(kernel: Sequence[int], sizes: Sequence[int], attributes: Mapping[str, Any]) -> bool:
@@ -90,14 +104,11 @@ def _pool_fits(node: NodeProto, values: Values) -> bool:
     return windows_fit(attributes["kernel_shape"], np.shape(values[node.input[0]])[2:], attributes)
 
 
-_CHECKS: dict[str, Callable[[NodeProto, Values], bool]] = {
-    "Cast": _cast_is_in_range,
+_OF_SHAPES: dict[str, Callable[[NodeProto, Values], bool]] = {
     "NegativeLogLikelihoodLoss": _loss_has_a_class_for_each,
     "SoftmaxCrossEntropyLoss": _loss_has_a_class_for_each,
     "GroupNormalization": _each_channel_has_a_scale,
     "GatherND": _batches_are_alike,
-    **dict.fromkeys(SUMS, _sum_is_held),
-    "MaxPool": _pool_fits,
-    "AveragePool": _pool_fits,
-    "LpPool": _pool_fits,
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool_fits),
 }
+_CHECKS = {**_OF_SHAPES, "Cast": _cast_is_in_range, **dict.fromkeys(SUMS, _sum_is_held)}

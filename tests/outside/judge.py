@@ -15,7 +15,7 @@ from onnx import ModelProto
 
 from compiler.check.margins import unit
 from tests.outside.case import drop_unused
-from tests.outside.margins import FEW_RUNS, MANY_RUNS, Margin, margins, wide_results
+from tests.outside.margins import FEW_RUNS, MANY_RUNS, Margin, Place, margins, parts, wide_results
 from tests.outside.peer import run_onnx_reference
 from tests.outside.values import FLOATS, Array, label_of
 
@@ -37,58 +37,75 @@ class Judge:
     ) -> None:
         self.model, self.feeds, self.expected = model, feeds, dict(expected)
 
-        self._margins: dict[int, dict[str, Margin]] = {}
+        self._margins: dict[int, dict[Place, Margin]] = {}
 
-    def _margin(self, name: str, n_runs: int) -> Margin | None:
+    def _margin(self, place: Place, n_runs: int) -> Margin | None:
         if n_runs not in self._margins:
             self._margins[n_runs] = margins(self.model, self.feeds, self.expected, n_runs)
-        return self._margins[n_runs].get(name)
+        return self._margins[n_runs].get(place)
 
-    def _wide(self, name: str) -> Any:
-        return (wide_results(_for_one(self.model, name), self.feeds) or {}).get(name)
+    def _wide(self, place: Place) -> Any:
+        return _at(place, wide_results(_for_one(self.model, place[0]), self.feeds))
 
-    def _reference(self, name: str) -> Any:
-        return (run_onnx_reference(_for_one(self.model, name), self.feeds) or {}).get(name)
+    def _reference(self, place: Place) -> Any:
+        return _at(place, run_onnx_reference(_for_one(self.model, place[0]), self.feeds))
 
     def objection(self, made: Mapping[str, Any]) -> Objection | None:
         """The first result that is not right; None when all are."""
         for name, wanted in self.expected.items():
-            if self._objection(name, made.get(name), wanted, FEW_RUNS):
-                if found := self._objection(name, made.get(name), wanted, MANY_RUNS):
-                    return found
+            given = made.get(name)
+            if isinstance(wanted, list) and (
+                not isinstance(given, list) or len(given) != len(wanted)
+            ):
+                return Objection(name, "another sequence")
+            pairs = zip(parts(name, given), parts(name, wanted), strict=True)
+            for (place, a), (_, b) in pairs:
+                if self._objection(place, a, b, FEW_RUNS):
+                    if found := self._objection(place, a, b, MANY_RUNS):
+                        return found
         return None
 
-    def _objection(self, name: str, made: Any, wanted: Any, n_runs: int) -> Objection | None:
+    def _objection(self, place: Place, made: Any, wanted: Any, n_runs: int) -> Objection | None:
+        name = place[0]
         text = mismatch(made, wanted)
         if not text and nearly(made, wanted):
             return None
-        if text and self._depends_on_rounding(name, made, wanted, n_runs):
+        if text and self._depends_on_rounding(place, made, wanted, n_runs):
             return None
         if text:
-            theirs = self._reference(name)
+            theirs = self._reference(place)
             same = not mismatch(made, theirs) and nearly(made, theirs)
             return Objection(name, text, disputed=same)
-        margin = self._margin(name, n_runs)
+        margin = self._margin(place, n_runs)
         if margin is None:
-            return None if alike(made, wanted) else Objection(name, "another value")
+            return Objection(name, "another value")
         wrong = margin.certain & ~within(made, wanted, margin)
-        if (wide := self._wide(name)) is not None and np.shape(wide) == made.shape:
+        if (wide := self._wide(place)) is not None and np.shape(wide) == made.shape:
             wrong &= ~within(made, np.asarray(wide), margin)
         if not wrong.any():
             return None
         at = tuple(int(i) for i in np.argwhere(wrong)[0])
         text = f"{wrong.sum()} of {wrong.size} at {list(at)}: {made[at]} for {wanted[at]}"
-        theirs = self._reference(name)
+        theirs = self._reference(place)
         same = theirs is not None and not mismatch(made, theirs)
         same = same and bool(within(made, np.asarray(theirs), margin)[wrong].all())
         return Objection(name, text, disputed=same)
 
-    def _depends_on_rounding(self, name: str, made: Any, wanted: Any, n_runs: int) -> bool:
+    def _depends_on_rounding(self, place: Place, made: Any, wanted: Any, n_runs: int) -> bool:
         """Whether a result only has another shape, and noise changes its shape as well."""
         if label_of(made) != label_of(wanted) or not label_of(wanted):
             return False
-        margin = self._margin(name, n_runs)
+        margin = self._margin(place, n_runs)
         return made.ndim == wanted.ndim and margin is not None and not margin.shape_is_certain
+
+
+def _at(place: Place, results: Mapping[str, Any] | None) -> Any:
+    """What results have at a place; None where they have nothing."""
+    name, index = place
+    value = (results or {}).get(name)
+    if index is None:
+        return value
+    return value[index] if isinstance(value, list) and index < len(value) else None
 
 
 def _for_one(model: ModelProto, result: str) -> ModelProto:
@@ -103,11 +120,6 @@ def _for_one(model: ModelProto, result: str) -> ModelProto:
 
 def mismatch(made: Any, wanted: Any) -> str:
     """How kind, element type or shape differ; "" when they do not."""
-    if isinstance(wanted, list):
-        if not isinstance(made, list) or len(made) != len(wanted):
-            return "another sequence"
-        texts = [mismatch(a, b) for a, b in zip(made, wanted, strict=True)]
-        return next((t for t in texts if t), "")
     if not isinstance(made, np.ndarray) or not isinstance(wanted, np.ndarray):
         return "" if made is wanted else f"{type(made).__name__} for {type(wanted).__name__}"
     if (made.dtype, made.shape) != (wanted.dtype, wanted.shape):
@@ -117,8 +129,6 @@ def mismatch(made: Any, wanted: Any) -> str:
 
 def nearly(made: Any, wanted: Any) -> bool:
     """Equal, or so close that no margins are needed."""
-    if isinstance(wanted, list):
-        return all(nearly(a, b) for a, b in zip(made, wanted, strict=True))
     if made is None:
         return True
     if label_of(made) not in FLOATS:
@@ -127,16 +137,6 @@ def nearly(made: Any, wanted: Any) -> bool:
     with np.errstate(all="ignore"):
         a, b = made.astype(np.float64), wanted.astype(np.float64)
         return bool((np.abs(a - b) <= few * np.abs(b))[a != b].all() | np.array_equal(a, b))
-
-
-def alike(made: Any, wanted: Any) -> bool:
-    """Whether the tensors of two sequences agree about as far as rounding goes."""
-    if isinstance(wanted, list):
-        return all(alike(a, b) for a, b in zip(made, wanted, strict=True))
-    if label_of(made) not in FLOATS:
-        return nearly(made, wanted)
-    few = 4 * float(np.sqrt(unit(made.dtype)))
-    return bool(np.allclose(made.astype(float), wanted.astype(float), few, few))
 
 
 def within(made: Array, wanted: Array, margin: Margin) -> Array:

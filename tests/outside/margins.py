@@ -55,16 +55,32 @@ class Margin:
     shape_is_certain: bool = True
 
 
+Place = tuple[str, int | None]
+"""A tensor among results: the result's name, and which tensor of a sequence."""
+
+
+def parts(name: str, value: Any) -> list[tuple[Place, Any]]:
+    """The tensors of a result, with their places."""
+    if not isinstance(value, list):
+        return [((name, None), value)]
+    tensors: list[Any] = value
+    return [((name, k), v) for k, v in enumerate(tensors)]
+
+
 def margins(
     model: ModelProto, feeds: Mapping[str, Any], expected: Mapping[str, Any], n_runs: int
-) -> dict[str, Margin]:
-    """By result. A result that is no tensor of numbers, or whose shape noise changes, has none."""
-    runs = [r for r in (_shaken(model, feeds, k) for k in range(n_runs)) if r is not None]
+) -> dict[Place, Margin]:
+    """By place. What is no tensor of numbers, or whose shape noise changes, has none."""
+    runs = [_placed(r) for r in (_shaken(model, feeds, k) for k in range(n_runs)) if r is not None]
     return {
-        name: _margin(value, [r[name] for r in runs])
-        for name, value in expected.items()
+        place: _margin(value, [r.get(place) for r in runs])
+        for place, value in _placed(expected).items()
         if isinstance(value, np.ndarray) and value.dtype != object
     }
+
+
+def _placed(results: Mapping[str, Any]) -> dict[Place, Any]:
+    return {place: v for name, value in results.items() for place, v in parts(name, value)}
 
 
 def _margin(value: Array, others: list[Any]) -> Margin:

@@ -140,6 +140,20 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": np.array([1, 4, 4, 4, 4, 2, 0, 4, 4], np.float32).reshape(1, 1, 3, 3)},
     ),
+    "a condition longer than its axis": (
+        "g (float[N,3] x, bool[M] c) => (float[] y) { y = Compress<axis=1>(x, c) }",
+        {"x": numbers(2, 3), "c": np.array([0, 1, 0, 1, 1], bool)},
+    ),
+    "sequences of numbers that rounding moves": (
+        """g (seq(float[2,3]) x) => (seq(float[]) y) {
+            y = SequenceMap(x) <body = b (float[2,3] part) => (float[] made) {
+                turned = Transpose(part)
+                product = MatMul(turned, part)
+                made = Softmax(product)
+            }>
+        }""",
+        {"x": [numbers(2, 3) * np.float32(1.7), numbers(2, 3) * np.float32(0.3)]},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z, double[] w) {
             y = LayerNormalization(x, scale)

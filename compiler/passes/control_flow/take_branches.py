@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node, all_nodes
+from compiler.ir.infer import infer
+from compiler.ir.regions import close
 from compiler.ops.loop_form import is_true
 from compiler.passes.control_flow.anew import Anew
 from compiler.passes.engine.declaration import graph_pass
@@ -73,6 +76,10 @@ class _Branches(Anew):
             return False
         key = "then_branch" if is_true(condition) else "else_branch"
         region = node.regions[key]
+        if reason := self._failure(region):
+            because = f"{key} fails when it is taken: {reason}"
+            self.log.declined("take_branches", node.output, because, [node])
+            return False
         made_inside = {o for n in region.nodes for o in n.outputs if o}
         wanted: dict[str, str] = {}
         for output, r in zip(node.outputs, region.results, strict=False):
@@ -88,3 +95,13 @@ class _Branches(Anew):
         took = [node, node.inputs[0]] if node.inputs[0] in self.ed.constants else [node]
         self.log.applied("take_branches", node.output, because, took, self.ed.made[n_made:])
         return True
+
+    def _failure(self, region: Graph) -> str:
+        """Why a branch does not fit the values around it; "" when it does."""
+        known = self.ed.facts.known
+        closed = close(region, self.ed.facts.types, self.ed.constants).graph
+        try:
+            infer(closed, known={v.name: known[v.name] for v in closed.inputs if v.name in known})
+        except CompileError as e:
+            return e.message
+        return ""

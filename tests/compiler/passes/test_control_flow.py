@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from compiler.ir.graph import Graph, all_nodes
+from compiler.ir.text import parse_graph
 from compiler.ir.verify import verify
 from compiler.passes import PASSES
 from compiler.reference import reference
@@ -60,6 +61,34 @@ def test_a_known_branch_is_taken_inside_one_that_is_not() -> None:
     for c in (True, False):
         inputs = {"x": X, "c": np.array(c)}
         np.testing.assert_array_equal(reference(after, inputs)["y"], reference(g, inputs)["y"])
+
+
+TAKEN = """
+graph g(x: f32[2,3]) {
+  const yes: bool[] = literal(true)
+  const more: f32[SIZE] = splat(1.0)
+  y: f32[2,3] = onnx.If(yes, opset=16) {
+    then_branch: graph then() {
+      a: f32[2,3] = add(x, more)
+      return a
+    }
+    else_branch: graph otherwise() {
+      b: f32[2,3] = abs(x)
+      return b
+    }
+  }
+  return y
+}
+"""
+
+
+def test_a_branch_that_fails_is_left_where_it_is() -> None:
+    """The file is at fault, not the pass: the program says so when it runs."""
+    assert ops(PASSES["take_branches"].run(graph(TAKEN.replace("SIZE", "3")), Log())) == ["add"]
+    log = Log()
+    after = PASSES["take_branches"].run(parse_graph(TAKEN.replace("SIZE", "5")), log)
+    assert "onnx.If" in ops(after)
+    assert "then_branch fails when it is taken" in log.steps[0].because
 
 
 def test_passes_reach_into_regions_and_say_where() -> None:
