@@ -153,6 +153,8 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
     """Where the places of an axis of `new_size` lie on an axis of `size`.
 
     `length_resized` of ONNX is `new_size`, which scales have rounded down; `output_width` is not.
+    Errors: Undecided where it matters whether an open size is 1: an axis that grows to 1 was 1, and
+    has no other place.
     """
     half = Fraction(1, 2)
     match coordinates:
@@ -163,7 +165,7 @@ def line(coordinates: str, size: int, new_size: int, scale: Fraction) -> Line:
             return Line.of(steps, Fraction(0))
         case "tf_half_pixel_for_nn":
             return Line.of(1 / scale, half / scale)
-        case "pytorch_half_pixel" if new_size == 1:
+        case "pytorch_half_pixel" if scale < 1 and new_size <= 1:
             return Line.of(Fraction(0), Fraction(0))
         case "half_pixel_symmetric":
             # The result's middle is kept on the image's where floor() has cut the size.

@@ -154,6 +154,14 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": [numbers(2, 3) * np.float32(1.7), numbers(2, 3) * np.float32(0.3)]},
     ),
+    "an open axis that shrinks to one element": (
+        """g (float[1,1,H,W] x) => (float[] y, float[] z) <float[4] scales={1, 1, 0.25, 0.25}> {
+            y = Resize<mode="linear", coordinate_transformation_mode="pytorch_half_pixel">
+                (x, "", scales)
+            z = Resize<coordinate_transformation_mode="pytorch_half_pixel">(x, "", scales)
+        }""",
+        {"x": numbers(1, 1, 5, 9)},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z, double[] w) {
             y = LayerNormalization(x, scale)
