@@ -78,7 +78,10 @@ class Judge:
             return Objection(name, text, disputed=same)
         margin = self._margin(place, n_runs)
         if margin is None:
-            return Objection(name, "another value")
+            theirs = self._reference(place)
+            return Objection(
+                name, "another value", not mismatch(made, theirs) and nearly(made, theirs)
+            )
         wrong = margin.certain & ~within(made, wanted, margin)
         if (wide := self._wide(place)) is not None and np.shape(wide) == made.shape:
             wrong &= ~within(made, np.asarray(wide), margin)

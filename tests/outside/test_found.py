@@ -162,6 +162,20 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": numbers(1, 1, 5, 9)},
     ),
+    "a rank that elements of one input decide, a shape those of another": (
+        """g (float[2,5] x, int64[1] axes, int64[2] shape) => (float[] y) {
+            wide = Unsqueeze(x, axes)
+            y = Reshape(wide, shape)
+        }""",
+        {"x": numbers(2, 5), "axes": i64(1), "shape": i64(5, -1)},
+    ),
+    "updates of a rank that elements decide, at indices of open length": (
+        """g (float[4,3] x, int64[N,M] at, float[3] part, int64[1] axes) => (float[] y) {
+            rows = Unsqueeze(part, axes)
+            y = ScatterND(x, at, rows)
+        }""",
+        {"x": numbers(4, 3), "at": i64(2).reshape(1, 1), "part": numbers(3) * 5, "axes": i64(0)},
+    ),
     "default attributes on f64": (
         """g (double[2,3] x, double[3] scale) => (double[] y, double[] z, double[] w) {
             y = LayerNormalization(x, scale)

@@ -52,9 +52,16 @@ def needed_parameters(graph: Graph, values: Mapping[str, Array]) -> dict[str, Ar
     best = _n_without_code(graph, kept)
     for name in values:
         fewer = {k: v for k, v in kept.items() if k != name}
-        if _n_without_code(graph, fewer) <= best:
+        if _is_enough(graph, fewer, best):
             kept = fewer
     return kept
+
+
+def _is_enough(graph: Graph, values: Mapping[str, Array], best: int) -> bool:
+    try:
+        return _n_without_code(graph, values) <= best
+    except CompileError:
+        return False  # a rank that the missing elements decide: types cannot be told without it
 
 
 def _is_small(t: Type) -> bool:
