@@ -160,10 +160,13 @@ def _(call: OnnxCall) -> Call | None:
 
 
 def _cut_to(x: Tensor | Call, axis: int, condition: Tensor) -> Operand:
-    """A condition for the elements of an axis: what is longer is left unread, as by runtimes."""
+    """A condition for the elements of an axis: what is longer is left unread, as by runtimes.
+
+    Open sizes of one name may have several values, so names do not tell that it fits.
+    """
     at = normal_axis(axis, len(x.type.shape or ()))
     n, size = condition.shape[0], x.type.shape[at] if x.type.shape else 0
-    if n == size or (isinstance(n, int) and isinstance(size, int) and n <= size):
+    if isinstance(n, int) and isinstance(size, int) and n <= size:
         return condition
     return slice_(condition, np.array([0]), shape(x, start=at, end=at + 1), np.array([0]))
 

@@ -140,6 +140,10 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": np.array([1, 4, 4, 4, 4, 2, 0, 4, 4], np.float32).reshape(1, 1, 3, 3)},
     ),
+    "a condition longer than an axis whose size has the same name": (
+        "g (int32[2,N] x, bool[N] c) => (int32[] y) { y = Compress<axis=1>(x, c) }",
+        {"x": whole(2, 3, dtype=np.int32), "c": np.array([True, False, True, True, True])},
+    ),
     "a condition longer than its axis": (
         "g (float[N,3] x, bool[M] c) => (float[] y) { y = Compress<axis=1>(x, c) }",
         {"x": numbers(2, 3), "c": np.array([0, 1, 0, 1, 1], bool)},
