@@ -12,6 +12,7 @@ from compiler.errors import require
 from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.cast import cast
+from compiler.ops.elementwise import mul
 from compiler.ops.requirements import broadcast_type, require_elements
 from compiler.ops.table import (
     SPECIAL,
@@ -81,15 +82,11 @@ mish = unary(
     onnx="Mish",
     flops=9,
 )
-HARD_SLOPE = float(np.float32(1 / 6))
-"""The slope of hard swish: an attribute of the standard's function body, so an f32 for f64 too."""
-
 hard_swish = unary(
     "hard_swish",
     "x*min(max(x/6+0.5, 0), 1).",
-    numpy=lambda x: x * np.clip(x * HARD_SLOPE + 0.5, 0, 1),
-    scalar=lambda k, x: x * k.min(k.max((x + 0.5 / HARD_SLOPE) * HARD_SLOPE, 0), 1),
-    onnx="HardSwish",
+    numpy=lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+    scalar=lambda k, x: x * k.min(k.max((x + 3) * (1 / 6), 0), 1),
     flops=5,
 )
 
@@ -189,6 +186,19 @@ def celu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 def hard_sigmoid(x: Tensor, *, alpha: float = 0.2, beta: float = 0.5) -> TensorType:
     """min(max(alpha*x+beta, 0), 1)."""
     return _floating("hard_sigmoid", x)
+
+
+@hard_swish.onnx("HardSwish")
+def _(n: OnnxCall) -> Operand:
+    """In f64 the function body of the standard counts: its slope is an attribute, so an f32."""
+    x = n.operand(0)
+    assert x is not None
+    if x.dtype is not DType.f64:
+        return hard_swish(x)
+    return mul(x, hard_sigmoid(x, alpha=float(np.float32(1 / 6)), beta=0.5))
+
+
+hard_swish.exports_as("HardSwish")
 
 
 @activation(

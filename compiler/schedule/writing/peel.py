@@ -93,9 +93,9 @@ def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
         return _asked_in_lines(nest, e, asked, read.dtype.nbytes)
     copied = [a for a in inside if any(a.var in affine.symbols(i) for i in e.place)]
     plain = [a if a.kind == "vector" else replace(a, kind="for") for a in copied]
-    last = plain[-1]
-    if nest.stride_of(e.tensor, e.index, last.var) == 1 and last.size <= MOST_LANES:
-        plain[-1] = replace(last, kind="vector")
+    for last in plain[-1:]:
+        if nest.stride_of(e.tensor, e.index, last.var) == 1 and last.size <= MOST_LANES:
+            plain[-1] = replace(last, kind="vector")
     element = Beside(e.block, e.place, read)
     return loops_over(bare, plain, at, cut, lambda at, cut: (stored(bare, element, at, cut),))
 

@@ -11,7 +11,7 @@ from compiler.errors import CompileError
 from compiler.ir.operator import Tensor
 from compiler.ir.types import tensor
 from compiler.ops.activations import gelu, prelu, relu, softplus
-from tests.onnx_nodes import computed, expected, imported, normal
+from tests.onnx_nodes import computed, expected, normal
 
 
 def test_relu_keeps_nan_and_infinity() -> None:
@@ -86,5 +86,7 @@ def test_gelu_knows_two_formulas() -> None:
     assert e.value.code == "E-OP-ATTRIBUTE"
 
 
-def test_shrink_of_integers_is_left_to_the_reference() -> None:
-    assert imported("Shrink", "i32[3]", opset=9) is None
+def test_shrink_of_integers_is_cut_off_from_f32() -> None:
+    x = np.array([-5, -2, 0, 2, 7], np.int32)
+    got = computed("Shrink", x, opset=9, bias=0.5, lambd=1.5)
+    np.testing.assert_array_equal(got, np.array([-4, -1, 0, 1, 6], np.int32))

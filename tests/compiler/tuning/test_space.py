@@ -47,9 +47,9 @@ GRAPHS = {
     }
     """,
     "weights": """
-    graph g(x: f32[32,256]) {
-      const w: f32[256,512] = splat(0.5)
-      y: f32[32,512] = matmul(x, w)
+    graph g(x: f32[32,768]) {
+      const w: f32[768,160] = splat(0.5)
+      y: f32[32,160] = matmul(x, w)
       return y
     }
     """,

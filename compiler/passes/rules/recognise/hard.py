@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from compiler.ir.operator import Operand, Tensor
-from compiler.ir.types import DType
-from compiler.ops.activations import HARD_SLOPE
 from compiler.passes.engine.pattern import Any, AnyAttr, Number, OneOf, Product, is_near
 from compiler.passes.engine.rule import ROUNDINGS, Rule, Skip, rule
 from compiler.passes.rules.calls import o
@@ -55,13 +53,11 @@ def hard_swish_written_out(x: Tensor, size: float) -> Operand:
 
     One operator has one loop, and its name says what the model's author meant.
     """
-    if x.dtype is DType.f64:
-        return Skip("hard swish of f64 has the standard's slope, 1/6 as f32")
     return _hard_swish(x, size)
 
 
 def _hard_swish(x: Tensor, scale: float) -> Operand:
-    if not is_near(scale, HARD_SLOPE, x.dtype):
+    if not is_near(scale, 1 / 6, x.dtype):
         return Skip(f"the scale is {scale:g}, hard swish has 1/6")
     return o.hard_swish(x)
 
