@@ -13,7 +13,13 @@ from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads,
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
-from compiler.schedule.policies.blocking import ask_ahead, depth_of, in_parts, row_block
+from compiler.schedule.policies.blocking import (
+    FEW_REGISTERS,
+    ask_ahead,
+    depth_of,
+    in_parts,
+    row_block,
+)
 from compiler.schedule.policies.context import (
     Context,
     contiguous_axis,
@@ -25,7 +31,7 @@ from compiler.schedule.policies.context import (
 from compiler.schedule.policies.reduction import dot_product
 from compiler.schedule.policies.tiles import choose_tile
 
-UNROLL, FEW_REGISTERS = 2, 16
+UNROLL = 2
 """Steps of the reduction written out; more costs compile time and gains nothing (measured). With
 few registers a single one: LLVM moves sums to other registers between two steps, and spills."""
 

@@ -88,6 +88,7 @@ def test_all_columns_pass_a_block_of_rows(
     case: tuple[list[str], str, object], is_copied: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocking, "LEAST_TILES", 2)
+    monkeypatch.setattr(blocking, "LEAST_GAIN", 1)
     made = moves(case, TINY)
     assert any("a block of rows stays in L2" in m for m in made)
     assert any("cache_read" in m for m in made) == is_copied
@@ -99,6 +100,14 @@ def test_all_columns_pass_a_block_of_rows(
 def test_rows_that_stay_in_the_second_cache_are_one_block() -> None:
     for case in (ROWS, TURNED):
         assert not any("block of rows" in m for m in moves(case, by_name("x86-64-v3")))
+
+
+def test_rows_are_cut_where_that_saves_much_traffic() -> None:
+    for shape, is_cut in (((1500, 384, 1536), True), ((128, 896, 4864), False)):
+        m, k, n = shape
+        case = ([f"f32[{m},{k}]", f"f32[{k},{n}]"], f"f32[{m},{n}]", product)
+        made = moves(case, replace(by_name("x86-64-v3"), l2_bytes=512 << 10))
+        assert any("block of rows" in line for line in made) == is_cut
 
 
 def test_few_columns_do_not_pay_for_a_copy() -> None:
