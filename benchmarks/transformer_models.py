@@ -97,9 +97,7 @@ def bert() -> Exportable:
 @model
 def gpt2_prefill() -> Exportable:
     """GPT-2 small, 64 tokens and their logits."""
-    config = hf.GPT2Config(n_layer=N_LAYERS, use_cache=False)
-    made = Results(hf.GPT2LMHeadModel(config), ("input_ids",))
-    return Exportable(made, {"input_ids": _tokens(50257, 64)}, "dynamo")
+    return _prefill(hf.GPT2LMHeadModel(hf.GPT2Config(n_layer=N_LAYERS)), 50257, 64)
 
 
 @model
@@ -125,8 +123,7 @@ def _llama() -> nn.Module:
 @model
 def llama_prefill() -> Exportable:
     """A Llama of 1,024 channels with grouped queries, 128 tokens."""
-    made = Results(_llama(), ("input_ids",), use_cache=False)
-    return Exportable(made, {"input_ids": _tokens(32000, 128)}, "dynamo")
+    return _prefill(_llama(), 32000, 128)
 
 
 @model
@@ -151,8 +148,7 @@ def _qwen() -> nn.Module:
 @model
 def qwen_prefill() -> Exportable:
     """Qwen2 0.5B with a smaller vocabulary, 128 tokens."""
-    made = Results(_qwen(), ("input_ids",), use_cache=False)
-    return Exportable(made, {"input_ids": _tokens(32000, 128)}, "dynamo")
+    return _prefill(_qwen(), 32000, 128)
 
 
 @model
@@ -273,6 +269,11 @@ def main() -> int:
             refused += 1
             print(f"{name}: {type(e).__name__}: {str(e).strip().splitlines()[:1]}", flush=True)
     return 1 if refused else 0
+
+
+def _prefill(decoder: nn.Module, vocabulary: int, n_tokens: int) -> Exportable:
+    made = Results(decoder, ("input_ids",), use_cache=False)
+    return Exportable(made, {"input_ids": _tokens(vocabulary, n_tokens)}, "dynamo")
 
 
 def _decoding(decoder: nn.Module, vocabulary: int, heads: int, head_size: int) -> Exportable:

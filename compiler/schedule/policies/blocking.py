@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd, prod
 
-from compiler.compute.scalar import Read, walk
+from compiler.compute.scalar import Read
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
-from compiler.schedule.policies.context import Context
+from compiler.schedule.policies.context import Context, depends, operands
 from compiler.schedule.policies.tiles import L2_SHARE, LINE_BYTES, N_STREAMS, WAY_BYTES, Tile
 
 NARROW, WIDE = 2, 4
@@ -98,9 +98,9 @@ def row_block(
     block. `around` are the loops over images, of which the outermost one is cut, else the rows.
     Rows are copied into panels where each step of the reduction reads another line of them.
     """
-    operands = {r for r in _reads(nest) if r.tensor in nest.tensors}
-    streamed = [r for r in operands if not _depends(r, vector.var)]
-    loaded = [r for r in operands if _depends(r, vector.var)]
+    found = {r for r in operands(nest) if r.tensor in nest.tensors}
+    streamed = [r for r in found if not depends(r, vector.var)]
+    loaded = [r for r in found if depends(r, vector.var)]
     if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in nest.axes):
         return None
     (read,) = streamed
@@ -123,22 +123,13 @@ def row_block(
     return Block(cut.var, size, read.tensor if is_copied else "")
 
 
-def _reads(nest: Nest) -> list[Read]:
-    assert nest.reduce is not None
-    return [s for s in walk(nest.reduce.body) if isinstance(s, Read)]
-
-
-def _depends(read: Read, var: str) -> bool:
-    return any(var in affine.symbols(e) for e in read.index)
-
-
 def _is_counted(a: Axis) -> bool:
     return isinstance(a.extent, int) and a.extent > 0
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     """Bytes of an operand that are read for one iteration of the loops outside of `passing`."""
-    outside = [a.size for a in nest.space if a.var not in passing and _depends(read, a.var)]
+    outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     return nest.tensors[read.tensor].assumed.n_elements * read.dtype.nbytes / prod(outside)
 
 
@@ -168,9 +159,8 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, ctx: Context) -> Nest:
         return nest
     if tile.rows < LEAST_ROWS_ASKING or strip_bytes <= ctx.target.l1d_bytes // 2 or not steps:
         return nest
-    assert nest.reduce is not None
     loop = steps[-1].var
-    for r in (s for s in walk(nest.reduce.body) if isinstance(s, Read)):
+    for r in operands(nest):
         n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
         if n_elements:
             distance = -(-AHEAD_BYTES // (n_elements * r.dtype.nbytes))

@@ -137,6 +137,17 @@ def strides(nest: Nest, var: str) -> tuple[int | None, list[tuple[Read, int | No
     return own, [(r, nest.stride_of(r.tensor, r.index, var)) for r in nest.reads()]
 
 
+def operands(nest: Nest) -> list[Read]:
+    """What a reduction reads, as often as it does."""
+    assert nest.reduce is not None
+    return [s for s in walk(nest.reduce.body) if isinstance(s, Read)]
+
+
+def depends(read: Read, var: str) -> bool:
+    """Whether where an operand is read depends on a loop."""
+    return any(var in affine.symbols(e) for e in read.index)
+
+
 def contiguous_axis(nest: Nest) -> Axis | None:
     """The loop along which the target's elements are neighbours: the one to vectorise.
 

@@ -9,7 +9,7 @@ Georganas et al. 2018 (arXiv:1808.05567).
 
 from __future__ import annotations
 
-from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads, walk
+from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
@@ -25,6 +25,7 @@ from compiler.schedule.policies.context import (
     contiguous_axis,
     divided,
     fuse_all,
+    operands,
     pack_constants,
     strides,
 )
@@ -160,7 +161,7 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
     apart: list[tuple[int, Axis]] = []
     for a in nest.space:
         own, of_reads = strides(nest, a.var)
-        loads = [s for r, s in of_reads if r in _operands(nest)]
+        loads = [s for r, s in of_reads if r in operands(nest)]
         if own is not None and a.size > (found.size if found else 1) and 1 in loads:
             apart.append((own, a))
     if found is not None:
@@ -168,15 +169,9 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
     return min(apart, key=lambda pair: pair[0])[1] if apart else found
 
 
-def _operands(nest: Nest) -> list[Read]:
-    reduce = nest.reduce
-    assert reduce is not None
-    return [s for s in walk(reduce.body) if isinstance(s, Read)]
-
-
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     """The loop to unroll as rows: one that the operand loaded as vectors does not depend on."""
-    depends = [{n for e in r.index for n in affine.symbols(e)} for r in _operands(nest)]
+    depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
     others = [a for a in nest.space if a is not vector and a.size > 1]
     loaded = [d for d in depends if vector.var in d]
     free = [a for a in others if any(a.var not in d for d in loaded)]
@@ -187,14 +182,14 @@ def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
     """Whether vectors along the reduction do better: few columns, or columns far apart."""
     innermost = nest.reduced[-1]
-    along = [s for r, s in strides(nest, innermost.var)[1] if r in _operands(nest)]
+    along = [s for r, s in strides(nest, innermost.var)[1] if r in operands(nest)]
     contiguous = all(s in (0, 1) for s in along) and 1 in along
     if nest.tensors[nest.target].layout.block > 1 or not contiguous or innermost.size < 32:
         return False
     scattered = [
         s
         for r, s in strides(nest, vector.var)[1]
-        if r in _operands(nest) and r.tensor not in ctx.packable and s not in (0, 1)
+        if r in operands(nest) and r.tensor not in ctx.packable and s not in (0, 1)
     ]
     return vector.size < 8 or len(scattered) > 0
 
@@ -264,7 +259,7 @@ def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:
     found = [
         abs(s or 0) * r.dtype.nbytes
         for r, s in strides(nest, rows.var)[1]
-        if r in _operands(nest) and not any(vector.var in affine.symbols(e) for e in r.index)
+        if r in operands(nest) and not any(vector.var in affine.symbols(e) for e in r.index)
     ]
     return max(found, default=0)
 
@@ -290,8 +285,7 @@ def _outer_order(
     image = [v for v in outer if _moves_target_image(nest, v)]
     batch = [v for v in outer if v not in image]
     sizes = {
-        r.tensor: nest.tensors[r.tensor].assumed.n_elements * r.dtype.nbytes
-        for r in _operands(nest)
+        r.tensor: nest.tensors[r.tensor].assumed.n_elements * r.dtype.nbytes for r in operands(nest)
     }
     packed = sum(n for t, n in sizes.items() if t in ctx.packable)
     streamed = sum(n for t, n in sizes.items() if t not in ctx.packable)
@@ -302,4 +296,4 @@ def _outer_order(
 
 def _moves_target_image(nest: Nest, var: str) -> bool:
     """Whether a loop walks over pixels or rows: some operand does not depend on it."""
-    return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in _operands(nest))
+    return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

@@ -26,6 +26,7 @@ from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.context import (
     Context,
     contiguous_axis,
+    depends,
     divided,
     fuse_all,
     pack_constants,
@@ -258,11 +259,6 @@ def _loads_along(nest: Nest, var: str, ctx: Context) -> bool:
         return False
     shared, packed = operands
     return not depends(shared, var) and depends(packed, var)
-
-
-def depends(read: Read, var: str) -> bool:
-    """Whether where an operand is read depends on a loop."""
-    return any(var in affine.symbols(e) for e in read.index)
 
 
 def _tile(nest: Nest, vector: Axis, ctx: Context) -> Nest | None:

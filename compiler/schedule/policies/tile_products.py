@@ -24,12 +24,13 @@ from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.context import (
     Context,
     contiguous_axis,
+    depends,
     divided,
     fuse_all,
     pack_constants,
 )
 from compiler.schedule.policies.contraction import split_groups
-from compiler.schedule.policies.dots import depends, outer_order, round_up_lanes, small_reads
+from compiler.schedule.policies.dots import outer_order, round_up_lanes, small_reads
 
 TILE_ROWS = 16
 TILE_LANES = 16
