@@ -95,8 +95,17 @@ def _batches_are_alike(node: NodeProto, values: Values) -> bool:
     return x[:n] == index[:n]
 
 
-def _sum_is_held(node: NodeProto, values: Values) -> bool:
-    return sum_is_held(node.op_type, values[node.input[0]])
+def _axes_differ(node: NodeProto, values: Values) -> bool:
+    """ONNX Runtime does not look whether a reduction names an axis twice."""
+    if len(node.input) < 2 or not node.input[1]:
+        return True
+    rank = max(1, np.ndim(values[node.input[0]]))
+    axes = [int(a) % rank for a in np.ravel(values[node.input[1]])]
+    return len(set(axes)) == len(axes)
+
+
+def _reduction_is_defined(node: NodeProto, values: Values) -> bool:
+    return _axes_differ(node, values) and sum_is_held(node.op_type, values[node.input[0]])
 
 
 def _pool_fits(node: NodeProto, values: Values) -> bool:
@@ -111,4 +120,11 @@ _OF_SHAPES: dict[str, Callable[[NodeProto, Values], bool]] = {
     "GatherND": _batches_are_alike,
     **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool_fits),
 }
-_CHECKS = {**_OF_SHAPES, "Cast": _cast_is_in_range, **dict.fromkeys(SUMS, _sum_is_held)}
+_REDUCTIONS = [
+    f"Reduce{n}" for n in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+]
+_CHECKS = {
+    **_OF_SHAPES,
+    "Cast": _cast_is_in_range,
+    **dict.fromkeys(_REDUCTIONS, _reduction_is_defined),
+}

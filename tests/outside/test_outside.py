@@ -8,6 +8,7 @@ import pytest
 from onnx import helper
 
 from tests.outside.case import Case, draw_case
+from tests.outside.defined import is_defined
 from tests.outside.exceptions import NOT_DRAWN
 from tests.outside.families.quantization import QDQ
 from tests.outside.family import DRAWN
@@ -77,6 +78,12 @@ def test_judge_takes_cancellation_for_rounding() -> None:
     feeds = {"a": x, "b": np.nextafter(x, np.float32(2000))}
     judge = Judge(sum_model(minus=True), feeds, {"y": np.tanh(feeds["a"] - feeds["b"])})
     assert judge.objection({"y": np.zeros((2, 3), np.float32)}) is None
+
+
+@pytest.mark.parametrize(("axes", "defined"), [([0, -1], True), ([1, -1], False)])
+def test_reductions_name_each_axis_once(axes: list[int], defined: bool) -> None:
+    node = helper.make_node("ReduceMax", ["x", "axes"], ["y"])
+    assert is_defined(node, {"x": np.ones((2, 3)), "axes": np.array(axes)}) == defined
 
 
 def test_a_trial_tells_refusals_from_right_results() -> None:

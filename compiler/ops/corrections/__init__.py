@@ -60,6 +60,12 @@ TABLE = (
         "finite, and what every runtime computes.",
     ),
     Correction(
+        "LRN",
+        "lrn",
+        "As many channels are normalized as there are images, the others are copied; only images "
+        "of two dimensions are taken.",
+    ),
+    Correction(
         "MaxRoiPool",
         "max_roi_pool",
         "It has no implementation.",

@@ -69,6 +69,11 @@ ROWS: dict[str, Row] = {
         [normal(2, 3, 7, 9), np.array([[0, 1, 2, 5.5, 6], [1, 0, 0, 8, 3]], np.float32)],
         {"pooled_shape": [2, 3], "spatial_scale": 0.75},
     ),
+    "neighbouring channels": (
+        "LRN",
+        [normal(2, 5, 3, 4) * np.float32(30)],
+        {"size": 3, "alpha": 0.01, "bias": 2.0},
+    ),
     "log of nothing": ("LogSoftmax", [normal(3, 5, 2) * np.float32(200)], {"axis": 1}),
 }
 
