@@ -1,9 +1,14 @@
-"""Bodies of loops whose step number is declared as a list of one element."""
+"""Bodies of loops whose inputs are declared otherwise than the loop's operands say."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import onnx
 from onnx import helper
+
+from compiler.frontend.types import DimNames
+from compiler.ir.types import TensorType, Type
 
 
 def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
@@ -29,6 +34,39 @@ def with_scalar_inputs(body: onnx.GraphProto) -> onnx.GraphProto:
     made.ClearField("node")
     made.node.extend(nodes)
     return made
+
+
+def with_open_states(
+    body: onnx.GraphProto, states: Sequence[Type | None], dims: DimNames
+) -> onnx.GraphProto:
+    """The body of a Loop without sizes of states that depend on the sizes of the model's inputs.
+
+    Their record was made for one set of inputs. ONNX Runtime goes by what a loop starts with.
+    """
+    wrong = [
+        (n, k)
+        for n, (v, t) in enumerate(zip(body.input[2:], states, strict=False))
+        for k in _wrong_axes(v, t, dims)
+    ]
+    if not wrong:
+        return body
+    made = onnx.GraphProto()
+    made.CopyFrom(body)
+    for n, k in wrong:
+        made.input[2 + n].type.tensor_type.shape.dim[k].Clear()
+    return made
+
+
+def _wrong_axes(v: onnx.ValueInfoProto, state: Type | None, dims: DimNames) -> list[int]:
+    """The axes whose size is a number on record and depends on sizes of inputs in fact."""
+    stated = v.type.tensor_type.shape.dim
+    if not isinstance(state, TensorType) or state.shape is None or len(stated) != state.rank:
+        return []
+    return [
+        k
+        for k, size in enumerate(state.shape)
+        if stated[k].HasField("dim_value") and dims.depends_on_inputs(size)
+    ]
 
 
 def _is_list(v: onnx.ValueInfoProto) -> bool:

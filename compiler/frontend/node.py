@@ -11,7 +11,7 @@ from compiler.errors import CompileError, require
 from compiler.frontend.attributes import demands, kind_of, value_of
 from compiler.frontend.bodies import body_of
 from compiler.frontend.functions import Functions, normal_domain
-from compiler.frontend.loops import with_scalar_inputs
+from compiler.frontend.loops import with_open_states, with_scalar_inputs
 from compiler.frontend.scopes import Frame
 from compiler.frontend.tensors import TensorReader
 from compiler.frontend.types import DimNames, refined
@@ -269,6 +269,7 @@ class NodeImporter:
         given = list(_region_inputs(node, types))
         if node.op == "onnx.Loop":
             proto = with_scalar_inputs(proto)
+            proto = with_open_states(proto, types[2:], self.graph.model.dims)
         return self.graph.region(proto, self.frame, prefix, given, node.op not in CONTROL_FLOW)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from compiler.errors import require
-from compiler.ir.affine import Affine, identifier, symbol
+from compiler.ir.affine import Affine, identifier, symbol, symbols
 from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type
 from compiler.limits import Limits
 from compiler.ops import protos
@@ -81,6 +81,10 @@ class DimNames:
             self._limits.check("open sizes of inputs", n, most)
         return t
 
+    def depends_on_inputs(self, size: Dim) -> bool:
+        """Whether a size follows from open sizes of the graph's inputs."""
+        return bool(symbols(size) & self.declared)
+
 
 def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
     """Our inferred type, with what it leaves open taken from the model's own record.
@@ -106,8 +110,6 @@ def refined(ours: Type, proto: Any, dims: DimNames, base: str) -> Type:
 
 
 def _closed(ours: Dim, stated: Dim, dims: DimNames) -> Dim:
-    from compiler.ir import affine
-
     if isinstance(ours, int) or not isinstance(stated, int):
         return ours
-    return ours if affine.symbols(ours) & dims.declared else stated
+    return ours if dims.depends_on_inputs(ours) else stated

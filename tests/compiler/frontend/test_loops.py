@@ -51,3 +51,30 @@ def test_tensor_split_of_torchscript_gives_parts_of_several_sizes(
     for made in (reference(graph, {"x": x}), compiler.compile(graph).run({"x": x})):
         for value, needed in zip(made.values(), np.split(x, (1, 4), 1), strict=True):
             np.testing.assert_array_equal(value, needed)
+
+
+STATE_OF_ONE_SIZE = """
+<ir_version: 8, opset_import: ["": 17]>
+sums (float[3,L] x) => (float[a,b] last, float[s,a,b] each) {
+  steps = Constant <value: tensor = int64 {2}> ()
+  last, each = Loop (steps, "", x) <body: graph = body (int64 t, bool go, float[3,4] state)
+    => (bool on, float[a,b] more, float[a,b] shown) {
+      on = Identity (go)
+      column = Constant <value: tensor = float[3,1] {1,2,4}> ()
+      more = Add (column, state)
+      shown = Identity (more)
+  }>
+}
+"""
+
+
+@pytest.mark.parametrize("pipeline", ["O0", "default"])
+def test_a_state_recorded_for_one_size_stays_open(pipeline: str) -> None:
+    model = onnx.parser.parse_model(STATE_OF_ONE_SIZE).SerializeToString()
+    program = compiler.compile(compiler.load(model), pipeline=pipeline)
+    for n in (4, 7):
+        x = np.arange(3 * n, dtype=np.float32).reshape(3, n)
+        one = np.array([[1], [2], [4]], np.float32)
+        made = program.run({"x": x})
+        np.testing.assert_array_equal(made["last"], x + 2 * one)
+        np.testing.assert_array_equal(made["each"], [x + one, x + 2 * one])

@@ -32,6 +32,8 @@ def _(d: Draft, op: str) -> None:
     if d.maybe():
         # With 0.6 places lie on the border of two elements, and rounding chooses one.
         factors = (0.5, 1.0, 2.0, 3.0) if mode == "nearest" else (0.5, 0.6, 1.0, 1.5, 2.0, 3.0)
+        if mode == "nearest" and where == "half_pixel_symmetric":
+            attrs["nearest_mode"] = "round_prefer_floor"  # others border on whole places
         by = [1.0, 1.0, *(d.chance.choice(factors) for _ in range(n))]
         d.one(op, [x, "", d.constant(np.asarray(by, np.float32))], **attrs)
         return
