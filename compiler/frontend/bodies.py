@@ -14,7 +14,7 @@ from typing import Any
 from compiler.frontend.functions import normal_domain, walk
 from compiler.frontend.opsets import newest
 from compiler.ir.operator import ONNX
-from compiler.ir.types import OpaqueType, TensorType, Type
+from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.ops import protos
 from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.facets import facet_key
@@ -37,6 +37,8 @@ def body_of(
     if any(isinstance(t, OpaqueType) for t in types):
         return None
     function = _stated(schema, node, attributes, types)
+    if function is not None and any(_is_wide(t) for t in types):
+        _stay_wide(function)
     if function is None or not _is_ours(function, DEEPEST):
         return None
     waits = facet_key(node.op_type, normal_domain(node.domain)) in ONNX
@@ -77,6 +79,20 @@ def _stated(
     except Exception:  # the package's C++ raises several kinds for what it cannot express
         return None
     return onnx.FunctionProto.FromString(made) if made else None
+
+
+def _is_wide(t: Type | None) -> bool:
+    return isinstance(t, TensorType) and t.dtype is DType.f64
+
+
+def _stay_wide(function: Any) -> None:
+    """Casts to f32 go to f64: that of ReduceL2 would lose half of the digits of f64 operands."""
+    import onnx
+
+    for node in function.node:
+        for a in node.attribute if node.op_type == "Cast" else ():
+            if a.name == "to" and a.i == onnx.TensorProto.FLOAT:
+                a.i = onnx.TensorProto.DOUBLE
 
 
 def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:

@@ -57,6 +57,14 @@ def test_attributes_left_out_have_the_defaults_of_the_schema() -> None:
     np.testing.assert_allclose(got, needed, rtol=1e-4, atol=1e-5)
 
 
+def test_a_body_for_f64_does_not_pass_through_f32() -> None:
+    inputs = [value("x", [2, 3], TensorProto.DOUBLE), value("axes", [1], INT64)]
+    _, g = loaded([node("ReduceL2", ["x", "axes"], ["y"])], inputs, 18)
+    x = np.array([[1, 1e-5, 2], [3, 1e-6, 4]])
+    got = compiler.compile(g).run({"x": x, "axes": np.array([1])})["y"]
+    np.testing.assert_allclose(got, np.sqrt((x * x).sum(1, keepdims=True)), rtol=1e-15)
+
+
 def test_an_operator_without_a_declaration_may_have_a_body_with_control_flow() -> None:
     inputs = [value(n, [1, 4, 8]) for n in "qkv"]
     attrs = {"q_num_heads": 2, "kv_num_heads": 2, "update_rule": "linear"}
