@@ -95,17 +95,18 @@ def _batches_are_alike(node: NodeProto, values: Values) -> bool:
     return x[:n] == index[:n]
 
 
-def _axes_differ(node: NodeProto, values: Values) -> bool:
-    """ONNX Runtime does not look whether a reduction names an axis twice."""
-    if len(node.input) < 2 or not node.input[1]:
-        return True
-    rank = max(1, np.ndim(values[node.input[0]]))
-    axes = [int(a) % rank for a in np.ravel(values[node.input[1]])]
-    return len(set(axes)) == len(axes)
+def _axes_are_right(node: NodeProto, values: Values) -> bool:
+    """ONNX Runtime takes an axis twice, and does not count from the end of an empty tensor."""
+    x = values[node.input[0]]
+    named = values[node.input[1]] if len(node.input) > 1 and node.input[1] else ()
+    axes = [int(a) for a in (*np.ravel(named), *_attributes(node).get("axes", ()))]
+    if x.size == 0 and any(a < 0 for a in axes):
+        return False
+    return len({a % max(1, x.ndim) for a in axes}) == len(axes)
 
 
 def _reduction_is_defined(node: NodeProto, values: Values) -> bool:
-    return _axes_differ(node, values) and sum_is_held(node.op_type, values[node.input[0]])
+    return _axes_are_right(node, values) and sum_is_held(node.op_type, values[node.input[0]])
 
 
 def _pool_fits(node: NodeProto, values: Values) -> bool:

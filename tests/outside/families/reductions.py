@@ -42,7 +42,7 @@ def reduction(d: Draft, op: str) -> None:
     if not sum_is_held(op, d.values[x]):
         raise Dropped
     axes = d.axes(len(d.shape(x)))
-    if 0 in d.shape(x):  # there ONNX Runtime does not count negative axes from the end
+    if 0 in d.shape(x) or d.outer:  # ONNX Runtime does not count from the end of empty tensors
         axes = [a % len(d.shape(x)) for a in axes]
     over = [d.shape(x)[a] for a in axes] or list(d.shape(x))
     if 0 in over and op not in EMPTY_IS_DEFINED:
