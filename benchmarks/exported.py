@@ -25,7 +25,8 @@ import onnxruntime as ort
 from onnxruntime import quantization
 
 import compiler
-from benchmarks.optimizer import quiet_options, worst_error
+from benchmarks.nodes import Nodes, nodes, optimized_by_peer, quiet_options
+from benchmarks.optimizer import worst_error
 from benchmarks.subjects import Subject, catalogue, subject
 from benchmarks.while_loops import diacritizer
 from compiler.passes.pipeline.run import run_pipeline
@@ -42,17 +43,6 @@ PATIENCE = 4
 """A model that looks slower is measured so many times as long: noise only ever adds time."""
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """How many nodes a model has outside and inside of subgraphs."""
-
-    outside: int
-    inside: int
-
-    def __str__(self) -> str:
-        return f"{self.outside} + {self.inside}" if self.inside else str(self.outside)
 
 
 @dataclass(frozen=True)
@@ -116,30 +106,13 @@ def measure(name: str, given: Subject, pipeline: str, seconds: float) -> Row:
     return Row(
         name,
         nodes(given.model.graph),
-        nodes(level_1(data).graph),
+        nodes(optimized_by_peer(data).graph),
         nodes(onnx.load_from_string(exported).graph),
         before,
         after,
         worst_error(data, exported, given.inputs),
         LARGEST_ERROR_OF_CODES if is_rounded else LARGEST_ERROR,
     )
-
-
-def nodes(graph: Any) -> Nodes:
-    """Constants are no nodes."""
-    inner = [nodes(a.g) for n in graph.node for a in n.attribute if a.HasField("g")]
-    outside = sum(n.op_type != "Constant" for n in graph.node)
-    return Nodes(outside, sum(i.outside + i.inside for i in inner))
-
-
-def level_1(data: bytes) -> onnx.ModelProto:
-    """What ONNX Runtime leaves of a model with the standard's operators."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = quiet_options()
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
-        options.optimized_model_filepath = str(Path(folder) / "optimized.onnx")
-        ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        return onnx.load(options.optimized_model_filepath)
 
 
 def in_turns(a: bytes, b: bytes, inputs: Mapping[str, Any], seconds: float) -> tuple[float, float]:

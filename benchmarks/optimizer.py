@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ import onnx
 import onnxruntime as ort
 
 import compiler
+from benchmarks.nodes import LEVELS, nodes, optimized_by_peer, quiet_options
 from benchmarks.subjects import Subject, subjects
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
@@ -87,15 +87,14 @@ def measure(subject: Subject, pipeline: str) -> Row:
     unfused = compiler.to_onnx(kernels)
     check(unfused)
     fused = onnx.load_from_string(compiler.to_onnx(kernels, fused=True))
-    levels = ort.GraphOptimizationLevel
     return Row(
         subject.name,
-        n_nodes(subject.model.graph),
-        peer_nodes(data, levels.ORT_ENABLE_BASIC),
-        peer_nodes(data, levels.ORT_ENABLE_EXTENDED),
+        nodes(subject.model.graph).total,
+        peer_nodes(data, LEVELS.ORT_ENABLE_BASIC),
+        peer_nodes(data, LEVELS.ORT_ENABLE_EXTENDED),
         onnxsim_nodes(subject.model),
-        n_nodes(onnx.load_from_string(compiler.to_onnx(operators)).graph),
-        n_nodes(fused.graph),
+        nodes(onnx.load_from_string(compiler.to_onnx(operators)).graph).total,
+        nodes(fused.graph).total,
         cost(graph),
         cost(kernels),
         worst_error(data, unfused, subject.inputs),
@@ -115,14 +114,6 @@ def check(exported: bytes) -> None:
         onnx.checker.check_model(exported)
 
 
-def n_nodes(graph: Any) -> int:
-    """Nodes of a graph and of the subgraphs in it; constants are no nodes."""
-    return sum(
-        (n.op_type != "Constant") + sum(n_nodes(a.g) for a in n.attribute if a.HasField("g"))
-        for n in graph.node
-    )
-
-
 def cost(graph: Graph) -> Cost:
     """Operations and bytes as far as they are declared."""
     return graph_cost(graph)[0]
@@ -130,16 +121,11 @@ def cost(graph: Graph) -> Cost:
 
 def peer_nodes(data: bytes, level: Any) -> int | None:
     """What ONNX Runtime leaves at a level; None where it cannot load the model."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = quiet_options()
-        options.graph_optimization_level = level
-        options.optimized_model_filepath = str(Path(folder) / "optimized.onnx")
-        try:
-            ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-        except Exception as e:  # its own exceptions have no common class
-            print(f"ONNX Runtime: {e}", file=sys.stderr)
-            return None
-        return n_nodes(onnx.load(options.optimized_model_filepath).graph)
+    try:
+        return nodes(optimized_by_peer(data, level).graph).total
+    except Exception as e:  # its own exceptions have no common class
+        print(f"ONNX Runtime: {e}", file=sys.stderr)
+        return None
 
 
 def onnxsim_nodes(model: onnx.ModelProto) -> int | None:
@@ -151,7 +137,7 @@ def onnxsim_nodes(model: onnx.ModelProto) -> int | None:
     except Exception as e:  # whatever its C++ parts raise
         print(f"onnxsim: {e}", file=sys.stderr)
         return None
-    return n_nodes(simplified.graph)
+    return nodes(simplified.graph).total
 
 
 def worst_error(given: bytes, exported: bytes, inputs: Mapping[str, Any]) -> float | None:
@@ -173,17 +159,9 @@ def worst_error(given: bytes, exported: bytes, inputs: Mapping[str, Any]) -> flo
 
 
 def run_peer(data: bytes, inputs: Mapping[str, Any]) -> list[Any]:
-    options = quiet_options()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options = quiet_options(LEVELS.ORT_DISABLE_ALL)
     session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     return list(session.run(None, dict(inputs)))
-
-
-def quiet_options() -> ort.SessionOptions:
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    return options
 
 
 def difference(found: Any, needed: Any) -> float:

@@ -10,12 +10,11 @@ import onnx
 import pytest
 
 import compiler
+from benchmarks.nodes import LEVELS, optimized_by_peer
 from tests.compiler.test_quantized_models import attention_block, image_classifier, quantized
 from tests.exported import (
-    LEVELS,
     assert_no_more_nodes,
     op_types,
-    peer_optimized,
     run_peer,
 )
 from tests.onnx_models import BOOL, I64, model, node, stored, value
@@ -139,7 +138,10 @@ def test_the_peer_finds_its_quantized_operators(make: Any, tmp_path: Path) -> No
     data = quantized(make(), tmp_path, "QDQ", "QUInt8", "QInt8", True)
     made = exported(data)
     assert_no_more_nodes(made, data)
-    ours, theirs = (op_types(peer_optimized(d, LEVELS.ORT_ENABLE_EXTENDED)) for d in (made, data))
+    ours, theirs = (
+        op_types(optimized_by_peer(d, LEVELS.ORT_ENABLE_EXTENDED).SerializeToString())
+        for d in (made, data)
+    )
     assert ours == theirs
 
 
