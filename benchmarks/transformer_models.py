@@ -1,6 +1,6 @@
 """Transformers as torch exports them, with seeded random weights, for `benchmarks.models`.
 
-    python -m benchmarks.transformer_models FOLDER [--only bert,gpt2_decode] [--exporter dynamo]
+    python -m benchmarks.transformer_models FOLDER [--only bert,t5] [--exporter dynamo] [--open]
     python -m benchmarks.models FOLDER --models bert,gpt2_decode
 
 Configurations are those of the published models, with fewer layers: layers are alike, and a file
@@ -35,6 +35,14 @@ class Exportable:
     module: nn.Module
     inputs: Inputs
     exporter: str = "torchscript"
+
+    @property
+    def open_axes(self) -> dict[str, dict[int, str]]:
+        """The sizes that `--open` leaves open: the batch, and how many tokens or samples."""
+        return {
+            name: {0: "batch", **({1: f"length_{t.shape[1]}"} if t.ndim == 2 else {})}
+            for name, t in self.inputs.items()
+        }
 
 
 class Results(nn.Module):
@@ -232,9 +240,10 @@ def mamba() -> Exportable:
     return Exportable(made, {"input_ids": _tokens(32000, 32)})
 
 
-def export(made: Exportable, path: Path, exporter: str = "") -> None:
+def export(made: Exportable, path: Path, exporter: str = "", is_open: bool = False) -> None:
     """Write the model, and its inputs beside it as `.npz`; "" takes the model's own exporter."""
     names = list(made.inputs)
+    axes = made.open_axes if is_open else None
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         torch.onnx.export(
@@ -242,6 +251,7 @@ def export(made: Exportable, path: Path, exporter: str = "") -> None:
             tuple(made.inputs.values()),
             str(path),
             dynamo=(exporter or made.exporter) == "dynamo",
+            dynamic_axes=axes,
             opset_version=18,
             input_names=names,
             external_data=False,
@@ -256,6 +266,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="names, with commas")
     parser.add_argument("--exporter", default="", choices=["", "torchscript", "dynamo"])
+    parser.add_argument("--open", action="store_true", help="batch and lengths stay open")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     wanted = [n for n in options.only.split(",") if n] or list(MODELS)
@@ -263,7 +274,8 @@ def main() -> int:
     for name in wanted:
         torch.manual_seed(SEED)
         try:
-            export(MODELS[name](), options.folder / f"{name}.onnx", options.exporter)
+            path = options.folder / f"{name}.onnx"
+            export(MODELS[name](), path, options.exporter, options.open)
             print(f"{name}: written", flush=True)
         except Exception as e:  # exporters raise whatever they meet
             refused += 1

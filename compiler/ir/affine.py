@@ -38,10 +38,10 @@ from compiler.ir.expressions import (
 
 __all__ = [
     "ASSUMED_SIZE", "ATOMS_LIMIT", "NUMBER_LIMIT", "PRODUCT_LIMIT", "SIZE_RANGE", "Affine",
-    "Apply", "Atom", "Expr", "Range", "Undecided", "assumed", "atoms", "axis_symbol", "bounds",
-    "factors", "floordiv", "identifier", "is_simple", "last_of", "maximum", "may_exceed",
-    "minimum", "mod", "parse", "product", "recombine", "replace_atoms", "row_major",
-    "simplify", "substitute", "sum_of", "symbol", "symbols",
+    "Apply", "Atom", "Expr", "Range", "Undecided", "assumed", "assumed_size", "atoms",
+    "axis_symbol", "bounds", "factors", "floordiv", "identifier", "is_simple", "last_of",
+    "maximum", "may_exceed", "minimum", "mod", "parse", "product", "recombine", "replace_atoms",
+    "row_major", "simplify", "substitute", "sum_of", "symbol", "symbols",
 ]  # fmt: skip
 
 
@@ -153,6 +153,14 @@ ASSUMED_SIZE = 64
 def assumed(e: Expr) -> int:
     """The value of an expression over sizes when each of them is `ASSUMED_SIZE`."""
     return bounds(e, {s: (ASSUMED_SIZE, ASSUMED_SIZE) for s in symbols(e)})[0]
+
+
+def assumed_size(d: Expr) -> int:
+    """The size of an axis when each open size is `ASSUMED_SIZE`, and that itself if it is below 1.
+
+    Many strides in a row shorten 64 samples to less than nothing.
+    """
+    return d if isinstance(d, int) else n if (n := assumed(d)) > 0 else ASSUMED_SIZE
 
 
 def last_of(extent: Expr) -> int:

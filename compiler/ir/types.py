@@ -232,7 +232,7 @@ class TensorType:
 
         The rank must be known.
         """
-        return replace(self, shape=tuple(map(affine.assumed, self.dims)))
+        return replace(self, shape=tuple(map(affine.assumed_size, self.dims)))
 
     @property
     def nbytes(self) -> int:

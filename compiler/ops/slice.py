@@ -102,10 +102,15 @@ def span(size: int, cut: slice) -> range:
 
 
 def _from_front(position: Dim, size: Dim) -> Dim:
-    """A start or end counted from the front; symbolic ones are sizes, which already are."""
+    """A start or end counted from the front.
+
+    A symbolic one is a size, which already is, or a size with a minus, which no run has as -0.
+    """
     if isinstance(position, int) and position >= LARGEST_SIZE:
         return size
     if isinstance(position, int) and position < 0:
+        return settle(affine.maximum(size + position, 0))
+    if isinstance(position, Affine) and affine.bounds(position, {})[1] <= 0:
         return settle(affine.maximum(size + position, 0))
     if isinstance(position, Affine) and position.constant < 0:
         return settle(affine.maximum(position, 0))

@@ -43,7 +43,7 @@ class Axis:
     @property
     def size(self) -> int:
         """How often it runs, or is taken to run where only a run tells."""
-        return affine.assumed(self.extent)
+        return affine.assumed_size(self.extent)
 
     @property
     def range(self) -> Range:

@@ -52,8 +52,7 @@ def copy_cost(bytes_read: int, bytes_written: int) -> int:
 
 def plain_bytes(t: TensorType) -> int:
     """Bytes of a tensor in plain order, with numbers for open sizes."""
-    sizes = (d if isinstance(d, int) else affine.assumed(d) for d in t.dims)
-    return math.prod(sizes) * t.dtype.nbytes
+    return math.prod(map(affine.assumed_size, t.dims)) * t.dtype.nbytes
 
 
 def laid_bytes(t: TensorType, n_bytes: int, block: int) -> int:
@@ -73,7 +72,7 @@ def border_tests(conv: Node, flops: int) -> int:
 
 def filled(conv: Node, out: TensorType, lanes: int, block: int, types: Mapping[str, Type]) -> float:
     """The share of a vector unit's speed that a convolution reaches."""
-    _, n_channels, *pixels = map(affine.assumed, out.dims)
+    _, n_channels, *pixels = map(affine.assumed_size, out.dims)
     if conv.op == "conv_codes":
         return _share(n_channels, lanes) * STEPS if block > 1 else WITHOUT_STEPS
     if block > 1:

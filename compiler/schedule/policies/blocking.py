@@ -95,15 +95,22 @@ def row_block(
     """The block of rows to run all columns over; None where that does not save traffic.
 
     Without blocks the rows come past for each tile of columns, with them the columns for each
-    block. `around` are the loops over images, of which the outermost one is cut, else the rows.
-    Rows are copied into panels where each step of the reduction reads another line of them.
+    block. `around` are the loops over images, of which the outermost one is cut where several
+    images fit into a block and their number is known, else the rows. Rows are copied into panels
+    where each step of the reduction reads another line of them.
     """
     found = {r for r in operands(nest) if r.tensor in nest.tensors}
     streamed = [r for r in found if not depends(r, vector.var)]
     loaded = [r for r in found if depends(r, vector.var)]
-    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in nest.axes):
+    inner = [a for a in nest.axes if a.var not in around]
+    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in inner):
         return None
     (read,) = streamed
+    most_bytes = ctx.target.l2_bytes * BLOCK_SHARE
+    if not all(_is_counted(nest.axis(v)) for v in around) or (
+        _bytes(nest, read, [rows.var, *around[1:]]) > most_bytes
+    ):
+        around = ()
     cut = nest.axis(around[0]) if around else rows
     rows_bytes = _bytes(nest, read, [rows.var, *around])
     columns_bytes = _bytes(nest, loaded[0], [vector.var])
@@ -113,7 +120,7 @@ def row_block(
     if least_bytes <= ctx.target.l2_bytes // 2:
         return None  # what is smaller runs inside, and stays near
     multiple = tile.rows if cut is rows else 1
-    most = int(ctx.target.l2_bytes * BLOCK_SHARE * cut.size / rows_bytes) // multiple * multiple
+    most = int(most_bytes * cut.size / rows_bytes) // multiple * multiple
     n_blocks = -(-cut.size // max(most, multiple))
     size = -(-cut.size // (n_blocks * multiple)) * multiple
     by_tiles = rows_bytes * n_tiles * (APART if is_copied else 1)

@@ -32,6 +32,9 @@ from compiler.schedule.policies.context import (
 from compiler.schedule.policies.reduction import dot_product
 from compiler.schedule.policies.tiles import choose_tile
 
+MOST_ROWS, SURE_ROWS = 14, 4
+"""Rows of the largest tile, and how many known rows are better than an open number of them."""
+
 UNROLL = 2
 """Steps of the reduction written out; more costs compile time and gains nothing (measured). With
 few registers a single one: LLVM moves sums to other registers between two steps, and spills."""
@@ -170,13 +173,20 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 
 
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
-    """The loop to unroll as rows: one that the operand loaded as vectors does not depend on."""
+    """The loop to unroll as rows: one that the operand loaded as vectors does not depend on.
+
+    One that may turn out to run once, as a batch does, only where no known one has a few rows.
+    """
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
     others = [a for a in nest.space if a is not vector and a.size > 1]
     loaded = [d for d in depends if vector.var in d]
     free = [a for a in others if any(a.var not in d for d in loaded)]
     candidates = free or others
-    return max(reversed(candidates), key=lambda a: min(a.size, 14), default=None)
+
+    def n_rows(a: Axis) -> int:
+        return min(a.size, MOST_ROWS if isinstance(a.extent, int) else SURE_ROWS)
+
+    return max(reversed(candidates), key=n_rows, default=None)
 
 
 def _prefers_dot_product(nest: Nest, vector: Axis, ctx: Context) -> bool:
@@ -233,6 +243,9 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
         reduced.remove(part)
         around.insert(around.index(f"{v}o") + 1, part)
     if block is not None:
+        if r == f"{block.loop}r":  # a block of one image's rows
+            around = [*image, *(a for a in around if a not in image)]
+            image = []
         first = min(around.index(a) for a in (f"{v}o", *outer_rows, *image))
         around.insert(first, f"{block.loop}b")
     nest = nest.reorder(*around, *reduced, *inside, f"{v}v", f"{v}l")

@@ -167,15 +167,16 @@ def _at_most_one(left: Expr, size: int) -> Expr:
     return affine.floordiv(left + (size - 1), size)
 
 
-SMALLER_TILES = 2
-"""Tiles of half the rows, and half of that, for what is left of open rows: more is more code."""
-
-
 def _smaller_tiles(nest: Nest, split: Split) -> list[int]:
-    """The row tiles between a whole one and a single row."""
+    """The row tiles between a whole one and a single row: powers of two.
+
+    Whatever is left takes one tile of each size at most, as few passes over the columns as code of
+    so many sizes allows.
+    """
     a = nest.axis(split.inner)
-    halves = [split.factor // 2, split.factor // 4][:SMALLER_TILES]
-    return [n for n in halves if n > 1] if a.kind == "unroll" and not a.is_reduction else []
+    if a.kind != "unroll" or a.is_reduction:
+        return []
+    return [1 << k for k in reversed(range(1, (split.factor - 1).bit_length()))]
 
 
 def _left(var: str) -> str:

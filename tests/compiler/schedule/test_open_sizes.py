@@ -32,6 +32,10 @@ NODES = {
     "product_rows": ("x: f32[N,9], w: f32[9,21]", "z: f32[N,21] = matmul(x, w)"),
     "product_all": ("x: f32[N,K], w: f32[K,M]", "z: f32[N,M] = matmul(x, w)"),
     "softmax": ("x: f32[N,M]", "z: f32[N,M] = softmax(x, axis=1)"),
+    "images": (
+        "x: f32[N,2,5,7], w: f32[9,2,3,3]",
+        "z: f32[N,9,5,7] = conv(x, w, strides=[1,1], pads=[1,1,1,1], dilations=[1,1])",
+    ),
     "window": (
         "x: f32[1,2,N], w: f32[3,2,3]",
         "z: f32[1,3,(N-1)//2+1] = conv(x, w, strides=[2], pads=[1,1], dilations=[1])",
@@ -75,6 +79,13 @@ def test_machine_code_and_interpreter_agree_with_the_computation_for_known_sizes
     for y, values in needed.items():
         np.testing.assert_allclose(arrays[y], values, rtol=1e-4, atol=1e-4)
         np.testing.assert_allclose(native[y], values, rtol=1e-4, atol=1e-4)
+
+
+def test_rows_of_a_tile_are_known_pixels_rather_than_images() -> None:
+    kernel, _ = kernel_of("images")
+    assert "unroll n" not in str(kernel)
+    rows, _ = kernel_of("product_rows")
+    assert "unroll mi" in str(rows)
 
 
 @pytest.mark.parametrize("name", ["rows", "turned", "product_rows", "softmax", "sum_of_open"])

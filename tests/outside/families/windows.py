@@ -27,7 +27,7 @@ class Window:
             raise Dropped
 
 
-def window(d: Draft, n: int, dilates: bool = True, small_pads: bool = False) -> Window:
+def window(d: Draft, n: int, dilates: bool = True, pools: bool = False) -> Window:
     """Kernels, strides, dilations and pads of n axes; or auto_pad."""
     kernel = [d.chance.choice((1, 2, 3, 3, 5)) for _ in range(n)]
     attrs: dict[str, Any] = {}
@@ -37,7 +37,7 @@ def window(d: Draft, n: int, dilates: bool = True, small_pads: bool = False) -> 
         attrs["dilations"] = [d.chance.choice((1, 2, 3)) for _ in range(n)]
     way = d.chance.random()
     if way < 0.45:
-        most = [k - 1 if small_pads else 2 for k in kernel]
+        most = [k - 1 if pools else 2 for k in kernel]
         attrs["pads"] = [d.chance.randint(0, min(2, m)) for m in (*most, *most)]
     elif way < 0.7:
         attrs["auto_pad"] = d.chance.choice(("SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"))
@@ -45,6 +45,8 @@ def window(d: Draft, n: int, dilates: bool = True, small_pads: bool = False) -> 
         # Strides beyond the window would ask for negative pads, which runtimes read differently.
         strides = attrs.get("strides", [1] * n)
         attrs["strides"] = [min(s, k) for s, k in zip(strides, kernel, strict=True)]
+        if pools:  # ONNX Runtime leaves dilations out of the pads
+            attrs.pop("dilations", None)
     return Window(kernel, attrs)
 
 
@@ -111,7 +113,7 @@ def _(d: Draft, op: str) -> None:
 def _(d: Draft, op: str) -> None:
     n = n_axes(d)
     x = image(d, ("f32", "f64", "f16", "u8", "i8"), n)
-    w = window(d, n, small_pads=True)
+    w = window(d, n, pools=True)
     w.require_fit(d.shape(x)[2:])
     wants = 2 if d.maybe(0.3) else 1
     order = d.chance.choice((None, 0, 1)) if wants == 2 else None
@@ -123,7 +125,7 @@ def _(d: Draft, op: str) -> None:
 def _(d: Draft, op: str) -> None:
     n = n_axes(d)
     x = image(d, ("f32", "f64", "f16"), n)
-    w = window(d, n, small_pads=True)
+    w = window(d, n, pools=True)
     w.require_fit(d.shape(x)[2:])
     d.one(
         op,
@@ -137,10 +139,9 @@ def _(d: Draft, op: str) -> None:
 
 @family("LpPool")
 def _(d: Draft, op: str) -> None:
-    """Without dilations, which ONNX Runtime leaves out of SAME pads."""
     n = n_axes(d)
     x = image(d, ("f32",), n)
-    w = window(d, n, dilates=False, small_pads=True)
+    w = window(d, n, pools=True)
     w.require_fit(d.shape(x)[2:])
     ceil = d.chance.choice((None, 0, 1))
     d.one(

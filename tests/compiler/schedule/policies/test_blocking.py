@@ -76,13 +76,14 @@ ROWS = (["f32[65,17]", "f32[17,50]"], "f32[65,50]", product)
 TURNED = (["f32[17,256]", "f32[17,33]"], "f32[256,33]", turned)
 RESIDUAL = (["f32[17,256]", "f32[17,33]"], "f32[256,33]", residual)
 IMAGE = (["f32[1,17,16,16]", "f32[33,17,1,1]", "f32[33]"], "f32[1,33,16,16]{c16}", conv())
+IMAGES = (["f32[3,17,16,16]", "f32[33,17,1,1]", "f32[33]"], "f32[3,33,16,16]{c16}", conv())
 TINY = replace(by_name("x86-64-v3"), l2_bytes=2 << 10)
 
 
 @pytest.mark.parametrize(
     ("case", "is_copied"),
-    [(ROWS, False), (TURNED, True), (IMAGE, True), (RESIDUAL, False)],
-    ids=["rows", "turned", "image", "residual"],
+    [(ROWS, False), (TURNED, True), (IMAGE, True), (IMAGES, True), (RESIDUAL, False)],
+    ids=["rows", "turned", "image", "images", "residual"],
 )
 def test_all_columns_pass_a_block_of_rows(
     case: tuple[list[str], str, object], is_copied: bool, monkeypatch: pytest.MonkeyPatch
