@@ -113,10 +113,10 @@ def average_pool(
     """The mean of the elements of each window.
 
     Elements outside the image count as zeros with `count_include_pad`, else not at all; what
-    `ceil_mode` adds behind the padding never counts.
+    `ceil_mode` adds behind the padding never counts. A window without elements gives 0.
     Shapes: as for max_pool.
     Errors: E-OP-ATTRIBUTE for windows that are no windows.
-    Source: ONNX AveragePool-22.
+    Source: ONNX AveragePool-22; ONNX Runtime for windows without elements.
     """
     require_elements("average_pool", "float", x)
     pooling = Pooling(kernel, strides, pads, dilations, ceil_mode, auto_pad)
@@ -143,7 +143,7 @@ def _(x: Array, *, count_include_pad: bool, **attrs: Any) -> Array:
         counts = np.multiply.outer(counts, np.maximum(end - first, 0))
     total = pooling.taken(widened(x), 0).sum(axis=pooling.tap_axes)
     with np.errstate(all="ignore"):
-        return rounded(total / counts.astype(total.dtype), x)
+        return rounded(total / np.maximum(counts, 1).astype(total.dtype), x)
 
 
 average_pool.cost(_pool_cost)
@@ -167,7 +167,7 @@ def _(k: Lowering, x: Handle, out: Handle, *, count_include_pad: bool, **attrs: 
     for count in varying:
         total = total / count
     if fixed != 1:
-        total = total * (1 / fixed if fixed else float("nan"))
+        total = total * (1 / fixed)
     k.assign(out[*outer, *places], k.convert(total, out.dtype))
 
 
@@ -179,9 +179,9 @@ def _count(
     start, step = place * w.strides[d] - w.pads_begin[d], w.dilations[d]
     first = affine.maximum(-affine.floordiv(start - low, step), 0)
     end = affine.minimum(affine.floordiv(high - 1 - start, step) + 1, w.kernel[d])
-    # A window may lie in the padding altogether: nothing counts there.
+    # A window may lie in the padding altogether: its sum is 0 and stays so.
     return affine.simplify(
-        affine.maximum(end - first, 0), {str(place): (0, max(affine.last_of(n_places), 0))}
+        affine.maximum(end - first, 1), {str(place): (0, max(affine.last_of(n_places), 0))}
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from compiler.ir.graph import Graph, Node, all_nodes
-from compiler.ir.types import TensorType
+from compiler.ir.types import TensorType, Type
 from compiler.ops.concat import concat
 from compiler.ops.loop_form import known_steps
 from compiler.ops.reshape import unsqueeze
@@ -70,7 +72,8 @@ class _Steps(Anew):
             return False
         known = [self.ed.known(i) if i else None for i in node.inputs]
         n = known_steps(node, known)
-        objection = _objection(node, n)
+        states = [self.ed.type(i) for i in node.inputs[2:]]
+        objection = _objection(node, n, states)
         if objection or n is None:
             self.log.declined("unroll_loops", node.output, objection, [node])
             return False
@@ -115,7 +118,7 @@ def _size(node: Node) -> int:
     return sum(1 for _ in all_nodes(node.regions["body"]))
 
 
-def _objection(node: Node, n: int | None) -> str:
+def _objection(node: Node, n: int | None, states: Sequence[Type]) -> str:
     """Why a loop is not written out; empty when it is."""
     if n is None:
         return "the number of its steps is known only when the program runs"
@@ -126,8 +129,10 @@ def _objection(node: Node, n: int | None) -> str:
         return "a step handles what is no tensor"
     body = node.regions["body"]
     collected = [body.types.get(r.value) for r in body.results[1 + len(node.inputs[2:]) :]]
-    if any(isinstance(t, TensorType) and t.shape is None for t in collected):
+    if any(isinstance(t, TensorType) and not t.is_ranked for t in collected):
         return "it collects values of unknown rank"
+    if any(isinstance(t, TensorType) and not t.is_ranked for t in states):
+        return "it begins with states of unknown rank"
     is_open = any(isinstance(t, TensorType) and not t.is_static for t in types)
     limit = LARGE if is_open else SMALL
     if n * _size(node) > limit:

@@ -125,8 +125,17 @@ def test_global_pools_are_reductions(op_type: str, attrs: dict[str, Any]) -> Non
     np.testing.assert_allclose(got, needed, rtol=1e-5)
 
 
+@pytest.mark.parametrize("by", ["reference", "lowering"])
+def test_the_mean_of_taps_that_all_miss_the_image_is_0(by: str) -> None:
+    image = normal(1, 2, 3, 1)
+    attrs = {"kernel_shape": [2, 2], "pads": [1, 1, 0, 1], "dilations": [1, 2]}
+    got = computed("AveragePool", image, opset=19, by=by, **attrs)
+    np.testing.assert_array_equal(got, by_onnxruntime("AveragePool", image, opset=19, **attrs))
+    assert not got.any()
+
+
 def test_the_mean_of_no_element_is_nan_nowhere() -> None:
-    """Every window of a legal pool holds an element of the image."""
+    """What `ceil_mode` adds still holds an element of the image."""
     image = normal(1, 1, 5, 5)
     attrs = {"kernel_shape": [2, 2], "pads": [1, 1, 1, 1], "strides": [2, 2], "ceil_mode": 1}
     got = computed("AveragePool", image, opset=19, **attrs)

@@ -148,6 +148,26 @@ def test_a_loop_that_may_end_early_is_not_written_out() -> None:
     assert "known only when the program runs" in steps[-1].because
 
 
+def test_a_state_of_unknown_rank_is_not_written_out() -> None:
+    g = graph("""
+    graph g(x: f32[...]) {
+      const n: i64[] = literal(2)
+      const one: i64[1] = literal(1)
+      const far: i64[1] = literal(9)
+      y: f32[...], p: f32[2,a,b] = onnx.Loop(n, _, x, opset=16) {
+        body: graph body(i: i64[], on: bool[], s: f32[...]) {
+          part: f32[a,b] = onnx.Slice(s, one, far, opset=16)
+          return on, s, part
+        }
+      }
+      return p
+    }
+    """)
+    after, steps = ran("unroll_loops", g)
+    assert ops(after) == ops(g)
+    assert steps[-1].because == "it begins with states of unknown rank"
+
+
 def test_slices_that_grow_with_the_step_get_sizes() -> None:
     g = graph("""
     graph g(x: f32[4,3]) {
