@@ -6,14 +6,21 @@ Source: the loops over MC and KC of Goto and van de Geijn 2008; prefetch distanc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd, prod
+from math import prod
 
 from compiler.compute.scalar import Read
 from compiler.dataclass import dataclass
-from compiler.ir import affine
+from compiler.errors import CompileError
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.context import Context, depends, operands
-from compiler.schedule.policies.tiles import L2_SHARE, LINE_BYTES, N_STREAMS, WAY_BYTES, Tile
+from compiler.schedule.policies.tiles import (
+    FEW_REGISTERS,
+    FMA_PER_CYCLE,
+    L2_SHARE,
+    LINE_BYTES,
+    Tile,
+    lines_kept,
+)
 
 NARROW, WIDE = 2, 4
 """Vectors of a strip: a reduction in which even a narrow strip does not stay in L2 runs in parts,
@@ -26,24 +33,26 @@ SUMS_SHARE = 0.5
 """Of L2, what the sums of all rows may fill; where they do not fit, parts would not pay."""
 
 BLOCK_SHARE = 0.6
-"""Of L2, what the rows of a block may fill while all columns pass them."""
+"""Of what two strips of columns leave of L2 (one in use, one on its way), a block of rows' part."""
 
 LEAST_TILES = 12
-"""Column tiles that share a copy of a block: fewer do not pay for it."""
+"""Column tiles that share a copy of a block, for each time it holds an element of the operand."""
 
-FAR, LEAST_GAIN = 4, 10
-"""How much longer columns take that come from memory, and how many times the traffic that blocks
-add they have to save: rows that lie side by side cost little (measured)."""
+RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
+"""Cycles lost for a line from behind L2: in a run as long as a page, which the processor fetches
+ahead, and in a shorter one (measured on Zen 3)."""
 
-APART = 3
-"""How much longer rows take that are read line by line than as many bytes side by side."""
+FAR = 4
+"""How much longer columns take that come from memory."""
+
+LEAST_GAIN = 0.028
+"""Of the cycles of all multiply-adds, what blocks have to save: ends of blocks cost some."""
+
+PAGE_BYTES = 4096
+"""Where the processor stops fetching ahead."""
 
 AHEAD_BYTES = 8192
 """How far ahead packed constants are asked for: the time a line takes to come from memory."""
-
-FEW_REGISTERS = 16
-"""Machines with so few registers compute a step in a few cycles, and follow its lines themselves:
-asking costs them 4 to 9 % (measured on Zen 3)."""
 
 LEAST_ROWS_ASKING = 2
 """A single row waits for memory anyway: what it asks for ahead would only take its turns."""
@@ -92,7 +101,7 @@ class Block:
 def row_block(
     nest: Nest, vector: Axis, rows: Axis, around: Sequence[str], tile: Tile, ctx: Context
 ) -> Block | None:
-    """The block of rows to run all columns over; None where that does not save traffic.
+    """The block of rows to run all columns over; None where that does not save cycles.
 
     Without blocks the rows come past for each tile of columns, with them the columns for each
     block. `around` are the loops over images, of which the outermost one is cut where several
@@ -105,29 +114,62 @@ def row_block(
     inner = [a for a in nest.axes if a.var not in around]
     if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in inner):
         return None
-    (read,) = streamed
-    most_bytes = ctx.target.l2_bytes * BLOCK_SHARE
+    (read,), l2_bytes = streamed, ctx.target.l2_bytes
     if not all(_is_counted(nest.axis(v)) for v in around) or (
-        _bytes(nest, read, [rows.var, *around[1:]]) > most_bytes
+        _bytes(nest, read, [rows.var, *around[1:]]) > _free_bytes(nest, tile, ctx)
     ):
         around = ()
     cut = nest.axis(around[0]) if around else rows
     rows_bytes = _bytes(nest, read, [rows.var, *around])
     columns_bytes = _bytes(nest, loaded[0], [vector.var])
     n_tiles = -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
-    is_copied = cut is rows and n_tiles >= LEAST_TILES and _is_apart(nest, read)
-    least_bytes = rows_bytes if is_copied else min(rows_bytes, columns_bytes)
-    if least_bytes <= ctx.target.l2_bytes // 2:
+    panel_bytes = rows.size * depth_of(nest) * read.dtype.nbytes
+    n_uses = n_tiles * min(rows_bytes / panel_bytes, 1)
+    is_copied = cut is rows and n_uses >= LEAST_TILES and _pays_to_copy(nest, read, rows)
+    stays = rows_bytes <= l2_bytes or columns_bytes <= l2_bytes // 2
+    if rows_bytes <= l2_bytes // 2 or (stays and not is_copied):
         return None  # what is smaller runs inside, and stays near
-    multiple = tile.rows if cut is rows else 1
-    most = int(most_bytes * cut.size / rows_bytes) // multiple * multiple
-    n_blocks = -(-cut.size // max(most, multiple))
-    size = -(-cut.size // (n_blocks * multiple)) * multiple
-    by_tiles = rows_bytes * n_tiles * (APART if is_copied else 1)
-    again = columns_bytes * (n_blocks - 1) * (FAR if columns_bytes > ctx.target.l3_bytes else 1)
-    if size >= cut.size or again * LEAST_GAIN > by_tiles:
+    kept_bytes = panel_bytes if is_copied else rows_bytes
+    size = _block_size(nest, cut, kept_bytes, tile.rows if cut is rows else 1, tile, ctx)
+    if size >= cut.size:
+        return None
+    n_again = (-(-cut.size // size) - 1) * (FAR if columns_bytes > ctx.target.l3_bytes else 1)
+    saved = rows_bytes * n_tiles * _line_cycles(nest, read, rows, tile)
+    added = columns_bytes * n_again * RUN_CYCLES
+    n_products = prod(a.size for a in (rows, vector, *map(nest.axis, around), *nest.reduced))
+    computing = n_products / (ctx.lanes(read.dtype) * FMA_PER_CYCLE)
+    if (saved - added) / LINE_BYTES < LEAST_GAIN * computing:
         return None
     return Block(cut.var, size, read.tensor if is_copied else "")
+
+
+def _block_size(
+    nest: Nest, cut: Axis, kept_bytes: float, multiple: int, tile: Tile, ctx: Context
+) -> int:
+    """Iterations of a block, about as many in each; all of them where not even the least fits."""
+    most = int(_free_bytes(nest, tile, ctx) * cut.size / kept_bytes) // multiple * multiple
+    if most <= 0:
+        return cut.size
+    n_blocks = -(-cut.size // most)
+    return -(-cut.size // (n_blocks * multiple)) * multiple
+
+
+def _free_bytes(nest: Nest, tile: Tile, ctx: Context) -> float:
+    """What a block of rows may take of L2, beside two strips of columns."""
+    strip_bytes = depth_of(nest) * tile.vectors * ctx.target.vector_bytes
+    return BLOCK_SHARE * (ctx.target.l2_bytes - 2 * strip_bytes)
+
+
+def _line_cycles(nest: Nest, read: Read, rows: Axis, tile: Tile) -> float:
+    """What a line of the rows costs, by how many bytes a tile reads side by side."""
+    extents = {a.var: a.size for a in nest.reduced} | {rows.var: min(tile.rows, rows.size)}
+    found = ((nest.stride_of(read.tensor, read.index, v), n) for v, n in extents.items())
+    run = read.dtype.nbytes
+    for step, n in sorted((abs(s) * read.dtype.nbytes, n) for s, n in found if s):
+        if step > max(run, LINE_BYTES):
+            break
+        run += step * (n - 1)
+    return RUN_CYCLES if run >= PAGE_BYTES else LINE_CYCLES
 
 
 def _is_counted(a: Axis) -> bool:
@@ -140,26 +182,25 @@ def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     return nest.tensors[read.tensor].assumed.n_elements * read.dtype.nbytes / prod(outside)
 
 
-def _is_apart(nest: Nest, read: Read) -> bool:
-    """Whether steps of the reduction read an operand in more lines than the first cache holds."""
-    reduced = {a.var for a in nest.reduced}
-    if any(affine.symbols(e) & reduced and affine.symbols(e) - reduced for e in read.index):
-        return False  # a window: what overlaps would be copied for every tap
+def _pays_to_copy(nest: Nest, read: Read, rows: Axis) -> bool:
+    """Whether steps read it in more lines than the first cache holds, and a copy is legal."""
+    try:
+        nest.cache_read(read.tensor, rows.var)
+    except CompileError:
+        return False
     for a in nest.reduced:
         step_bytes = abs(nest.stride_of(read.tensor, read.index, a.var) or 0) * read.dtype.nbytes
-        if step_bytes >= LINE_BYTES and a.size > _lines_kept(step_bytes):
+        if step_bytes >= LINE_BYTES and a.size > lines_kept(step_bytes):
             return True
     return False
 
 
-def _lines_kept(step_bytes: int) -> int:
-    """How many lines so far apart half of the first cache holds."""
-    n_sets = WAY_BYTES // max(gcd(step_bytes, WAY_BYTES), LINE_BYTES)
-    return n_sets * N_STREAMS // 2
-
-
 def ask_ahead(nest: Nest, tile: Tile, depth: int, ctx: Context) -> Nest:
-    """Ask for packed constants before they are needed, where these come from behind L1."""
+    """Ask for packed constants before they are needed, where these come from behind L1.
+
+    Machines with few registers compute a step in a few cycles, and follow its lines themselves:
+    asking costs them 4 to 9 % (measured on Zen 3).
+    """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
     if ctx.target.n_vector_registers <= FEW_REGISTERS:

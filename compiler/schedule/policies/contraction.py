@@ -10,11 +10,9 @@ Georganas et al. 2018 (arXiv:1808.05567).
 from __future__ import annotations
 
 from compiler.compute.scalar import Apply, Convert, Inside, Read, Scalar, reads
-from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.blocking import (
-    FEW_REGISTERS,
     ask_ahead,
     depth_of,
     in_parts,
@@ -30,14 +28,13 @@ from compiler.schedule.policies.context import (
     strides,
 )
 from compiler.schedule.policies.reduction import dot_product
-from compiler.schedule.policies.tiles import choose_tile
+from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
 """Rows of the largest tile, and how many known rows are better than an open number of them."""
 
 UNROLL = 2
-"""Steps of the reduction written out; more costs compile time and gains nothing (measured). With
-few registers a single one: LLVM moves sums to other registers between two steps, and spills."""
+"""Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
 
 
 def is_contraction(nest: Nest) -> bool:
@@ -254,17 +251,9 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     if in_memory:
         nest = nest.because("the parts of a row's sums are far apart in time").cache_write(part)
     if block is not None and block.copied:
-        nest = _with_copy(nest, block.copied, f"{block.loop}b")
+        nest = nest.because("each step of the reduction reads another cache line")
+        nest = nest.cache_read(block.copied, f"{block.loop}b")
     return ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
-
-
-def _with_copy(nest: Nest, tensor: str, loop: str) -> Nest:
-    """Copy the rows of a block, unless what else the nest reads of them forbids it."""
-    reason = "each step of the reduction reads another cache line"
-    try:
-        return nest.because(reason).cache_read(tensor, loop)
-    except CompileError:
-        return nest
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:

@@ -35,6 +35,10 @@ STREAM_CYCLES, CONFLICT_CYCLES = 0.1, 0.25
 LINE_BYTES, WAY_BYTES = 64, 4096
 """Lines that are a multiple of a way apart share a set of the first cache."""
 
+FEW_REGISTERS = 16
+"""With no more of them, steps of the reduction are not written out one behind the other: LLVM moves
+sums to other registers between two steps, and spills."""
+
 SPARE_REGISTERS = 1
 """LLVM loads the vectors of the next step early. With all registers in use it then spills sums:
 4 x 3 sums in 16 registers reach 60 % of the speed of 6 x 2 (measured on Zen 3)."""
@@ -107,7 +111,16 @@ def _row_cycles(rows: int, row_bytes: int) -> float:
     """What a step loses because its rows lie apart."""
     if row_bytes <= LINE_BYTES or rows <= N_STREAMS:
         return 0.0
-    places = WAY_BYTES // gcd(row_bytes, WAY_BYTES)
-    if -(-rows // places) > N_STREAMS:
+    if -(-rows // _sets(row_bytes)) > N_STREAMS:
         return CONFLICT_CYCLES * rows
     return STREAM_CYCLES * (rows - N_STREAMS)
+
+
+def lines_kept(step_bytes: int) -> int:
+    """How many lines so far apart half of the first cache holds."""
+    return _sets(step_bytes) * N_STREAMS // 2
+
+
+def _sets(step_bytes: int) -> int:
+    """In how many sets of the first cache lines lie that are so far apart."""
+    return WAY_BYTES // max(gcd(step_bytes, WAY_BYTES), LINE_BYTES)

@@ -77,7 +77,7 @@ TURNED = (["f32[17,256]", "f32[17,33]"], "f32[256,33]", turned)
 RESIDUAL = (["f32[17,256]", "f32[17,33]"], "f32[256,33]", residual)
 IMAGE = (["f32[1,17,16,16]", "f32[33,17,1,1]", "f32[33]"], "f32[1,33,16,16]{c16}", conv())
 IMAGES = (["f32[3,17,16,16]", "f32[33,17,1,1]", "f32[33]"], "f32[3,33,16,16]{c16}", conv())
-TINY = replace(by_name("x86-64-v3"), l2_bytes=2 << 10)
+TINY = replace(by_name("x86-64-v3"), l2_bytes=4 << 10)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_all_columns_pass_a_block_of_rows(
     case: tuple[list[str], str, object], is_copied: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blocking, "LEAST_TILES", 2)
-    monkeypatch.setattr(blocking, "LEAST_GAIN", 1)
+    monkeypatch.setattr(blocking, "LEAST_GAIN", -1)
     made = moves(case, TINY)
     assert any("a block of rows stays in L2" in m for m in made)
     assert any("cache_read" in m for m in made) == is_copied
@@ -109,6 +109,35 @@ def test_rows_are_cut_where_that_saves_much_traffic() -> None:
         case = ([f"f32[{m},{k}]", f"f32[{k},{n}]"], f"f32[{m},{n}]", product)
         made = moves(case, replace(by_name("x86-64-v3"), l2_bytes=512 << 10))
         assert any("block of rows" in line for line in made) == is_cut
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "is_copied"), [(3, 2, True), (5, 1, False)], ids=["few taps", "many taps"]
+)
+def test_windows_are_copied_where_they_hardly_overlap(
+    kernel: int, stride: int, is_copied: bool
+) -> None:
+    """An image whose channels lie pages apart: each step of the sum reads another line."""
+
+    def define(k: Lowering, a: Handle, w: Handle, y: Handle) -> None:
+        o, x = k.axes(y.shape[1:], "ox")
+        i, t = k.axis(w.shape[1], "i"), k.axis(kernel, "t")
+        k.assign(y[0, o, x], k.sum(a[0, i, x * stride + t] * w[o, i, t], over=(i, t)))
+
+    length = (1023 - kernel) // stride + 1
+    inputs = ["f32[1,512,1023]", f"f32[512,512,{kernel}]"]
+    case = (inputs, f"f32[1,512,{length}]{{c16}}", define)
+    made = moves(case, replace(by_name("x86-64-v3"), l2_bytes=512 << 10))
+    assert any("cache_read" in m for m in made) == is_copied
+
+
+def test_short_runs_are_cut_sooner_than_whole_rows() -> None:
+    """Rows of blocked pixels lie in runs of a few lines, those of a product in whole pages."""
+    target = replace(by_name("x86-64-v3"), l2_bytes=512 << 10)
+    pixels = (["f32[1,1024,14,14]{c16}", "f32[256,1024,1,1]", "f32[256]"], "f32[1,256,14,14]{c16}")
+    rows = (["f32[196,1024]", "f32[1024,256]"], "f32[196,256]", product)
+    assert any("block of rows" in m for m in moves((*pixels, conv()), target))
+    assert not any("block of rows" in m for m in moves(rows, target))
 
 
 def test_few_columns_do_not_pay_for_a_copy() -> None:
