@@ -115,9 +115,7 @@ def row_block(
     if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in inner):
         return None
     (read,), l2_bytes = streamed, ctx.target.l2_bytes
-    if not all(_is_counted(nest.axis(v)) for v in around) or (
-        _bytes(nest, read, [rows.var, *around[1:]]) > _free_bytes(nest, tile, ctx)
-    ):
+    if not _may_cut_images(nest, read, rows, around, _free_bytes(nest, tile, ctx)):
         around = ()
     cut = nest.axis(around[0]) if around else rows
     rows_bytes = _bytes(nest, read, [rows.var, *around])
@@ -131,16 +129,22 @@ def row_block(
         return None  # what is smaller runs inside, and stays near
     kept_bytes = panel_bytes if is_copied else rows_bytes
     size = _block_size(nest, cut, kept_bytes, tile.rows if cut is rows else 1, tile, ctx)
-    if size >= cut.size:
-        return None
     n_again = (-(-cut.size // size) - 1) * (FAR if columns_bytes > ctx.target.l3_bytes else 1)
     saved = rows_bytes * n_tiles * _line_cycles(nest, read, rows, tile)
     added = columns_bytes * n_again * RUN_CYCLES
     n_products = prod(a.size for a in (rows, vector, *map(nest.axis, around), *nest.reduced))
     computing = n_products / (ctx.lanes(read.dtype) * FMA_PER_CYCLE)
-    if (saved - added) / LINE_BYTES < LEAST_GAIN * computing:
+    if size >= cut.size or (saved - added) / LINE_BYTES < LEAST_GAIN * computing:
         return None
     return Block(cut.var, size, read.tensor if is_copied else "")
+
+
+def _may_cut_images(
+    nest: Nest, read: Read, rows: Axis, around: Sequence[str], free_bytes: float
+) -> bool:
+    """Whether the number of images is known, and one of them fits into a block."""
+    known = bool(around) and all(_is_counted(nest.axis(v)) for v in around)
+    return known and _bytes(nest, read, [rows.var, *around[1:]]) <= free_bytes
 
 
 def _block_size(
