@@ -54,8 +54,9 @@ PAGE_BYTES = 4096
 AHEAD_BYTES = 8192
 """How far ahead packed constants are asked for: the time a line takes to come from memory."""
 
-LEAST_ROWS_ASKING = 2
-"""A single row waits for memory anyway: what it asks for ahead would only take its turns."""
+LEAST_ROWS_ASKING, MOST_TILES_ASKING = 2, 8
+"""A single row waits for memory anyway: what it asks for ahead would only take its turns. With more
+tiles of rows than that the wait for the first one does not count."""
 
 
 def depth_of(nest: Nest) -> int:
@@ -199,23 +200,26 @@ def _pays_to_copy(nest: Nest, read: Read, rows: Axis) -> bool:
     return False
 
 
-def ask_ahead(nest: Nest, tile: Tile, depth: int, ctx: Context) -> Nest:
+def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: Axis | None, ctx: Context) -> Nest:
     """Ask for packed constants before they are needed, where these come from behind L1.
 
     Machines with few registers compute a step in a few cycles, and follow its lines themselves:
-    asking costs them 4 to 9 % (measured on Zen 3).
+    asking costs them 4 to 9 %. But when few tiles of rows pass a strip of columns, all wait for the
+    first of them: asking for the next strip meanwhile brings 7 to 28 % (measured on Zen 3).
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
-    if ctx.target.n_vector_registers <= FEW_REGISTERS:
-        return nest
     if tile.rows < LEAST_ROWS_ASKING or strip_bytes <= ctx.target.l1d_bytes // 2 or not steps:
         return nest
-    loop = steps[-1].var
+    ahead_bytes, loop = AHEAD_BYTES, steps[-1].var
+    if ctx.target.n_vector_registers <= FEW_REGISTERS:
+        if rows is None or not _is_counted(rows) or rows.size > MOST_TILES_ASKING * tile.rows:
+            return nest
+        ahead_bytes = strip_bytes
     for r in operands(nest):
         n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
         if n_elements:
-            distance = -(-AHEAD_BYTES // (n_elements * r.dtype.nbytes))
+            distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
             reason = f"{r.tensor} does not stay in L1: its lines take longer than a few steps"
             nest = nest.because(reason).prefetch(r.tensor, loop, distance)
     return nest

@@ -253,7 +253,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     if block is not None and block.copied:
         nest = nest.because("each step of the reduction reads another cache line")
         nest = nest.cache_read(block.copied, f"{block.loop}b")
-    return ask_ahead(pack_constants(nest, ctx), tile, depth, ctx)
+    return ask_ahead(pack_constants(nest, ctx), tile, depth, rows, ctx)
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:

@@ -44,9 +44,17 @@ def test_a_turn_asks_for_every_line_of_a_later_one() -> None:
 def test_a_strip_that_stays_in_the_first_cache_is_not_asked_for() -> None:
     assert "prefetch" not in str(kernel(23, 40, "x86-64-v4"))
     assert "prefetch" not in str(kernel(1, 1200, "x86-64-v4")), "a single row waits anyway"
-    assert "prefetch" not in str(kernel(23, 1200, "x86-64-v3")), (
-        "AVX2 machines follow by themselves"
-    )
+
+
+def test_few_registers_ask_for_the_next_strip_while_few_tiles_pass_this_one() -> None:
+    made = kernel(23, 1200, "x86-64-v3")
+    b = made.buffers["B"]
+    loops = [s for s in walk_statements(made.body) if isinstance(s, Loop)]
+    turn, asked = next((s, t) for s in loops for t in s.body if isinstance(t, Prefetch))
+    place = sum(e * n for e, n in zip(asked.index, b.strides, strict=True))
+    strip = 1200 * (_at(place, turn.var, 1, "") - _at(place, turn.var, 0, ""))
+    assert _at(place, turn.var, 0, "") == strip
+    assert "prefetch" not in str(kernel(97, 1200, "x86-64-v3")), "they follow by themselves"
 
 
 def _asks(s: Statement) -> bool:
