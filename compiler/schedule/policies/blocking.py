@@ -54,7 +54,7 @@ PAGE_BYTES = 4096
 AHEAD_BYTES = 8192
 """How far ahead packed constants are asked for: the time a line takes to come from memory."""
 
-LEAST_ROWS_ASKING, MOST_TILES_ASKING = 2, 8
+LEAST_ROWS_ASKING, MOST_TILES_ASKING = 2, 9
 """A single row waits for memory anyway: what it asks for ahead would only take its turns. With more
 tiles of rows than that the wait for the first one does not count."""
 
