@@ -202,6 +202,15 @@ def segformer() -> Exportable:
 
 
 @model
+def efficientnet() -> Exportable:
+    """EfficientNet B0, whose last pool has a window far larger than its image."""
+    config = hf.EfficientNetConfig(
+        image_size=224, width_coefficient=1.0, depth_coefficient=1.0, hidden_dim=1280
+    )
+    return _of_image(hf.EfficientNetForImageClassification(config), 224)
+
+
+@model
 def whisper_encoder() -> Exportable:
     """The encoder of Whisper tiny, thirty seconds."""
     config = hf.WhisperConfig(encoder_layers=N_LAYERS, d_model=384, encoder_attention_heads=6)
