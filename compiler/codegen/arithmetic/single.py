@@ -97,15 +97,19 @@ def _halves(a: Arithmetic, x: Value) -> tuple[Value, Value]:
 _ROUNDER = 12582912.0
 """1.5 * 2**23: adding it to a small float leaves the nearest integer in the lowest bits."""
 
+_LOG2_E = 1.44269504
 
 _EXP = (1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
         5.0000001201e-1)  # fmt: skip
 """(exp(r) - 1 - r) / r**2 as a polynomial in r."""
 
+_DECAY = (1.3814583873e-3, 8.3687240728e-3, 4.1668388742e-2, 1.6666520572e-1, 4.9999993444e-1)
+"""The same with a term less: fitted to 2**-28 of exp(r) for r up to ln 2 / 2 (Remez exchange)."""
+
 
 def _times_ln2(a: Arithmetic, x: Value) -> tuple[Value, Value]:
     """How often ln 2 goes into x, to the nearest integer; also with the rounder added."""
-    shifted = a.fma(x, number(x, 1.44269504), number(x, _ROUNDER))
+    shifted = a.fma(x, number(x, _LOG2_E), number(x, _ROUNDER))
     return a.two("fsub", shifted, number(x, _ROUNDER)), shifted
 
 
@@ -145,16 +149,27 @@ def exp(a: Arithmetic, x: Value, rest: Value | None = None, factor: Value | None
     return _times_power_of_two(a, y, n, shifted)
 
 
+_UP = 100
+"""Powers of two by which `decay` computes a result too large, so that 2**(n + 100) is normal."""
+
+
 def decay(a: Arithmetic, x: Value) -> Value:
     """e to the power x for an x up to 0, itself a rounded difference: no upper limit, one ln 2."""
     if not a.has_fma:
         return exp(a, x)  # n ln 2 would be rounded
     low = number(x, -105.0)
     x = a.out.select(a.test("fcmp ogt", low, x), low, x)
-    n, shifted = _times_ln2(a, x)
+    # The lowest nine bits of `shifted` are the biased exponent of 2**(n + 100).
+    rounder = number(x, _ROUNDER + 127 + _UP)
+    shifted = a.fma(x, number(x, _LOG2_E), rounder)
+    n = a.two("fsub", shifted, rounder)
     r = a.fma(n, number(x, -math.log(2)), x)
-    p = a.fma(polynomial(a, r, _EXP), a.two("fmul", r, r), r)
-    return _times_power_of_two(a, a.two("fadd", p, number(x, 1.0)), n, shifted)
+    p = a.fma(polynomial(a, r, _DECAY), a.two("fmul", r, r), r)
+    scaled = a.scaled(a.two("fadd", p, number(x, 1.0)), n)
+    if scaled is not None:
+        return scaled
+    power = as_float(a, a.two("shl", as_integer(a, shifted), integer(x, 23)))
+    return a.two("fmul", a.fma(p, power, power), number(x, 2.0**-_UP))
 
 
 def _times_power_of_two(a: Arithmetic, y: Value, n: Value, shifted: Value) -> Value:
