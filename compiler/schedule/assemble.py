@@ -20,7 +20,8 @@ from compiler.schedule.operands.packing import Packing
 from compiler.schedule.operands.panels import into_panels
 from compiler.schedule.operands.parts import RIGHT, in_parts
 from compiler.schedule.operands.turn import turn_operands
-from compiler.schedule.stages.tree import Part, leaves
+from compiler.schedule.stages.reuse import in_place, with_reuse
+from compiler.schedule.stages.tree import Member, Part, leaves
 from compiler.schedule.tiled.banded import in_bands
 from compiler.schedule.writing.writer import Shape, Writer
 from compiler.targets.options import CodeOptions
@@ -116,8 +117,14 @@ def _assembled(
     params = (*params[: len(params) - n_outputs], *blocks, *params[-n_outputs:])
     registers = tuple(writer.realizer.registers)
     kernel = Kernel(computation.name, params, body, registers, sizes_of(params, body))
+    kernel = with_reuse(kernel, _places(computation, members))
     require_small(kernel, options.target)
     return Scheduled(kernel, writer.packings, (*stages.lines, *writer.lines))
+
+
+def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str, str]:
+    """Which temporaries lie in the memory of which."""
+    return in_place([*leaves(members)], computation.temporaries, computation.tensors)
 
 
 def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:

@@ -309,7 +309,7 @@ class Stages:
             require_legal(
                 needed.isdisjoint(stored([m])), f"{reader} stores to what {self.stage} reads"
             )
-        own = _matching_axis(part, group, self.computation.temporaries)
+        own = matching_axis(part, group, self.computation.temporaries)
         words = "is read" if made & read(group.joints) else "belongs"
         require_legal(
             bool(own),
@@ -346,7 +346,7 @@ def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> t
     return tuple(found)
 
 
-def _matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
+def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
     """The axis of a nest of which each turn of a group needs its own places; "" for none."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)

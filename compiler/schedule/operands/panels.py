@@ -9,7 +9,9 @@ the order that vectors need. Source: Goto and van de Geijn 2008, packing of B.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd
 
 from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import Apply, Read, Scalar, rewrite
@@ -24,6 +26,9 @@ LEAST_ROWS = 64
 
 LEAST_TURNED_ROWS = 8
 """Of a transposed operand each vector would be put together from single elements."""
+
+KEPT_LINES = 4
+"""Lines of one set of the first cache that are still there for the next rows, beside these."""
 
 L2_SHARE = 0.5
 """An operand of at most this share of L2 is read where it lies, rows in neighbouring sets."""
@@ -47,9 +52,15 @@ def into_panels(computation: Computation, constants: frozenset[str], target: Tar
         if found is not None:
             assert isinstance(stage, Stage)
             copy, stage = _with_copy(stage, found, tensors)
-            stages.append(copy)
+            stages.insert(_earliest(stages, copy), copy)
         stages.append(stage)
     return replace(computation, tensors=tensors, stages=tuple(stages))
+
+
+def _earliest(stages: Sequence[Stage | Routine], copy: Stage) -> int:
+    """Where what a copy reads is made; stages that follow each other stay side by side."""
+    makers = [i for i, s in enumerate(stages) if copy.read_tensors & s.stored_tensors]
+    return makers[-1] + 1 if makers else 0
 
 
 def _operand(
@@ -109,7 +120,8 @@ def _pays(
         return n_rows >= LEAST_TURNED_ROWS
     if n_rows < LEAST_ROWS:
         return False
-    conflicts = (n_columns * nbytes) % WAY_BYTES == 0 and depth * target.vector_bytes > WAY_BYTES
+    sets = WAY_BYTES // gcd(n_columns * nbytes, WAY_BYTES)
+    conflicts = depth > sets * KEPT_LINES and depth * target.vector_bytes >= WAY_BYTES
     return conflicts or depth * n_columns * nbytes > target.l2_bytes * L2_SHARE
 
 

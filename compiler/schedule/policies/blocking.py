@@ -182,9 +182,14 @@ def _is_counted(a: Axis) -> bool:
 
 
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
-    """Bytes of an operand that are read for one iteration of the loops outside of `passing`."""
+    """Bytes of an operand that are read for one iteration of the loops outside of `passing`.
+
+    Those of windows overlap, and a nest in a turn of other loops reads only a part of a tensor.
+    """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
-    return nest.tensors[read.tensor].assumed.n_elements * read.dtype.nbytes / prod(outside)
+    walked = prod(a.size for a in nest.axes if depends(read, a.var))
+    n_elements = min(walked, nest.tensors[read.tensor].assumed.n_elements)
+    return n_elements * read.dtype.nbytes / prod(outside)
 
 
 def _pays_to_copy(nest: Nest, read: Read, rows: Axis) -> bool:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import prod
 
+from compiler.compute.computation import Stage
 from compiler.compute.scalar import Apply, Read, reads
 from compiler.ir import affine
-from compiler.ir.types import TensorType
+from compiler.ir.types import DType, TensorType
+from compiler.schedule.policies.tiles import choose_tile
 from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
 """Rows of a product that one turn computes at most: each loads the other operand once."""
 
-LEAST_ROWS = 8
-"""Fewer rows than this would leave a register tile half empty."""
+LEAST_ROWS = 4
+"""Fewer rows than this would wait for loads, whatever else the tile has."""
 
 SIDE_BY_SIDE = 4
 """Places of which each stage is computed before the next: the ends of their sums overlap."""
@@ -28,15 +31,20 @@ def block_size(
 ) -> int:
     """Few places, unless they are rows of a product that share its other operand.
 
-    What is held inside takes no more than half of the second cache, or of the first.
+    What is held inside takes no more than half of the second cache, or of the first. Fewer rows
+    than that leaves are whole register tiles.
     """
     nbytes = sum(tensors[t].assumed.nbytes for t in held)
     extent = affine.assumed(group.extent)
     per_place = max(nbytes // max(extent, 1), 1)
     fits = max(target.l2_bytes // 2 // per_place, 1)
-    if not _is_row(group):
+    product = _product_of_rows(group)
+    if product is None:
         return SIDE_BY_SIDE if _is_short(group, per_place, extent, target) else 1
-    wanted = min(ROWS, max(fits // LEAST_ROWS, 1) * LEAST_ROWS)
+    wanted = ROWS
+    if fits < ROWS:
+        tile = max(_tile_rows(product, target), LEAST_ROWS)
+        wanted = max(fits // tile, 1) * tile
     return min(wanted, group.extent) if isinstance(group.extent, int) else wanted
 
 
@@ -44,7 +52,7 @@ def reason(group: Group) -> str:
     """Why a turn of a group's loop has as many places as it has."""
     if group.places == 1:
         return "what lies between stays near"
-    if _is_row(group):
+    if _product_of_rows(group) is not None:
         return "rows of a product share its other operand"
     return "what lies between stays near, and ends of sums overlap"
 
@@ -56,8 +64,8 @@ def _is_short(group: Group, per_place: int, extent: int, target: Target) -> bool
     return sums and few and extent >= LEAST_TURNS * SIDE_BY_SIDE
 
 
-def _is_row(group: Group) -> bool:
-    """Whether a product has the axis in one factor alone."""
+def _product_of_rows(group: Group) -> Stage | None:
+    """A product that has the axis in one factor alone."""
     for part in group.joints:
         own = group.own[name_of(part)]
         for s in part:
@@ -65,8 +73,18 @@ def _is_row(group: Group) -> bool:
             if isinstance(body, Apply) and body.fn == "mul":
                 has = [any(_depends(r, own) for r in reads(a)) for a in body.args]
                 if has in ([True, False], [False, True]):
-                    return True
-    return False
+                    return s
+    return None
+
+
+def _tile_rows(product: Stage, target: Target) -> int:
+    """The rows of the register tile for a block of a product."""
+    columns, depth = (
+        prod(affine.assumed(product.extents[a]) for a in axes)
+        for axes in (product.axes[-1:], product.reduce_axes)
+    )
+    lanes = target.lanes(DType.f32.nbytes)
+    return choose_tile(ROWS, -(-columns // lanes), depth, target).rows
 
 
 def _depends(r: Read, axis: str) -> bool:

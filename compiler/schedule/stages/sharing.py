@@ -20,10 +20,11 @@ from compiler.compute.scalar import fetches
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir import affine
-from compiler.schedule.language.between import Stages
+from compiler.schedule.language.between import Stages, matching_axis
 from compiler.schedule.stages.blocks import block_size, reason
 from compiler.schedule.stages.joining import Joint
-from compiler.schedule.stages.tree import Group, Part, leaves, name_of, stored, touched
+from compiler.schedule.stages.reuse import in_place
+from compiler.schedule.stages.tree import Group, Part, leaves, name_of, read, stored, touched
 from compiler.schedule.stages.turns import Held, Tensors, held_inside, inside, turns_of
 from compiler.targets.target import Target
 
@@ -51,7 +52,8 @@ class _Where:
 
 def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target) -> Stages:
     for group, held in _groups(parts, where):
-        size = block_size(group, held, where.tensors, target)
+        places = in_place(group.joints, held, where.tensors)
+        size = block_size(group, held.keys() - places.keys(), where.tensors, target)
         done = where.done | frozenset(group.own.values())
         if size == group.extent:  # one turn is no loop
             stages = _shared(stages, group.joints, replace(where, done=done), target)
@@ -89,9 +91,34 @@ def _groups(parts: Sequence[Part], where: _Where) -> Iterator[tuple[Group, Held]
     first, group = found
     behind = first + len(group.members)
     before, after = parts[:first], parts[behind:]
-    yield from _groups(before, _apart(where, parts[first:]))
+    while (producer := _producer(group, before, after, where)) is not None:
+        part, axis = producer
+        before = [p for p in before if p is not part]
+        group = Group((part, *group.members), {name_of(part): axis, **group.own}, group.places)
+    yield from _groups(before, _apart(where, [*group.joints, *after]))
     yield group, held_inside(group, [*before, group, *after], where.temporaries)
-    yield from _groups(after, _apart(where, parts[:behind]))
+    yield from _groups(after, _apart(where, [*before, *group.joints]))
+
+
+def _producer(
+    group: Group, before: Sequence[Part], after: Sequence[Part], where: _Where
+) -> tuple[Joint, str] | None:
+    """The last part before a group that only the group reads, at places that go with its loop.
+
+    It reads nothing of the run itself: a copy of an operand is such a part.
+    """
+    for number, part in reversed([*enumerate(before)]):
+        if isinstance(part, Routine) or _alone(before)[number + 1] > _alone(before)[number]:
+            continue
+        others = [*before[:number], *before[number + 1 :], *after]
+        made = stored([part])
+        if not made <= where.temporaries or made & touched(others):
+            continue
+        axis = matching_axis(part, group, where.temporaries) if made & read(group.joints) else ""
+        if axis and axis not in where.done and part[0].extents[axis] == group.extent:
+            if _is_sharable(part, axis, where.tensors, where.temporaries):
+                return part, axis
+    return None
 
 
 def _apart(where: _Where, others: Sequence[Part]) -> _Where:

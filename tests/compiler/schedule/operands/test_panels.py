@@ -53,6 +53,31 @@ def test_rows_in_one_set_of_the_cache_are_copied() -> None:
     assert (outer * width, depth) == (1024, 80)
 
 
+def test_rows_in_a_few_sets_of_the_cache_are_copied() -> None:
+    def of(depth: int, columns: int) -> list[str]:
+        inputs = [f"f32[67,{depth}]", f"f32[{depth},{columns}]"]
+        c = computation(inputs, f"f32[67,{columns}]", product())
+        return panels_of(c, target=by_name("x86-64-v3"))
+
+    assert of(130, 64), "130 lines in 16 sets"
+    assert not of(60, 64)
+    assert not of(130, 80), "lines that are 320 bytes apart lie in all sets"
+
+
+def test_copies_of_inputs_come_first() -> None:
+    def define(k: Lowering, a: Handle, b: Handle, c: Handle, y: Handle) -> None:
+        m, n = k.axes(y.shape, "mn")
+        left = k.temporary(a.shape, DType.f32, "left")
+        i, j, d = k.axis(67, "i"), k.axis(130, "j"), k.axis(130, "d")
+        k.assign(left[i, j], a[i, j] + c[i, j])
+        k.assign(y[m, n], k.sum(left[m, d] * b[d, n], over=(d,)))
+
+    inputs = ["f32[67,130]", "f32[130,64]", "f32[67,130]"]
+    c = computation(inputs, "f32[67,64]", define)
+    made = into_panels(c, frozenset(), by_name("x86-64-v3"))
+    assert [s.stored_tensors for s in made.stages] == [{"B_PANELS"}, {"left"}, {"Y"}]
+
+
 def test_few_rows_a_constant_or_a_small_operand_get_no_copy() -> None:
     def of(a: str, b: str, y: str, constants: str = "") -> list[str]:
         return panels_of(computation([a, b], y, product()), constants)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,6 +115,39 @@ def test_attention_keeps_the_scores_of_a_block_of_queries() -> None:
 def test_keys_are_turned_once_for_each_head() -> None:
     kernel = scheduled(ATTENTION).kernel
     assert shape_of(kernel, "K_TURNED") == (1, 4, 19)
+
+
+LONG = graph(
+    "q: f32[1,2,77,4], k: f32[1,2,136,4], v: f32[1,2,136,32]) "
+    "{ y: f32[1,2,77,32] = attention(q, k, v, scale=0.5) return y }"
+)
+
+
+def test_copies_of_values_are_made_for_one_head() -> None:
+    kernel = scheduled(LONG, "x86-64-v3").kernel
+    assert shape_of(kernel, "V_PANELS") == (1, 2, 136, 16)
+    (heads,) = kernel.body
+    assert isinstance(heads, Loop)
+
+
+def test_blocks_that_the_cache_bounds_are_whole_register_tiles() -> None:
+    target = replace(by_name("x86-64-v3"), l2_bytes=32 << 10)
+    lowered = lower_node(LONG.nodes[0], LONG)
+    assert lowered is not None
+    made = schedule(lowered.computation, frozenset(), CodeOptions(target))
+    assert shape_of(made.kernel, "SCORE") == (1, 1, 24, 136)  # four tiles of six rows
+    assert "E" not in made.kernel.buffers  # 16 kB hold 29 rows of scores, once
+
+
+def test_rows_of_a_turn_are_not_cut_again() -> None:
+    heads = graph(
+        "q: f32[1,6,1500,64], k: f32[1,6,1500,64], v: f32[1,6,1500,64]) "
+        "{ y: f32[1,6,1500,64] = attention(q, k, v) return y }"
+    )
+    made = scheduled(heads, "x86-64-v3")
+    moves = [str(line) for line in made.lines]
+    assert any(m.startswith("SCORE: compute_at(Y, m4, ") for m in moves)
+    assert not any("block of rows" in m for m in moves)
 
 
 def _loops(kernel: Kernel) -> list[Loop]:

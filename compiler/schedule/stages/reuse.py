@@ -1,0 +1,53 @@
+"""Temporaries that lie in the memory of another: a stage stores over what it alone still reads.
+
+    E[i, j] = decay(SCORE[i, j] - TOP[i])    with no later reader of SCORE: E lies where SCORE does
+
+A block of attention's rows then holds its scores once, so twice as many rows stay in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from compiler.compute.computation import Stage
+from compiler.compute.scalar import fetches
+from compiler.compute.statements import rename_buffers
+from compiler.loops.nodes import Kernel
+from compiler.schedule.stages.tree import Part, touched
+from compiler.schedule.stages.turns import Tensors
+
+
+def in_place(
+    parts: Sequence[Part], temporaries: Collection[str], tensors: Tensors
+) -> dict[str, str]:
+    """For temporaries that may lie where another does, made by parts in order: which one."""
+    found: dict[str, str] = {}
+    for position, part in enumerate(parts):
+        if not (isinstance(part, tuple) and len(part) == 1 and part[0].target in temporaries):
+            continue
+        (stage,) = part
+        behind = touched(parts[position + 1 :])
+        for t in sorted(stage.read_tensors & {*temporaries} - behind):
+            alone = stage.target not in touched(parts[:position])
+            if alone and _may_store_over(stage, t, tensors):
+                found[stage.target] = found.get(t, t)
+                break
+    return found
+
+
+def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
+    """Whether each point of a stage reads of a tensor the element of its own index alone."""
+    if stage.reduce is not None or tensors[read] != tensors[stage.target]:
+        return False
+    if not tensors[read].layout.is_plain or any(f.tensor == read for f in fetches(stage.value)):
+        return False
+    return all(r.index == stage.index for r in stage.reads if r.tensor == read)
+
+
+def with_reuse(kernel: Kernel, places: Mapping[str, str]) -> Kernel:
+    """The kernel with temporaries in the places of others, where both became equally large."""
+    buffers = kernel.buffers
+    names = {t: u for t, u in places.items() if buffers[t].shape == buffers[u].shape}
+    params = tuple(b for b in kernel.params if b.name not in names)
+    return replace(kernel, params=params, body=rename_buffers(kernel.body, names))
