@@ -85,7 +85,7 @@ def _assembled(
     shape: Shape,
 ) -> Scheduled:
     computation = into_panels(computation, constants, options.target)
-    computation = turn_operands(computation, constants)
+    computation = turn_operands(computation, constants, options.target)
     stages = arrange(Stages.of(computation, constants))
     computation, members = stages.computation, stages.members
     packable = frozenset(_packable([*leaves(members)], constants))

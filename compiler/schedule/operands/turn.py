@@ -13,17 +13,20 @@ from compiler.compute.computation import Computation, Routine, Stage, axis_of
 from compiler.compute.scalar import Apply, Read, Scalar, rewrite
 from compiler.ir import affine
 from compiler.ir.types import TensorType
+from compiler.targets.target import Target
 
 LEAST_ROWS = 8
 """Fewer rows than this do not pay for the copy; they take dot products instead."""
 
 
-def turn_operands(computation: Computation, constants: frozenset[str]) -> Computation:
+def turn_operands(
+    computation: Computation, constants: frozenset[str], target: Target
+) -> Computation:
     """The computation with a copy stage before each product that needs one."""
     for position, stage in enumerate(computation.stages):
         read = _transposed_operand(stage, computation, constants)
         if read is not None:
-            return _with_copy(computation, position, read)
+            return _with_copy(computation, position, read, target)
     return computation
 
 
@@ -53,7 +56,7 @@ def _transposed_operand(
     return None
 
 
-def _with_copy(computation: Computation, position: int, read: Read) -> Computation:
+def _with_copy(computation: Computation, position: int, read: Read, target: Target) -> Computation:
     stage = computation.stages[position]
     assert isinstance(stage, Stage)
     column = stage.axes[-1]
@@ -63,7 +66,11 @@ def _with_copy(computation: Computation, position: int, read: Read) -> Computati
     while name in computation.tensors:
         name += "_"
     index = tuple(affine.symbol(a) for a in turned)
-    t = TensorType(read.dtype, tuple(stage.extents[a] for a in turned))
+    *outer, n_columns = (stage.extents[a] for a in turned)
+    if isinstance(n_columns, int):
+        lanes = target.lanes(read.dtype.nbytes)
+        n_columns = -(-n_columns // lanes) * lanes
+    t = TensorType(read.dtype, (*outer, n_columns))
     copy = Stage(name, index, read, {a: stage.extents[a] for a in turned})
     new_read = Read(name, index, read.dtype)
 
