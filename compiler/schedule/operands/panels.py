@@ -18,6 +18,7 @@ from compiler.compute.scalar import Apply, Read, Scalar, rewrite
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.types import DType, TensorType
+from compiler.schedule.policies.blocking import FEW_REGISTERS
 from compiler.schedule.policies.tiles import WAY_BYTES, choose_tile
 from compiler.targets.target import Target
 
@@ -120,9 +121,21 @@ def _pays(
         return n_rows >= LEAST_TURNED_ROWS
     if n_rows < LEAST_ROWS:
         return False
-    sets = WAY_BYTES // gcd(n_columns * nbytes, WAY_BYTES)
-    conflicts = depth > sets * KEPT_LINES and depth * target.vector_bytes >= WAY_BYTES
-    return conflicts or depth * n_columns * nbytes > target.l2_bytes * L2_SHARE
+    if _conflicts(depth, n_columns * nbytes, target):
+        return True
+    return depth * n_columns * nbytes > target.l2_bytes * L2_SHARE
+
+
+def _conflicts(depth: int, row_bytes: int, target: Target) -> bool:
+    """Whether the lines of a tile's columns drive each other out of the first cache.
+
+    Rows a power of two apart share sets. Tiles of many registers take so much of each row that
+    their lines lie in more of them; with few registers narrow strips fill the sets early.
+    """
+    sets = WAY_BYTES // gcd(row_bytes, WAY_BYTES)
+    if target.n_vector_registers > FEW_REGISTERS:
+        return sets == 1 and depth * target.vector_bytes > WAY_BYTES
+    return depth > sets * KEPT_LINES and depth * target.vector_bytes >= WAY_BYTES
 
 
 def _product(stage: Stage, axes: list[str]) -> int:
