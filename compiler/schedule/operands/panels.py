@@ -18,8 +18,7 @@ from compiler.compute.scalar import Apply, Read, Scalar, rewrite
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.types import DType, TensorType
-from compiler.schedule.policies.blocking import FEW_REGISTERS
-from compiler.schedule.policies.tiles import WAY_BYTES, choose_tile
+from compiler.schedule.policies.tiles import FEW_REGISTERS, WAY_BYTES, choose_tile
 from compiler.targets.target import Target
 
 LEAST_ROWS = 64

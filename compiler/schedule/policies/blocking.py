@@ -42,6 +42,9 @@ RUN_CYCLES, LINE_CYCLES = 0.5, 2.5
 """Cycles lost for a line from behind L2: in a run as long as a page, which the processor fetches
 ahead, and in a shorter one (measured on Zen 3)."""
 
+LEAST_SHARING = 3
+"""Tiles of a copied block that share a strip of columns: with fewer, L3 is too busy for them."""
+
 FAR = 4
 """How much longer columns take that come from memory."""
 
@@ -109,35 +112,72 @@ def row_block(
     images fit into a block and their number is known, else the rows. Rows are copied into panels
     where each step of the reduction reads another line of them.
     """
-    found = {r for r in operands(nest) if r.tensor in nest.tensors}
-    streamed = [r for r in found if not depends(r, vector.var)]
-    loaded = [r for r in found if depends(r, vector.var)]
-    inner = [a for a in nest.axes if a.var not in around]
-    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in inner):
+    found = _rows_and_columns(nest, vector, around)
+    if found is None:
         return None
-    (read,), l2_bytes = streamed, ctx.target.l2_bytes
+    (read, loaded), l2_bytes, images = found, ctx.target.l2_bytes, around
     if not _may_cut_images(nest, read, rows, around, _free_bytes(nest, tile, ctx)):
         around = ()
     cut = nest.axis(around[0]) if around else rows
     rows_bytes = _bytes(nest, read, [rows.var, *around])
-    columns_bytes = _bytes(nest, loaded[0], [vector.var])
+    columns_bytes = _bytes(nest, loaded, [vector.var])
     n_tiles = -(-vector.size // (ctx.lanes(read.dtype) * tile.vectors))
     panel_bytes = rows.size * depth_of(nest) * read.dtype.nbytes
     n_uses = n_tiles * min(rows_bytes / panel_bytes, 1)
-    is_copied = cut is rows and n_uses >= LEAST_TILES and _pays_to_copy(nest, read, rows)
+    is_copied = cut is rows and n_uses >= LEAST_TILES and _is_apart(nest, read)
+    is_copied = is_copied and _may_copy(nest, read, rows)
     stays = rows_bytes <= l2_bytes or columns_bytes <= l2_bytes // 2
     if rows_bytes <= l2_bytes // 2 or (stays and not is_copied):
         return None  # what is smaller runs inside, and stays near
     kept_bytes = panel_bytes if is_copied else rows_bytes
     size = _block_size(nest, cut, kept_bytes, tile.rows if cut is rows else 1, tile, ctx)
-    n_again = (-(-cut.size // size) - 1) * (FAR if columns_bytes > ctx.target.l3_bytes else 1)
-    saved = rows_bytes * n_tiles * _line_cycles(nest, read, rows, tile)
-    added = columns_bytes * n_again * RUN_CYCLES
+    if not 0 < size < cut.size:
+        return None
+    block = Block(cut.var, size, read.tensor if is_copied else "")
+    saved = rows_bytes * n_tiles * _line_cycles(nest, read, rows, tile) / LINE_BYTES
     n_products = prod(a.size for a in (rows, vector, *map(nest.axis, around), *nest.reduced))
     computing = n_products / (ctx.lanes(read.dtype) * FMA_PER_CYCLE)
-    if size >= cut.size or (saved - added) / LINE_BYTES < LEAST_GAIN * computing:
+    if saved - cycles_again(nest, vector, block, images, ctx) < LEAST_GAIN * computing:
         return None
-    return Block(cut.var, size, read.tensor if is_copied else "")
+    return block
+
+
+def copied_block(nest: Nest, vector: Axis, rows: Axis, tile: Tile, ctx: Context) -> Block | None:
+    """The block of rows to copy, or all of them; None where a copy is not legal, or too large."""
+    found = _rows_and_columns(nest, vector, ())
+    if found is None or not _may_copy(nest, found[0], rows):
+        return None
+    panel_bytes = rows.size * depth_of(nest) * found[0].dtype.nbytes
+    size = _block_size(nest, rows, panel_bytes, tile.rows, tile, ctx)
+    if size < min(LEAST_SHARING * tile.rows, rows.size):
+        return None
+    return Block(rows.var, size, found[0].tensor)
+
+
+def cycles_again(
+    nest: Nest, vector: Axis, block: Block, images: Sequence[str], ctx: Context
+) -> float:
+    """What it costs that the columns come past for each block, not once."""
+    found = _rows_and_columns(nest, vector, images)
+    assert found is not None
+    columns_bytes = _bytes(nest, found[1], [vector.var])
+    n_again = -(-nest.axis(block.loop).size // block.size) - 1
+    far = FAR if columns_bytes > ctx.target.l3_bytes else 1
+    return columns_bytes * n_again * far * RUN_CYCLES / LINE_BYTES
+
+
+def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[Read, Read] | None:
+    """The operand that is the same in all lanes, and the other one.
+
+    None where loops other than those over images are open.
+    """
+    found = {r for r in operands(nest) if r.tensor in nest.tensors}
+    streamed = [r for r in found if not depends(r, vector.var)]
+    loaded = [r for r in found if depends(r, vector.var)]
+    inner = [a for a in nest.axes if a.var not in images]
+    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in inner):
+        return None
+    return streamed[0], loaded[0]
 
 
 def _may_cut_images(
@@ -151,10 +191,10 @@ def _may_cut_images(
 def _block_size(
     nest: Nest, cut: Axis, kept_bytes: float, multiple: int, tile: Tile, ctx: Context
 ) -> int:
-    """Iterations of a block, about as many in each; all of them where not even the least fits."""
+    """Iterations of a block, about as many in each; 0 where not even the least fits."""
     most = int(_free_bytes(nest, tile, ctx) * cut.size / kept_bytes) // multiple * multiple
     if most <= 0:
-        return cut.size
+        return 0
     n_blocks = -(-cut.size // most)
     return -(-cut.size // (n_blocks * multiple)) * multiple
 
@@ -192,12 +232,16 @@ def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     return n_elements * read.dtype.nbytes / prod(outside)
 
 
-def _pays_to_copy(nest: Nest, read: Read, rows: Axis) -> bool:
-    """Whether steps read it in more lines than the first cache holds, and a copy is legal."""
+def _may_copy(nest: Nest, read: Read, rows: Axis) -> bool:
     try:
         nest.cache_read(read.tensor, rows.var)
     except CompileError:
         return False
+    return True
+
+
+def _is_apart(nest: Nest, read: Read) -> bool:
+    """Whether steps of the reduction read an operand in more lines than the first cache holds."""
     for a in nest.reduced:
         step_bytes = abs(nest.stride_of(read.tensor, read.index, a.var) or 0) * read.dtype.nbytes
         if step_bytes >= LINE_BYTES and a.size > lines_kept(step_bytes):

@@ -14,6 +14,7 @@ from compiler.ir import affine
 from compiler.schedule.nest import Axis, Nest
 from compiler.schedule.policies.blocking import (
     ask_ahead,
+    copied_block,
     depth_of,
     in_parts,
     row_block,
@@ -28,6 +29,7 @@ from compiler.schedule.policies.context import (
     strides,
 )
 from compiler.schedule.policies.reduction import dot_product
+from compiler.schedule.policies.short_rows import span_rows
 from compiler.schedule.policies.tiles import FEW_REGISTERS, choose_tile
 
 MOST_ROWS, SURE_ROWS = 14, 4
@@ -35,6 +37,8 @@ MOST_ROWS, SURE_ROWS = 14, 4
 
 UNROLL = 2
 """Steps of the reduction written out; more costs compile time and gains nothing (measured)."""
+
+FAR_STEPS = "each step of the reduction reads another cache line"
 
 
 def is_contraction(nest: Nest) -> bool:
@@ -208,13 +212,21 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     nest, part = in_parts(nest, vector, _unroll(ctx), ctx) if rows else (nest, "")
     depth = depth_of(nest) // (nest.axis(part).size if part else 1)
     n_vectors = -(-vector.size // lanes)
-    apart = _row_bytes(nest, vector, rows) if rows else 0
+    image = [a.var for a in nest.space if a not in (vector, rows) and _moves_image(nest, a.var)]
+    spanned = span_rows(nest, vector, rows, image, ctx) if rows and not part else None
+    if spanned is not None:
+        nest, rows = spanned
+        image = []
+    apart = _row_bytes(nest, vector, rows) if rows and spanned is None else 0
     tile = choose_tile(rows.size if rows else 1, n_vectors, depth, ctx.target, apart)
     outer = [a.var for a in nest.space if a not in (vector, rows)]
     v, r = vector.var, rows.var if rows else ""
     size = f"{tile.rows} x {tile.vectors} vectors" if r else f"{tile.vectors} vectors"
-    image = [a for a in outer if _moves_target_image(nest, a)]
-    block = row_block(nest, vector, rows, image, tile, ctx) if rows and not part else None
+    block = None
+    if rows and not part:
+        block = row_block(nest, vector, rows, image, tile, ctx)
+    if rows and spanned is not None:
+        block = copied_block(nest, vector, rows, tile, ctx)
     if block is not None:
         nest = nest.because("a block of rows stays in L2 while all columns pass it")
         nest = nest.split(block.loop, block.size, f"{block.loop}b", f"{block.loop}r")
@@ -251,8 +263,8 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     if in_memory:
         nest = nest.because("the parts of a row's sums are far apart in time").cache_write(part)
     if block is not None and block.copied:
-        nest = nest.because("each step of the reduction reads another cache line")
-        nest = nest.cache_read(block.copied, f"{block.loop}b")
+        why = "tiles span rows that do not lie end to end" if spanned else FAR_STEPS
+        nest = nest.because(why).cache_read(block.copied, f"{block.loop}b")
     return ask_ahead(pack_constants(nest, ctx), tile, depth, rows, ctx)
 
 
@@ -284,7 +296,7 @@ def _outer_order(
     nest: Nest, outer: list[str], columns: str, rows: list[str], ctx: Context
 ) -> list[str]:
     """Batch and groups first; then columns outside when their operand is the larger one."""
-    image = [v for v in outer if _moves_target_image(nest, v)]
+    image = [v for v in outer if _moves_image(nest, v)]
     batch = [v for v in outer if v not in image]
     sizes = {
         r.tensor: nest.tensors[r.tensor].assumed.n_elements * r.dtype.nbytes for r in operands(nest)
@@ -296,6 +308,6 @@ def _outer_order(
     return [*batch, columns, *image, *rows]
 
 
-def _moves_target_image(nest: Nest, var: str) -> bool:
+def _moves_image(nest: Nest, var: str) -> bool:
     """Whether a loop walks over pixels or rows: some operand does not depend on it."""
     return any(var not in {n for e in r.index for n in affine.symbols(e)} for r in operands(nest))

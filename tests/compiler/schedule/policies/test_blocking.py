@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.schedule.policies import blocking
+from compiler.schedule.policies import blocking, short_rows
 from compiler.schedule.policy import schedule
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import Target, by_name
@@ -129,6 +129,40 @@ def test_windows_are_copied_where_they_hardly_overlap(
     case = (inputs, f"f32[1,512,{length}]{{c16}}", define)
     made = moves(case, replace(by_name("x86-64-v3"), l2_bytes=512 << 10))
     assert any("cache_read" in m for m in made) == is_copied
+
+
+STRIDED = (["f32[1,64,14,14]{c16}", "f32[96,64,1,1]", "f32[96]"], "f32[1,96,7,7]{c16}")
+PADDED = (
+    ["f32[1,33,7,7]{c16,halo=1x1}", "f32[96,33,1,1]", "f32[96]"],
+    "f32[1,96,7,7]{c16,halo=1x1}",
+)
+
+
+@pytest.mark.parametrize(
+    "case", [(*STRIDED, conv(stride=2)), (*PADDED, conv())], ids=["strided", "padded"]
+)
+def test_tiles_span_short_rows(
+    case: tuple[list[str], str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(short_rows, "COPY_CYCLES", 0)
+    target = by_name("x86-64-v3")
+    made = moves(case, target)
+    assert any("rows of 7 are short" in m for m in made)
+    assert any("tiles span rows" in m for m in made)
+    monkeypatch.setattr(test_policy, "TARGETS", [target])
+    inputs, output, define = case
+    check(computation(inputs, output, define), "B")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("width", "filters", "spans"), [(7, 512, True), (7, 32, False), (6, 512, False)]
+)
+def test_rows_stay_apart_where_tiles_fill_them_or_copies_do_not_pay(
+    width: int, filters: int, spans: bool
+) -> None:
+    inputs = [f"f32[1,64,7,{width}]{{c16,halo=1x1}}", f"f32[{filters},64,1,1]", f"f32[{filters}]"]
+    case = (inputs, f"f32[1,{filters},7,{width}]{{c16,halo=1x1}}", conv())
+    assert any("are short" in m for m in moves(case, by_name("x86-64-v3"))) == spans
 
 
 def test_short_runs_are_cut_sooner_than_whole_rows() -> None:
