@@ -124,7 +124,7 @@ def _assembled(
 
 def _places(computation: Computation, members: Sequence[Member]) -> Mapping[str, str]:
     """Which temporaries lie in the memory of which."""
-    return in_place([*leaves(members)], computation.temporaries, computation.tensors)
+    return in_place(members, computation.temporaries, computation.tensors)
 
 
 def _packable(parts: Sequence[Part], constants: frozenset[str]) -> Iterator[str]:

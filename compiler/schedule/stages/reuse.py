@@ -14,14 +14,15 @@ from compiler.compute.computation import Stage
 from compiler.compute.scalar import fetches
 from compiler.compute.statements import rename_buffers
 from compiler.loops.nodes import Kernel
-from compiler.schedule.stages.tree import Part, touched
+from compiler.schedule.stages.tree import Group, Member, Part, leaves, read, stored, touched
 from compiler.schedule.stages.turns import Tensors
 
 
 def in_place(
-    parts: Sequence[Part], temporaries: Collection[str], tensors: Tensors
+    members: Sequence[Member], temporaries: Collection[str], tensors: Tensors
 ) -> dict[str, str]:
-    """For temporaries that may lie where another does, made by parts in order: which one."""
+    """For temporaries that may lie where another does: which one."""
+    parts = [*leaves(members)]
     found: dict[str, str] = {}
     for position, part in enumerate(parts):
         if not (isinstance(part, tuple) and len(part) == 1 and part[0].target in temporaries):
@@ -30,7 +31,8 @@ def in_place(
         behind = touched(parts[position + 1 :])
         for t in sorted(stage.read_tensors & {*temporaries} - behind):
             alone = stage.target not in touched(parts[:position])
-            if alone and _may_store_over(stage, t, tensors):
+            may = alone and _may_store_over(stage, t, tensors)
+            if may and _is_made_beside(members, part, t):
                 found[stage.target] = found.get(t, t)
                 break
     return found
@@ -43,6 +45,20 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
     if not tensors[read].layout.is_plain or any(f.tensor == read for f in fetches(stage.value)):
         return False
     return all(r.index == stage.index for r in stage.reads if r.tensor == read)
+
+
+def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
+    """Whether in each loop round a part, a turn makes of a tensor what others in it read.
+
+    A later turn could else read what an earlier one has stored over.
+    """
+    for group in (m for m in members if isinstance(m, Group)):
+        if any(p is part for p in group.joints):
+            others = [p for p in group.joints if p is not part]
+            if tensor in read(others) and tensor not in stored(others):
+                return False
+            return _is_made_beside(group.members, part, tensor)
+    return True
 
 
 def with_reuse(kernel: Kernel, places: Mapping[str, str]) -> Kernel:

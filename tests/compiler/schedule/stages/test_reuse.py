@@ -57,3 +57,21 @@ def test_memory_is_shared_where_both_need_as_much_of_it() -> None:
     scheduled = replay("S: compute_at(E, i)", c, frozenset(), OPTIONS)
     assert_right(c, scheduled)
     assert [scheduled.kernel.buffers[n].shape for n in "SE"] == [(1, 7), (5, 7)]
+
+
+def test_a_loop_that_reads_other_places_later_keeps_them() -> None:
+    c = parse_computation(
+        """computation f(A: f32[5,7]) -> Y: f32[5,7], Z: f32[5,7] {
+          temporary S: f32[5,7]
+          temporary R: f32[5,7]
+          temporary E: f32[5,7]
+          S[i, j] = mul(A[i, j], A[i, j])  for i<5, j<7
+          R[i, j] = add(S[-1*i+4, j], A[i, j])  for i<5, j<7
+          E[i, j] = exp(S[i, j])  for i<5, j<7
+          Y[i, j] = add(R[i, j], E[i, j])  for i<5, j<7
+          Z[i, j] = mul(E[-1*i+4, j], A[i, j])  for i<5, j<7
+        }"""
+    )
+    moves = "E: compute_at(Y, i)\nR: compute_at(Y, i)"
+    assert_right(c, replay(moves, c, frozenset(), OPTIONS))
+    assert "E" not in replay("", c, frozenset(), OPTIONS).kernel.buffers
