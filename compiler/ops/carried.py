@@ -330,5 +330,10 @@ def _settled(value: Any) -> Any:
         return value
     if isinstance(value, list | tuple):
         return [_settled(v) for v in value]
+    return as_array(value)
+
+
+def as_array(value: Any) -> Array:
+    """A result of numpy as an array: an element is one too, strings are objects."""
     array = np.asarray(value)
     return array.astype(np.object_) if array.dtype.kind in "UST" else array

@@ -13,7 +13,7 @@ from compiler.ir.infer import KNOWN_LIMIT, node_types
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.limits import check, check_bytes, check_work, has_deadline
-from compiler.ops.carried import evaluate_carried
+from compiler.ops.carried import as_array, evaluate_carried
 from compiler.ops.control import Run, evaluate
 from compiler.ops.declared import declared_for
 
@@ -103,7 +103,7 @@ def _meaning(
     with np.errstate(all="ignore"):
         made = operator.reference_fn(*operands, **node.attrs)
     results = made if isinstance(made, tuple) else (made,)
-    return tuple(np.asarray(r) for r in results)
+    return tuple(map(as_array, results))
 
 
 def check_node(node: Node, operands: Sequence[Any]) -> None:

@@ -35,6 +35,17 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": whole(2, 3) * 20, "axes": i64(1)},
     ),
+    "one text of several": (
+        """g (string[3] x) => (string[] y) {
+            last = Constant<value: tensor = int64 {-1}>()
+            y = Gather<axis: int = 0>(x, last)
+        }""",
+        {"x": np.array(["", "The cat", "ab"], object)},
+    ),
+    "a norm of f64 over axes that are data": (
+        "g (double[2,3] x, int64[1] axes) => (double[] y) { y = ReduceL2(x, axes) }",
+        {"x": numbers(2, 3, dtype=np.float64) / 7, "axes": i64(1)},
+    ),
     "unsigned numbers shrunk": (
         "g (uint16[5] x) => (uint16[] y) { y = Shrink<bias=1.0, lambd=2.0>(x) }",
         {"x": whole(5, dtype=np.uint16)},
