@@ -84,9 +84,9 @@ def _loss_has_a_class_for_each(node: NodeProto, values: Values) -> bool:
 
 
 def _each_channel_has_a_scale(node: NodeProto, values: Values) -> bool:
-    """A scale for each group before opset 21."""
+    """What opset 21 asks for; a scale for each group, as before it, is not drawn resized."""
     x, *others = (np.shape(values[i]) for i in node.input)
-    return all(o in ((x[1],), (_attributes(node)["num_groups"],)) for o in others)
+    return all(o == (x[1],) for o in others)
 
 
 def _batches_are_alike(node: NodeProto, values: Values) -> bool:
@@ -109,6 +109,14 @@ def _reduction_is_defined(node: NodeProto, values: Values) -> bool:
     return _axes_are_right(node, values) and sum_is_held(node.op_type, values[node.input[0]])
 
 
+def _parts_meet(node: NodeProto, values: Values) -> bool:
+    """ONNX Runtime does not look at sizes of parts without elements."""
+    shapes = [list(np.shape(values[i])) for i in node.input]
+    for shape in shapes:
+        shape[_attributes(node)["axis"]] = 0
+    return all(shape == shapes[0] for shape in shapes)
+
+
 def _pool_fits(node: NodeProto, values: Values) -> bool:
     attributes = _attributes(node)
     return windows_fit(attributes["kernel_shape"], np.shape(values[node.input[0]])[2:], attributes)
@@ -127,5 +135,6 @@ _REDUCTIONS = [
 _CHECKS = {
     **_OF_SHAPES,
     "Cast": _cast_is_in_range,
+    "Concat": _parts_meet,
     **dict.fromkeys(_REDUCTIONS, _reduction_is_defined),
 }

@@ -90,6 +90,14 @@ def test_reductions_have_axes_that_runtimes_agree_on(
     assert is_defined(node, {"x": np.ones((rows, 3)), "axes": np.array(axes)}) == defined
 
 
+@pytest.mark.parametrize(("shape", "defined"), [((2, 0, 3), True), ((2, 0, 1), False)])
+def test_parts_of_a_concat_meet_even_without_elements(
+    shape: tuple[int, ...], defined: bool
+) -> None:
+    node = helper.make_node("Concat", ["x", "y"], ["z"], axis=1)
+    assert is_defined(node, {"x": np.ones((2, 4, 3)), "y": np.ones(shape)}) == defined
+
+
 def test_a_trial_tells_refusals_from_right_results() -> None:
     case = Case(sum_model(minus=False), [ones()])
     assert try_case(case).kind == "right"
