@@ -86,7 +86,8 @@ class Entry:
 
     With a `block`, all elements that the loops inside read are copied there: `place` is where an
     element lies in it. Without, the cache line of the first element is asked for that the iteration
-    `distance` further on reads; of a packed constant, all lines.
+    `distance` further on reads; of a packed constant, all lines. Iterations of `over` may `share`
+    the lines: each asks for that part of them, the next one for those behind.
     """
 
     loop: str
@@ -95,6 +96,8 @@ class Entry:
     block: str = ""
     place: tuple[Expr, ...] = ()
     distance: int = 0
+    over: str = ""
+    share: int = 1
 
 
 @dataclass(frozen=True)
@@ -232,7 +235,8 @@ class Loops:
     @property
     def held(self) -> frozenset[str]:
         """The loops that must stay as they are: sums or copies belong to their iterations."""
-        return frozenset(filter(None, (self.cached, *(e.loop for e in self.entries))))
+        loops = (loop for e in self.entries for loop in (e.loop, e.over))
+        return frozenset(filter(None, (self.cached, *loops)))
 
     @property
     def taken(self) -> frozenset[str]:

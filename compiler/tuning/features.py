@@ -84,7 +84,7 @@ class _Loops:
                 self.n_packed += 1
             case "cache_write", _:
                 self.n_cached += 1
-            case "prefetch", [_, _, distance]:
+            case "prefetch", [_, _, distance, *_]:
                 self.ahead = int(distance)
             case "compute_at", [_, _, *places]:
                 self.turn = int(places[0]) if places else 1

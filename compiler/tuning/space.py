@@ -133,8 +133,9 @@ class Space:
                 case "keep":
                     made[knob.line] = (line,) if setting else ()
                 case "ahead":
-                    tensor, loop, _ = line.call.arguments
-                    made[knob.line] = (_with(line, tensor, loop, setting),) if setting else ()
+                    tensor, loop, _, *shared = line.call.arguments
+                    asking = _with(line, tensor, loop, setting, *shared)
+                    made[knob.line] = (asking,) if setting else ()
                 case "block" | "cache":
                     if setting:
                         made[knob.line] = (*before, *_parted(line, knob.kind, *setting))

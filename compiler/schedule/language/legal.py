@@ -67,6 +67,8 @@ def _require_sound(nest: Loops) -> None:
 def _require_entry(nest: Loops, e: Entry) -> None:
     """Check what is done as iterations begin: loops that it depends on have stayed inside."""
     at = nest.position(e.loop)
+    outside = not e.over or nest.position(e.over) < at
+    require_legal(outside, f"{e.over} does not run outside of {e.loop}")
     require_legal(nest.axes[at].kind != "vector", f"{e.loop} begins {e.tensor} for all lanes")
     if not e.block:
         return

@@ -223,19 +223,34 @@ class Storage(Checked):
         A does not depend on i
         """,
     )
-    def prefetch(self, tensor: TensorName, loop: LoopName, distance: Count) -> Self:
+    def prefetch(
+        self,
+        tensor: TensorName,
+        loop: LoopName,
+        distance: Count,
+        over: LoopName = "",
+        share: Count = 1,
+    ) -> Self:
         """Ask for the cache line that the iteration so many further on reads first.
 
         The processor fetches it meanwhile. It sees plain walks through memory by itself, but late
         and not past the end of a page; large steps it does not see. Of a packed constant, in which
         an iteration's elements lie together, all their lines are asked for.
+
+        When the iterations of an outer loop `over` read the same lines, each may ask for one part
+        of `share` of those to come.
         """
         read = self._read_of(tensor)
         self.axis(loop)
         uses = any(_uses(e, loop) for e in read.index)
         require_legal(uses, f"{tensor} does not depend on {loop}")
         require_legal(not self._is_open(loop), f"only a run tells how long {loop} is")
-        made = Entry(loop, tensor, read.index, distance=distance)
+        if over:
+            apart = any(_uses(e, over) for e in read.index)
+            require_legal(not apart, f"iterations of {over} read other elements of {tensor}")
+            known = isinstance(self.axis(loop).extent, int)
+            require_legal(known, f"only a run tells how long {loop} is")
+        made = Entry(loop, tensor, read.index, distance=distance, over=over, share=share)
         return replace(self, entries=(*self.entries, made))
 
     def _is_open(self, loop: str) -> bool:

@@ -57,9 +57,12 @@ PAGE_BYTES = 4096
 AHEAD_BYTES = 8192
 """How far ahead packed constants are asked for: the time a line takes to come from memory."""
 
-LEAST_ROWS_ASKING, MOST_TILES_ASKING = 2, 9
-"""A single row waits for memory anyway: what it asks for ahead would only take its turns. With more
-tiles of rows than that the wait for the first one does not count."""
+LEAST_ROWS_ASKING = 2
+"""A single row waits for memory anyway: what it asks for ahead would only take its turns."""
+
+MOST_TILES_ASKING, MOST_PARTS = 40, 8
+"""Tiles of rows that ask for the next strip of columns, and parts of it: 2 to 14 % for 64 to 200
+rows and more for fewer, nothing for 250 tiles (measured on Zen 3)."""
 
 
 def depth_of(nest: Nest) -> int:
@@ -249,26 +252,34 @@ def _is_apart(nest: Nest, read: Read) -> bool:
     return False
 
 
-def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: Axis | None, ctx: Context) -> Nest:
+def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Nest:
     """Ask for packed constants before they are needed, where these come from behind L1.
 
-    Machines with few registers compute a step in a few cycles, and follow its lines themselves:
-    asking costs them 4 to 9 %. But when few tiles of rows pass a strip of columns, all wait for the
-    first of them: asking for the next strip meanwhile brings 7 to 28 % (measured on Zen 3).
+    `rows` is the loop over tiles of rows. Machines with few registers compute a step in a few
+    cycles, and follow its lines themselves. But the first tile waits for each strip of columns:
+    where few others make up for it, all ask for the next strip meanwhile, each for a part.
     """
     strip_bytes = depth * tile.vectors * ctx.target.vector_bytes
     steps = [a for a in nest.reduced if a.kind == "for" and isinstance(a.extent, int)]
     if tile.rows < LEAST_ROWS_ASKING or strip_bytes <= ctx.target.l1d_bytes // 2 or not steps:
         return nest
-    ahead_bytes, loop = AHEAD_BYTES, steps[-1].var
+    ahead_bytes, loop, over, share = AHEAD_BYTES, steps[-1].var, "", 1
     if ctx.target.n_vector_registers <= FEW_REGISTERS:
-        if rows is None or not _is_counted(rows) or rows.size > MOST_TILES_ASKING * tile.rows:
+        if not rows or not _is_counted(nest.axis(rows)):
             return nest
-        ahead_bytes = strip_bytes
+        n_tiles = nest.axis(rows).size
+        if n_tiles > MOST_TILES_ASKING:
+            return nest
+        ahead_bytes, share = strip_bytes, min(1 << (n_tiles.bit_length() - 1), MOST_PARTS)
+        over = rows if share > 1 else ""
     for r in operands(nest):
         n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
         if n_elements:
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
             reason = f"{r.tensor} does not stay in L1: its lines take longer than a few steps"
-            nest = nest.because(reason).prefetch(r.tensor, loop, distance)
+            nest = nest.because(reason)
+            if over:
+                nest = nest.prefetch(r.tensor, loop, distance, over, share)
+            else:
+                nest = nest.prefetch(r.tensor, loop, distance)
     return nest

@@ -265,7 +265,7 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     if block is not None and block.copied:
         why = "tiles span rows that do not lie end to end" if spanned else FAR_STEPS
         nest = nest.because(why).cache_read(block.copied, f"{block.loop}b")
-    return ask_ahead(pack_constants(nest, ctx), tile, depth, rows, ctx)
+    return ask_ahead(pack_constants(nest, ctx), tile, depth, f"{r}o" if r else "", ctx)
 
 
 def _row_bytes(nest: Nest, vector: Axis, rows: Axis) -> int:

@@ -86,7 +86,7 @@ def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
     inside = nest.axes[nest.position(e.loop) + 1 :]
     read = Read(e.tensor, e.index, nest.dtype_of(e.tensor))
     if not e.block:
-        ahead = {e.loop: affine.symbol(e.loop) + e.distance, **{a.var: 0 for a in inside}}
+        ahead = {e.loop: _iteration_asked(nest, e), **{a.var: 0 for a in inside}}
         first = tuple(affine.substitute(i, ahead) for i in e.index)
         decided = {v: i for v, i in at.items() if v not in ahead or v == e.loop}
         asked = Prefetch(e.tensor, tuple(affine.substitute(i, decided) for i in first))
@@ -98,6 +98,15 @@ def _begun(nest: Nest, e: Entry, at: At, cut: Fixed) -> tuple[Statement, ...]:
             plain[-1] = replace(last, kind="vector")
     element = Beside(e.block, e.place, read)
     return loops_over(bare, plain, at, cut, lambda at, cut: (stored(bare, element, at, cut),))
+
+
+def _iteration_asked(nest: Nest, e: Entry) -> Expr:
+    """The iteration of a loop whose first line an iteration asks for."""
+    here = affine.symbol(e.loop)
+    if e.over:
+        gone = affine.symbol(e.over) * nest.axis(e.loop).extent
+        return affine.floordiv(here + gone, e.share) + e.distance
+    return here + e.distance
 
 
 def _asked_in_lines(nest: Nest, e: Entry, asked: Prefetch, nbytes: int) -> tuple[Statement, ...]:

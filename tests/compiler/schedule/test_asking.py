@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compiler.compute.builder import Handle, Lowering
+from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.loops.nodes import Kernel, Loop, Prefetch, Statement, walk_statements
 from compiler.schedule.policies.tiles import LINE_BYTES
 from compiler.schedule.policy import schedule
+from compiler.schedule.writing.physical import nest_of
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 from tests.compiler.schedule.test_policy import computation
@@ -46,15 +50,33 @@ def test_a_strip_that_stays_in_the_first_cache_is_not_asked_for() -> None:
     assert "prefetch" not in str(kernel(1, 1200, "x86-64-v4")), "a single row waits anyway"
 
 
-def test_few_registers_ask_for_the_next_strip_while_few_tiles_pass_this_one() -> None:
-    made = kernel(23, 1200, "x86-64-v3")
+def test_tiles_of_rows_share_the_lines_of_the_next_strip_where_registers_are_few() -> None:
+    made = kernel(32, 1200, "x86-64-v3")  # five tiles of six rows, and one of two
     b = made.buffers["B"]
     loops = [s for s in walk_statements(made.body) if isinstance(s, Loop)]
     turn, asked = next((s, t) for s in loops for t in s.body if isinstance(t, Prefetch))
+    rows = next(s for s in loops if any(t is turn for t in s.body))
     place = sum(e * n for e, n in zip(asked.index, b.strides, strict=True))
-    strip = 1200 * (_at(place, turn.var, 1, "") - _at(place, turn.var, 0, ""))
-    assert _at(place, turn.var, 0, "") == strip
-    assert "prefetch" not in str(kernel(97, 1200, "x86-64-v3")), "they follow by themselves"
+    strip, line = 1200 * 16, LINE_BYTES // 4
+    fixed = dict.fromkeys(affine.symbols(place), 0)
+    asked_for = {
+        affine.substitute(place, {**fixed, rows.var: r, turn.var: k}) // line * line
+        for r in range(4)
+        for k in range(1200)
+    }
+    assert asked_for == set(range(strip, 2 * strip, line))
+    assert "prefetch" not in str(kernel(300, 1200, "x86-64-v3")), "they follow by themselves"
+
+
+def test_iterations_share_lines_only_of_what_all_of_them_read() -> None:
+    shapes = ["f32[7,40]", "f32[40,96]"]
+    c = computation(shapes, "f32[7,96]", product)
+    nest = nest_of(c.stages[0], c.tensors).reorder("n", "m", "d")
+    assert nest.prefetch("B", "d", 40, "m", 4).entries[-1].share == 4
+    with pytest.raises(CompileError, match="iterations of n read other elements of B"):
+        nest.prefetch("B", "d", 40, "n", 4)
+    with pytest.raises(CompileError, match="m does not run outside of n"):
+        nest.prefetch("B", "n", 1, "m", 4)
 
 
 def _asks(s: Statement) -> bool:
