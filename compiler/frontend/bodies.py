@@ -37,8 +37,6 @@ def body_of(
     if any(isinstance(t, OpaqueType) for t in types):
         return None
     function = _stated(schema, node, attributes, types)
-    if function is not None and any(_is_wide(t) for t in types):
-        _stay_wide(function)
     if function is None or not _is_ours(function, DEEPEST):
         return None
     waits = facet_key(node.op_type, normal_domain(node.domain)) in ONNX
@@ -48,6 +46,8 @@ def body_of(
     for domain in {normal_domain(n.domain) for n in walk(function.node)} - named:
         # Bodies of preview operators do not say for which opset they are written.
         function.opset_import.add(domain=domain, version=newest(domain))
+    if any(map(_is_wide, types)):
+        _stay_wide(function, types)
     if not _is_typed(function, types):
         return None
     given = {a.name for a in function.attribute_proto}
@@ -85,13 +85,15 @@ def _is_wide(t: Type | None) -> bool:
     return isinstance(t, TensorType) and t.dtype is DType.f64
 
 
-def _stay_wide(function: Any) -> None:
-    """Casts to f32 go to f64: that of ReduceL2 would lose half of the digits of f64 operands."""
+def _stay_wide(function: Any, types: Sequence[Type | None]) -> None:
+    """Casts of f64 to f32 go to f64: that of ReduceL2 would lose half of the digits."""
     import onnx
 
+    flows = _element_types(function, types)
     for node in function.node:
         for a in node.attribute if node.op_type == "Cast" else ():
-            if a.name == "to" and a.i == onnx.TensorProto.FLOAT:
+            wide = flows.get(node.input[0]) == onnx.TensorProto.DOUBLE
+            if wide and a.name == "to" and a.i == onnx.TensorProto.FLOAT:
                 a.i = onnx.TensorProto.DOUBLE
 
 
@@ -100,6 +102,15 @@ def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
 
     Some bodies were written with floats in mind: that of ReduceLogSum takes Log of integers.
     """
+    if not any(isinstance(t, TensorType) and t.dtype.is_integer for t in types):
+        return True
+    flows = _element_types(function, types)
+    versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
+    return all(_takes(n, flows, versions) for n in function.node)
+
+
+def _element_types(function: Any, types: Sequence[Type | None]) -> dict[str, int]:
+    """The element types of a body's values as the onnx package codes them, where it finds them."""
     import onnx
 
     given = zip(function.input, types, strict=False)
@@ -108,14 +119,10 @@ def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
         for name, t in given
         if isinstance(t, TensorType)
     ]
-    if not any(isinstance(t, TensorType) and t.dtype.is_integer for t in types):
-        return True
     graph = onnx.GraphProto(name="body", node=function.node, input=inputs)
     model = onnx.ModelProto(graph=graph, opset_import=function.opset_import, ir_version=10)
     found = [*inputs, *onnx.shape_inference.infer_shapes(model).graph.value_info]
-    flows = {v.name: v.type.tensor_type.elem_type for v in found}
-    versions = {normal_domain(o.domain): int(o.version) for o in function.opset_import}
-    return all(_takes(n, flows, versions) for n in function.node)
+    return {v.name: v.type.tensor_type.elem_type for v in found}
 
 
 def _takes(node: Any, flows: Mapping[str, int], versions: Mapping[str, int]) -> bool:

@@ -177,8 +177,8 @@ def _rows_and_columns(nest: Nest, vector: Axis, images: Sequence[str]) -> tuple[
     found = {r for r in operands(nest) if r.tensor in nest.tensors}
     streamed = [r for r in found if not depends(r, vector.var)]
     loaded = [r for r in found if depends(r, vector.var)]
-    inner = [a for a in nest.axes if a.var not in images]
-    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in inner):
+    known = [a for a in nest.axes if a.var not in images or isinstance(a.extent, int)]
+    if len(streamed) != 1 or len(loaded) != 1 or not all(_is_counted(a) for a in known):
         return None
     return streamed[0], loaded[0]
 
