@@ -274,7 +274,7 @@ def ask_ahead(nest: Nest, tile: Tile, depth: int, rows: str, ctx: Context) -> Ne
         over = rows if share > 1 else ""
     for r in operands(nest):
         n_elements = nest.stride_of(r.tensor, r.index, loop) if r.tensor in nest.packings else None
-        if n_elements:
+        if n_elements and not (over and depends(r, over)):
             distance = -(-ahead_bytes // (n_elements * r.dtype.nbytes))
             reason = f"{r.tensor} does not stay in L1: its lines take longer than a few steps"
             nest = nest.because(reason)
