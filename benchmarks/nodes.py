@@ -29,7 +29,7 @@ class Nodes:
 
 
 def nodes(graph: Any) -> Nodes:
-    """Constants are no nodes."""
+    """The nodes of a graph, and of all graphs inside of it; constants are no nodes."""
     inner = [nodes(a.g).total for n in graph.node for a in n.attribute if a.HasField("g")]
     return Nodes(sum(n.op_type != "Constant" for n in graph.node), sum(inner))
 

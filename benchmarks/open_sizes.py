@@ -24,6 +24,7 @@ from benchmarks.subjects import Subject, catalogue
 from compiler.cli.peers import load_peer
 from compiler.cli.timing import interleaved, pinned
 from compiler.ir.types import TensorType
+from compiler.runtime.compare import compare, worst
 
 HEAD = "| model | open ms | known ms | kept | onnxruntime ms | ratio | worst difference |"
 
@@ -59,7 +60,7 @@ def measure(
 ) -> tuple[dict[str, float], float]:
     """The least time of a run of each, in seconds, and how far results for open sizes are off.
 
-    Results are compared with those for known sizes, relative to the largest.
+    Results are compared with those for known sizes, as `benchmarks.models` compares.
     """
     inputs = dict(given.inputs)
     shapes = {k: np.shape(v) for k, v in inputs.items()}
@@ -74,12 +75,7 @@ def measure(
             "onnxruntime": lambda: peer.run(inputs),
         }
         times = interleaved(calls, seconds)
-    return {k: t.least for k, t in times.items()}, _difference(calls["open"](), calls["known"]())
-
-
-def _difference(made: Mapping[str, Any], needed: Mapping[str, Any]) -> float:
-    pairs = [(np.asarray(made[n], float), np.asarray(a, float)) for n, a in needed.items()]
-    return max(float(np.abs(a - b).max() / np.abs(b).max()) for a, b in pairs if b.any())
+    return {k: t.least for k, t in times.items()}, worst(compare(calls["open"](), calls["known"]()))
 
 
 def _is_open(path: Path) -> bool:

@@ -223,10 +223,10 @@ def _tile(nest: Nest, vector: Axis, rows: Axis | None, ctx: Context) -> Nest:
     v, r = vector.var, rows.var if rows else ""
     size = f"{tile.rows} x {tile.vectors} vectors" if r else f"{tile.vectors} vectors"
     block = None
-    if rows and not part:
-        block = row_block(nest, vector, rows, image, tile, ctx)
     if rows and spanned is not None:
         block = copied_block(nest, vector, rows, tile, ctx)
+    elif rows and not part:
+        block = row_block(nest, vector, rows, image, tile, ctx)
     if block is not None:
         nest = nest.because("a block of rows stays in L2 while all columns pass it")
         nest = nest.split(block.loop, block.size, f"{block.loop}b", f"{block.loop}r")

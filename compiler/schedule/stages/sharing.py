@@ -107,8 +107,9 @@ def _producer(
 
     It reads nothing of the run itself: a copy of an operand is such a part.
     """
+    alone = _alone(before)
     for number, part in reversed([*enumerate(before)]):
-        if isinstance(part, Routine) or _alone(before)[number + 1] > _alone(before)[number]:
+        if isinstance(part, Routine) or alone[number + 1] > alone[number]:
             continue
         others = [*before[:number], *before[number + 1 :], *after]
         made = stored([part])
