@@ -59,6 +59,10 @@ def test_an_edge_and_what_lies_over_a_small_window_come_back(
         over = again.page.locator("button[data-over=map]")
         expect(over).to_have_attribute("aria-pressed", "true")
         expect(again.pane.locator(".verdicts [aria-current]")).to_have_count(1)
+        # The address is written a moment after a change: by then nothing else has moved.
+        again.page.locator("button[data-over=map]").click()
+        expect(again.page).not_to_have_url(re.compile("over="))
+        assert said(again.page)["camera"] == address["camera"]
 
 
 def test_rules_that_were_left_out_are_left_out_elsewhere(

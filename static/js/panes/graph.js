@@ -86,6 +86,8 @@ export function mountGraph(root, state, layouter) {
   /** Another scene, with all that stands out in it. */
   function take(/** @type {import("./graph_scene.js").Made} */ { scene, union: drawn, stage: at }) {
     const isMoved = scene?.places !== drawing.scene?.places;
+    // A link says where one looks from, whether or not what is selected is in view from there.
+    const isLinked = !drawing.scene && state.get().camera !== null;
     const settle = isMoved ? looks.keep(scene && held) : null;
     drawing.scene = scene;
     union = drawn;
@@ -97,7 +99,7 @@ export function mountGraph(root, state, layouter) {
     if (!settle) return;
     groups.show();
     settle();
-    if (!held) looks.revealSelected();
+    if (!held && !isLinked) looks.revealSelected();
     if (scene) held = null;
   }
 
