@@ -24,7 +24,8 @@ def _(d: Draft, op: str) -> None:
 
 @family("InstanceNormalization")
 def _(d: Draft, op: str) -> None:
-    x = d.tensor(SMALL, (3, 5), lambda v: v.size > 0)
+    """Of more than one element: the deviation of one is 0, where ONNX Runtime's cancels by 3e-5."""
+    x = d.tensor(SMALL, (3, 5), lambda v: v.size > 0 and v[0, 0].size > 1)
     label, c = d.label(x), d.shape(x)[1]
     d.one(op, [x, d.like(label, (c,)), d.like(label, (c,))], epsilon=d.chance.choice((None, 1e-2)))
 
