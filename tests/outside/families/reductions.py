@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.outside.defined import sum_is_held
-from tests.outside.draft import Draft, Dropped
+from tests.outside.draft import Draft, Dropped, within
 from tests.outside.families.elementwise import inside
 from tests.outside.family import family
 from tests.outside.values import FLOATS, INTEGERS, NUMBERS, numpy_type
@@ -41,6 +41,8 @@ def reduction(d: Draft, op: str) -> None:
         x = d.one("Mul", [x, d.constant(np.asarray(16, numpy_type(d.label(x))))])
     if not sum_is_held(op, d.values[x]):
         raise Dropped
+    if op == "ReduceMean" and d.label(x) in INTEGERS and not within(d.values[x], -(2**48), 2**48):
+        raise Dropped  # ONNX Runtime sums and divides as f64
     axes = d.axes(len(d.shape(x)))
     if 0 in d.shape(x) or d.outer:  # ONNX Runtime does not count from the end of empty tensors
         axes = [a % len(d.shape(x)) for a in axes]
