@@ -32,9 +32,10 @@ from app.wire.neighbours import neighbours
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.passes import parse_pipeline
+from compiler.passes.engine.known_rules import all_but
 from compiler.runtime.program import Program
 from compiler.targets.target import host
-from compiler.trace import AllBut, Event
+from compiler.trace import Event
 
 Shapes = dict[str, tuple[int, ...]]
 Progress = Callable[[str, Event | None], None]
@@ -199,7 +200,7 @@ def compiled(
         inputs=shapes or None,
         tuned=request.get("schedules", True),
         progress=progress,
-        gate=AllBut(request["without"]) if request.get("without") else None,
+        gate=all_but(request["without"]) if request.get("without") else None,
     )
 
 

@@ -13,10 +13,11 @@ from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
 from compiler.passes import parse_pipeline
+from compiler.passes.engine.known_rules import all_but
 from compiler.passes.pipeline.precision import with_precision
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.targets.target import by_name
-from compiler.trace import AllBut, Event
+from compiler.trace import Event
 
 
 def stages_up_to(compiled: Path, stage: int) -> list[Graph]:
@@ -59,7 +60,7 @@ def _run_passes(imported: Graph, asked: dict[str, Any], made: list[Graph], stage
             with_precision(pipeline, options["precision"], has_tiles=has_tiles),
             keep_declined=False,
             progress=take,
-            gate=AllBut(asked.get("without", ())),
+            gate=all_but(asked.get("without", ())),
         )
 
 

@@ -15,13 +15,14 @@ from compiler.dataclass import dataclass
 from compiler.driver import compile as compile_program
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph, Node
+from compiler.passes.engine.known_rules import all_but
 from compiler.passes.engine.rule import Rule
 from compiler.passes.pipeline.pipeline import Pipeline
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.runtime.compare import TOLERANCE, compare
 from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
-from compiler.trace import AllBut, Decision, Event, Gate
+from compiler.trace import Decision, Event, Gate
 
 KINDS = ("wrong", "crash", "invalid", "slow", "refused")
 """Ways in which a compilation can break a model: the words of `--until`."""
@@ -79,7 +80,7 @@ class Settings:
 
     def gated(self, gate: Gate) -> Gate:
         """The gate, which nothing passes that is left out from the start."""
-        allowed = AllBut(self.without)
+        allowed = all_but(self.without)
         return lambda decision: allowed(decision) and gate(decision)
 
     def looks_for(self, kind: str) -> bool:

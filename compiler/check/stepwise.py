@@ -29,7 +29,7 @@ from compiler.errors import CompileError
 from compiler.frontend import load
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
-from compiler.passes.engine.known_rules import require_known_rules
+from compiler.passes.engine.known_rules import all_but, require_known_rules
 from compiler.passes.pipeline.precision import precision_mode, with_precision
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
@@ -80,7 +80,7 @@ class Way:
     @property
     def gate(self) -> AllBut:
         """Lets through what may be done."""
-        return AllBut(self.without)
+        return all_but(self.without)
 
 
 @dataclass

@@ -27,12 +27,12 @@ from compiler.cli.output import progress, report, reporting, seconds_text
 from compiler.errors import CompileError
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
-from compiler.passes.engine.known_rules import require_known_rules
+from compiler.passes.engine.known_rules import all_but, require_known_rules
 from compiler.passes.pipeline.precision import precision_mode
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.passes.pipeline.text import as_pipeline
 from compiler.runtime.inputs import random_inputs
-from compiler.trace import AllBut, Decision
+from compiler.trace import Decision
 
 
 @click.command()
@@ -109,7 +109,7 @@ def command(
     )
     graph = _specialised(load_model(model, weights_seed), shapes, seed)
     if without:
-        gate = AllBut(without)
+        gate = all_but(without)
         run_pipeline(graph, settings.pipeline, gate=gate)
         require_known_rules(gate)
     with progress(f"bisecting {model.name}") as tell:

@@ -43,10 +43,9 @@ from compiler.cli.output import (
 from compiler.cli.summary import making_json, making_lines, program_json
 from compiler.errors import CompileError
 from compiler.limits import Limits
-from compiler.passes.engine.known_rules import require_known_rules
+from compiler.passes.engine.known_rules import all_but, require_known_rules
 from compiler.runtime.emit import KINDS
 from compiler.runtime.program import Program
-from compiler.trace import AllBut
 
 
 @click.command()
@@ -96,7 +95,7 @@ def command(
         raise CompileError("E-OPTION-VALUE", "-o needs to know what to write", hint="add --emit")
     if fused and kind != "onnx":
         raise CompileError("E-OPTION-VALUE", "--fused is for models", hint="add --emit onnx")
-    gate = AllBut(without) if without else None
+    gate = all_but(without) if without else None
     with progress(f"compiling {model.name}") as tell:
         limits = Limits(seconds=seconds)
         graph = load_model(model, weights_seed, limits)

@@ -4,53 +4,59 @@ Importing this package declares every pass.
 """
 
 from compiler.passes.algorithms import choose_algorithms
-from compiler.passes.cleanup import fold_constants, measure, merge_common, remove_dead, remove_empty
+from compiler.passes.cleanup import (
+    common_subexpression_elimination,
+    cost_analysis,
+    dead_code_elimination,
+    fold_constants,
+    remove_empty_tensors,
+)
+from compiler.passes.code_motion import (
+    absorb_affine,
+    propagate_strides,
+    sink_casts,
+    sink_elementwise,
+)
 from compiler.passes.control_flow import (
-    adopt,
-    batch_products,
-    count_loops,
-    hoist,
-    merge_branches,
-    select_branches,
+    batch_loop_matmuls,
+    decompose_recurrent,
+    fold_constant_branches,
+    hoist_common_code,
+    if_conversion,
+    infer_trip_counts,
+    loop_invariant_code_motion,
+    loop_to_scan,
+    resolve_foreign,
     simplify_loops,
     sink_into_branches,
-    slice_loops,
-    take_branches,
     unroll_loops,
-    write_out,
+)
+from compiler.passes.data_movement import (
+    fold_shapes,
+    fold_split_concat,
+    push_down_slices,
+    remove_redundant_broadcasts,
+    sink_transposes,
 )
 from compiler.passes.engine.declaration import PASSES, Pass
 from compiler.passes.engine.rule import RULES, Rule
-from compiler.passes.fusion import fuse, fuse_movement
+from compiler.passes.equality_saturation import equality_saturation
+from compiler.passes.fusion import fuse, fuse_data_movement
 from compiler.passes.layout import assign_layout
-from compiler.passes.merging import merge_products
-from compiler.passes.movement import (
-    drop_broadcasts,
-    join_parts,
-    settle_sizes,
-    shrink_early,
-    sink_transposes,
-)
+from compiler.passes.merging import combine_parallel_contractions
 from compiler.passes.pipeline.pipeline import Line, Pipeline
 from compiler.passes.pipeline.presets import presets
 from compiler.passes.pipeline.run import PassBug, run_pipeline
 from compiler.passes.pipeline.text import as_pipeline, parse_pipeline
 from compiler.passes.precision import lower_precision
 from compiler.passes.quantization import (
-    integer_products,
-    lift_zero_points,
-    propagate_quantization,
-    split_ranges,
-    unsigned_codes,
+    decompose_dynamic_quantization,
+    fake_quantization_to_integer,
+    hoist_zero_points,
+    propagate_qdq,
+    qdq_s8_to_u8,
 )
-from compiler.passes.rules import clean_quantization, fold_affine, shorter_windows, simplify
-from compiler.passes.saturate import saturate
-from compiler.passes.sinking import (
-    absorb_affine,
-    sink_conversions,
-    sink_elementwise,
-    subsample_early,
-)
+from compiler.passes.rules import cleanup_qdq, fold_affine, shorter_windows, simplify
 
 __all__ = [
     "PASSES",
@@ -61,49 +67,49 @@ __all__ = [
     "Pipeline",
     "Rule",
     "absorb_affine",
-    "adopt",
     "as_pipeline",
     "assign_layout",
-    "batch_products",
+    "batch_loop_matmuls",
     "choose_algorithms",
-    "clean_quantization",
-    "count_loops",
-    "drop_broadcasts",
+    "cleanup_qdq",
+    "combine_parallel_contractions",
+    "common_subexpression_elimination",
+    "cost_analysis",
+    "dead_code_elimination",
+    "decompose_dynamic_quantization",
+    "decompose_recurrent",
+    "equality_saturation",
+    "fake_quantization_to_integer",
     "fold_affine",
+    "fold_constant_branches",
     "fold_constants",
+    "fold_shapes",
+    "fold_split_concat",
     "fuse",
-    "fuse_movement",
-    "hoist",
-    "integer_products",
-    "join_parts",
-    "lift_zero_points",
+    "fuse_data_movement",
+    "hoist_common_code",
+    "hoist_zero_points",
+    "if_conversion",
+    "infer_trip_counts",
+    "loop_invariant_code_motion",
+    "loop_to_scan",
     "lower_precision",
-    "measure",
-    "merge_branches",
-    "merge_common",
-    "merge_products",
     "parse_pipeline",
     "presets",
-    "propagate_quantization",
-    "remove_dead",
-    "remove_empty",
+    "propagate_qdq",
+    "propagate_strides",
+    "push_down_slices",
+    "qdq_s8_to_u8",
+    "remove_empty_tensors",
+    "remove_redundant_broadcasts",
+    "resolve_foreign",
     "run_pipeline",
-    "saturate",
-    "select_branches",
-    "settle_sizes",
     "shorter_windows",
-    "shrink_early",
     "simplify",
     "simplify_loops",
-    "sink_conversions",
+    "sink_casts",
     "sink_elementwise",
     "sink_into_branches",
     "sink_transposes",
-    "slice_loops",
-    "split_ranges",
-    "subsample_early",
-    "take_branches",
     "unroll_loops",
-    "unsigned_codes",
-    "write_out",
 ]

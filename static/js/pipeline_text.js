@@ -1,6 +1,6 @@
 // The text form of a pipeline, `simplify{until=fixpoint},-fold_constants{max_growth=1.1}`, and the
 // rows that the editor shows. A row switched off keeps its place behind a "-"; the compiler never
-// sees it. A group, `until_stable(simplify,merge_common)`, is one row.
+// sees it. A group, `until_stable(simplify,common_subexpression_elimination)`, is one row.
 
 /**
  * @typedef {object} Row

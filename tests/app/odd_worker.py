@@ -43,7 +43,7 @@ def work(request: Mapping[str, Any], folder: Path, task: Mapping[str, Any], say:
     recorder.imported(BEFORE, 0.01)
     step = Step("drop_double_negation", "applied", "because", "b", ("a", "b"), ())
     recorder.passed(Event("simplify", BEFORE, AFTER, 0.02, 0.01, (step,), "words"))
-    recorder.passed(Event("remove_dead", AFTER, AFTER, 0.02, 0.01, (), "words"))
+    recorder.passed(Event("dead_code_elimination", AFTER, AFTER, 0.02, 0.01, (), "words"))
     TROUBLE[request["pipeline"]](folder)
 
 

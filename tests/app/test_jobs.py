@@ -19,7 +19,11 @@ def test_a_job_runs_and_its_stages_are_kept(client):
     assert (job["state"], job["n_stages"], job["error"]) == ("succeeded", 3, None)
     result = client.get(f"/api/v1/jobs/{job['id']}/result").get_json()
     assert result["complete"] is True
-    assert [s["name"] for s in result["stages"]] == ["imported", "simplify", "remove_dead"]
+    assert [s["name"] for s in result["stages"]] == [
+        "imported",
+        "simplify",
+        "dead_code_elimination",
+    ]
     assert [s["graph_stage"] for s in result["stages"]] == [0, 1, 1]
     assert [s["changed"] for s in result["stages"]] == [True, True, False]
 

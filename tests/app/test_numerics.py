@@ -158,7 +158,7 @@ def test_a_result_of_other_passes_is_not_mixed_with_these(real):
 
 def test_a_wrong_rewrite_is_told_with_its_step_and_all_has_the_described_shape():
     with instead("drop_double_negation", lambda x: o.neg(x))():
-        going = begin_check(MODEL, Way("algebra"), wanted=Wanted(by_node=True))
+        going = begin_check(MODEL, Way("algebraic_simplification"), wanted=Wanted(by_node=True))
         found, stages = list(going.stages()), [0, 1]
         judged = list(going.rewrites())
     commands = {"check": "", "bisect": ""}

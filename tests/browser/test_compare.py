@@ -131,7 +131,7 @@ def test_passes_are_found_by_name(playground: Playground) -> None:
     expect(playground.part("filter")).to_be_focused()
     playground.page.keyboard.type("fuse")
     names = playground.page.locator("[data-part=list] .pass-row .pass-name")
-    expect(names).to_have_text(["fuse", "fuse_movement"])
+    expect(names).to_have_text(["fuse", "fuse_data_movement"])
     playground.part("filter").fill("nothing like it")
     expect(playground.page.locator(".passes-none")).to_be_visible()
 

@@ -80,7 +80,7 @@ def test_files_and_bytes_of_models_are_compiled_directly(tmp_path: Path) -> None
 def test_the_pipeline_may_be_text_a_preset_or_none() -> None:
     x = random_inputs(GRAPH)
     counts = {}
-    for pipeline in ("none", "default", "remove_dead,simplify", "default,-fuse"):
+    for pipeline in ("none", "default", "dead_code_elimination,simplify", "default,-fuse"):
         program = compiler.compile(GRAPH, pipeline=pipeline)
         counts[pipeline] = len(program.kernels)
         assert np.allclose(program.run(x)["y"], np.exp(x["x"]))

@@ -55,7 +55,7 @@ def test_every_pass_accounts_for_the_nodes_it_meets(name: str) -> None:
     for model in ("digits_transformer", "shufflenet", OCR_MODELS[2]):
         graph = load(MODELS[model])
         assert not lost(graph, name)
-        assert not lost(graph, f"default,-fuse,-assign_layout,-fuse_movement,{name}")
+        assert not lost(graph, f"default,-fuse,-assign_layout,-fuse_data_movement,{name}")
 
 
 @pytest.mark.parametrize("suite", ["node", "simple", "pytorch-converted", "pytorch-operator"])

@@ -86,7 +86,9 @@ def _missed_use(old: Any) -> Any:
 
     def merge(ed: Any, first: Node, node: Node, log: Any) -> None:
         ed.remove(node)
-        log.applied("merge_common", node.output, "it is the same", [node], [first])
+        log.applied(
+            "common_subexpression_elimination", node.output, "it is the same", [node], [first]
+        )
 
     return merge
 
@@ -132,8 +134,8 @@ PASSES_FAULTS = [
     Fault(
         "nodes with other attributes are merged",
         "wrong attribute kept",
-        ("merge_common",),
-        [function(_module("cleanup.merge_common"), "_key", _blind_key)],
+        ("common_subexpression_elimination",),
+        [function(_module("cleanup.common_subexpression_elimination"), "_key", _blind_key)],
         """
         graph g(x: f32[4,4]) {
           a: f32[4,1] = reduce_max(x, axes=[1])
@@ -148,8 +150,8 @@ PASSES_FAULTS = [
     Fault(
         "differences with exchanged operands are merged",
         "swapped operands",
-        ("merge_common",),
-        [function(_module("cleanup.merge_common"), "_key", _unordered_key)],
+        ("common_subexpression_elimination",),
+        [function(_module("cleanup.common_subexpression_elimination"), "_key", _unordered_key)],
         """
         graph g(x: f32[4,5], y: f32[4,5]) {
           a: f32[4,5] = sub(x, y)
@@ -164,7 +166,11 @@ PASSES_FAULTS = [
         "constants that begin alike are merged",
         "wrong constant",
         ("merge_constants",),
-        [function(_module("cleanup.merge_common"), "_elements", _first_element)],
+        [
+            function(
+                _module("cleanup.common_subexpression_elimination"), "_elements", _first_element
+            )
+        ],
         """
         graph g(x: f32[2,3]) {
           const c: f32[3] = literal(1.0,2.0,3.0)
@@ -179,14 +185,14 @@ PASSES_FAULTS = [
     Fault(
         "a merged node is still read",
         "missed use",
-        ("merge_common",),
-        [function(_module("cleanup.merge_common"), "_merge", _missed_use)],
+        ("common_subexpression_elimination",),
+        [function(_module("cleanup.common_subexpression_elimination"), "_merge", _missed_use)],
     ),
     Fault(
         "merged nodes are of two types",
         "stale type",
-        ("merge_common",),
-        [function(_module("cleanup.merge_common"), "_key", _stale)],
+        ("common_subexpression_elimination",),
+        [function(_module("cleanup.common_subexpression_elimination"), "_key", _stale)],
         """
         graph g(x: f32[4,5]) {
           a: f32[1,5] = reduce_sum(x, axes=[0])
@@ -248,8 +254,8 @@ PASSES_FAULTS = [
     Fault(
         "the other branch is taken",
         "dropped condition",
-        ("take_branches",),
-        [function(_module("control_flow.take_branches"), "is_true", _other_branch)],
+        ("fold_constant_branches",),
+        [function(_module("control_flow.fold_constant_branches"), "is_true", _other_branch)],
     ),
     Fault(
         "the rows of a loop's results are piled up backwards",
@@ -261,8 +267,14 @@ PASSES_FAULTS = [
     Fault(
         "what a loop changes is moved out of it",
         "dropped condition",
-        ("hoist",),
-        [function(_module("control_flow.hoist"), "_invariant", _everything_is_invariant)],
+        ("loop_invariant_code_motion",),
+        [
+            function(
+                _module("control_flow.loop_invariant_code_motion"),
+                "_invariant",
+                _everything_is_invariant,
+            )
+        ],
         _LOOP,
     ),
 ]

@@ -14,7 +14,7 @@ test("the text form round-trips, with rows that are off", () => {
     "fuse",
     "-fuse",
     "simplify{until=fixpoint,at_most=20},-fold_constants{max_growth=1.1},fuse",
-    "until_stable{at_most=3}(simplify{until=once},merge_common),-until_stable(a,b),fuse",
+    "until_stable{at_most=3}(simplify{until=once},common_subexpression_elimination),-until_stable(a,b),fuse",
   ]) {
     assert.equal(printPipeline(parsePipeline(text)), text);
   }

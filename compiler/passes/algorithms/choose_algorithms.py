@@ -56,6 +56,7 @@ LEAST_GAIN = 1.05
 
 
 @graph_pass(
+    known_as={"XLA": "GpuConvAlgorithmPicker"},
     for_code=True,
     example=EXAMPLE,
     needs=("layouts",),

@@ -36,6 +36,7 @@ UNIFORM_LIMIT = 1 << 20
 
 
 @graph_pass(
+    known_as={"LLVM": "ConstantFolding", "XLA": "HloConstantFolding", "TVM": "FoldConstant"},
     elsewhere={"keep_quantized": True},
     gives=["constants"],
     example="""
@@ -68,7 +69,7 @@ def fold_constants(
     keep_codes: bool = False,
     keep_quantized: bool = False,
 ) -> Graph:
-    """Compute what depends on constants only, once, now.
+    """Evaluate nodes whose operands are constants.
 
     A node that is computed at compile time costs nothing at run time, but its result has to be
     stored: the stored constants may grow to `max_growth` times their size, and no single fold may

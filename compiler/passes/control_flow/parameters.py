@@ -21,7 +21,7 @@ from compiler.ops.facets import is_declarable
 from compiler.ops.loop_form import unfit
 from compiler.passes.cleanup.fold_constants import fold_constants
 from compiler.passes.control_flow.declare import declared, with_values
-from compiler.passes.control_flow.take_branches import take_branches
+from compiler.passes.control_flow.fold_constant_branches import fold_constant_branches
 from compiler.passes.control_flow.unroll_loops import unroll_loops
 
 MAX_PARAMETER_ELEMENTS = 64
@@ -100,7 +100,7 @@ def _n_without_code(graph: Graph, values: Mapping[str, Array]) -> int:
     # Operands that follow from the values are parameters of lowerings only as constants.
     known = fold_constants.run(declared(with_values(graph, values)))
     if any(n.op in CONTROL_FLOW for n in known.nodes):
-        known = unroll_loops.run(take_branches.run(known))
+        known = unroll_loops.run(fold_constant_branches.run(known))
     return sum(not _has_code(node, known) for node in known.nodes)
 
 

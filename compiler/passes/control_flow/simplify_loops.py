@@ -20,6 +20,7 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
 
 
 @graph_pass(
+    known_as={"XLA": "WhileLoopSimplifier"},
     gives=["constants"],
     example="""
     graph g(x: f32[5,3], a: f32[3], b: f32[3]) {
@@ -50,7 +51,7 @@ PER_RESULT = ("scan_output_axes", "scan_output_directions")
     """,
 )
 def simplify_loops(graph: Graph, log: Log) -> Graph:
-    """Take out of a loop states that never change and what nobody reads of its results.
+    """Remove loop states that never change and loop results that nothing reads.
 
     A state that each step hands on as it got it is the value it started as: the body captures that,
     and what depends on it alone can be computed before the loop, as constants are. A state that

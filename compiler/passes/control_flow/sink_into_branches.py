@@ -14,6 +14,7 @@ from compiler.trace import Log
 
 
 @graph_pass(
+    known_as={"LLVM": "Sink", "XLA": "ConditionalCodeMotion"},
     example="""
     graph g(x: f32[2,3], w: f32[3,4], c: bool[]) {
       e: f32[2,3] = exp(x)
@@ -49,7 +50,7 @@ from compiler.trace import Log
     """,
 )
 def sink_into_branches(graph: Graph, log: Log) -> Graph:
-    """Compute inside a branch what nothing but that branch reads.
+    """Move nodes that only one branch reads into that branch.
 
     When the other branch is taken, the work is not done at all. Constants that only a branch reads
     move with it.

@@ -23,6 +23,7 @@ LARGE = 512
 
 
 @graph_pass(
+    known_as={"LLVM": "LoopUnroll", "XLA": "WhileLoopUnroller"},
     for_code=True,
     needs=["constants"],
     example="""
@@ -51,7 +52,7 @@ LARGE = 512
     """,
 )
 def unroll_loops(graph: Graph, log: Log) -> Graph:
-    """Write a short loop out: its steps one after the other, each for its own number.
+    """Replace a short loop with its iterations, one after the other.
 
     What depends on the step's number is then known: slices that grow get their sizes, and have
     code. A loop whose steps have code as they are is written out only while that adds few nodes: it

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from compiler.dataclass import dataclass
@@ -58,6 +59,8 @@ class Pass:
     a wise one a fast program. `idempotent` says that a second run right after changes nothing.
     `error` is how far each of its rewrites may move results on purpose, relative to their scale:
     such a pass runs only where a precision mode, or the user, asks for it.
+    `aliases` are short forms and former names: pipelines as text may use them, nothing prints them.
+    `known_as` has the names of the nearest passes of other compilers, by compiler.
     `for_code` says that what it makes pays only in code that is generated here: another runtime has
     a kernel for what the pass takes apart. `elsewhere` has options for graphs that run elsewhere.
     """
@@ -77,6 +80,8 @@ class Pass:
     error: float = 0.0
     for_code: bool = False
     elsewhere: Mapping[str, Any] | None = None
+    aliases: tuple[str, ...] = ()
+    known_as: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -121,6 +126,9 @@ class Pass:
 
 PASSES: dict[str, Pass] = {}
 
+ALIASES: dict[str, str] = {}
+"""The name of a pass by each of its aliases."""
+
 
 def _options(
     fn: Callable[..., Any], words: Mapping[str, Sequence[str]] | None = None
@@ -142,6 +150,9 @@ def _options(
 def _register(made: Pass) -> Pass:
     assert made.name not in PASSES, f"pass {made.name} is declared twice"
     PASSES[made.name] = made
+    for alias in made.aliases:
+        assert alias not in ALIASES, f"two passes have the alias {alias}"
+        ALIASES[alias] = made.name
     return made
 
 
@@ -161,6 +172,8 @@ def graph_pass(
     error: float = 0.0,
     for_code: bool = False,
     elsewhere: Mapping[str, Any] | None = None,
+    aliases: Sequence[str] = (),
+    known_as: Mapping[str, str] = {},
 ) -> Callable[[Callable[..., Graph]], Pass]:
     """Declare an algorithm `(graph, log, *, options) -> graph` as a pass named after it.
 
@@ -185,19 +198,35 @@ def graph_pass(
                 error,
                 for_code,
                 elsewhere,
+                tuple(aliases),
+                known_as,
             )
         )
 
     return declare
 
 
-def analysis(*, example: str) -> Callable[[Callable[..., Any]], Pass]:
+def analysis(
+    *, example: str, aliases: Sequence[str] = (), known_as: Mapping[str, str] = {}
+) -> Callable[[Callable[..., Any]], Pass]:
     """Declare a function `(graph, log, *, options) -> facts` as a pass named after it."""
 
     def declare(fn: Callable[..., Any]) -> Pass:
         words = inspect.getdoc(fn) or ""
         text = textwrap.dedent(example)
-        return _register(Pass(fn.__name__, "analysis", words, _options(fn), fn, text, _source(fn)))
+        return _register(
+            Pass(
+                fn.__name__,
+                "analysis",
+                words,
+                _options(fn),
+                fn,
+                text,
+                _source(fn),
+                aliases=tuple(aliases),
+                known_as=known_as,
+            )
+        )
 
     return declare
 
@@ -211,6 +240,8 @@ def rules_pass(
     needs: Sequence[str] = (),
     gives: Sequence[str] = (),
     for_code: bool = False,
+    aliases: Sequence[str] = (),
+    known_as: Mapping[str, str] = {},
 ) -> Pass:
     """Declare a set of rules as a pass; its example is its first rule's unless given."""
 
@@ -242,5 +273,7 @@ def rules_pass(
             tuple(needs),
             tuple(gives),
             for_code=for_code,
+            aliases=tuple(aliases),
+            known_as=known_as,
         )
     )

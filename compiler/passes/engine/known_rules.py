@@ -1,12 +1,19 @@
-"""Rules that somebody names to leave their rewrites out: whether there are such."""
+"""The rules whose rewrites a compilation leaves out, and whether there are such rules."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from compiler.errors import CompileError
+from compiler.passes.engine.declaration import ALIASES
 from compiler.passes.engine.rule import RULES
 from compiler.trace import AllBut
+
+
+def all_but(rules: Iterable[str]) -> AllBut:
+    """The gate that declines the rewrites of some rules; those of a pass have its name or alias."""
+    return AllBut({ALIASES.get(rule, rule) for rule in rules})
 
 
 def require_known_rules(gate: AllBut) -> None:

@@ -19,6 +19,7 @@ from compiler.trace import Log
 
 
 @graph_pass(
+    known_as={"MLIR": "linalg-fuse-elementwise-ops", "XLA": "InstructionFusion", "TVM": "FuseOps"},
     for_code=True,
     needs=["constants", "single uses"],
     gives=["fusion"],
@@ -54,7 +55,7 @@ def fuse(
     duplicate: bool = True,
     max_nodes: int = 32,
 ) -> Graph:
-    """Run neighbouring nodes as one kernel.
+    """Group neighbouring nodes into kernels.
 
     Without fusion each node writes its result to memory and the next reads it back. `policy` names
     who decides: by default a convolution, product, pool or reduction takes the elementwise nodes

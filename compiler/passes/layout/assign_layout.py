@@ -44,7 +44,17 @@ graph g(x: f32[1,3,9,8]) {
 """
 
 
-@graph_pass(for_code=True, example=EXAMPLE, needs=("fusion",), gives=("layouts",))
+@graph_pass(
+    known_as={
+        "XLA": "LayoutAssignment",
+        "TVM": "ConvertLayout",
+        "ONNX Runtime": "NchwcTransformer",
+    },
+    for_code=True,
+    example=EXAMPLE,
+    needs=("fusion",),
+    gives=("layouts",),
+)
 def assign_layout(
     graph: Graph,
     log: Log,
@@ -52,7 +62,7 @@ def assign_layout(
     block: int = 16,
     layouts: Literal["plain", "blocked", "last", "all"] = "blocked",
 ) -> Graph:
-    """Give every image the memory layout that costs least over the whole graph.
+    """Choose the memory layouts of images that cost least over the whole graph.
 
     A convolution that writes its channels in blocks of one vector loads weights as whole vectors
     and needs each pixel only once; one whose input has zeros around it needs no test at the border.

@@ -1,9 +1,9 @@
-"""Copies that cost nothing: `fuse_movement` joins them with the movement that they meet."""
+"""Copies that cost nothing: `fuse_data_movement` joins them with the movement that they meet."""
 
 from __future__ import annotations
 
 from compiler.ir.graph import Graph
-from compiler.passes.fusion.fuse_movement import MOVEMENT
+from compiler.passes.fusion.fuse_data_movement import MOVEMENT
 from compiler.passes.layout.units import kind_of
 
 

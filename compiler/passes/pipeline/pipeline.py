@@ -4,7 +4,7 @@
 
 is the text form; a preset's name stands for its lines, and `-fuse` takes a pass out of what stands
 before it: `default,-fuse`. Passes that make work for each other stand in a group that is repeated
-until a round changes nothing: `until_stable{at_most=4}(simplify,merge_common),fuse`.
+until a round changes nothing: `until_stable{at_most=4}(simplify,fold_constants),fuse`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
-from compiler.passes.engine.declaration import PASSES, Pass
+from compiler.passes.engine.declaration import ALIASES, PASSES, Pass
 
 MAX_LINES = 200
 """A pipeline of more lines is refused: it would only be a way to keep a server busy."""
@@ -74,9 +74,8 @@ class Pipeline:
 
     def without(self, *names: str) -> Pipeline:
         """The pipeline with these passes switched off. Errors: E-PIPELINE-PASS."""
-        for name in names:
-            find_pass(name)
-        return Pipeline(tuple(kept for x in self.lines if (kept := _without(x, names)) is not None))
+        gone = {find_pass(name).name for name in names}
+        return Pipeline(tuple(kept for x in self.lines if (kept := _without(x, gone)) is not None))
 
     @property
     def portable(self) -> Pipeline:
@@ -123,7 +122,8 @@ def _elsewhere(x: Line | Repeat) -> Line | Repeat:
 
 
 def find_pass(name: str) -> Pass:
-    """The pass with this name. Errors: E-PIPELINE-PASS."""
+    """The pass with this name or alias. Errors: E-PIPELINE-PASS."""
+    name = ALIASES.get(name, name)
     if name not in PASSES:
         known = ", ".join(sorted(PASSES))
         raise CompileError("E-PIPELINE-PASS", f"there is no pass {name[:60]!r}; passes: {known}")
@@ -131,11 +131,16 @@ def find_pass(name: str) -> Pass:
 
 
 def line(name: str, because: str = "", **options: Any) -> Line:
-    """A line with checked options. Errors: E-PIPELINE-PASS, E-PIPELINE-OPTION."""
+    """A line with checked options, of a pass by its name or an alias.
+
+    Errors: E-PIPELINE-PASS, E-PIPELINE-OPTION.
+    """
     declared = find_pass(name)
     bound = declared.bind(options)
     return Line(
-        name, {k: bound[k] for k in options if bound[k] != declared.options[k].default}, because
+        declared.name,
+        {k: bound[k] for k in options if bound[k] != declared.options[k].default},
+        because,
     )
 
 

@@ -83,9 +83,9 @@ def _with_bf16(pipeline: Pipeline) -> Pipeline:
         return made
     last = (
         line("lower_precision", "kernels and layouts stand"),
-        line("hoist", "weights that loops round in every step"),
+        line("loop_invariant_code_motion", "weights that loops round in every step"),
         line("fold_constants", "weights are rounded when the program is made"),
-        line("remove_dead", "what was rounded is not stored too"),
+        line("dead_code_elimination", "what was rounded is not stored too"),
     )
     return Pipeline((*made.lines, *last), made.name, made.words)
 

@@ -36,8 +36,8 @@ def parse_pipeline(text: str) -> Pipeline:
 
     Errors: E-PIPELINE-SYNTAX, E-PIPELINE-PASS, E-PIPELINE-OPTION.
 
-    >>> str(parse_pipeline("remove_dead, fold_constants{max_growth=2}"))
-    'remove_dead,fold_constants{max_growth=2.0}'
+    >>> str(parse_pipeline("dead_code_elimination, fold_constants{max_growth=2}"))
+    'dead_code_elimination,fold_constants{max_growth=2.0}'
     """
     items = _split(text)
     if len(items) == 1 and items[0] in presets():

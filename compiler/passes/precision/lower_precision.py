@@ -31,6 +31,7 @@ ROUNDING = {"bf16": 2.0**-8}
 
 
 @graph_pass(
+    known_as={"TVM": "ToMixedPrecision"},
     for_code=True,
     needs=("fusion", "layouts"),
     error=ROUNDING["bf16"],

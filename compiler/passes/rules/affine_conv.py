@@ -417,4 +417,4 @@ CONV_RULES: list[Rule] = [
     scale_before_conv_transpose,
     shift_before_conv,
 ]
-"""Rules of `fold_affine` about convolutions, in the order in which they are tried."""
+"""Rules of `fold_affine` about convolutions, in the order they are tried."""

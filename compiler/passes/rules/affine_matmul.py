@@ -440,4 +440,4 @@ MATMUL_RULES: list[Rule] = [
     shift_through_matmul,
     shift_behind_matmul,
 ]
-"""Rules of `fold_affine` about matrix products, in the order in which they are tried."""
+"""Rules of `fold_affine` about matrix products, in the order they are tried."""

@@ -294,4 +294,4 @@ PAD_RULES: list[Rule] = [
     pad_into_average_pool,
     pad_into_lp_pool,
 ]
-"""Rules of `fold_affine` about padding, in the order in which they are tried."""
+"""Rules of `fold_affine` about padding, in the order they are tried."""

@@ -255,4 +255,4 @@ SIGN_RULES: list[Rule] = [
     constant_minus_matmul,
     constant_minus_conv,
 ]
-"""Rules of `fold_affine` about signs, in the order in which they are tried."""
+"""Rules of `fold_affine` about signs, in the order they are tried."""

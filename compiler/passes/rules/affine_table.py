@@ -132,4 +132,4 @@ def _in_table(
 
 
 TABLE_RULES: list[Rule] = [scale_of_table, shift_of_table]
-"""Rules of `fold_affine` about tables, in the order in which they are tried."""
+"""Rules of `fold_affine` about tables, in the order they are tried."""

@@ -1,4 +1,4 @@
-"""The rules of arithmetic, logic and choice of all families, in the order in which they are tried.
+"""The rules of arithmetic, logic and choice of all families, in the order they are tried.
 
 Of rules with the same operator at the root the more special one comes first.
 """

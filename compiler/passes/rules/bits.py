@@ -106,4 +106,4 @@ BITS: list[Rule] = [
     _neutral(_Row("drop_shift_left", "shift_left", 0, 1, "A shift by no place does nothing.")),
     _neutral(_Row("drop_shift_right", "shift_right", 0, 1, "A shift by no place does nothing.")),
 ]
-"""Rules of `algebra` about such operands, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about such operands, in the order they are tried."""

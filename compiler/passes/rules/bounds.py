@@ -271,4 +271,4 @@ BOUNDS: list[Rule] = [
     min_of_relu,
     relu_of_min,
 ]
-"""Rules of `algebra` about bounds, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about bounds, in the order they are tried."""

@@ -73,4 +73,4 @@ def _keeps_low_bits(x: DType, p: DType, q: DType) -> bool:
 
 
 CASTS: list[Rule] = [merge_casts]
-"""Rules of `algebra` about casts, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about casts, in the order they are tried."""

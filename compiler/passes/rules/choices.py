@@ -137,4 +137,4 @@ CHOICES: list[Rule] = [
     where_or_false,
     where_true_or,
 ]
-"""Rules of `algebra` about such choices, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about such choices, in the order they are tried."""

@@ -161,4 +161,4 @@ CLIPS: list[Rule] = [
     drop_lower_bound_of_positive,
     relu_of_max,
 ]
-"""Rules of `algebra` about single bounds, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about single bounds, in the order they are tried."""

@@ -197,4 +197,4 @@ COMPARISONS: list[Rule] = [
     equal_to_false,
     positive_below_zero,
 ]
-"""Rules of `algebra` about comparisons, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about comparisons, in the order they are tried."""

@@ -224,4 +224,4 @@ COPIES_OF_ALL: list[Rule] = [
     drop_split_into_one,
     drop_resize_to_same,
 ]
-"""Rules of `remove_noops` about movements, in the order in which they are tried."""
+"""Rules of `remove_noops` about movements, in the order they are tried."""

@@ -193,4 +193,4 @@ DECIDING: list[Rule] = [
     remainder_by_one,
     zero_divided,
 ]
-"""Rules of `remove_noops` about deciding operands, in the order in which they are tried."""
+"""Rules of `remove_noops` about deciding operands, in the order they are tried."""

@@ -271,4 +271,4 @@ DISTRIBUTE: list[Rule] = [
     common_whole_factor,
     scaled_line,
 ]
-"""Rules of `algebra` by the distributive law, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` by the distributive law, in the order they are tried."""

@@ -303,4 +303,4 @@ EXPONENTIALS: list[Rule] = [
     log_of_exp,
     product_of_exponentials,
 ]
-"""Rules of `algebra` about exponentials, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about exponentials, in the order they are tried."""

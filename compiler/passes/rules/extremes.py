@@ -226,4 +226,4 @@ EXTREMES: list[Rule] = [
     repeated_max,
     repeated_min,
 ]
-"""Rules of `algebra` about maxima and minima, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about maxima and minima, in the order they are tried."""

@@ -151,12 +151,12 @@ RULES: list[Rule] = [
     merge_multiplications,
     merge_additions,
 ]
-"""Rules of `fold_affine`, in the order in which they are tried."""
+"""Rules of `fold_affine`, in the order they are tried."""
 
 fold_affine = rules_pass(
     "fold_affine",
     RULES,
-    """Fold scales and shifts with constant parameters into neighbouring weights.
+    """Fold constant scales and shifts into neighbouring weights.
 
     Batch normalisation becomes a scale and a shift; these become part of the weights and the bias
     of a convolution or product before or behind them, or of a table of embeddings. Zeros around an
@@ -164,4 +164,5 @@ fold_affine = rules_pass(
     differ by about one rounding.
     """,
     needs=["constants", "single uses"],
+    known_as={"TVM": "FoldScaleAxis", "ONNX Runtime": "ConvBNFusion, ConvMulFusion"},
 )

@@ -169,4 +169,4 @@ GATHER: list[Rule] = [
     product_of_scaled,
     sum_of_shifted,
 ]
-"""Rules of `algebra` that gather constants of several operands, in the order they are tried."""
+"""Rules of `algebraic_simplification` that gather constants of operands, in the order tried."""

@@ -137,4 +137,4 @@ INVERSES: list[Rule] = [
     inverse_of_inverse,
     scaled_inverse,
 ]
-"""Rules of `algebra` about constants over something, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about constant numerators, in the order tried."""

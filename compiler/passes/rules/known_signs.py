@@ -168,4 +168,4 @@ KNOWN_SIGNS: list[Rule] = [
     drop_ceil_of_whole,
     drop_round_of_whole,
 ]
-"""Rules of `algebra` about such operands, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about such operands, in the order they are tried."""

@@ -292,4 +292,4 @@ LOGIC: list[Rule] = [
     neither,
     not_both,
 ]
-"""Rules of `algebra` about conditions, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about conditions, in the order they are tried."""

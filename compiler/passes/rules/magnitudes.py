@@ -196,4 +196,4 @@ MAGNITUDES: list[Rule] = [
     sum_of_both_parts,
     difference_of_both_parts,
 ]
-"""Rules of `algebra` about magnitudes, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about magnitudes, in the order they are tried."""

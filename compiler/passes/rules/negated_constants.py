@@ -172,4 +172,4 @@ NEGATED_CONSTANTS: list[Rule] = [
     negated_scale,
     negated_shift,
 ]
-"""Rules of `algebra` that negate constants, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` that negate constants, in the order they are tried."""

@@ -289,4 +289,4 @@ VIEWS_OF_ALL: list[Rule] = [
     drop_flatten_to_same,
     drop_transpose_in_order,
 ]
-"""Rules of `remove_noops` about views, in the order in which they are tried."""
+"""Rules of `remove_noops` about views, in the order they are tried."""

@@ -251,4 +251,4 @@ POWERS: list[Rule] = [
     root_of_square,
     square_of_root,
 ]
-"""Rules of `algebra` about powers and roots, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about powers and roots, in the order they are tried."""

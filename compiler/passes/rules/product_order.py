@@ -159,4 +159,4 @@ PRODUCT_ORDER: list[Rule] = [
     begin_on_the_right,
     begin_on_the_left,
 ]
-"""Rules of `algebra` about the order of matrix products, in the order they are tried."""
+"""Rules of `algebraic_simplification` about the order of products, in the order tried."""

@@ -195,4 +195,4 @@ PRODUCTS: list[Rule] = [
     scale_after_product,
     scale_after_product_of_right,
 ]
-"""Rules of `algebra` about matrix products, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about matrix products, in the order they are tried."""

@@ -282,4 +282,4 @@ QUOTIENTS: list[Rule] = [
     reciprocal_of_quotient,
     times_reciprocal,
 ]
-"""Rules of `algebra` about quotients, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about quotients, in the order they are tried."""

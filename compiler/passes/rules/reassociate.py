@@ -241,4 +241,4 @@ REASSOCIATE: list[Rule] = [
     difference_of_difference,
     merge_subtractions,
 ]
-"""Rules of `algebra` that gather constants, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` that gather constants, in the order they are tried."""

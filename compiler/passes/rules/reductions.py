@@ -325,4 +325,4 @@ REDUCTIONS: list[Rule] = [
     *_NEGATED,
     *_REPEATED,
 ]
-"""Rules of `algebra` about reductions, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about reductions, in the order they are tried."""

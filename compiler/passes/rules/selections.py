@@ -214,4 +214,4 @@ SELECTIONS: list[Rule] = [
     where_of_same_second,
     *_BOUNDS,
 ]
-"""Rules of `algebra` about choices, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about choices, in the order they are tried."""

@@ -415,7 +415,7 @@ SHORTER_WINDOWS: list[Rule] = [
 shorten_windows = rules_pass(
     "shorten_windows",
     SHORTER_WINDOWS,
-    """Give the windows of pools and convolutions fewer taps.
+    """Shrink the windows of pools and convolutions.
 
     A window that sees all of the image is a reduction; large boxes are slid axis by axis; weights
     that meet only padding are left out.

@@ -223,4 +223,4 @@ SIGNS: list[Rule] = [
     quotient_of_negated,
     negated_difference,
 ]
-"""Rules of `algebra` about negatives, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about negatives, in the order they are tried."""

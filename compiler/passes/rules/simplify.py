@@ -16,33 +16,37 @@ NOOPS = [*VIEWS_OF_ALL, *COPIES_OF_ALL, *NEUTRAL, *DECIDING]
 remove_noops = rules_pass(
     "remove_noops",
     NOOPS,
-    """Take out nodes that hand on what they were given.
+    """Remove nodes that return an operand unchanged.
 
     Exporters leave identities, casts to the same type, reshapes to the same shape and additions of
     zero behind. Each would be a copy of a tensor.
     """,
     needs=["constants"],
+    known_as={"ONNX Runtime": "EliminateIdentity, NoopElimination"},
 )
 
-algebra = rules_pass(
-    "algebra",
+algebraic_simplification = rules_pass(
+    "algebraic_simplification",
     [*VIEWS, *ALGEBRA],
-    """Replace expressions by cheaper ones that give the same numbers.
+    """Replace expressions with cheaper equal ones.
 
     Rules that change the rounding are marked, and can be switched off with `inexact=false`.
     """,
     needs=["constants"],
+    aliases=("algebra",),
+    known_as={"LLVM": "InstCombine", "XLA": "AlgebraicSimplifier", "TVM": "SimplifyExpr"},
 )
 
 recognise = rules_pass(
     "recognise",
     RECOGNISE,
-    """Find activations, normalisations, softmax and positions in the operations written for them.
+    """Recognise activations, normalisations, softmax and positions in their primitives.
 
     A named operator is one loop with one formula; an activation can be applied while a convolution
     stores its result, and a normalisation reads a row once and keeps it near.
     """,
     needs=["constants"],
+    known_as={"LLVM": "LoopIdiomRecognize", "ONNX Runtime": "GeluFusion, LayerNormFusion"},
 )
 
 simplify = rules_pass(

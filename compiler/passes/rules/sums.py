@@ -142,4 +142,4 @@ SCALED_SUMS: list[Rule] = [
     sum_by_mean,
     sum_of_scaled_elements,
 ]
-"""Rules of `algebra` about sums and means, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about sums and means, in the order they are tried."""

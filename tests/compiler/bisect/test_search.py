@@ -74,7 +74,9 @@ def test_a_hidden_fault_is_found_in_the_rewrite_itself() -> None:
     }
     """)
     with instead("drop_double_negation", lambda x: o.neg(x))():
-        answer = search(Probe.of(g, Settings(parse_pipeline("remove_noops,algebra"))))
+        answer = search(
+            Probe.of(g, Settings(parse_pipeline("remove_noops,algebraic_simplification")))
+        )
     assert (answer.kind, answer.way) == ("wrong", "rewrites")
     assert "drop_double_negation" in answer.rules
 
@@ -119,10 +121,10 @@ def test_a_pass_that_does_not_ask_is_named() -> None:
         }
         """)
 
-    with pass_with("adopt", wrong):
+    with pass_with("resolve_foreign", wrong):
         answer = search(Probe.of(SEVERAL, Settings(DEFAULT)))
     assert answer.kind == "wrong"
-    assert answer.passes == ("adopt",)
+    assert answer.passes == ("resolve_foreign",)
     assert not answer.decisions
 
 
@@ -212,7 +214,7 @@ def test_gates_let_the_first_few_through() -> None:
 
 
 def test_a_pipeline_is_cut_to_some_passes() -> None:
-    pipeline = parse_pipeline("remove_dead,simplify,fuse,simplify")
+    pipeline = parse_pipeline("dead_code_elimination,simplify,fuse,simplify")
     assert str(only_passes(pipeline, ["simplify"])) == "simplify,simplify"
 
 

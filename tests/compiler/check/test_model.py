@@ -69,7 +69,7 @@ graph hidden(x: f32[3,5]) {
 
 def test_a_fault_that_no_result_shows_is_found_in_its_rewrite() -> None:
     with instead("drop_double_negation", lambda x: o.neg(x))():
-        verdict = check_model(HIDDEN, pipeline="algebra")
+        verdict = check_model(HIDDEN, pipeline="algebraic_simplification")
     assert not verdict.ok
     (wrong,) = [j for j in verdict.rewrites if not j.ok]
     assert wrong.rewrite.step.rule == "drop_double_negation"
@@ -91,8 +91,8 @@ def test_the_first_wrong_value_is_named() -> None:
     }
     """)
     with instead("drop_double_negation", lambda x: o.sin(x))():
-        after, _ = run_pipeline(g, "algebra")
-    (nodes,) = by_node(g, random_inputs(g), [("algebra", after)], 1e-4)
+        after, _ = run_pipeline(g, "algebraic_simplification")
+    (nodes,) = by_node(g, random_inputs(g), [("algebraic_simplification", after)], 1e-4)
     assert nodes.first_wrong is not None
     assert nodes.first_wrong.name == "c"
     assert [e.name for e in nodes.errors] == ["a", "c", "d", "e"]
@@ -106,9 +106,9 @@ def test_a_rule_that_rounds_more_than_it_declares_is_found() -> None:
       return y
     }
     """)
-    assert check_model(g, pipeline="algebra").ok
+    assert check_model(g, pipeline="algebraic_simplification").ok
     with exchanged(RULES["divide_by_constant"], error=0.0):
-        verdict = check_model(g, pipeline="algebra")
+        verdict = check_model(g, pipeline="algebraic_simplification")
     assert [j.rewrite.step.rule for j in verdict.rewrites if not j.ok] == ["divide_by_constant"]
 
 
@@ -150,9 +150,9 @@ def test_overflow_in_another_order_is_rounding_and_a_wrong_factor_is_not() -> No
       return y
     }
     """)
-    assert check_model(g, pipeline="algebra", wanted=Wanted(every_rewrite=True)).ok
+    assert check_model(g, pipeline="algebraic_simplification", wanted=Wanted(every_rewrite=True)).ok
     with instead("merge_multiplications", lambda x, a, b: o.mul(x, a.stored.array()))():
-        assert not check_model(g, pipeline="algebra").ok
+        assert not check_model(g, pipeline="algebraic_simplification").ok
 
 
 def test_rewrites_are_judged_on_what_the_model_computes_too() -> None:

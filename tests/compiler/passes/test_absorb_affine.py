@@ -189,7 +189,7 @@ def test_a_normalisation_behind_a_residual_goes_into_both_sides() -> None:
             """
         )
     )
-    after, _ = run_pipeline(g, "fold_affine,absorb_affine,remove_dead")
+    after, _ = run_pipeline(g, "fold_affine,absorb_affine,dead_code_elimination")
     assert [n.op for n in after.nodes] == ["conv", "conv", "add"]
     assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
 

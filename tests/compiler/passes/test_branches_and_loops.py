@@ -16,7 +16,7 @@ from compiler.reference import reference
 from compiler.trace import Log, Step
 from tests.compiler.passes.numbers import SPECIAL, graph, random_inputs
 
-NAMES = ("sink_into_branches", "simplify_loops", "merge_branches", "select_branches")
+NAMES = ("sink_into_branches", "simplify_loops", "hoist_common_code", "if_conversion")
 
 
 def ran(g: Graph, *names: str) -> tuple[Graph, list[Step]]:
@@ -314,7 +314,7 @@ def test_an_if_with_equal_branches_vanishes() -> None:
         " return a",
         "const k: f32[] = literal(2.0) e: f32[2,4] = matmul(x, w) b: f32[2,4] = mul(e, k) return b",
     )
-    after, steps = ran(g, "merge_branches")
+    after, steps = ran(g, "hoist_common_code")
     assert [n.op for n in after.nodes] == ["matmul", "mul"]
     assert done(steps) == ["take_out_of_branches"] * 2 + ["forward_result"]
     same(g, after)
@@ -343,7 +343,7 @@ ALMOST = {
 @pytest.mark.parametrize(("then", "other"), ALMOST.values(), ids=list(ALMOST))
 def test_branches_that_only_look_alike_stay(then: str, other: str) -> None:
     g = branches("v: f32[2,3] = exp(x)", then, other)
-    assert ran(g, "merge_branches")[0] is g
+    assert ran(g, "hoist_common_code")[0] is g
 
 
 def test_equal_constants_and_captured_values_need_no_branch() -> None:
@@ -367,7 +367,7 @@ def test_equal_constants_and_captured_values_need_no_branch() -> None:
         }
         """
     )
-    after, steps = ran(g, "merge_branches")
+    after, steps = ran(g, "hoist_common_code")
     assert sorted(done(steps)) == ["drop_result", "forward_result", "forward_result"]
     (choice,) = after.nodes
     assert choice.outputs == ("r",)
@@ -393,8 +393,8 @@ def test_cheap_branches_become_a_choice_between_results() -> None:
         }
         """
     )
-    after, steps = ran(g, "select_branches")
-    assert done(steps) == ["select_branches"]
+    after, steps = ran(g, "if_conversion")
+    assert done(steps) == ["if_conversion"]
     assert sorted(ops(after)) == ["div", "log", "squeeze", "where", "where"]
     same(g, after)
 
@@ -419,7 +419,7 @@ def test_branches_that_may_fail_or_cost_more_stay(
     before: str, then: str, other: str, says: str
 ) -> None:
     g = branches(before, then, other)
-    after, steps = ran(g, "select_branches")
+    after, steps = ran(g, "if_conversion")
     assert after is g
     assert says in reasons(steps)[0]
 
@@ -436,7 +436,7 @@ def test_large_branches_stay() -> None:
         }
         """
     )
-    after, steps = ran(g, "select_branches")
+    after, steps = ran(g, "if_conversion")
     assert after is g
     assert "48.0 us at least, choosing takes 1.0 us" in reasons(steps)[0]
 
@@ -474,7 +474,14 @@ graph g(x: f32[2,3], w: f32[3], n: i64[], c: bool[]) {
 
 @pytest.mark.parametrize("seed", range(8))
 def test_any_order_of_passes_keeps_the_numbers(seed: int) -> None:
-    others = ("hoist", "remove_dead", "simplify", "merge_common", "take_branches", "unroll_loops")
+    others = (
+        "loop_invariant_code_motion",
+        "dead_code_elimination",
+        "simplify",
+        "common_subexpression_elimination",
+        "fold_constant_branches",
+        "unroll_loops",
+    )
     names = random.Random(seed).choices([*NAMES, *others], k=10)
     for text in (MIXED, LOOP):
         g = graph(text)

@@ -25,7 +25,8 @@ def run(name: str, g: Graph) -> tuple[Graph, Log]:
 
 def test_unused_inputs_stay() -> None:
     after, _ = run(
-        "remove_dead", graph("graph g(x: f32[3], y: f32[3]) { a: f32[3] = relu(y) return x }")
+        "dead_code_elimination",
+        graph("graph g(x: f32[3], y: f32[3]) { a: f32[3] = relu(y) return x }"),
     )
     assert [v.name for v in after.inputs] == ["x", "y"]
     assert after.nodes == ()
@@ -40,7 +41,7 @@ def test_a_node_with_one_output_that_is_read_is_alive() -> None:
         }
         """
     )
-    assert run("remove_dead", g)[0] is g
+    assert run("dead_code_elimination", g)[0] is g
 
 
 def test_what_a_region_captures_is_alive() -> None:
@@ -64,7 +65,7 @@ def test_what_a_region_captures_is_alive() -> None:
         }
         """
     )
-    after, log = run("remove_dead", g)
+    after, log = run("dead_code_elimination", g)
     assert [n.output for n in after.nodes] == ["a", "b", "y"]
     assert [s.at for s in log.steps] == ["dead"]
 
@@ -80,7 +81,7 @@ def test_dead_steps_say_what_is_saved() -> None:
         }
         """
     )
-    _, log = run("remove_dead", g)
+    _, log = run("dead_code_elimination", g)
     assert [(s.at, s.because) for s in log.steps] == [
         ("b", "nothing reads it; 24 bytes less are written"),
         ("a", "its 1 readers are dead too; 24 bytes less are written"),
@@ -98,7 +99,7 @@ def test_equal_nodes_are_merged_with_their_origins_and_results_keep_their_names(
         }
         """
     )
-    after, log = run("merge_common", g)
+    after, log = run("common_subexpression_elimination", g)
     assert [(r.name, r.value) for r in after.results] == [("first", "a"), ("second", "a")]
     assert after.nodes[0].origins == ("one", "two")
     (step,) = log.steps
@@ -129,7 +130,7 @@ def test_nodes_that_differ_in_anything_are_kept(a: str, b: str) -> None:
         }}
         """
     )
-    assert run("merge_common", g)[0] is g
+    assert run("common_subexpression_elimination", g)[0] is g
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_nodes_that_differ_in_anything_are_kept(a: str, b: str) -> None:
 )
 def test_constants_are_merged_when_every_bit_is_equal(a: str, b: str, equal: bool) -> None:
     g = graph(f"graph g() {{ const a: {a} const b: {b} return a, b }}")
-    after, log = run("merge_common", g)
+    after, log = run("common_subexpression_elimination", g)
     assert len(after.constants) == (1 if equal else 2)
     assert applied(log.steps) == (["merge_constants"] if equal else [])
 
@@ -158,7 +159,7 @@ def test_large_constants_are_compared_element_by_element() -> None:
     results = tuple(type(g.results[0])(k, k) for k in "abc")
     constants = {"a": Constant.of(w), "b": Constant.of(other), "c": Constant.of(w.copy())}
     g = Graph("g", g.inputs, results, (), constants)
-    after, _ = run("merge_common", g)
+    after, _ = run("common_subexpression_elimination", g)
     assert [r.value for r in after.results] == ["a", "b", "a"]
 
 
@@ -173,9 +174,9 @@ def test_random_numbers_are_not_merged() -> None:
         }
         """
     )
-    after, log = run("merge_common", g)
+    after, log = run("common_subexpression_elimination", g)
     assert after is g
-    assert len(declined(log.steps, "merge_common")) == 2
+    assert len(declined(log.steps, "common_subexpression_elimination")) == 2
 
 
 def test_nodes_that_leave_out_different_outputs_are_kept() -> None:
@@ -191,6 +192,6 @@ def test_nodes_that_leave_out_different_outputs_are_kept() -> None:
         }
         """
     )
-    after, log = run("merge_common", g)
+    after, log = run("common_subexpression_elimination", g)
     assert [s.at for s in log.steps] == ["c"]
     assert_same_results(g, after, random_inputs(g), error=0)

@@ -55,7 +55,7 @@ graph g(x: f32[2,3], c: bool[]) {
 
 def test_a_known_branch_is_taken_inside_one_that_is_not() -> None:
     g = graph(NESTED)
-    after, steps = ran("take_branches", g)
+    after, steps = ran("fold_constant_branches", g)
     assert sorted(ops(after)) == ["abs", "exp", "neg", "onnx.If"]
     assert {s.outcome for s in steps} == {"applied", "declined"}
     for c in (True, False):
@@ -84,9 +84,11 @@ graph g(x: f32[2,3]) {
 
 def test_a_branch_that_fails_is_left_where_it_is() -> None:
     """The file is at fault, not the pass: the program says so when it runs."""
-    assert ops(PASSES["take_branches"].run(graph(TAKEN.replace("SIZE", "3")), Log())) == ["add"]
+    assert ops(PASSES["fold_constant_branches"].run(graph(TAKEN.replace("SIZE", "3")), Log())) == [
+        "add"
+    ]
     log = Log()
-    after = PASSES["take_branches"].run(parse_graph(TAKEN.replace("SIZE", "5")), log)
+    after = PASSES["fold_constant_branches"].run(parse_graph(TAKEN.replace("SIZE", "5")), log)
     assert "onnx.If" in ops(after)
     assert "then_branch fails when it is taken" in log.steps[0].because
 
@@ -121,7 +123,7 @@ graph g(x: f32[2,3]) {
 
 def test_what_depends_on_nothing_inside_leaves_with_its_constants() -> None:
     g = graph(LOOP.replace("STEPS", "4"))
-    after, _ = ran("hoist", g)
+    after, _ = ran("loop_invariant_code_motion", g)
     assert [n.op for n in after.nodes] == ["exp", "mul", "onnx.Loop"]
     assert [n.op for n in after.nodes[-1].regions["body"].nodes] == ["cast", "mul", "add"]
     np.testing.assert_allclose(reference(after, {"x": X})["y"], reference(g, {"x": X})["y"])

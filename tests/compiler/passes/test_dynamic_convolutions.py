@@ -100,7 +100,7 @@ def test_sums_are_exact(
     graph = compiler.load(model_of(shape, weights(kernel, dtype), zero, **window))
     x = {"x": image(*shape)}
     expected = reference(graph, x)
-    lifted, _ = run_pipeline(graph, "lift_zero_points,split_ranges")
+    lifted, _ = run_pipeline(graph, "hoist_zero_points,decompose_dynamic_quantization")
     verify(lifted)
     np.testing.assert_array_equal(reference(lifted, x)["sums"], expected["sums"])
     program = compiler.compile(graph, trace=False)
@@ -119,7 +119,7 @@ def test_weights_as_far_from_their_zero_points_as_bytes_can_be(
     w = weights(shape, np.uint8)
     w[:, :, 1] = np.where(np.arange(32) % 2, 0, 255)[:, None, None]
     graph = compiler.load(model_of((1, 32, 6, 5), w, zero, group=groups, **SAME))
-    lifted, _ = run_pipeline(graph, "lift_zero_points")
+    lifted, _ = run_pipeline(graph, "hoist_zero_points")
     assert "conv_codes" in ops(lifted)
     x = {"x": image(1, 32, 6, 5)}
     expected = reference(graph, x)["sums"]
@@ -130,7 +130,7 @@ def test_weights_as_far_from_their_zero_points_as_bytes_can_be(
 def test_open_sizes_have_the_same_borders() -> None:
     w = weights((24, 16, 3, 3), np.uint8)
     graph = compiler.load(model_of((1, 16, "h", 9), w, 90, **SAME))
-    assert "conv_codes" in ops(run_pipeline(graph, "lift_zero_points")[0])
+    assert "conv_codes" in ops(run_pipeline(graph, "hoist_zero_points")[0])
     program = compiler.compile(graph, trace=False)
     for height in (1, 7):
         x = {"x": image(1, 16, height, 9)}
@@ -142,7 +142,7 @@ def test_sums_of_windows_are_needed_only_where_weights_less_their_zero_points_ar
 ):
     def after(dtype: type, zero: int) -> list[str]:
         graph = compiler.load(model_of((1, 16, 5, 6), weights((17, 16, 3, 3), dtype), zero, **SAME))
-        return ops(run_pipeline(graph, "lift_zero_points")[0])
+        return ops(run_pipeline(graph, "hoist_zero_points")[0])
 
     assert after(np.uint8, 128).count("window_sums") == 0
     assert after(np.int8, 0).count("window_sums") == 0
@@ -186,7 +186,7 @@ def test_images_stay_in_blocks_from_one_convolution_to_the_next() -> None:
 @pytest.mark.parametrize("zero", [[90] * 24, list(range(100, 124))])
 def test_lifted_sums_are_exact_in_onnx_too(zero: list[int]) -> None:
     graph = compiler.load(model_of((1, 16, 9, 8), weights((24, 16, 3, 3), np.uint8), zero, **SAME))
-    lifted, _ = run_pipeline(graph, "lift_zero_points,split_ranges")
+    lifted, _ = run_pipeline(graph, "hoist_zero_points,decompose_dynamic_quantization")
     session = onnxruntime.InferenceSession(
         compiler.to_onnx(lifted), providers=["CPUExecutionProvider"]
     )

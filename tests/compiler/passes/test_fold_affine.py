@@ -61,7 +61,7 @@ graph light(x: f32[1,3,9,7]) {
 
 def test_the_pattern_of_the_light_models_becomes_one_convolution() -> None:
     g = randomised(graph(LIGHT))
-    after, _ = run_pipeline(g, "fold_constants,fold_affine,remove_dead")
+    after, _ = run_pipeline(g, "fold_constants,fold_affine,dead_code_elimination")
     assert [n.op for n in after.nodes] == ["conv", "relu"]
     assert after.nodes[0].origins == ("c", "n", "n1", "n2")
     assert_same_results(g, after, random_inputs(g), error=ROUNDINGS)
@@ -69,7 +69,7 @@ def test_the_pattern_of_the_light_models_becomes_one_convolution() -> None:
 
 def test_splats_stay_splats() -> None:
     g = graph(LIGHT)
-    after, _ = run_pipeline(g, "fold_constants,fold_affine,remove_dead")
+    after, _ = run_pipeline(g, "fold_constants,fold_affine,dead_code_elimination")
     assert [n.op for n in after.nodes] == ["conv", "relu"]
     assert all(c.is_splat for c in after.constants.values())
     assert sorted(str(c.type) for c in after.constants.values()) == ["f32[8,3,3,3]", "f32[8]"]

@@ -193,7 +193,7 @@ def test_a_value_that_may_not_be_rounded_keeps_its_type() -> None:
 
 
 def test_layouts_stay_and_constants_of_one_number_stay_one() -> None:
-    fused, _ = run_pipeline(graph(with_constants()), "fuse,assign_layout,fuse_movement")
+    fused, _ = run_pipeline(graph(with_constants()), "fuse,assign_layout,fuse_data_movement")
     after, _ = lowered(fused)
     laid = {k: t.layout for k, t in fused.types.items() if isinstance(t, TensorType)}
     for value, layout in laid.items():

@@ -26,7 +26,7 @@ def merged(*constants: Constant) -> list[Constant]:
         name = ed.add_constant(c, hint=f"c{i}")
         total = ed.build(OPERATORS["add"](ed.tensor(total), ed.tensor(name)), hint="y")
     ed.results = [Result("y", total)]
-    return list(PASSES["merge_common"].run(ed.graph()).constants.values())
+    return list(PASSES["common_subexpression_elimination"].run(ed.graph()).constants.values())
 
 
 def held(values: object, kind: type = Bytes) -> Constant:

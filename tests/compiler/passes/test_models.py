@@ -16,7 +16,7 @@ from tests.models import LIGHT_CNNS, light_model, ocr_model
 
 LIGHT = (*LIGHT_CNNS, "densenet121", "vgg19")
 
-WITHOUT_LAYOUTS = "default,-assign_layout,-fuse_movement"
+WITHOUT_LAYOUTS = "default,-assign_layout,-fuse_data_movement"
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,10 @@ def test_a_second_time_around_nothing_is_left_to_simplify(
     light: dict[str, Graph], name: str
 ) -> None:
     once, _ = run_pipeline(light[name], f"{WITHOUT_LAYOUTS},-fuse")
-    _, trace = run_pipeline(once, "fold_constants,simplify,fold_affine,merge_common,remove_dead")
+    _, trace = run_pipeline(
+        once,
+        "fold_constants,simplify,fold_affine,common_subexpression_elimination,dead_code_elimination",
+    )
     assert [e.name for e in trace.events if e.changed] == []
 
 

@@ -31,7 +31,7 @@ def after(name: str, before: Graph, **options: object) -> tuple[Graph, Log]:
 
 
 STAY = {
-    "settle_sizes": [
+    "fold_shapes": [
         # A size that only data decide.
         """
         graph g(x: f32[N,3], k: i64[1]) {
@@ -51,7 +51,7 @@ STAY = {
         }
         """,
     ],
-    "join_parts": [
+    "fold_split_concat": [
         # In another order.
         """
         graph g(x: f32[2,7]) {
@@ -131,7 +131,7 @@ STAY = {
         }
         """,
     ],
-    "drop_broadcasts": [
+    "remove_redundant_broadcasts": [
         # Nothing else gives the shape.
         """
         graph g(x: f32[1,4], y: f32[1,4]) {
@@ -156,7 +156,7 @@ STAY = {
         }
         """,
     ],
-    "shrink_early": [
+    "push_down_slices": [
         # The product is read whole elsewhere.
         """
         graph g(x: f32[5,6], w: f32[6,7]) {
@@ -256,16 +256,16 @@ def test_pieces_of_a_concatenation_are_its_operands() -> None:
         }
         """
     )
-    made, log = after("join_parts", before)
+    made, log = after("fold_split_concat", before)
     assert {n.op for n in made.nodes} <= {"slice", "split", "mul"}
     assert applied(log.steps).count("piece_of_concat") == 4
 
 
 def test_a_product_for_one_row_is_computed_for_that_row() -> None:
-    before, _ = PASSES["shrink_early"].example_graphs()
-    _, log = after("shrink_early", before)
+    before, _ = PASSES["push_down_slices"].example_graphs()
+    _, log = after("push_down_slices", before)
     assert "us estimated before" in log.steps[-1].because
-    same, _ = after("shrink_early", before, inexact=False)
+    same, _ = after("push_down_slices", before, inexact=False)
     assert same is before
 
 
@@ -299,7 +299,7 @@ def test_a_part_of_the_second_operand_is_counted_from_its_begin() -> None:
         }
         """
     )
-    made, log = after("join_parts", before)
+    made, log = after("fold_split_concat", before)
     assert applied(log.steps) == ["part_of_part"]
     assert [n.op for n in made.nodes] == ["slice"]
 
@@ -343,7 +343,7 @@ def test_rows_behind_a_transpose_are_columns_before_it() -> None:
         }
         """
     )
-    made, _ = after("shrink_early", before)
+    made, _ = after("push_down_slices", before)
     assert [n.op for n in made.nodes] == ["slice", "matmul", "transpose"]
     assert made.nodes[0].tensor.static_shape == (60, 2)
 
@@ -358,6 +358,6 @@ def test_an_empty_part_beside_an_open_one_leaves_the_concat() -> None:
       return y, z
     }
     """)
-    made = PASSES["join_parts"].run(g, Log())
+    made = PASSES["fold_split_concat"].run(g, Log())
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     assert_same_results(g, made, {"b": x}, error=0.0)

@@ -200,9 +200,12 @@ def test_hard_swish_is_recognised_in_every_form(end: str, bounds: str, order: st
         }}
         """
     )
-    names = {"simplify": ["simplify"], "debug": ["remove_noops", "algebra", "recognise"]}[order]
+    names = {
+        "simplify": ["simplify"],
+        "debug": ["remove_noops", "algebraic_simplification", "recognise"],
+    }[order]
     after = g
-    for name in [*names, "remove_dead"]:
+    for name in [*names, "dead_code_elimination"]:
         after = PASSES[name].run(after)
     assert [n.op for n in after.nodes] == ["hard_swish"]
     for seed in range(3):

@@ -33,11 +33,11 @@ def run(g: Graph, *names: str) -> tuple[Graph, Log]:
 
 
 def clean(g: Graph) -> tuple[Graph, Log]:
-    return run(g, "clean_quantization")
+    return run(g, "cleanup_qdq")
 
 
 def down(g: Graph) -> tuple[Graph, Log]:
-    return run(g, "propagate_quantization")
+    return run(g, "propagate_qdq")
 
 
 def same_for_special_numbers(g: Graph, after: Graph) -> None:
@@ -217,7 +217,7 @@ def test_moves_between_equal_steps_work_on_bytes(call: str, shape: str) -> None:
         }}
         """
     )
-    after, _ = run(g, "propagate_quantization", "clean_quantization", "remove_dead")
+    after, _ = run(g, "propagate_qdq", "cleanup_qdq", "dead_code_elimination")
     assert [n.op for n in after.nodes] == [call.split("(")[0]]
     assert down(after)[0] is after
     same_for_special_numbers(g, after)

@@ -240,7 +240,7 @@ def test_every_style_is_recognised(op: str, style: str, pass_name: str) -> None:
 
 @pytest.mark.parametrize(("op", "style"), _CASES, ids=[f"{op}: {s}" for op, s in _CASES])
 def test_every_style_is_recognised_after_algebra(op: str, style: str) -> None:
-    g = PASSES["algebra"].run(written(STYLES[op][style]))
+    g = PASSES["algebraic_simplification"].run(written(STYLES[op][style]))
     after = PASSES["recognise_exact"].run(PASSES["recognise"].run(g))
     assert [n.op for n in after.nodes] == [op]
 

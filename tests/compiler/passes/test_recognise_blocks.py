@@ -51,7 +51,7 @@ SHUFFLES = {
 
 
 @pytest.mark.parametrize("case", SHUFFLES.values(), ids=list(SHUFFLES))
-@pytest.mark.parametrize("before", ["remove_dead", "simplify"])
+@pytest.mark.parametrize("before", ["dead_code_elimination", "simplify"])
 def test_every_cut_of_shuffled_channels_is_recognised(
     case: tuple[str, str, str, str, str], before: str
 ) -> None:
@@ -96,7 +96,7 @@ def test_shuffled_channels_of_any_image_are_recognised() -> None:
         }
         """
     )
-    after = PASSES["remove_dead"].run(PASSES["recognise_shuffle"].run(g))
+    after = PASSES["dead_code_elimination"].run(PASSES["recognise_shuffle"].run(g))
     assert [(n.op, n.attrs["groups"]) for n in after.nodes] == [("channel_shuffle", 2)]
     assert_same_results(g, after, random_inputs(g), error=0)
 

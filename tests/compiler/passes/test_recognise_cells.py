@@ -50,7 +50,7 @@ def step(gates: str, body: str = _STEP, results: str = "y, new") -> Graph:
 
 @pytest.mark.parametrize("gates", [split, slices])
 @pytest.mark.parametrize("order", ["ifgo", "iofg", "igfo", "ogif"])
-@pytest.mark.parametrize("before", ["remove_dead", "simplify"])
+@pytest.mark.parametrize("before", ["dead_code_elimination", "simplify"])
 def test_gates_in_any_order_are_recognised(
     gates: Callable[[str], str], order: str, before: str
 ) -> None:

@@ -48,12 +48,15 @@ def broken(name: str, error: Exception | None = None) -> None:
 
 def test_there_is_an_event_per_pass_in_order() -> None:
     g = NETWORKS["elementwise"]
-    after, trace = run_pipeline(g, "measure,remove_dead,merge_common,remove_dead")
+    after, trace = run_pipeline(
+        g,
+        "cost_analysis,dead_code_elimination,common_subexpression_elimination,dead_code_elimination",
+    )
     assert [e.name for e in trace.events] == [
-        "measure",
-        "remove_dead",
-        "merge_common",
-        "remove_dead",
+        "cost_analysis",
+        "dead_code_elimination",
+        "common_subexpression_elimination",
+        "dead_code_elimination",
     ]
     assert [e.changed for e in trace.events] == [False, True, True, False]
     assert trace.events[0].before is g
@@ -61,7 +64,7 @@ def test_there_is_an_event_per_pass_in_order() -> None:
     for a, b in zip(trace.events, trace.events[1:], strict=False):
         assert a.after is b.before
     assert all(e.seconds >= 0 and e.words == PASSES[e.name].title for e in trace.events)
-    assert trace.events[1].steps[0].rule == "remove_dead"
+    assert trace.events[1].steps[0].rule == "dead_code_elimination"
 
 
 def test_progress_is_told_each_event_as_it_happens() -> None:
@@ -81,11 +84,11 @@ def test_declined_steps_can_be_left_out() -> None:
 def test_a_pass_that_breaks_the_graph_is_named_with_those_before() -> None:
     broken("break_types")
     with pytest.raises(PassBug) as e:
-        run_pipeline(NETWORKS["cnn"], "remove_dead,measure,break_types,fuse")
+        run_pipeline(NETWORKS["cnn"], "dead_code_elimination,cost_analysis,break_types,fuse")
     assert e.value.pass_name == "break_types"
-    assert e.value.ran == ("remove_dead", "measure")
+    assert e.value.ran == ("dead_code_elimination", "cost_analysis")
     assert "E-GRAPH-TYPE" in str(e.value)
-    assert "after remove_dead, measure" in str(e.value)
+    assert "after dead_code_elimination, cost_analysis" in str(e.value)
     run_pipeline(NETWORKS["cnn"], "break_types", verify=False)
 
 
@@ -108,7 +111,7 @@ def test_an_error_of_a_rule_is_a_bug_but_a_model_file_that_has_gone_is_not() -> 
 def test_a_graph_that_is_wrong_from_the_start_is_the_callers() -> None:
     wrong = parse_graph("graph g(x: f32[3]) { a: f32[4] = relu(x) return a }")
     with pytest.raises(CompileError, match="E-GRAPH-TYPE"):
-        run_pipeline(wrong, "remove_dead")
+        run_pipeline(wrong, "dead_code_elimination")
 
 
 def visited(after: Graph, last: Checked, monkeypatch: pytest.MonkeyPatch) -> list[str]:

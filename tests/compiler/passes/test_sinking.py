@@ -256,7 +256,7 @@ def test_casts_stand_where_elements_are_short(
         }}
         """
     )
-    after, log = ran("sink_conversions", g)
+    after, log = ran("sink_casts", g)
     assert [n.op for n in after.nodes] == ops
     if ops[0] == "cast":
         assert declined(log.steps, "cast_later")
@@ -275,7 +275,7 @@ def test_shorter_types_come_earlier_through_several_moves() -> None:
         }
         """
     )
-    after, _ = ran("sink_conversions", g)
+    after, _ = ran("sink_casts", g)
     assert [n.op for n in after.nodes] == ["cast", "transpose", "reshape"]
     same(g, after)
 
@@ -291,6 +291,6 @@ def test_casts_read_elsewhere_are_not_repeated() -> None:
         }
         """
     )
-    after, log = ran("sink_conversions", g)
+    after, log = ran("sink_casts", g)
     assert after is g
     assert "read elsewhere" in declined(log.steps, "cast_later")[0]

@@ -29,8 +29,14 @@ EXAMPLES = [
     g for g in (r.example_graphs()[0] for r in SIMPLIFY.rules) if all(map(_is_steady, g.inputs))
 ]
 PASSES_AROUND = (
-    *("fold_constants", "remove_empty", "merge_common", "sink_transposes", "join_parts"),
-    *("absorb_affine", "sink_elementwise", "sink_conversions", "fold_affine", "remove_dead"),
+    *(
+        "fold_constants",
+        "remove_empty_tensors",
+        "common_subexpression_elimination",
+        "sink_transposes",
+        "fold_split_concat",
+    ),
+    *("absorb_affine", "sink_elementwise", "sink_casts", "fold_affine", "dead_code_elimination"),
 )
 
 

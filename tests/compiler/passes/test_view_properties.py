@@ -19,7 +19,13 @@ from compiler.trace import Log
 from tests.compiler.passes.moving_graphs import moving_graph
 from tests.compiler.passes.numbers import SPECIAL, applied
 
-MOVING = ("settle_sizes", "join_parts", "sink_transposes", "drop_broadcasts", "shrink_early")
+MOVING = (
+    "fold_shapes",
+    "fold_split_concat",
+    "sink_transposes",
+    "remove_redundant_broadcasts",
+    "push_down_slices",
+)
 """The graph passes about where elements lie."""
 
 BATCH = 25

@@ -54,7 +54,7 @@ def written(body: str) -> Graph:
         kind = shape.replace("f32", "bool") if op in ("greater", "less", "greater_equal") else shape
         lines.append(f"{name}: {kind} = {call}")
     made = graph(f"graph g(x: f32[2,3,5]) {{ {_NUMBERS} {' '.join(lines)} return y }}")
-    return PASSES["remove_dead"].run(made)
+    return PASSES["dead_code_elimination"].run(made)
 
 
 def _places(t: str) -> int:

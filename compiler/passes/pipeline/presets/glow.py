@@ -9,7 +9,7 @@ MANNER = Manner(
     words="Sink code, merge products, fold batch norms, and take transposes out, to a fixed point.",
     source="pytorch/glow, lib/Optimizer/GraphOptimizer/FunctionPassPipeline.cpp",
     steps=(
-        Theirs("DCE", line("remove_dead", "each of Glow's passes may ask for it first")),
+        Theirs("DCE", line("dead_code_elimination", "each of Glow's passes may ask for it first")),
         Theirs(
             "OptimizeReshape, OptimizeTransposeIntoReshape, OptimizeClips, "
             "OptimizeArithmeticNodes, EliminateNoop, FoldMinMaxToClip, FoldLeakyRelu, "
@@ -19,14 +19,14 @@ MANNER = Manner(
         Theirs(
             "SinkCode, SinkConversions, SinkReshapes",
             Repeat(
-                (line("sink_transposes"), line("sink_elementwise"), line("sink_conversions")),
+                (line("sink_transposes"), line("sink_elementwise"), line("sink_casts")),
                 because="Glow moves transposes, casts and quantisation down until pairs meet",
             ),
         ),
         Theirs("HoistCode", None, "undoes bad sinking; ours asks the cost before it moves"),
         Theirs(
             "MergeMatMulOnLHS, MergeMatMulOnRHS, MergeBatchedAdd",
-            line("merge_products", "products with a shared operand"),
+            line("combine_parallel_contractions", "products with a shared operand"),
         ),
         Theirs(
             "FoldArithmeticChainUnderConvIntoBN, FoldBatchNormalizationWithArithmeticChain, "
@@ -35,15 +35,15 @@ MANNER = Manner(
         ),
         Theirs(
             "OptimizeConcatNodes, EliminateConcatSlice, EliminateSliceConcat",
-            line("join_parts", "what is joined and cut again"),
+            line("fold_split_concat", "what is joined and cut again"),
         ),
         Theirs("TransposeConstants, ConstantFold", line("fold_constants")),
-        Theirs("CSE", line("merge_common")),
+        Theirs("CSE", line("common_subexpression_elimination")),
         Theirs(
             "OptimizeQuantization, OptimizeSplat",
-            line("clean_quantization", "pairs that cancel, ranges that agree"),
+            line("cleanup_qdq", "pairs that cancel, ranges that agree"),
         ),
-        Theirs("DCE", line("remove_dead", "what the others left unread")),
+        Theirs("DCE", line("dead_code_elimination", "what the others left unread")),
         Theirs(
             "lowering to linear algebra, then to instructions",
             line("fuse", "Glow stacks elementwise kernels only", policy="elementwise"),

@@ -4,11 +4,11 @@ from compiler.passes.pipeline.pipeline import Repeat, line
 from compiler.passes.pipeline.presets.manner import Manner, Theirs
 
 _ROUND = (
-    line("remove_dead"),
-    line("merge_common"),
+    line("dead_code_elimination"),
+    line("common_subexpression_elimination"),
     line("fold_constants"),
     line("simplify"),
-    line("hoist"),
+    line("loop_invariant_code_motion"),
 )
 
 MANNER = Manner(
@@ -17,17 +17,19 @@ MANNER = Manner(
     words="Prune, fold, simplify, remap: the whole list twice.",
     source="tensorflow/tensorflow, tensorflow/core/grappler/optimizers/meta_optimizer.cc",
     steps=(
-        Theirs("model pruner", line("remove_dead", "what the fetched results do not need")),
+        Theirs(
+            "model pruner", line("dead_code_elimination", "what the fetched results do not need")
+        ),
         Theirs("implementation selector", None, "one implementation per operator"),
         Theirs("function optimizer", None, "functions are written out when a model is imported"),
-        Theirs("common subgraph elimination", line("merge_common")),
+        Theirs("common subgraph elimination", line("common_subexpression_elimination")),
         Theirs("debug stripper", line("remove_noops", "identities and checks")),
         Theirs(
             "constant folding",
             line("fold_constants", "results of at most 10 MB, as there", max_bytes=10 << 20),
             "Grappler also pushes constants through products and sums, which are rules of ours",
         ),
-        Theirs("shape optimizer", line("settle_sizes", "arithmetic on shapes")),
+        Theirs("shape optimizer", line("fold_shapes", "arithmetic on shapes")),
         Theirs("auto mixed precision, pin to host", None, "precision is asked for, not guessed"),
         Theirs(
             "arithmetic optimizer (hoists common factors, removes redundant transposes, casts, "
@@ -40,11 +42,14 @@ MANNER = Manner(
             "moves between NHWC and NCHW with transposes in the graph; our blocked layouts are not "
             "nodes of the model and come later",
         ),
-        Theirs("loop optimizer (invariants)", line("hoist", "what is the same in every step")),
+        Theirs(
+            "loop optimizer (invariants)",
+            line("loop_invariant_code_motion", "what is the same in every step"),
+        ),
         Theirs("loop optimizer (loops and branches that are known)", line("simplify_loops")),
         Theirs(
             "dependency optimizer",
-            line("remove_dead"),
+            line("dead_code_elimination"),
             "there are no control edges in ONNX",
         ),
         Theirs(

@@ -10,14 +10,20 @@ MANNER = Manner(
     source="NervanaSystems/ngraph, src/ngraph/runtime/cpu/cpu_external_function.cpp",
     steps=(
         Theirs("LikeReplacement, NopElimination", line("remove_noops", "nodes that do nothing")),
-        Theirs("ZeroDimTensorElimination", line("remove_empty")),
+        Theirs("ZeroDimTensorElimination", line("remove_empty_tensors")),
         Theirs(
             "LSTMFusion, RNNFusion, MultiLayerRNNFusion, BiDirectionalRnn, CPURnnMatFusion",
             line("recognise", "cells and activations out of their parts"),
             "we recognise a cell; layers over time stay loops whose body is one kernel or few",
         ),
-        Theirs("AlgebraicSimplification", line("algebra", "identities, and sums of equal terms")),
-        Theirs("BatchFusion, CPUBatchFusion", line("merge_products", "equal work side by side")),
+        Theirs(
+            "AlgebraicSimplification",
+            line("algebraic_simplification", "identities, and sums of equal terms"),
+        ),
+        Theirs(
+            "BatchFusion, CPUBatchFusion",
+            line("combine_parallel_contractions", "equal work side by side"),
+        ),
         Theirs(
             "ReshapeSinking, ReshapeElimination, RecurrentReshapeElimination",
             line("sink_transposes", "nGraph's reshape is also its transpose"),
@@ -28,19 +34,22 @@ MANNER = Manner(
             "sigmoid, softplus and batch norm patterns, and batch norms folded into weights",
         ),
         Theirs("FusedOpDecomposition", None, "compositions are written out when code is made"),
-        Theirs("CPUQuantFusion", line("clean_quantization")),
-        Theirs("CPUHorizontalFusion", line("merge_products", "1x1 convolutions of one input")),
+        Theirs("CPUQuantFusion", line("cleanup_qdq")),
+        Theirs(
+            "CPUHorizontalFusion",
+            line("combine_parallel_contractions", "1x1 convolutions of one input"),
+        ),
         Theirs("CPUCollapseDims", None, "axes that lie together are one loop when code is made"),
         Theirs("ConstantFolding", line("fold_constants")),
-        Theirs("CommonSubexpressionElimination", line("merge_common")),
-        Theirs("GetOutputElementElimination", line("remove_dead")),
+        Theirs("CommonSubexpressionElimination", line("common_subexpression_elimination")),
+        Theirs("GetOutputElementElimination", line("dead_code_elimination")),
         Theirs(
             "CPUFusion, CPUPreFusion",
             line("fuse", "bias, residual and activation at the store", policy="anchor"),
             "nGraph matches patterns that DNNL has kernels for; ours fuse whatever is elementwise",
         ),
         Theirs("CPULayout", line("assign_layout", "blocked channels for convolutions")),
-        Theirs("CPUPostLayoutOptimizations", line("fuse_movement", "two copies are one")),
+        Theirs("CPUPostLayoutOptimizations", line("fuse_data_movement", "two copies are one")),
         Theirs(
             "CPUAssignment, CPUWorkspaceInsertion, CPUMemoryOptimization, Liveness, MemoryLayout",
             None,

@@ -14,7 +14,7 @@ MANNER = Manner(
             line("remove_noops", "dropout and what else does nothing in inference"),
         ),
         Theirs("UpdateGraphOutputSize", None, "types are inferred when a model is imported"),
-        Theirs("DeadNodeElimination", line("remove_dead")),
+        Theirs("DeadNodeElimination", line("dead_code_elimination")),
         Theirs("EliminateCast, EliminateIdentity", line("remove_noops")),
         Theirs("ExtractConstToInitializer", line("fold_constants", "nodes that are constants")),
         Theirs("PropagateConstWithDiffShape", line("fold_constants")),

@@ -20,10 +20,10 @@ MANNER = Manner(
             "ConvAddFusion, ConvMulFusion, ConvBNFusion, PadFusion, MatmulBNFusion",
             line("fold_affine", "scales, shifts and pads vanish into weights"),
         ),
-        Theirs("DoubleQDQPairsRemover", line("clean_quantization", "first of the level")),
+        Theirs("DoubleQDQPairsRemover", line("cleanup_qdq", "first of the level")),
         Theirs(
             "ConstantSharing, CommonSubexpressionElimination",
-            line("merge_common", "equal constants, then equal nodes"),
+            line("common_subexpression_elimination", "equal constants, then equal nodes"),
         ),
         Theirs("ConstantFolding", line("fold_constants")),
         Theirs(
@@ -33,7 +33,7 @@ MANNER = Manner(
         Theirs("GeluFusion, LayerNormFusion", line("recognise")),
         Theirs(
             "QDQPropagation, WeightBiasQuantization",
-            line("propagate_quantization", "movement between Q and DQ works on bytes"),
+            line("propagate_qdq", "movement between Q and DQ works on bytes"),
         ),
         Theirs(
             "TransposeOptimizer",
@@ -48,14 +48,14 @@ MANNER = Manner(
                     line("recognise_attention"),
                     line("recognise"),
                     line("simplify"),
-                    line("join_parts"),
-                    line("remove_dead"),
+                    line("fold_split_concat"),
+                    line("dead_code_elimination"),
                 ),
                 because="each level is applied until it changes nothing, ten times at most",
             ),
             "where it names a fused kernel, ours is made by `fuse` from the parts",
         ),
-        Theirs("QDQFinalCleanup", line("clean_quantization", "must be last")),
+        Theirs("QDQFinalCleanup", line("cleanup_qdq", "must be last")),
         Theirs(
             "level 3: NchwcTransformer, NhwcTransformer",
             None,
@@ -66,7 +66,7 @@ MANNER = Manner(
             line("fuse", "bias, residual and activation at the store"),
         ),
         Theirs("NchwcTransformer", line("assign_layout", "blocked channels")),
-        Theirs("reorder merging", line("fuse_movement")),
+        Theirs("reorder merging", line("fuse_data_movement")),
     ),
     alike="Rules with a root operator, folding by running the reference, blocked channels with as "
     "few reorders as possible.",

@@ -14,11 +14,11 @@ MANNER = Manner(
         Theirs("ConstantFolding", line("fold_constants")),
         Theirs(
             "ConvertQuantizeDequantize",
-            line("clean_quantization", "pairs that cancel"),
+            line("cleanup_qdq", "pairs that cancel"),
         ),
         Theirs(
             "SimplifyShapeOfSubGraph, CommonEliminations, PullThroughReduce",
-            line("settle_sizes", "arithmetic on shapes"),
+            line("fold_shapes", "arithmetic on shapes"),
         ),
         Theirs(
             "GatherNopElimination, SplitSqueezeConcatFusion and further eliminations",
@@ -31,13 +31,16 @@ MANNER = Manner(
         ),
         Theirs("ScaledDotProductAttentionFusion", line("recognise_attention")),
         Theirs("TransposeSinking", line("sink_transposes")),
-        Theirs("TransposeMatMul", line("algebra", "a product reads its operand transposed")),
+        Theirs(
+            "TransposeMatMul",
+            line("algebraic_simplification", "a product reads its operand transposed"),
+        ),
         Theirs(
             "BatchNormDecomposition, ConvolutionMultiplyFusion, MultiplyConvolutionFusion",
             line("fold_affine"),
         ),
-        Theirs("UnrollIf", line("take_branches")),
-        Theirs("SharedOpOptimization", line("merge_common")),
+        Theirs("UnrollIf", line("fold_constant_branches")),
+        Theirs("SharedOpOptimization", line("common_subexpression_elimination")),
         Theirs(
             "decompositions (Gelu, ReduceL1, LogSoftmax, MVN, Einsum)",
             None,
@@ -45,12 +48,12 @@ MANNER = Manner(
         ),
         Theirs(
             "FakeQuantize fusions, low-precision transformations",
-            line("propagate_quantization"),
+            line("propagate_qdq"),
             "there is no fake quantisation in ONNX; Q and DQ play that part",
         ),
         Theirs(
             "ConstantFolding and Validate between all of these",
-            Repeat((line("simplify"), line("fold_constants"), line("remove_dead"))),
+            Repeat((line("simplify"), line("fold_constants"), line("dead_code_elimination"))),
         ),
         Theirs(
             "plugin: FuseConvolutionSimpleOperation, FuseConvolutionSumAndActivation, "
@@ -58,7 +61,7 @@ MANNER = Manner(
             line("fuse", "simple operations into what comes before them"),
         ),
         Theirs("plugin: layout selection, by votes of primitives", line("assign_layout")),
-        Theirs("DropDoubleReorders, MergeTransposeAndReorder", line("fuse_movement")),
+        Theirs("DropDoubleReorders, MergeTransposeAndReorder", line("fuse_data_movement")),
         Theirs("FuseConvolutionAndDWConvolution", None, "two convolutions are two kernels here"),
     ),
     alike="Matchers over patterns in stages, constants folded between them, and an elementwise "

@@ -16,7 +16,7 @@ _HEAD = """# Pipelines
 A pipeline is a list of passes with their options: `simplify{until=once},fuse{policy=xla}`. A
 preset's name stands for its lines, `-fuse` takes a pass out of what stands before it
 (`default,-fuse`), and passes that make work for each other stand in a group that is repeated until
-a round changes nothing: `until_stable{at_most=4}(simplify,merge_common)`.
+a round changes nothing: `until_stable{at_most=4}(simplify,common_subexpression_elimination)`.
 
 This page is written by `python -m compiler.passes.pipeline.presets.page` from the declarations in
 `compiler/passes/pipeline/presets/`; a test compares the two. To add a preset in the manner of

@@ -9,7 +9,9 @@ MANNER = Manner(
     words="Dead layers out, vertical and horizontal layer fusion, then kernels by timing.",
     source="TensorRT developer guide: layer fusion catalogue, builder phases",
     steps=(
-        Theirs("dead layer removal", line("remove_dead", "outputs that nobody asked for")),
+        Theirs(
+            "dead layer removal", line("dead_code_elimination", "outputs that nobody asked for")
+        ),
         Theirs("constant folding", line("fold_constants", "ONNX parsers leave shapes to compute")),
         Theirs(
             "no-op removal, shuffle fusion (transposes and reshapes in a row)",
@@ -17,7 +19,7 @@ MANNER = Manner(
         ),
         Theirs(
             "Q/DQ propagation and fusion",
-            line("propagate_quantization", "quantise early, dequantise late"),
+            line("propagate_qdq", "quantise early, dequantise late"),
             "TensorRT moves a quantize up and a dequantize down as far as operators commute",
         ),
         Theirs(
@@ -29,19 +31,24 @@ MANNER = Manner(
             "Convolution + Scale, FullyConnected + Scale",
             line("fold_affine", "scales into weights"),
         ),
-        Theirs("common layers merged", line("merge_common")),
+        Theirs("common layers merged", line("common_subexpression_elimination")),
         Theirs(
             "horizontal layer fusion (layers that read one tensor)",
-            line("merge_products", "Inception's 1x1 convolutions are the well-known case"),
+            line(
+                "combine_parallel_contractions",
+                "Inception's 1x1 convolutions are the well-known case",
+            ),
         ),
-        Theirs("dead layer removal", line("remove_dead")),
+        Theirs("dead layer removal", line("dead_code_elimination")),
         Theirs(
             "vertical fusion: Convolution + bias + activation + elementwise, pointwise fusion, "
             "reduce fusion",
             line("fuse", "chains behind an anchor, and chains of pointwise layers"),
         ),
         Theirs("tensor formats (NCHW, NC/32HW32, NHWC8 ...)", line("assign_layout")),
-        Theirs("reformat elimination, concat elimination", line("fuse_movement", "fewer copies")),
+        Theirs(
+            "reformat elimination, concat elimination", line("fuse_data_movement", "fewer copies")
+        ),
         Theirs(
             "tactic selection by timing, activation memory reuse",
             None,

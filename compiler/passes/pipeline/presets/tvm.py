@@ -9,7 +9,9 @@ MANNER = Manner(
     words="Simplify inference, fold constants, fuse by operator kinds along post-dominators.",
     source="apache/tvm, src/relay/backend/utils.cc and python/tvm/relax/backend/cpu_generic",
     steps=(
-        Theirs("Normalize, RemoveUnusedParameters", line("remove_dead", "what nobody reads")),
+        Theirs(
+            "Normalize, RemoveUnusedParameters", line("dead_code_elimination", "what nobody reads")
+        ),
         Theirs(
             "SimplifyInference, DecomposeOps",
             line("fold_affine", "batch norms vanish into weights"),
@@ -20,13 +22,16 @@ MANNER = Manner(
             "SimplifyExpr, CanonicalizeCast, RemoveRedundantReshape, FuseTransposeMatmul",
             line("simplify", "one set of rules to a fixed point"),
         ),
-        Theirs("EliminateCommonSubexpr", line("merge_common", "one of several equal nodes")),
+        Theirs(
+            "EliminateCommonSubexpr",
+            line("common_subexpression_elimination", "one of several equal nodes"),
+        ),
         Theirs(
             "CombineParallelConv2D, CombineParallelDense, CombineParallelMatmul",
-            line("merge_products", "products with a shared operand"),
+            line("combine_parallel_contractions", "products with a shared operand"),
         ),
         Theirs("FoldConstant", line("fold_constants", "what depends on constants alone")),
-        Theirs("DeadCodeElimination", line("remove_dead")),
+        Theirs("DeadCodeElimination", line("dead_code_elimination")),
         Theirs(
             "ConvertLayout, AlterOpLayout",
             None,
@@ -43,7 +48,7 @@ MANNER = Manner(
             line("fuse", "groups up to the immediate post-dominator", policy="postdominator"),
         ),
         Theirs("ConvertLayout", line("assign_layout", "here, since layouts belong to kernels")),
-        Theirs("OptimizeLayoutTransform", line("fuse_movement", "copies join up")),
+        Theirs("OptimizeLayoutTransform", line("fuse_data_movement", "copies join up")),
         Theirs(
             "StaticPlanBlockMemory, KillAfterLastUse, VMShapeLower",
             None,

@@ -6,14 +6,14 @@ from compiler.passes.pipeline.presets.manner import Manner, Theirs
 _ROUND = Repeat(
     (
         line("remove_noops"),
-        line("algebra"),
-        line("remove_dead"),
-        line("hoist"),
+        line("algebraic_simplification"),
+        line("dead_code_elimination"),
+        line("loop_invariant_code_motion"),
         line("sink_into_branches"),
         line("simplify_loops"),
-        line("merge_branches"),
+        line("hoist_common_code"),
         line("fold_constants"),
-        line("take_branches"),
+        line("fold_constant_branches"),
     ),
     because="XLA simplifies until nothing changes, since each pass makes work for the others",
 )
@@ -29,14 +29,17 @@ MANNER = Manner(
             None,
             "functions of a model are written out when it is imported",
         ),
-        Theirs("ZeroSizedHloElimination", line("remove_empty", "what has no elements goes first")),
+        Theirs(
+            "ZeroSizedHloElimination",
+            line("remove_empty_tensors", "what has no elements goes first"),
+        ),
         Theirs(
             "DynamicIndexSplitter, BatchedGatherScatterNormalizer, ResultCaster, OperandUpcaster, "
             "FloatNormalization (13 instances), TopkDecomposer, Qr/Eigh/Cholesky expanders",
             None,
             "operators are lowered by their own facets when code is made, never in the graph",
         ),
-        Theirs("ConditionalToSelect", line("select_branches", "small branches, both computed")),
+        Theirs("ConditionalToSelect", line("if_conversion", "small branches, both computed")),
         Theirs(
             "BatchNormExpander, LogisticExpander",
             None,
@@ -51,11 +54,14 @@ MANNER = Manner(
             "the same families; theirs has some 200 rewrites in one class, ours are declarations",
         ),
         Theirs("WhileLoopTripCountAnnotator", line("unroll_loops", "steps that can be counted")),
-        Theirs("TransposeFolding", line("algebra", "transposes into products")),
-        Theirs("HloCSE", line("merge_common", "after simplifying, which makes nodes equal")),
+        Theirs("TransposeFolding", line("algebraic_simplification", "transposes into products")),
+        Theirs(
+            "HloCSE",
+            line("common_subexpression_elimination", "after simplifying, which makes nodes equal"),
+        ),
         Theirs(
             "LiteralCanonicalizer",
-            line("merge_common", "equal constants are kept once"),
+            line("common_subexpression_elimination", "equal constants are kept once"),
             "XLA shares literals above 1 KB, we share all",
         ),
         Theirs(
@@ -71,7 +77,7 @@ MANNER = Manner(
             "CpuLayoutAssignment",
             line("assign_layout", "stands here, since our layouts belong to kernels"),
         ),
-        Theirs("ReshapeDecomposer, CopyInsertion", line("fuse_movement", "copies join up")),
+        Theirs("ReshapeDecomposer, CopyInsertion", line("fuse_data_movement", "copies join up")),
         Theirs("ParallelTaskAssigner", None, "programs run on one thread"),
         Theirs(
             "OptimizeInputOutputBufferAlias, SmallWhileLoopHoistingPass",

@@ -130,10 +130,11 @@ ATTENTION: list[Rule] = [attention_of_products]
 recognise_attention = rules_pass(
     "recognise_attention",
     ATTENTION,
-    """Find attention in its products and softmax.
+    """Recognise attention in its products and softmax.
 
     The operator is one kernel, in which a block of queries goes through all stages before the next
     one begins, so that the scores are never written to memory that is far away.
     """,
     needs=["constants"],
+    known_as={"ONNX Runtime": "AttentionFusion"},
 )

@@ -47,7 +47,7 @@ _STEP = o.mul(o.sigmoid(Any("o")), o.tanh(Named("new", o.add(_KEPT, _FILLED))))
     """,
 )
 def recognise_cells(graph: Graph, log: Log) -> Graph:
-    """Find the step of a long short-term memory in its gates, whatever order they stand in.
+    """Recognise the step of an LSTM in its gates, in any order.
 
     Products and biases before it stay as they are: exporters differ most there. The operator runs
     as its parts do, so no preset that is about speed has this pass: it shows the layers of a model.

@@ -152,7 +152,7 @@ EXACT: list[Rule] = [softplus_written_out, elu_of_where, elu_of_sum]
 recognise_exact = rules_pass(
     "recognise_exact",
     EXACT,
-    """Find softplus and elu in the operations that exporters wrote for them.
+    """Recognise softplus and elu in the operations that exporters write for them.
 
     Near zero log(1+x) and exp(x)-1 lose digits that these operators keep, which takes up to a third
     longer; so no preset that is about speed has this pass.

@@ -67,7 +67,7 @@ SHUFFLE: list[Rule] = [channel_shuffle_of_transpose]
 recognise_shuffle = rules_pass(
     "recognise_shuffle",
     SHUFFLE,
-    """Find shuffled channels in a transpose of their groups.
+    """Recognise a channel shuffle in a transpose of channel groups.
 
     The operator copies the same elements as fast, and is three nodes again in ONNX, so no preset
     that is about speed has this pass: it shows the layers of a model.

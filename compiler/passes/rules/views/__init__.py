@@ -26,4 +26,4 @@ VIEWS: list[Rule] = [
     *MATMUL_OPERANDS,
     *UNITS,
 ]
-"""Rules of `algebra` about shapes, in the order in which they are tried."""
+"""Rules of `algebraic_simplification` about shapes, in the order they are tried."""

@@ -159,4 +159,4 @@ def tile_is_expand(x: Tensor, repeats: Tensor) -> Operand:
 
 
 EXPANDS: list[Rule] = [merge_expands, expand_to_literal, merge_tiles, tile_is_expand]
-"""Rules about repeated elements, in the order in which they are tried."""
+"""Rules about repeated elements, in the order they are tried."""

@@ -128,4 +128,4 @@ def merge_gathers(x: Tensor, first: ConstTensor, axis: int, rows: ConstTensor, b
 
 
 GATHERS: list[Rule] = [merge_gathers, gather_is_slice]
-"""Rules about gathers, in the order in which they are tried."""
+"""Rules about gathers, in the order they are tried."""

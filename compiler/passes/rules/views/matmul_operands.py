@@ -88,4 +88,4 @@ def transpose_into_matmul_right(
 
 
 MATMUL_OPERANDS: list[Rule] = [transpose_into_matmul_left, transpose_into_matmul_right]
-"""Rules about operands of products, in the order in which they are tried."""
+"""Rules about operands of products, in the order they are tried."""

@@ -124,4 +124,4 @@ def pad_is_slice(
 
 
 PADS: list[Rule] = [merge_pads, pad_is_slice]
-"""Rules about borders, in the order in which they are tried."""
+"""Rules about borders, in the order they are tried."""

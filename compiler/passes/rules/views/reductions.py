@@ -102,4 +102,4 @@ def _describe(body: object, name: str, words: str) -> None:
 
 
 REDUCTIONS: list[Rule] = [make(name) for name in _NAMES for make in (_squeezed, _unsqueezed)]
-"""Rules about reductions, in the order in which they are tried."""
+"""Rules about reductions, in the order they are tried."""

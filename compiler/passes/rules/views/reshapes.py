@@ -330,4 +330,4 @@ RESHAPES: list[Rule] = [
     merge_squeeze_flatten,
     merge_unsqueeze_flatten,
 ]
-"""Rules about reshapes and flattenings, in the order in which they are tried."""
+"""Rules about reshapes and flattenings, in the order they are tried."""

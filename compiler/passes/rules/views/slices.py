@@ -162,4 +162,4 @@ def slice_inside_pad(
 
 
 SLICES: list[Rule] = [merge_slices, slice_inside_pad]
-"""Rules about slices, in the order in which they are tried."""
+"""Rules about slices, in the order they are tried."""

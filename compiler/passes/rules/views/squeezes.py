@@ -275,4 +275,4 @@ SQUEEZES: list[Rule] = [
     merge_reshape_unsqueeze,
     merge_flatten_unsqueeze,
 ]
-"""Rules about axes of size 1, in the order in which they are tried."""
+"""Rules about axes of size 1, in the order they are tried."""

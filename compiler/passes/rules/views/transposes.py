@@ -195,4 +195,4 @@ TRANSPOSES: list[Rule] = [
     cast_before_transpose,
     transpose_before_cast,
 ]
-"""Rules about transposes, in the order in which they are tried."""
+"""Rules about transposes, in the order they are tried."""

@@ -76,7 +76,9 @@ def with_weights(text: str) -> Graph:
 @pytest.mark.parametrize("text", [PREACTIVATION, GATES], ids=["preactivation", "gates"])
 def test_networks_compute_the_same_under_every_policy(text: str, policy: str) -> None:
     g = with_weights(text)
-    program = compiler.compile(g, pipeline=f"fuse{{policy={policy}}},assign_layout,fuse_movement")
+    program = compiler.compile(
+        g, pipeline=f"fuse{{policy={policy}}},assign_layout,fuse_data_movement"
+    )
     assert all(k.native for k in program.kernels)
     for seed in (0, 1):
         inputs = random_inputs(g, seed)
@@ -121,7 +123,7 @@ def test_a_step_of_a_loop_stores_all_its_states_in_one_kernel(policy: str) -> No
     after = PASSES["fuse"].run(g, policy=policy)
     (step,) = after.nodes[0].regions["body"].nodes
     assert step.outputs == ("q", "r", "t")
-    program = compiler.compile(after, pipeline="remove_dead")
+    program = compiler.compile(after, pipeline="dead_code_elimination")
     assert all(k.native for k in program.kernels)
     inputs = random_inputs(g)
     found = program.run(inputs)

@@ -54,7 +54,7 @@ def test_random_graphs_compute_the_same_under_every_policy(case: Case) -> None:
     after = PASSES["fuse"].run(case.graph, policy=case.policy)
     verify(after)
     assert parse_graph(str(after)) == after
-    program = compiler.compile(after, pipeline="assign_layout,fuse_movement")
+    program = compiler.compile(after, pipeline="assign_layout,fuse_data_movement")
     assert all(k.native for k in program.kernels)
     for made in (reference(after, feeds), program.run(feeds)):
         assert list(made) == list(expected)

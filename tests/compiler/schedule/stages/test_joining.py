@@ -208,7 +208,7 @@ def test_a_long_value_is_loaded_again_instead_of_doubling_each_time() -> None:
     assert len(str(kernel)) < 60_000
     g, together = in_one(text)
     inputs = {"y0": np.linspace(-1.02, 1.02, 120, dtype=np.float32).reshape(3, 40)}
-    found = compiler.compile(together, pipeline="remove_dead").run(inputs)
+    found = compiler.compile(together, pipeline="dead_code_elimination").run(inputs)
     for name, wanted in reference(g, inputs).items():
         np.testing.assert_allclose(found[name], wanted, rtol=1e-4)
 
@@ -225,7 +225,7 @@ OPEN = {
 @pytest.mark.parametrize("text", OPEN.values(), ids=list(OPEN))
 def test_open_sizes_share_loops_too(text: str) -> None:
     g, together = in_one(text)
-    program = compiler.compile(together, pipeline="remove_dead")
+    program = compiler.compile(together, pipeline="dead_code_elimination")
     for n, m in ((3, 5), (1, 70), (20, 33)):
         inputs = {}
         for v in g.inputs:

@@ -1,0 +1,146 @@
+"""Casts stand where fewer bytes are moved."""
+
+from __future__ import annotations
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.types import DType, TensorType
+from compiler.passes.code_motion.moves import (
+    MOVES,
+    SELECTS,
+    earlier,
+    exchange_all,
+    grows,
+    later,
+    makers,
+    moves_alone,
+    only_reader,
+)
+from compiler.passes.engine.declaration import graph_pass
+from compiler.trace import Log
+
+VIEWS = ("identity", "reshape", "flatten", "squeeze", "unsqueeze")
+"""Moves that copy nothing: a cast stays where it is computed together with others."""
+
+
+@graph_pass(
+    aliases=("sink_conversions",),
+    known_as={"ONNX Runtime": "PropagateCastOps"},
+    example="""
+    graph g(x: f16[2,3,4], w: f32[5,4]) {
+      c: f32[2,3,4] = cast(x, to=f32)
+      t: f32[3,4,2] = transpose(c, perm=[1,2,0])
+      y: f32[3,4,2] = exp(t)
+      u: f32[4,5] = transpose(w, perm=[1,0])
+      z: bool[4,5] = cast(u, to=bool)
+      return y, z
+    }
+    =>
+    graph g(x: f16[2,3,4], w: f32[5,4]) {
+      t.moved: f16[3,4,2] = transpose(x, perm=[1,2,0])
+      t: f32[3,4,2] = cast(t.moved, to=f32)
+      y: f32[3,4,2] = exp(t)
+      z.early: bool[5,4] = cast(w, to=bool)
+      z: bool[4,5] = transpose(z.early, perm=[1,0])
+      return y, z
+    }
+    """,
+)
+def sink_casts(graph: Graph, log: Log) -> Graph:
+    """Move casts to where elements are narrow: widening later, narrowing earlier.
+
+    A move copies bytes and does not care what they mean, so every element keeps its bits; and a
+    cast at the end of a chain of moves often meets another one, or what it can be computed with.
+    Source: Glow's SinkConversions.
+    """
+    if not any(n.op == "cast" for n in graph.nodes):
+        return graph
+    return exchange_all(graph, log, _down, _up)
+
+
+def _down(ed: Editor, log: Log, value: str) -> bool:
+    """Cast the result of a move rather than its operands."""
+    node = ed.producer(value)
+    made = None if node is None else makers(ed, node, "cast")
+    if node is None or made is None:
+        return False
+    objection = _objection(ed, node, made)
+    if not log.may("cast_later", value, objection, [*made, node]):
+        return False
+    later(ed, log, "cast_later", node, made)
+    return True
+
+
+def _up(ed: Editor, log: Log, value: str) -> bool:
+    """Cast the operand of a move rather than its result."""
+    node, after = ed.producer(value), only_reader(ed, value, "cast")
+    if node is None or after is None or node.op not in MOVES:
+        return False
+    t = ed.type(node.inputs[0])
+    objection = _unfit(t) or _unfit(after.type)
+    if not objection and isinstance(t, TensorType) and after.tensor.dtype.nbytes >= t.dtype.nbytes:
+        objection = f"elements of {after.tensor.dtype} are no shorter than those of {t.dtype}"
+    if not objection and not _leads_up(ed, node):
+        objection = f"{node.op} moves no bytes, and stands behind no move that would"
+    if not log.may("cast_earlier", value, objection, [node, after]):
+        return False
+    earlier(ed, log, "cast_earlier", node, after)
+    return True
+
+
+def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
+    """Why a move works on what the casts in front of it give."""
+    sources = [ed.type(m.inputs[0]) for m in made]
+    for t in (*sources, node.type):
+        if reason := _unfit(t):
+            return reason
+    first = sources[0]
+    assert isinstance(first, TensorType)
+    if any(not isinstance(t, TensorType) or t.dtype is not first.dtype for t in sources):
+        return "what is put together has different types before the casts"
+    if any(dict(m.attrs) != dict(made[0].attrs) for m in made):
+        return "the casts are not the same"
+    if first.dtype.nbytes >= node.tensor.dtype.nbytes:
+        return f"elements of {node.tensor.dtype} are no longer than those of {first.dtype}"
+    if other := next((m for m in made if not moves_alone(ed, m)), None):
+        return f"{other.output} is read elsewhere too, so it would be cast twice"
+    if grows(ed, node):
+        return f"{node.output} has more elements than {node.inputs[0]}"
+    if not _leads_down(ed, node):
+        return f"{node.op} moves no bytes, and no move follows that would"
+    if node.op == "max_pool":
+        return "the largest element is looked for among numbers as they are"
+    return ""
+
+
+def _leads_down(ed: Editor, node: Node) -> bool:
+    """Whether a move copies elements, or is a view behind which one does that reads it alone."""
+    while node.op in VIEWS:
+        readers = ed.users(node.output)
+        if len(readers) != 1 or readers[0].op not in MOVES or ed.is_result(node.output):
+            return False
+        node = readers[0]
+    return True
+
+
+def _leads_up(ed: Editor, node: Node) -> bool:
+    """Whether a move copies elements, or is a view of what one gives to it alone."""
+    while node.op in VIEWS:
+        maker = ed.producer(node.inputs[0])
+        if maker is None or maker.op not in MOVES - SELECTS - {"concat"}:
+            return False
+        if len(ed.users(maker.output)) != 1 or ed.is_result(maker.output):
+            return False
+        node = maker
+    return True
+
+
+def _unfit(t: object) -> str:
+    """Why elements of a type are not moved as plain bytes."""
+    if not isinstance(t, TensorType) or not t.is_ranked:
+        return "a rank is not known"
+    if not t.layout.is_plain:
+        return "layouts are chosen already"
+    if t.dtype is DType.string or t.dtype.is_storage:
+        return f"{t.dtype} are no whole bytes each"
+    return ""

@@ -1,0 +1,193 @@
+"""Elementwise operators behind what leaves elements out, and one instead of several."""
+
+from __future__ import annotations
+
+import math
+
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType
+from compiler.passes.code_motion.moves import later, makers
+from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.determinism import is_deterministic
+from compiler.passes.engine.pattern import uniform
+from compiler.passes.engine.rule import ROUNDINGS
+from compiler.passes.rules.windows import empty_window
+from compiler.trace import Log
+
+PICKS = ("slice", "gather")
+"""Operators that leave elements out, whichever they are."""
+
+LARGEST = ("max_pool", "reduce_max")
+"""Operators that keep the largest of several elements."""
+
+RISING = frozenset({"relu", "clip", "leaky_relu", "hard_sigmoid", "mul", "add", "identity"})
+"""Operators that may keep the order of numbers exactly; their parameters decide."""
+
+NEARLY_RISING = frozenset({"sigmoid", "tanh", "exp", "erf", "softplus"})
+"""Operators that keep the order but for roundings, and make NaN of NaN alone."""
+
+
+@graph_pass(
+    example="""
+    graph g(x: f32[2,7,5], a: f32[3,4], b: f32[2,4]) {
+      const from: i64[1] = literal(1)
+      const to: i64[1] = literal(3)
+      const at: i64[1] = literal(1)
+      e: f32[2,7,5] = exp(x)
+      s: f32[2,2,5] = slice(e, from, to, at)
+      r: f32[2,7,5] = relu(x)
+      m: f32[2,7,2] = max_pool(r, kernel=[3], strides=[2], pads=[0,0], dilations=[1])
+      t: f32[3,4] = tanh(a)
+      u: f32[2,4] = tanh(b)
+      y: f32[5,4] = concat(t, u, axis=0)
+      return s, m, y
+    }
+    =>
+    graph g(x: f32[2,7,5], a: f32[3,4], b: f32[2,4]) {
+      const from: i64[1] = literal(1)
+      const to: i64[1] = literal(3)
+      const at: i64[1] = literal(1)
+      s.moved: f32[2,2,5] = slice(x, from, to, at)
+      s: f32[2,2,5] = exp(s.moved)
+      m.moved: f32[2,7,2] = max_pool(x, kernel=[3], strides=[2], pads=[0,0], dilations=[1])
+      m: f32[2,7,2] = relu(m.moved)
+      y.moved: f32[5,4] = concat(a, b, axis=0)
+      y: f32[5,4] = tanh(y.moved)
+      return s, m, y
+    }
+    """,
+)
+def sink_elementwise(graph: Graph, log: Log) -> Graph:
+    """Move elementwise operators behind slices and concatenations.
+
+    Before a slice or gather they would also be computed for what is thrown away; an operator that
+    keeps the order of numbers may follow a maximum. NaN stays NaN on both ways. Where the operator
+    is computed while its operand is stored it costs nothing, and stays.
+    Source: Glow's SinkCode, TVM's ReorderTakeAfterMatmul.
+    """
+    ed = Editor(graph)
+    n_done = 0
+    for old in graph.nodes:
+        node = ed.producer(old.output)
+        while node is not None and _sink(ed, log, node):
+            n_done += 1
+            moved = ed.producer(old.output)
+            node = ed.producer(moved.inputs[0]) if moved is not None else None
+    return ed.graph() if n_done else graph
+
+
+def _sink(ed: Editor, log: Log, node: Node) -> bool:
+    if node.op not in (*PICKS, *LARGEST, "concat") or not isinstance(node.type, TensorType):
+        return False
+    first = ed.producer(node.inputs[0])
+    if first is None or not _is_unary(ed, first):
+        return False
+    made = makers(ed, node, first.op) if node.op != "reduce_max" else [first]
+    if made is None:
+        return False
+    rule = "merge_into_one" if node.op == "concat" else "compute_what_is_left"
+    objection = _objection(ed, node, made)
+    if not log.may(rule, node.output, objection, [*made, node]):
+        return False
+    inexact = node.op in LARGEST and first.op in NEARLY_RISING
+    later(ed, log, rule, node, made, error=ROUNDINGS if inexact else 0.0)
+    return True
+
+
+def _is_unary(ed: Editor, node: Node) -> bool:
+    """Whether each element is made of the one at its place, and of numbers that stand for all."""
+    operator = OPERATORS.get(node.op)
+    if operator is None or operator.kind != "elementwise" or operator.lower_fn is None:
+        return False
+    if len(node.outputs) != 1 or not is_deterministic(node) or node.op.startswith("random_"):
+        return False
+    if node.op in ("quantize", "dequantize", "cast"):
+        return False  # these have passes of their own, which weigh bytes
+    types = [ed.type(i) for i in node.inputs if i]
+    if not types or not all(isinstance(t, TensorType) and t.is_static for t in types):
+        return False
+    first, *others = types
+    return (
+        isinstance(first, TensorType)
+        and first.layout.is_plain
+        and first.shape == node.tensor.shape
+        and node.inputs[0] not in node.inputs[1:]
+        and all(isinstance(t, TensorType) and t.rank == 0 for t in others)
+    )
+
+
+def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
+    """Why elementwise nodes stay in front of what moves or selects their elements."""
+    first = made[0]
+    for m in made:
+        if len(ed.users(m.output)) != 1 or ed.is_result(m.output):
+            return f"{m.output} is read elsewhere too, so it would be computed twice"
+        if dict(m.attrs) != dict(first.attrs) or m.inputs[1:] != first.inputs[1:]:
+            return f"{m.output} and {first.output} are not computed alike"
+        if root := _computed_with(ed, m):
+            return f"{m.op} is computed while {root} is stored, and costs next to nothing there"
+    if node.op == "concat":
+        return "" if len(made) > 1 else "there is only one part"
+    before, after = first.tensor, node.tensor
+    if not after.is_static or after.n_elements >= before.n_elements:
+        return f"{after.n_elements if after.is_static else 'as many'} elements are left"
+    return _objection_to_largest(ed, node, first) if node.op in LARGEST else ""
+
+
+def _computed_with(ed: Editor, node: Node) -> str:
+    """The value with whose computation a chain of elementwise nodes becomes one kernel."""
+    value = node.inputs[0]
+    while True:
+        maker = ed.producer(value)
+        if maker is None or len(ed.users(value)) != 1:
+            return ""
+        if not _is_unary(ed, maker):
+            break
+        value = maker.inputs[0]
+    operator = OPERATORS.get(maker.op)
+    fuses = operator is not None and operator.kind in ("elementwise", "contraction", "reduction")
+    return value if fuses else ""
+
+
+def _objection_to_largest(ed: Editor, node: Node, first: Node) -> str:
+    """Why the largest of the results is not the result of the largest."""
+    if node.op == "max_pool":
+        if reason := empty_window(node.attrs):
+            return reason
+    elif 0 in first.tensor.static_shape:
+        return f"{first.output} has no elements"
+    if first.op in NEARLY_RISING:
+        return ""
+    if first.op not in RISING:
+        return f"{first.op} does not keep the order of numbers"
+    if not first.tensor.dtype.is_float:
+        return f"{first.op} of {first.tensor.dtype} may overflow"
+    return (
+        "" if _is_rising(ed, first) else f"with these parameters {first.op} turns the order round"
+    )
+
+
+def _is_rising(ed: Editor, node: Node) -> bool:
+    """Whether larger numbers have larger results, and only NaN gives NaN."""
+    numbers = [_number(ed.constant(i)) for i in node.inputs[1:] if i]
+    if any(n is None or math.isnan(n) for n in numbers):
+        return False
+    finite = all(n is not None and math.isfinite(n) for n in numbers)
+    match node.op:
+        case "mul":
+            return finite and all(n is not None and n > 0 for n in numbers)
+        case "add":
+            return finite
+        case "leaky_relu" | "hard_sigmoid":
+            alpha, beta = node.attrs["alpha"], node.attrs.get("beta", 0.0)
+            return math.isfinite(alpha) and math.isfinite(beta) and alpha > 0
+        case _:
+            return True
+
+
+def _number(c: Constant | None) -> float | None:
+    value = None if c is None else uniform(c)
+    return None if value is None else float(value)

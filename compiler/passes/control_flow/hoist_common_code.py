@@ -1,0 +1,223 @@
+"""What both branches of an If compute is computed once, in front of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.text import attribute
+from compiler.ir.types import logical
+from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.engine.determinism import is_deterministic
+from compiler.trace import Log
+
+BRANCHES = ("then_branch", "else_branch")
+
+
+@graph_pass(
+    aliases=("merge_branches",),
+    known_as={"LLVM": "SimplifyCFG, GVNHoist", "XLA": "ConditionalCodeMotion"},
+    gives=["single uses"],
+    example="""
+    graph g(x: f32[2,3], c: bool[]) {
+      y: f32[2,3], z: f32[2,3] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          a: f32[2,3] = exp(x)
+          b: f32[2,3] = neg(a)
+          return b, a
+        }
+        else_branch: graph otherwise() {
+          e: f32[2,3] = exp(x)
+          d: f32[2,3] = abs(e)
+          return d, e
+        }
+      }
+      return y, z
+    }
+    =>
+    graph g(x: f32[2,3], c: bool[]) {
+      a_2: f32[2,3] = exp(x)
+      y: f32[2,3] = onnx.If(c, opset=16) {
+        then_branch: graph then() {
+          b: f32[2,3] = neg(a_2)
+          return b
+        }
+        else_branch: graph otherwise() {
+          d: f32[2,3] = abs(a_2)
+          return d
+        }
+      }
+      return y, z=a_2
+    }
+    """,
+)
+def hoist_common_code(graph: Graph, log: Log) -> Graph:
+    """Move nodes that both branches of an If compute in front of it.
+
+    It is computed in any case. A result that is the same value in both branches needs no branch,
+    and results that nobody reads need no work: an If whose branches are equal vanishes.
+    Source: XLA's ConditionalSimplifier.
+    """
+    if not any(n.op == "onnx.If" for n in graph.nodes):
+        return graph
+    ed = Editor(graph)
+    nodes: list[Node] = []
+    names: dict[str, str] = {}
+    constants = dict(graph.constants)
+    changed = False
+    for node in graph.nodes:
+        now = node.with_inputs(names) if names else node
+        if node.op == "onnx.If" and set(now.regions) == set(BRANCHES):
+            choice = _Choice(graph, ed, now, log)
+            choice.take_out()
+            choice.settle(names)
+            nodes += choice.common
+            constants.update(choice.constants)
+            changed |= choice.is_changed
+            if choice.left is None:
+                continue
+            now = choice.left
+        nodes.append(now)
+    if not changed:
+        return graph
+    results = tuple(replace(r, value=names.get(r.value, r.value)) for r in graph.results)
+    return replace(graph, nodes=tuple(nodes), results=results, constants=constants)
+
+
+class _Choice:
+    """An If, the nodes that its branches have in common, and what is left of it."""
+
+    def __init__(self, graph: Graph, ed: Editor, node: Node, log: Log) -> None:
+        self.graph, self.ed, self.node, self.log = graph, ed, node, log
+        self.then, self.other = (node.regions[k] for k in BRANCHES)
+        self.left: Node | None = node
+        self.common: list[Node] = []
+        self.constants: dict[str, Constant] = {}
+        self.shared: dict[Any, tuple[str, Constant]] = {}
+        """Constants that are results of a branch, under names that they could have around it."""
+        self.is_changed = False
+
+    def take_out(self) -> None:
+        """Move what is alike in front of the If, under fresh names."""
+        numbers: dict[Any, int] = {}
+        of_then, of_other = (_numbered(g, numbers) for g in (self.then, self.other))
+        twins = {of_other[n.output]: n for n in self.other.nodes if n.output in of_other}
+        in_then: dict[str, str] = {}
+        in_other: dict[str, str] = {}
+        for a in self.then.nodes:
+            b = twins.get(of_then.get(a.output, -1))
+            if b is None or any(i in self.then.producers and i not in in_then for i in a.inputs):
+                continue
+            if self.log.may("take_out_of_branches", a.output):
+                self.move(a, b, in_then, in_other)
+        self.then = _without(self.then, in_then)
+        self.other = _without(self.other, in_other)
+
+    def move(self, a: Node, b: Node, in_then: dict[str, str], in_other: dict[str, str]) -> None:
+        """Put what two nodes compute in front of the If."""
+        for name in a.inputs:
+            if name in self.then.constants and name not in in_then:
+                in_then[name] = self.ed.fresh(name)
+                self.constants[in_then[name]] = self.then.constants[name]
+        made = a.with_inputs(in_then)
+        outputs = tuple(self.ed.fresh(out) if out else "" for out in a.outputs)
+        made = replace(made, outputs=outputs, origins=merge_origins(a.origins, b.origins))
+        self.common.append(made)
+        in_then.update((old, new) for old, new in zip(a.outputs, outputs, strict=True) if old)
+        in_other.update((old, new) for old, new in zip(b.outputs, outputs, strict=True) if old)
+        self.is_changed = True
+        because = f"both branches of {self.node.output} compute this {a.op}"
+        self.log.applied("take_out_of_branches", a.output, because, [a, b], [made])
+
+    def settle(self, names: dict[str, str]) -> None:
+        """Take out results that are the same value in both branches, and those nobody reads."""
+        gone: set[int] = set()
+        for k, output in enumerate(self.node.outputs):
+            one, two = (self.outside(g, k) for g in (self.then, self.other))
+            if output and one == two and one is not None and self.fits(one, k):
+                if not self.log.may("forward_result", output):
+                    continue
+                because = f"it is {one} in both branches"
+                self.log.applied("forward_result", output, because, [self.node], [one])
+                self.constants.update((n, c) for n, c in self.shared.values() if n == one)
+                names[output] = one
+                gone.add(k)
+            elif not output or not self.is_read(output):
+                live = any(o and self.is_read(o) for o in self.node.outputs)
+                if live and self.log.may("drop_result", output or f"{self.node.output}#{k}"):
+                    because = "nobody reads this result of the branches"
+                    self.log.applied("drop_result", output, because, [self.node], [])
+                    gone.add(k)
+        self.is_changed |= bool(gone)
+        self.left = self.without(gone)
+
+    def is_read(self, output: str) -> bool:
+        return output in self.graph.users or output in self.graph.result_values
+
+    def outside(self, region: Graph, k: int) -> str | None:
+        """The value around the If that a result of a branch is; None when it is made inside."""
+        value = region.results[k].value
+        if (c := region.constants.get(value)) is not None:
+            key = (c.type, c.storage)
+            if key not in self.shared:
+                self.shared[key] = (self.ed.fresh(value), c)
+            return self.shared[key][0]
+        return None if value in region.types else value
+
+    def fits(self, value: str, k: int) -> bool:
+        """Whether a value around the If has the very type that the output is known as."""
+        made = {v.name: v.type for n in self.common for v in n.values()}
+        made.update((n, c.type) for n, c in self.shared.values())
+        t = made.get(value) or self.graph.types.get(value)
+        return t is not None and logical(t) == logical(self.node.types[k])
+
+    def without(self, gone: set[int]) -> Node | None:
+        """The If without these results; None when none is left."""
+        if len(gone) == len(self.node.outputs):
+            return None
+        then, other = (
+            replace(g, results=tuple(r for k, r in enumerate(g.results) if k not in gone))
+            for g in (self.then, self.other)
+        )
+        return replace(
+            self.node,
+            outputs=tuple(o for k, o in enumerate(self.node.outputs) if k not in gone),
+            types=tuple(t for k, t in enumerate(self.node.types) if k not in gone),
+            regions=dict(zip(BRANCHES, (then, other), strict=True)),
+        )
+
+
+def _without(region: Graph, names: Mapping[str, str]) -> Graph:
+    """A region without the nodes whose outputs have names around it now, reading these."""
+    kept = (n for n in region.nodes if n.output not in names)
+    results = tuple(replace(r, value=names.get(r.value, r.value)) for r in region.results)
+    return replace(region, nodes=tuple(n.with_inputs(names) for n in kept), results=results)
+
+
+def _numbered(region: Graph, numbers: dict[Any, int]) -> dict[str, int]:
+    """A number for each value of a region, the same for what is computed in the same way.
+
+    What holds regions or gives other results each time has none, nor has what is made of it.
+    """
+    found: dict[str, int] = {}
+
+    def number(key: Any) -> int:
+        return numbers.setdefault(key, len(numbers))
+
+    for name, c in region.constants.items():
+        found[name] = number((c.type, c.storage))
+    for node in region.nodes:
+        inputs = [found.get(i, i if i not in region.producers else None) for i in node.inputs]
+        if None in inputs or node.regions or not is_deterministic(node):
+            continue
+        attrs = tuple((k, attribute(v)) for k, v in node.attrs.items())
+        left_out = tuple(not out for out in node.outputs)
+        key = (node.op, tuple(inputs), attrs, left_out, tuple(map(str, node.types)))
+        for k, out in enumerate(node.outputs):
+            if out:
+                found[out] = number((key, k))
+    return found

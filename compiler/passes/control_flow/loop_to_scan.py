@@ -1,0 +1,249 @@
+"""Loops with a trip count become Scans, which read slices instead of gathering rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from compiler.dataclass import dataclass
+from compiler.ir.affine import Expr
+from compiler.ir.constant import Constant
+from compiler.ir.graph import Graph, Node, Value, all_nodes
+from compiler.ir.infer import Facts, typed_regions
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType, TensorType
+from compiler.ops.control_types import results_of
+from compiler.ops.loop_form import is_true, passes_on
+from compiler.ops.reshape import reshape
+from compiler.ops.shape import range_
+from compiler.ops.slice import slice_
+from compiler.ops.transpose import transpose
+from compiler.passes.control_flow.anew import Anew
+from compiler.passes.control_flow.trip_count import Around, Induction, Line, is_number, only
+from compiler.passes.engine.declaration import graph_pass
+from compiler.trace import Log
+
+MOST_STEPS = 1 << 20
+"""The numbers of more steps than this are not kept as a list."""
+
+OPSET = 16
+
+
+@graph_pass(
+    aliases=("slice_loops",),
+    needs=["constants"],
+    example="""
+    graph g(x: f32[5,3], a: f32[3]) {
+      const n: i64[] = literal(5)
+      y: f32[3], z: f32[5,3] = onnx.Loop(n, _, a, opset=16) {
+        body: graph body(i: i64[], on: bool[], s: f32[3]) {
+          r: f32[3] = gather(x, i)
+          t: f32[3] = add(s, r)
+          return on, t, out=t
+        }
+      }
+      return y, z
+    }
+    =>
+    graph g(x: f32[5,3], a: f32[3]) {
+      y: f32[3], z: f32[5,3] = onnx.Scan(
+          a, x, num_scan_inputs=1, scan_input_directions=[0], opset=16) {
+        body: graph body(s: f32[3], r: f32[3]) {
+          t: f32[3] = add(s, r)
+          return t, out=t
+        }
+      }
+      return y, z
+    }
+    """,
+)
+def loop_to_scan(graph: Graph, log: Log) -> Graph:
+    """Turn a Loop that gathers rows in order into a Scan over these rows.
+
+    The step's number becomes a slice of a list of numbers. Where only a run tells the trip count,
+    the length of that list is the size that results given piece by piece have.
+    """
+    if not any(n.op == "onnx.Loop" for n in all_nodes(graph)):
+        return graph
+    slices = _Slices(graph, None, log)
+    after = slices.run()
+    return after if slices.n_replaced else graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A gather that reads one row a step: the operand to scan instead, and from which end."""
+
+    gather: Node
+    is_list: bool
+    source: Operand
+    is_reversed: bool
+
+
+class _Slices(Anew):
+    """Turns loops into scans."""
+
+    def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:
+        super().__init__(graph, outer, log)
+        self.around = Around(self.ed)
+
+    def rewrite(self, node: Node) -> bool:
+        if node.op != "onnx.Loop":
+            return False
+        node = typed_regions(node, self.ed.facts)
+        objection = self._objection(node)
+        if objection:
+            self.log.declined("loop_to_scan", node.output, objection, [node])
+            return False
+        found = Induction(node, self.ed.facts, self.around)
+        length = self._length(node)
+        rows = list(self._rows(node, found, length))
+        n_states = len(node.inputs) - 2
+        gives_pieces = any(node.outputs[n_states:])
+        if not rows and (not gives_pieces or isinstance(length, int)):
+            self.log.declined("loop_to_scan", node.output, "no operand is read row by row", [node])
+            return False
+        if not self.log.may("loop_to_scan", node.output):
+            return False
+        n_made = len(self.ed.made)
+        scan = self._scan(node, rows, length)
+        self.n_replaced += 1
+        self._keep(scan)
+        because = f"each step reads a row of {len(rows)} operands in order"
+        self.log.applied("loop_to_scan", node.output, because, [node], self.ed.made[n_made:])
+        return True
+
+    def _objection(self, node: Node) -> str:
+        """Why a loop does not take a number of steps that is told before the first."""
+        body = node.regions["body"]
+        if len(body.inputs) != len(node.inputs):
+            return "its body does not fit its operands"
+        trip, start = node.inputs[:2]
+        if not passes_on(body, self.ed.constants):
+            return "its steps decide when it ends"
+        if not trip or not is_number(self.ed.type(trip)):
+            return "it has no trip count"
+        if start:
+            known = self.ed.known(start)
+            if known is None or known.dtype == np.object_ or not is_true(known):
+                return f"{start} decides whether it starts"
+        made = results_of(body, self.ed.facts.types)[1:]
+        for k, state in enumerate(node.inputs[2:]):
+            given = body.inputs[2 + k].type
+            if not state or not (self.ed.type(state) == given == made[k]):
+                return f"the state that starts as {state} changes its type"
+            if not isinstance(given, TensorType) or given.dtype is DType.string:
+                return f"the state that starts as {state} is {given}"
+        for t in made:
+            if not isinstance(t, TensorType) or not t.is_ranked or t.dtype is DType.string:
+                return f"a step gives {t}"
+        n = self.ed.known(trip)
+        if n is not None and isinstance(only(n), int) and int(only(n)) > MOST_STEPS:
+            return f"it has more than {MOST_STEPS:,} steps"
+        return ""
+
+    def _length(self, node: Node) -> Expr | None:
+        """The number of steps, where it is known, maybe by sizes."""
+        known = self.ed.known(node.inputs[0])
+        if known is None:
+            return None
+        found = only(known)
+        return max(found, 0) if isinstance(found, int) else found
+
+    def _rows(self, node: Node, found: Induction, length: Expr | None) -> Iterator[_Rows]:
+        if length is None:
+            return
+        inside = set(found.graph.types)
+        for gather in found.graph.nodes:
+            if gather.op != "gather" or gather.inputs[0] in inside:
+                continue
+            line = found.line(gather.inputs[1])
+            x, index = self.ed.tensor(gather.inputs[0]), found.types[gather.inputs[1]]
+            assert isinstance(index, TensorType), "indices are a tensor"
+            if line is None or not line.stride or index.rank > 1 or x.type.shape is None:
+                continue
+            steps = self.around.number(node.inputs[0])
+            made = _read(x, gather.attrs["axis"] % x.rank, line, length, steps)
+            if made is not None:
+                yield _Rows(gather, index.rank == 1, *made)
+
+    def _scan(self, node: Node, rows: list[_Rows], length: Expr | None) -> Node:
+        body = node.regions["body"]
+        counter, going = body.inputs[0].name, body.inputs[1].name
+        inputs, scanned = list(body.inputs[2:]), list[str]()
+        nodes = list(body.nodes)
+        for r in rows:
+            at = next(i for i, n in enumerate(nodes) if n.output == r.gather.output)
+            inputs.append(_slice_of(r, nodes, at, self.ed.fresh))
+            scanned.append(self._named(r.source, node))
+        results = body.results[1:]
+        read = {i for n in nodes for i in n.reads} | {r.value for r in results}
+        if counter in read or not scanned:
+            inputs.append(Value(counter, TensorType(DType.i64, ())))
+            scanned.append(self._named(self._numbers(node, length), node))
+        constants = dict(body.constants)
+        if going in read:
+            constants[going] = Constant.of(np.array(True))
+        region = replace(
+            body, inputs=tuple(inputs), results=results, nodes=tuple(nodes), constants=constants
+        )
+        reversed_ = [int(r.is_reversed) for r in rows] + [0] * (len(scanned) - len(rows))
+        attrs = {
+            "num_scan_inputs": len(scanned),
+            "scan_input_directions": tuple(reversed_),
+            "opset": OPSET,
+        }
+        given = (*node.inputs[2:], *scanned)
+        return replace(node, op="onnx.Scan", inputs=given, attrs=attrs, regions={"body": region})
+
+    def _numbers(self, node: Node, length: Expr | None) -> Operand:
+        """The numbers of the steps as a list."""
+        if isinstance(length, int):
+            return np.arange(length, dtype=np.int64)
+        trip = self.ed.tensor(node.inputs[0])
+        end = reshape(trip, np.zeros(0, np.int64)) if trip.rank else trip
+        return range_(np.array(0, np.int64), end, np.array(1, np.int64))
+
+    def _named(self, operand: Operand, node: Node) -> str:
+        value = self.ed.build(operand, hint=f"{node.output}.rows", origins=node.origins)
+        self.used.add(value)
+        return value
+
+
+def _read(
+    x: Tensor, axis: int, line: Line, length: Expr, steps: Line | None
+) -> tuple[Operand, bool] | None:
+    """What has the row of each step in order, and whether from the last; None where none has."""
+    order = (axis, *(i for i in range(x.rank) if i != axis))
+    source: Operand = transpose(x, perm=order) if axis else x
+    if x.shape[axis] == length:
+        if line == Line(0, (), 1):
+            return source, False
+        if steps is not None and line == replace(steps.plus(Line(1), -1), stride=-1):
+            return source, True
+    first, room = line.number, x.shape[axis]
+    if first is None or not isinstance(length, int) or not isinstance(room, int) or not length:
+        return None
+    last = first + line.stride * (length - 1)
+    low, high = min(first, last), max(first, last)
+    if low < 0 or high >= room:
+        return None
+    bounds = (np.array([n], np.int64) for n in (low, high + 1, 0, abs(line.stride)))
+    return slice_(source, *bounds), line.stride < 0
+
+
+def _slice_of(r: _Rows, nodes: list[Node], at: int, fresh: Callable[[str], str]) -> Value:
+    """Let a slice take the place of a gather among the nodes; the slice as an input of the body.
+
+    A gather by a list of one number gives the row with an axis of one.
+    """
+    gather = nodes[at]
+    t = gather.tensor
+    if not r.is_list:
+        del nodes[at]
+        return Value(gather.output, t)
+    name, axis = fresh(f"{gather.output}.row"), gather.attrs["axis"] % t.rank
+    nodes[at] = replace(gather, op="unsqueeze", inputs=(name,), attrs={"axes": (axis,)})
+    return Value(name, TensorType(t.dtype, (*t.dims[:axis], *t.dims[axis + 1 :])))

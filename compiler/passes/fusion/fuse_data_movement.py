@@ -1,0 +1,112 @@
+"""Chains of data movement become one kernel that copies each element once, to where it ends up."""
+
+from __future__ import annotations
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import OPERATORS
+from compiler.ir.types import TensorType, open_symbols
+from compiler.ops.fusion import fuse_nodes
+from compiler.passes.engine.declaration import graph_pass
+from compiler.trace import Log
+
+MOVEMENT = {"transpose", "relayout", "depth_to_space", "space_to_depth", "slice", "expand"}
+"""Operators whose lowering is one read per element."""
+
+
+@graph_pass(
+    aliases=("fuse_movement",),
+    for_code=True,
+    needs=["layouts"],
+    gives=["movement"],
+    example="""
+    graph g(x: f32[1,2,3,5]) {
+      const s: i64[4] = literal(1,6,1,5)
+      t: f32[1,3,2,5] = transpose(x, perm=[0,2,1,3])
+      r: f32[1,6,1,5] = reshape(t, s)
+      y: f32[1,6,1,5]{halo=0x2} = relayout(r)
+      return y
+    }
+    =>
+    graph g(x: f32[1,2,3,5]) {
+      const s: i64[4] = literal(1,6,1,5)
+      y: f32[1,6,1,5]{halo=0x2} = fusion(x, s, kind="movement") <- t, r, y {
+        body: graph movement(x: f32[1,2,3,5], s: i64[4]) {
+          t: f32[1,3,2,5] = transpose(x, perm=[0,2,1,3])
+          r: f32[1,6,1,5] = reshape(t, s)
+          y: f32[1,6,1,5]{halo=0x2} = relayout(r)
+          return y
+        }
+      }
+      return y
+    }
+    """,
+)
+def fuse_data_movement(graph: Graph, log: Log) -> Graph:
+    """Copy data once where several nodes would each copy it.
+
+    A transpose, a change of shape and a change of layout in a row are one question: where does
+    this element come from? One kernel answers it, and the values in between never exist.
+    """
+    editor, changed = Editor(graph), False
+    for last in reversed(graph.nodes):
+        if not editor.alive(last) or not _moves(last, editor):
+            continue
+        chain = _chain(editor, last, log)
+        if len(chain) < 2 or not log.may("fuse_data_movement", last.output):
+            continue
+        inner = [n.tensor.assumed for n in chain[:-1] if not _is_view(n)]
+        saved = sum(2 * t.nbytes for t in inner)
+        node = fuse_nodes(editor, chain, "movement")
+        editor.update(last, node)
+        editor.remove_unused(n.output for n in reversed(chain[:-1]))
+        log.applied(
+            "fuse_data_movement",
+            last.output,
+            f"saves {saved:,} bytes of traffic: {len(chain)} nodes copy once",
+            took=chain,
+            made=[node],
+        )
+        changed = True
+    return editor.graph() if changed else graph
+
+
+def _moves(node: Node, editor: Editor) -> bool:
+    return node.op in MOVEMENT and _has_sizes_of_operand(node, editor)
+
+
+def _has_sizes_of_operand(node: Node, editor: Editor) -> bool:
+    """Whether the sizes of a node's result follow from its operand's: no data decide them."""
+    before, after = editor.type(node.inputs[0]), node.type
+    if not (isinstance(before, TensorType) and isinstance(after, TensorType)):
+        return False
+    ranked = before.is_ranked and after.is_ranked
+    return ranked and open_symbols([after]) <= open_symbols([before])
+
+
+def _is_view(node: Node) -> bool:
+    return node.op in OPERATORS and OPERATORS[node.op].kind == "view"
+
+
+def _chain(editor: Editor, last: Node, log: Log) -> list[Node]:
+    """The nodes up to `last` that each feed only the next, beginning with one that copies."""
+    chain = [last]
+    while True:
+        before = editor.producer(chain[0].inputs[0])
+        if before is None or not (_moves(before, editor) or _is_view(before)):
+            break
+        if not _has_sizes_of_operand(before, editor):
+            break
+        if editor.n_uses(before.output) != 1:
+            log.declined(
+                "fuse_data_movement",
+                before.output,
+                f"{before.output} has {editor.n_uses(before.output)} readers and must exist",
+                took=[before, chain[0]],
+            )
+            break
+        chain.insert(0, before)
+    # A view in front is free as it is.
+    while _is_view(chain[0]):
+        chain.pop(0)
+    return chain

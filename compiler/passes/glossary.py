@@ -1,0 +1,32 @@
+"""The passes in docs/words.md: a definition, and the names in other compilers.
+
+python -m compiler.passes.glossary
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.passes import PASSES, Pass
+
+
+def table() -> str:
+    """All passes by name, as a Markdown table."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield "| pass | definition | elsewhere | aliases |"
+    yield "|---|---|---|---|"
+    for name in sorted(PASSES):
+        yield _row(PASSES[name])
+
+
+def _row(declared: Pass) -> str:
+    elsewhere = "; ".join(f"{system}: {names}" for system, names in declared.known_as.items())
+    aliases = ", ".join(f"`{alias}`" for alias in declared.aliases)
+    return f"| `{declared.name}` | {declared.title} | {elsewhere} | {aliases} |"
+
+
+if __name__ == "__main__":
+    print(table(), end="")

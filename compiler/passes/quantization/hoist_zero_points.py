@@ -1,0 +1,220 @@
+"""Zero points taken out of sums of products of bytes."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import Array, Call, Operand
+from compiler.ir.types import DType
+from compiler.ops.window import resolve_pads
+from compiler.passes.engine.cost import cost_of
+from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.quantization.codes import HIGH, LOW, as_bytes, objection_to_groups, operand
+from compiler.passes.rules.calls import o
+from compiler.trace import Log
+
+RULE = "hoist_zero_points"
+
+MIDDLE = 128
+"""How far codes of u8 lie above those of i8."""
+
+
+@graph_pass(
+    aliases=("lift_zero_points",),
+    for_code=True,
+    needs=["constants"],
+    example="""
+    graph g(x: u8[2,3], z: u8[]) {
+      const w: i8[3,4] = splat(7)
+      y: i32[2,4] = matmul_integer(x, w, z)
+      return y
+    }
+    =>
+    graph g(x: u8[2,3], z: u8[]) {
+      const y.a.b: i8[3,4] = literal(7,7,7,7,7,7,7,7,7,7,7,7) <- y
+      const y.b.b: i32[4] = literal(21,21,21,21) <- y
+      y.a: i32[2,4] = matmul_integer(x, y.a.b) <- y
+      y.b.a: i32[] = cast(z, to=i32) <- y
+      y.b: i32[4] = mul(y.b.a, y.b.b) <- y
+      y: i32[2,4] = sub(y.a, y.b)
+      return y
+    }
+    """,
+)
+def hoist_zero_points(graph: Graph, log: Log) -> Graph:
+    """Multiply codes without zero points, and correct the sums for these.
+
+    The sum of (x - z) * (w - v) over constant weights is the sum of x * (w - v) less z times the
+    sum of w - v. Where w - v is no byte, the weights become signed, and the sums of x are added as
+    often as their zero point is off. All of it is exact, or wraps as the sums do.
+    Source: Jacob et al. 2018 (arXiv:1712.05877), section 2.3; gemmlowp's low-precision.md.
+    """
+    ed, n_done = Editor(graph), 0
+    for node in graph.nodes:
+        if node.op == "matmul_integer" and _has_zeros(ed, node):
+            n_done += _change(ed, log, node)
+        elif node.op == "conv_integer":
+            n_done += _change(ed, log, node)
+    return ed.graph() if n_done else graph
+
+
+def _has_zeros(ed: Editor, node: Node) -> bool:
+    w = ed.tensor(operand(node, 1))
+    return any(node.inputs[2:]) or (w.dtype is DType.u8 and ed.constant(w.name) is not None)
+
+
+def _change(ed: Editor, log: Log, node: Node) -> bool:
+    call = _convolution(ed, node) if node.op == "conv_integer" else _product(ed, node)
+    if isinstance(call, str):
+        log.declined(RULE, node.output, call, [node])
+        return False
+    if not log.may(RULE, node.output):
+        return False
+    before = cost_of([node], ed.type)
+    ed.made.clear()
+    ed.made_constants.clear()
+    made = ed.producer(ed.build(call, hint=node.output, origins=node.origins))
+    assert made is not None
+    ed.rename(made, node)
+    because = "bytes are multiplied as they are; sums over the weights are known beforehand"
+    new = [*ed.made, *ed.made_constants]
+    after = cost_of(ed.made, ed.type)
+    log.applied(RULE, node.output, because, [node], new, 0.0, "", before, after)
+    return True
+
+
+def _weights(ed: Editor, node: Node) -> tuple[Array, Array] | str:
+    """Constant weights as whole numbers, and their zero points."""
+    w = ed.constant(node.inputs[1])
+    name = operand(node, 3)
+    zero = ed.constant(name) if name else None
+    if w is None:
+        return f"the weights {node.inputs[1]} are no constant"
+    if name and zero is None:
+        return f"the zero points {name} of the weights are not known beforehand"
+    origin = np.zeros((), np.int32) if zero is None else zero.array().astype(np.int32)
+    return w.array().astype(np.int32), origin
+
+
+def _zero_of_image(ed: Editor, node: Node) -> Array | str | None:
+    """The zero point of the other operand: known, the name of a computed one, or none."""
+    name = operand(node, 2)
+    if not name:
+        return np.zeros((), np.int32)
+    known = ed.constant(name)
+    if known is not None:
+        found = known.array().astype(np.int32)
+        return found.reshape(()) if found.size == 1 else None
+    t = ed.tensor(name).type
+    return name if t.is_static and t.n_elements == 1 and t.rank <= 1 else None
+
+
+def _stored(w: Array, origin: Array) -> tuple[Array, Array]:
+    """Weights as i8, and how far each is below itself less its zero point.
+
+    The zero point itself is taken off where that leaves bytes; else u8 is moved by 128.
+    """
+    less = as_bytes(w - origin)
+    if less is not None:
+        return less, np.zeros((), np.int32)
+    moved = 0 if as_bytes(w) is not None else MIDDLE
+    stored = as_bytes(w - moved)
+    assert stored is not None, "weights are bytes"
+    return stored, (moved - origin).astype(np.int32)
+
+
+def _parts(w: Array) -> list[Array]:
+    """Bytes as i8 that add up to weights: two of them for each, or three where one is 255."""
+    parts = list[Array]()
+    while w.any():
+        parts.append(w.clip(LOW, HIGH).astype(np.int8))
+        w = w - parts[-1]
+    return parts
+
+
+def _convolution(ed: Editor, node: Node) -> Call | str:
+    found = _weights(ed, node)
+    if isinstance(found, str):
+        return found
+    w, origin = found
+    origin = origin.reshape(-1, *[1] * (w.ndim - 1))
+    zero, groups = _zero_of_image(ed, node), int(node.attrs["groups"])
+    objection = objection_to_groups(groups, *w.shape[:2])
+    if zero is None:
+        return "the image has several zero points"
+    if objection:
+        return objection
+    stored, off = _stored(w, origin)
+    behind = (-1, *[1] * (w.ndim - 2))
+    taps = (w - origin).sum(axis=tuple(range(1, w.ndim)), dtype=np.int64).astype(np.int32)
+    taps = taps.reshape(behind)
+    if not isinstance(zero, str) and not off.any():
+        sums = o.conv_codes(ed.tensor(node.inputs[0]), stored, around=int(zero), **node.attrs)
+        return o.add(sums, -zero * taps) if zero.any() else sums
+    x = _with_borders(ed, node, zero, w.shape[2:])
+    if isinstance(x, str):
+        return x
+    window = {**node.attrs, "pads": (0,) * (2 * (w.ndim - 2)), "auto_pad": "notset"}
+    sums = o.conv_codes(x, stored, **window)
+    if off.any() and groups == 1:
+        steps = {k: node.attrs[k] for k in ("strides", "dilations")}
+        under = o.window_sums(x, kernel=w.shape[2:], **steps)
+        sums = o.add(sums, o.mul(under, off.reshape(behind) if off.size > 1 else off.reshape(())))
+    elif off.any():
+        sums = reduce(o.add, (o.conv_codes(x, part, **window) for part in _parts(w - origin)))
+    if isinstance(zero, str):
+        return o.sub(sums, o.mul(_number(ed, zero), taps))
+    return o.add(sums, -zero * taps) if zero.any() else sums
+
+
+def _with_borders(
+    ed: Editor, node: Node, zero: Array | str, kernel: tuple[int, ...]
+) -> Operand | str:
+    """The image with its zero point written around it, as far as windows reach."""
+    x, at = ed.tensor(node.inputs[0]), node.attrs
+    if x.type.shape is None:
+        return "the rank of the image is open"
+    begin, end = resolve_pads(
+        x.shape[2:], kernel, at["strides"], at["pads"], at["dilations"], at["auto_pad"]
+    )
+    if not all(isinstance(n, int) for n in (*begin, *end)):
+        return "only a run tells how far windows reach over the borders"
+    if not any((*begin, *end)):
+        return x
+    widths = np.array([0, 0, *begin, 0, 0, *end], np.int64)
+    around = ed.tensor(zero) if isinstance(zero, str) else zero.astype(x.dtype.numpy)
+    return o.pad(x, widths, around).out(0)
+
+
+def _product(ed: Editor, node: Node) -> Call | str:
+    found = _weights(ed, node)
+    if isinstance(found, str):
+        return found
+    w, origin = found
+    if w.ndim != 2 or origin.ndim > 1:
+        return f"weights with {w.ndim} axes are no matrix"
+    zero, x = _zero_of_image(ed, node), ed.tensor(node.inputs[0])
+    if zero is None:
+        return "each row has a zero point of its own"
+    if x.type.shape is None or x.rank < 2:
+        return "the rows are no matrix"
+    stored, off = _stored(w, origin)
+    columns = (w - origin).sum(axis=0, dtype=np.int64).astype(np.int32)
+    total: Call = o.matmul_integer(x, stored)
+    if off.any():
+        rows = o.reduce_sum(o.cast(x, to=DType.i32), axes=(-1 % x.rank,), keepdims=True)
+        total = o.add(total, o.mul(rows, off))
+    if isinstance(zero, str):
+        return o.sub(total, o.mul(_number(ed, zero), columns))
+    return o.add(total, -zero * columns) if zero.any() else total
+
+
+def _number(ed: Editor, name: str) -> Operand:
+    """One zero point as a number in i32."""
+    t = ed.tensor(name)
+    single = t if t.rank == 0 else o.reshape(t, np.zeros(0, np.int64))
+    return o.cast(single, to=DType.i32)

@@ -1,0 +1,171 @@
+"""Data movement between quantizing and dequantizing moves bytes instead of floats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compiler.ir.constant import Constant
+from compiler.ir.editor import Editor
+from compiler.ir.graph import Graph, Node
+from compiler.ir.types import DType, TensorType
+from compiler.passes.code_motion.moves import (
+    earlier,
+    exchange_all,
+    grows,
+    later,
+    makers,
+    moves_alone,
+    only_reader,
+)
+from compiler.passes.engine.declaration import graph_pass
+from compiler.passes.rules.windows import empty_window
+from compiler.trace import Log
+
+BYTES = (DType.u8, DType.i8, DType.u16, DType.i16)
+"""Codes that are whole bytes."""
+
+
+@graph_pass(
+    aliases=("propagate_quantization",),
+    known_as={"ONNX Runtime": "QDQPropagationTransformer"},
+    needs=["constants"],
+    example="""
+    graph g(x: u8[2,3,4]) {
+      const s: f32[] = literal(0.1)
+      const z: u8[] = literal(130)
+      d: f32[2,3,4] = dequantize(x, s, z, to=f32)
+      t: f32[3,4,2] = transpose(d, perm=[1,2,0])
+      y: f32[3,4,2] = exp(t)
+      return y
+    }
+    =>
+    graph g(x: u8[2,3,4]) {
+      const s: f32[] = literal(0.1)
+      const z: u8[] = literal(130)
+      t.moved: u8[3,4,2] = transpose(x, perm=[1,2,0])
+      t: f32[3,4,2] = dequantize(t.moved, s, z, to=f32)
+      y: f32[3,4,2] = exp(t)
+      return y
+    }
+    """,
+)
+def propagate_qdq(graph: Graph, log: Log) -> Graph:
+    """Move dequantize after operators that only move elements, and quantize before them.
+
+    A byte is moved instead of a float, and pairs that belong to different operators meet, so that
+    they cancel. A maximum may be taken among codes too: larger numbers have larger ones. Every
+    element keeps its bits.
+    Source: QDQPropagation of ONNX Runtime.
+    """
+    if not any(n.op in ("quantize", "dequantize") for n in graph.nodes):
+        return graph
+    return exchange_all(graph, log, _down, _up)
+
+
+def _down(ed: Editor, log: Log, value: str) -> bool:
+    """Dequantize the result of a move rather than its operands."""
+    node = ed.producer(value)
+    made = None if node is None else makers(ed, node, "dequantize")
+    if node is None or made is None:
+        return False
+    objection = _objection(ed, node, made)
+    if not log.may("dequantize_later", value, objection, [*made, node]):
+        return False
+    axis = _moved_axis(ed, made[0], node)
+    later(ed, log, "dequantize_later", node, made, axis=axis)
+    return True
+
+
+def _up(ed: Editor, log: Log, value: str) -> bool:
+    """Quantize the operand of a move rather than its result."""
+    node, after = ed.producer(value), only_reader(ed, value, "quantize")
+    if node is None or after is None:
+        return False
+    objection = _objection_up(ed, node, after)
+    if not log.may("quantize_earlier", value, objection, [node, after]):
+        return False
+    earlier(ed, log, "quantize_earlier", node, after)
+    return True
+
+
+def _objection(ed: Editor, node: Node, made: list[Node]) -> str:
+    """Why the result of a move cannot be dequantized instead of its operands."""
+    first = made[0]
+    if _codes_of(ed, first) not in BYTES:
+        return f"codes of {_codes_of(ed, first)} are no whole bytes, or no smaller than floats"
+    for m in made:
+        if not moves_alone(ed, m):
+            return f"{m.output} is read elsewhere too, so it would be dequantized twice"
+        if _codes_of(ed, m) is not _codes_of(ed, first) or not _same_steps(ed, m, first):
+            return f"{m.output} and {first.output} have different steps"
+    sizes = [ed.type(m.output) for m in made]
+    if not all(isinstance(t, TensorType) and t.is_ranked for t in (*sizes, node.type)):
+        return f"the rank of {node.inputs[0]} is not known"
+    if any(not t.layout.is_plain for t in (*sizes, node.tensor) if isinstance(t, TensorType)):
+        return "layouts are chosen already"
+    if first.attrs["block_size"]:
+        return f"blocks of {first.attrs['block_size']} numbers have scales of their own"
+    if not _is_single(ed, first) and node.op != "transpose":
+        return f"each index along axis {first.attrs['axis']} has a scale of its own"
+    if grows(ed, node):
+        return f"{node.output} has more elements than {node.inputs[0]}"
+    return _objection_to_pool(ed, node, first) if node.op == "max_pool" else ""
+
+
+def _objection_up(ed: Editor, node: Node, after: Node) -> str:
+    t = ed.type(node.inputs[0])
+    if not isinstance(t, TensorType) or not t.is_ranked or not node.tensor.is_ranked:
+        return f"the rank of {node.inputs[0]} is not known"
+    if not t.layout.is_plain or not node.tensor.layout.is_plain:
+        return "layouts are chosen already"
+    if not _is_single(ed, after) or after.attrs["block_size"]:
+        return f"each index along axis {after.attrs['axis']} has a scale of its own"
+    if after.tensor.dtype not in BYTES or not t.dtype.is_float:
+        return f"{after.tensor.dtype} are no whole bytes, or no smaller than {t.dtype}"
+    return ""
+
+
+def _objection_to_pool(ed: Editor, node: Node, first: Node) -> str:
+    """Codes are in the order of numbers when scales are positive, and windows are never empty."""
+    scale = ed.constant(first.inputs[1])
+    if scale is None or not bool((scale.array() > 0).all()):
+        return f"the scale {first.inputs[1]} is not known to be positive"
+    return empty_window(node.attrs)
+
+
+def _same_steps(ed: Editor, a: Node, b: Node) -> bool:
+    """Whether two nodes have scales and zero points of the same content."""
+    if dict(a.attrs) != dict(b.attrs) or len(a.inputs) != len(b.inputs):
+        return False
+    pairs = zip(a.inputs[1:], b.inputs[1:], strict=True)
+    return all(x == y or _same_constant(ed.constant(x), ed.constant(y)) for x, y in pairs)
+
+
+def _same_constant(a: Constant | None, b: Constant | None) -> bool:
+    return a is not None and b is not None and a.type == b.type and a.storage == b.storage
+
+
+def _is_single(ed: Editor, node: Node) -> bool:
+    """Whether one scale and one zero point stand for the whole tensor."""
+    return all(t.is_static and t.n_elements == 1 and t.rank <= 1 for t in _parameters(ed, node))
+
+
+def _parameters(ed: Editor, node: Node) -> Iterator[TensorType]:
+    for name in filter(None, node.inputs[1:]):
+        t = ed.type(name)
+        assert isinstance(t, TensorType)
+        yield t if t.is_ranked else TensorType(t.dtype, (2,))
+
+
+def _moved_axis(ed: Editor, first: Node, node: Node) -> int:
+    """The axis that scales run along behind a move."""
+    axis = first.attrs["axis"]
+    if node.op != "transpose" or _is_single(ed, first):
+        return axis
+    return tuple(node.attrs["perm"]).index(axis % node.tensor.rank)
+
+
+def _codes_of(ed: Editor, node: Node) -> DType:
+    t = ed.type(node.inputs[0])
+    assert isinstance(t, TensorType)
+    return t.dtype

@@ -1,0 +1,438 @@
+"""Rules about quantizing and dequantizing: pairs that cancel, bounds that saturating keeps anyway.
+
+Source: DoubleQDQPairsRemover, ReluQuantFusion, ClipQuantFusion and QDQFinalCleanup of ONNX Runtime.
+"""
+
+from __future__ import annotations
+
+from typing import Any as Anything
+
+import numpy as np
+
+from compiler.ir.constant import Constant
+from compiler.ir.operator import Operand, Tensor
+from compiler.ir.types import DType
+from compiler.passes.engine.declaration import rules_pass
+from compiler.passes.engine.pattern import Any, AnyAttr, Const, ConstTensor, Number, uniform
+from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, Skip, rule
+from compiler.passes.rules.affine_parts import (
+    Objection,
+    attributes,
+    channels,
+    check_kept,
+    or_skip,
+    traffic,
+)
+from compiler.passes.rules.arithmetic import combined
+from compiler.passes.rules.calls import o
+from compiler.passes.rules.codes import (
+    codes,
+    dequantized,
+    is_single,
+    need_steps,
+    quantized,
+)
+
+X, S, Z = Any("x"), Const("s"), Const("z", optional=True)
+TO = attributes("to", "precision", "axis", "block_size", "saturate")
+
+
+def _attrs(given: dict[str, Anything]) -> dict[str, Anything]:
+    return {k: v for k, v in given.items() if k in TO}
+
+
+@rule(
+    o.quantize(
+        o.dequantize(
+            X, Const("s1"), Const("z1", optional=True), to=AnyAttr("number"), axis=AnyAttr("along")
+        ),
+        S,
+        Z,
+        **TO,
+    ),
+    example="""
+    graph g(x: u8[2,3]) {
+      const s: f32[] = literal(0.1)
+      const z: u8[] = literal(130)
+      d: f32[2,3] = dequantize(x, s, z, to=f32)
+      q: u8[2,3] = quantize(d, s, z, to=u8, precision=f32)
+      y: f32[2,3] = dequantize(q, s, z, to=f32)
+      return y
+    }
+    =>
+    graph g(x: u8[2,3]) {
+      const s: f32[] = literal(0.1)
+      const z: u8[] = literal(130)
+      y: f32[2,3] = dequantize(x, s, z, to=f32)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: u8[2,3]) {
+      const s: f32[] = literal(0.1)
+      const other: f32[] = literal(0.11)
+      const z: u8[] = literal(130)
+      d: f32[2,3] = dequantize(x, s, z, to=f32)
+      q: u8[2,3] = quantize(d, other, z, to=u8, precision=f32)
+      y: f32[2,3] = dequantize(q, s, z, to=f32)
+      return y
+    }
+    """,
+)
+@or_skip
+def drop_quantize_of_dequantize(
+    x: Tensor,
+    s1: ConstTensor,
+    z1: ConstTensor | None,
+    number: DType,
+    along: int,
+    s: ConstTensor,
+    z: ConstTensor | None,
+    **given: Anything,
+) -> Operand:
+    """Quantizing what was just dequantized gives the codes back, when the steps are the same.
+
+    Every code is tried with these constants, so that no rounding is overlooked.
+    """
+    attrs = _attrs(given)
+    if x.dtype is not attrs["to"]:
+        return Skip(f"codes of {x.dtype} become codes of {attrs['to']}")
+    blocks = attrs["block_size"]
+    n = max(need_steps(s1, z1, rising=False), need_steps(s, z, blocks=blocks, rising=False))
+    if n > 1 and _axis(along, x) != _axis(attrs["axis"], x):
+        return Skip(f"scales along axis {along} and along axis {attrs['axis']} are not the same")
+    given_codes = codes(x.dtype, n)
+    numbers = dequantized(given_codes, s1, z1, {"to": number, "block_size": 0})
+    again = quantized(numbers, s, z, attrs)
+    changed = int(np.count_nonzero(again != given_codes))
+    if changed:
+        return Skip(f"{changed:,} of {again.size:,} codes would become others")
+    return Because(x, f"each of {again.size:,} codes comes back as it was")
+
+
+def _axis(axis: int, x: Tensor) -> int:
+    if x.type.shape is None:
+        raise Objection(f"the rank of {x.name} is not known")
+    return 0 if x.rank == 1 else axis % x.rank
+
+
+@rule(
+    o.quantize(o.relu(X), S, Z, **TO),
+    example="""
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      r: f32[2,3] = relu(x)
+      q: u8[2,3] = quantize(r, s, to=u8, precision=f32)
+      return q
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      q: u8[2,3] = quantize(x, s, to=u8, precision=f32)
+      return q
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      const z: u8[] = literal(3)
+      r: f32[2,3] = relu(x)
+      q: u8[2,3] = quantize(r, s, z, to=u8, precision=f32)
+      return q
+    }
+    """,
+)
+@or_skip
+def relu_before_quantize(
+    x: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
+) -> Operand:
+    """Where 0 is the lowest code, saturating does what a relu before it does.
+
+    All that is below 0 becomes that code; NaN becomes what it became.
+    """
+    _need_kept(x, s, z, _attrs(given), 0.0, None)
+    return o.quantize(x, *_steps(s, z), **_attrs(given))
+
+
+def _steps(s: Operand, z: ConstTensor | None) -> list[Operand]:
+    return [s] if z is None else [s, z]
+
+
+@rule(
+    o.quantize(
+        o.clip(X, Number("lo", optional=True), Number("hi", optional=True)),
+        S,
+        Z,
+        **TO,
+    ),
+    example="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-13.5)
+      const hi: f32[] = literal(13.0)
+      const s: f32[] = literal(0.1)
+      r: f32[2,3] = clip(x, lo, hi)
+      q: i8[2,3] = quantize(r, s, to=i8, precision=f32)
+      return q
+    }
+    =>
+    graph g(x: f32[2,3]) {
+      const s: f32[] = literal(0.1)
+      q: i8[2,3] = quantize(x, s, to=i8, precision=f32)
+      return q
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3]) {
+      const lo: f32[] = literal(-13.5)
+      const hi: f32[] = literal(12.5)
+      const s: f32[] = literal(0.1)
+      r: f32[2,3] = clip(x, lo, hi)
+      q: i8[2,3] = quantize(r, s, to=i8, precision=f32)
+      return q
+    }
+    """,
+)
+@or_skip
+def clip_before_quantize(
+    x: Tensor,
+    lo: float | None,
+    hi: float | None,
+    s: ConstTensor,
+    z: ConstTensor | None,
+    **given: Anything,
+) -> Operand:
+    """Bounds that become the lowest and the highest code are kept by saturating anyway."""
+    _need_kept(x, s, z, _attrs(given), lo, hi)
+    return o.quantize(x, *_steps(s, z), **_attrs(given))
+
+
+def _need_kept(
+    x: Tensor,
+    s: ConstTensor,
+    z: ConstTensor | None,
+    attrs: dict[str, Anything],
+    lo: float | None,
+    hi: float | None,
+) -> None:
+    """Objection unless quantizing saturates at two bounds: it never falls where numbers grow."""
+    if not x.dtype.is_float:
+        raise Objection(f"bounds of {x.dtype} are left as they are")
+    n = need_steps(s, z, blocks=attrs["block_size"])
+    row = codes(attrs["to"], 1)[0]
+    if lo is not None and hi is not None and not lo <= hi:
+        raise Objection(f"the bounds {lo:g} and {hi:g} are crossed")
+    for bound, needed in ((lo, row[0]), (hi, row[-1])):
+        if bound is None:
+            continue
+        if np.isnan(bound):
+            raise Objection("a bound is no number")
+        numbers = np.full((n, 1), bound).astype(x.dtype.numpy)
+        found = quantized(numbers, s, z, attrs)
+        if (found != needed).any():
+            code = found[found != needed][0]
+            raise Objection(f"{bound:g} becomes the code {code}, and not {needed}")
+
+
+@rule(
+    o.mul(o.dequantize(X, S, Z, to=AnyAttr("to"), axis=AnyAttr("axis")), Const("c")),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: i8[2,3]) {
+      const s: f32[3] = literal(0.5,1.0,2.0)
+      const z: i8[3] = literal(1,-2,0)
+      const c: f32[3] = literal(3.0,-1.0,10.0)
+      d: f32[2,3] = dequantize(x, s, z, to=f32, axis=1)
+      y: f32[2,3] = mul(d, c)
+      return y
+    }
+    =>
+    graph g(x: i8[2,3]) {
+      const z: i8[3] = literal(1,-2,0)
+      const y.scale: f32[3] = literal(1.5,-1.0,20.0)
+      y: f32[2,3] = dequantize(x, y.scale, z, to=f32, axis=1)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: i8[2,3]) {
+      const s: f32[3] = literal(0.5,1.0,2.0)
+      const for_each_row: f32[2,1] = literal(3.0,-1.0)
+      d: f32[2,3] = dequantize(x, s, to=f32, axis=1)
+      y: f32[2,3] = mul(d, for_each_row)
+      return y
+    }
+    """,
+)
+@or_skip
+def scale_of_dequantized(
+    x: Tensor,
+    s: ConstTensor,
+    z: ConstTensor | None,
+    to: DType,
+    axis: int,
+    c: ConstTensor,
+) -> Operand:
+    """A scale behind dequantizing becomes part of the scales."""
+    if s.dtype is not DType.f32 or to is not DType.f32:
+        return Skip(f"scales of {s.dtype} for numbers of {to} would be rounded once more")
+    at = _axis(axis, x)
+    if is_single(s) and uniform(c.stored) is None:
+        return Skip(f"one scale would become {c.stored.type.n_elements}, in another operator")
+    n = s.stored.type.n_elements
+    factor = channels(c, x.rank, at, n) if not is_single(s) else _one(c)
+    made = combined(np.multiply, s.stored, factor)
+    check_kept(made, s.stored, c.stored)
+    return Because(
+        o.dequantize(x, *_steps(made, z), to=to, axis=axis),
+        f"{n} {'scale is' if n == 1 else 'scales are'} multiplied once; {traffic(x, x.type)}",
+    )
+
+
+def _one(c: ConstTensor) -> Constant:
+    if c.rank and c.stored.type.n_elements != 1:
+        raise Objection(f"{c.name} is {c.type}, larger than the scale")
+    return Constant.of(c.stored.array().reshape(()), c.dtype)
+
+
+@rule(
+    o.quantize(o.mul(o.cast(X, to=DType.f32), Const("c")), S, Z, **TO),
+    error=ROUNDINGS,
+    example="""
+    graph g(x: i32[2,3]) {
+      const c: f32[3] = literal(0.5,0.25,2.0)
+      const s: f32[] = literal(0.5)
+      const z: u8[] = literal(130)
+      f: f32[2,3] = cast(x, to=f32)
+      m: f32[2,3] = mul(f, c)
+      y: u8[2,3] = quantize(m, s, z, to=u8, precision=f32)
+      return y
+    }
+    =>
+    graph g(x: i32[2,3]) {
+      const z: u8[] = literal(130)
+      const y.scale: f32[3] = literal(1.0,0.5,4.0)
+      y: u8[2,3] = requantize(x, y.scale, z, to=u8)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: i32[2,3]) {
+      const c: f32[3] = literal(0.5,0.25,2.0)
+      const s: f32[3] = literal(0.5,1.0,2.0)
+      f: f32[2,3] = cast(x, to=f32)
+      m: f32[2,3] = mul(f, c)
+      y: u8[2,3] = quantize(m, s, to=u8, precision=f32)
+      return y
+    }
+    """,
+)
+@or_skip
+def requantize_sums(
+    x: Tensor, c: ConstTensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
+) -> Operand:
+    """Sums that are scaled and quantized are multiplied by one scale, and not divided.
+
+    As the operators of ONNX for quantized products do it.
+    """
+    attrs = _attrs(given)
+    objection = _objection_to_product(x.dtype, DType.i32, s, z, attrs)
+    if objection or c.dtype is not DType.f32:
+        return Skip(objection or f"{c.name} is {c.type}, and a scale is f32")
+    need_steps(s, z, blocks=attrs["block_size"])
+    if x.type.shape is None or c.rank > x.rank:
+        return Skip(f"{c.name} has more axes than the sums")
+    step = s.stored.array().reshape(())
+    made = Constant.of((c.stored.array() / step).astype(np.float32), DType.f32)
+    check_kept(made, c.stored, s.stored)
+    return Because(
+        o.requantize(x, *_steps(made, z), to=attrs["to"]),
+        f"{made.type.n_elements} scales are divided by {float(step):.6g} beforehand",
+    )
+
+
+@rule(
+    o.quantize(o.add(X, Any("other")), S, Z, **TO),
+    error=ROUNDINGS,
+    sole=True,
+    example="""
+    graph g(x: f32[2,3], r: f32[2,3]) {
+      const s: f32[] = literal(0.5)
+      const z: u8[] = literal(130)
+      a: f32[2,3] = add(x, r)
+      y: u8[2,3] = quantize(a, s, z, to=u8, precision=f32)
+      return y
+    }
+    =>
+    graph g(x: f32[2,3], r: f32[2,3]) {
+      const z: u8[] = literal(130)
+      const y.scale: f32[] = literal(2.0)
+      y.x: f32[2,3] = add(x, r)
+      y: u8[2,3] = requantize(y.x, y.scale, z, to=u8)
+      return y
+    }
+    """,
+    near_miss="""
+    graph g(x: f32[2,3], r: f32[2,3]) {
+      const s: f32[3] = literal(0.5,1.0,2.0)
+      a: f32[2,3] = add(x, r)
+      y: u8[2,3] = quantize(a, s, to=u8, precision=f32)
+      return y
+    }
+    """,
+)
+@or_skip
+def quantize_sum_by_product(
+    x: Tensor, other: Tensor, s: ConstTensor, z: ConstTensor | None, **given: Anything
+) -> Operand:
+    """A sum, such as a residual, is multiplied by one over its scale, and not divided by it.
+
+    A division takes as long as all else that happens to a sum of codes as it is stored.
+    """
+    objection = _objection_to_product(x.dtype, DType.f32, s, z, _attrs(given))
+    if objection:
+        return Skip(objection)
+    need_steps(s, z, blocks=_attrs(given)["block_size"])
+    made = Constant.of((1 / s.stored.array().reshape(())).astype(np.float32), DType.f32)
+    check_kept(made, s.stored)
+    return o.requantize(o.add(x, other), *_steps(made, z), to=_attrs(given)["to"])
+
+
+def _objection_to_product(
+    found: DType,
+    needed: DType,
+    s: ConstTensor,
+    z: ConstTensor | None,
+    attrs: dict[str, Anything],
+) -> str:
+    """Why quantizing is no product with one scale; "" when it can be."""
+    is_short = attrs["to"] in (DType.u8, DType.i8) and attrs["precision"] is DType.f32
+    if found is not needed or not is_short:
+        return f"{found} quantized to {attrs['to']} in {attrs['precision']} is divided"
+    if not is_single(s) or (z is not None and not is_single(z)) or s.dtype is not DType.f32:
+        return f"{s.name} is {s.type}, and one scale is needed"
+    return ""
+
+
+RULES: list[Rule] = [
+    drop_quantize_of_dequantize,
+    relu_before_quantize,
+    clip_before_quantize,
+    scale_of_dequantized,
+    requantize_sums,
+    quantize_sum_by_product,
+]
+"""Rules of `cleanup_qdq`, in the order they are tried."""
+
+cleanup_qdq = rules_pass(
+    "cleanup_qdq",
+    RULES,
+    """Remove quantize and dequantize pairs that cancel, and clips that quantization implies.
+
+    Tools that quantize a model put a pair around every operator. Many of the pairs meet, and many
+    activations only cut off what has no code.
+    """,
+    needs=["constants"],
+    aliases=("clean_quantization",),
+    known_as={"ONNX Runtime": "QDQFinalCleanupTransformer"},
+)

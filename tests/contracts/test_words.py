@@ -1,0 +1,31 @@
+"""docs/words.md has an entry for every pass, in the words of its declaration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from compiler.passes import PASSES
+from compiler.passes.glossary import table
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "words.md"
+
+
+def test_the_table_of_passes_is_that_of_the_declarations() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    assert table() in text, "python -m compiler.passes.glossary prints the table"
+
+
+def test_a_title_is_one_short_sentence() -> None:
+    """The page shows it beside the name of the pass."""
+    for declared in PASSES.values():
+        assert declared.title.endswith("."), declared.name
+        assert len(declared.title.split()) <= 17, declared.title
+
+
+def test_a_former_name_is_not_written_any_more(repository: Path) -> None:
+    """Outside of declarations and tests of aliases."""
+    written = [*(repository / "docs").glob("*.md"), repository / "README.md"]
+    former = {a for p in PASSES.values() for a in p.aliases if "_" in a}
+    for path in written:
+        text = path.read_text(encoding="utf-8").replace(table(), "")
+        assert not [name for name in former if f"`{name}`" in text or f"{name}," in text], path.name
