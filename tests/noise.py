@@ -125,7 +125,7 @@ def _shaken_node(
     if chance is None:
         return evaluate_node(node, operands, outer)
     operator = OPERATORS.get(node.op)
-    kind = "carried" if operator is None else operator.kind
+    kind = "foreign" if operator is None else operator.kind
     copies = kind in ("view", "movement") and operator is not None and operator.exact
     sums = (kind not in ("elementwise", "reduction") and not copies) or node.op in READS_PLACES
     if sums and not all(map(_is_finite, operands)):

@@ -35,7 +35,7 @@ def imported(
     n_outputs: int = 1,
     **attrs: Any,
 ) -> Any:
-    """What the facet makes of a node: a call, a tensor, or None where it is carried."""
+    """What the facet makes of a node: a call, a tensor, or None where it stays foreign."""
     tensors = tuple(operand(f"x{i}", o, known=known) for i, o in enumerate(operands))
     return ONNX[op_type](OnnxCall(op_type, "", opset, tensors, attrs, n_outputs))
 

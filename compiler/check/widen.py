@@ -1,7 +1,7 @@
 """A graph in f64: the same computation with hardly any rounding, to measure errors against.
 
 Constants, inputs, attributes and casts of narrower floats become f64 wherever type rules permit.
-Where they do not (quantised operators, control flow, carried operators), a node stays as narrow as
+Where they do not (quantised operators, control flow, foreign operators), a node stays as narrow as
 it was, between casts, and is told. Sequences and optionals stay narrow: no operator of ours makes
 or reads one, and nothing casts one.
 """

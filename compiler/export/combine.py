@@ -1,6 +1,6 @@
 """Nodes that the standard has one operator for, put together before a graph is written.
 
-What was taken apart when a model was read, so that passes see its parts, becomes a carried node
+What was taken apart when a model was read, so that passes see its parts, becomes a foreign node
 again: Gemm, quantized products, and searches whose results have as many rows as they find.
 """
 
@@ -74,7 +74,7 @@ class Work:
     graph: Graph
     scope: Scope
     made: dict[str, Node] = field(default_factory=dict)
-    """Carried nodes by the first output of the node in whose place they stand."""
+    """Foreign nodes by the first output of the node in whose place they stand."""
     taken: set[str] = field(default_factory=set)
     """First outputs of the nodes that have been put together."""
     loose: set[str] = field(default_factory=set)

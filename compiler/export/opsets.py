@@ -37,7 +37,7 @@ def opsets_for(graph: Graph) -> tuple[int, ...]:
     """The versions to try to write a graph in, the best first.
 
     An older one where a runtime would have no kernel in the newest; a newer one only where a
-    carried node came after `OPSET`.
+    foreign node came after `OPSET`.
     """
     needed, behind = OPSET, False
     for node in all_nodes(graph):

@@ -63,7 +63,7 @@ OPERATORS: Mapping[str, _Operator] = {
     "average_pool": _Operator("QLinearAveragePool", _pool),
     "reduce_mean": _Operator("QLinearGlobalAveragePool", _mean),
 }
-"""Not QLinearSoftmax, whose attribute `opset` a carried node has no room for."""
+"""Not QLinearSoftmax, whose attribute `opset` a foreign node has no room for."""
 
 
 def on_codes(work: Work, node: Node, scale: Array) -> bool:

@@ -12,8 +12,8 @@ from compiler.compute.decompose import composition
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError, Where, require
 from compiler.export.attributes import attribute_protos
-from compiler.export.carried import write_carried
 from compiler.export.combine import combined
+from compiler.export.foreign import write_foreign
 from compiler.export.fused import call_function
 from compiler.export.kernels import instead
 from compiler.export.opsets import NEWEST
@@ -73,7 +73,7 @@ def _write(scope: Scope, node: Node, targets: Mapping[str, str]) -> None:
         values = (r.value for r in body.results)
         inline(scope, body, node.inputs, list(zip(values, outputs, strict=True)))
     elif node.op.startswith("onnx."):
-        write_carried(scope, node, outputs, write_graph)
+        write_foreign(scope, node, outputs, write_graph)
     else:
         _through_facet(scope, node, outputs)
     for value, written, t in zip(node.outputs, outputs, node.types, strict=True):

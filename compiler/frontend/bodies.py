@@ -1,7 +1,7 @@
 """Function bodies that the standard gives: an operator in terms of others, where those are ours.
 
 An operator without a declaration of ours, or one that its declaration leaves alone, need not be
-carried when the onnx package says what it is made of. Its body then takes its place, as that of a
+foreign when the onnx package says what it is made of. Its body then takes its place, as that of a
 function of the model would.
 """
 

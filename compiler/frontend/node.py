@@ -1,4 +1,4 @@
-"""One ONNX node as nodes of ours: through its operator's facet, or carried as it is."""
+"""One ONNX node as nodes of ours: through its operator's facet, or foreign, as it is."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from compiler.ir.infer import DEPENDS_ON_OPERANDS, typed_regions
 from compiler.ir.types import DType, OpaqueType, SequenceType, TensorType, Type
 from compiler.limits import Limits
 from compiler.ops import protos
-from compiler.ops.carried import refusal
 from compiler.ops.control import CONTROL_FLOW
 from compiler.ops.control_types import scan_body_inputs
 from compiler.ops.differentiate import gradients
 from compiler.ops.facets import through_facet
+from compiler.ops.foreign import refusal
 
 if TYPE_CHECKING:
     from compiler.frontend.importer import GraphImporter
@@ -165,7 +165,7 @@ class NodeImporter:
     def _through_facet(
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
-        """Build what the operator's facet makes of the node; False when it is to be carried."""
+        """Build what the operator's facet makes of the node; False when it is to stay foreign."""
         try:
             values = through_facet(
                 self.graph.editor,
@@ -212,7 +212,7 @@ class NodeImporter:
         self, inputs: Sequence[str], attrs: Mapping[str, Any], outputs: Sequence[str]
     ) -> bool:
         """Whether the onnx package finds no fault with a node that our operator refuses."""
-        node = self._carried(inputs, attrs, {}, outputs)
+        node = self._foreign(inputs, attrs, {}, outputs)
         types, known = self.graph.editor.facts.operands(node)
         return refusal(node, types, known) is None
 
@@ -225,7 +225,7 @@ class NodeImporter:
     ) -> None:
         regions = {k: self._region(k, g, inputs, attrs) for k, g in graphs.items()}
         names = self._value_names(outputs)
-        node = self._carried(inputs, attrs, regions, names)
+        node = self._foreign(inputs, attrs, regions, names)
         captures = any(g.free_names for g in regions.values())
         require(
             not captures or node.op in CONTROL_FLOW,
@@ -240,7 +240,7 @@ class NodeImporter:
             if output:
                 self._define(output, name)
 
-    def _carried(
+    def _foreign(
         self,
         inputs: Sequence[str],
         attrs: Mapping[str, Any],
@@ -263,7 +263,7 @@ class NodeImporter:
     def _region(
         self, key: str, proto: Any, inputs: Sequence[str], attrs: Mapping[str, Any]
     ) -> Graph:
-        node = self._carried(inputs, attrs, {}, ())
+        node = self._foreign(inputs, attrs, {}, ())
         types = [self.graph.editor.type(i) if i else None for i in inputs]
         prefix = f"{self.name}/{key}/"
         given = list(_region_inputs(node, types))

@@ -18,7 +18,7 @@ from compiler.limits import check
 from compiler.ops.protos import opset_of
 
 CONTROL_FLOW = ("onnx.If", "onnx.Loop", "onnx.Scan", "onnx.SequenceMap")
-"""Carried operators with regions."""
+"""Foreign operators with regions."""
 
 
 STEPS_LIMIT = 1_000_000

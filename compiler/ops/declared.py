@@ -1,4 +1,4 @@
-"""Carried nodes at run time, by the declarations that had to wait for sizes or parameters."""
+"""Foreign nodes at run time, by the declarations that had to wait for sizes or parameters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARAMETER = 1024
 
 
 def declared_for(node: Node, operands: Sequence[Any]) -> Graph | None:
-    """The graph that our declaration makes of a carried node for these operands.
+    """The graph that our declaration makes of a foreign node for these operands.
 
     Its inputs are named by the operands' positions; results without a name are left out. None
     where the declaration leaves the node to onnx.reference.

@@ -19,7 +19,7 @@ def facet_key(op_type: str, domain: str) -> str:
 
 
 def is_declarable(node: Node) -> bool:
-    """Whether a node is carried although there is an operator of ours for it."""
+    """Whether a node stays foreign although there is an operator of ours for it."""
     if not node.op.startswith("onnx.") or node.regions:
         return False
     domain, op_type = protos.split_name(node.op)
@@ -40,7 +40,7 @@ def through_facet(
     """Build what the facet makes of a node; the value of each output, "" where it is left out.
 
     `outputs` are fresh names, taken where the node's own call gives the value. None when there is
-    no facet, or it leaves the node to be carried.
+    no facet, or it leaves the node foreign.
     Errors: what the facet and the type rules raise; nothing is left in the editor then.
     """
     facet = ONNX.get(facet_key(op_type, domain))

@@ -13,9 +13,9 @@ from compiler.ir.infer import KNOWN_LIMIT, node_types
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import DType, OpaqueType, TensorType, Type
 from compiler.limits import check, check_bytes, check_work, has_deadline
-from compiler.ops.carried import as_array, evaluate_carried
 from compiler.ops.control import Run, evaluate
 from compiler.ops.declared import declared_for
+from compiler.ops.foreign import as_array, evaluate_foreign
 
 WITHOUT_MEMORY = {"fill", "expand", "onnx.If"}
 """Their references give views of one element, or what they give is counted elsewhere."""
@@ -95,7 +95,7 @@ def _meaning(
     if operator is None:
         declared = declared_for(node, operands)
         if declared is None:
-            return evaluate_carried(node, operands, outer)
+            return evaluate_foreign(node, operands, outer)
         inputs = {v.name: operands[int(v.name)] for v in declared.inputs}
         found = evaluate_graph(declared, inputs)
         return tuple(found[r.value] if r.value else None for r in declared.results)

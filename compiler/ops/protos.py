@@ -1,4 +1,4 @@
-"""Our types, constants and carried nodes as ONNX messages: what the onnx package is asked with."""
+"""Our types, constants and foreign nodes as ONNX messages: what the onnx package is asked with."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ DimReader = Callable[[Any, int], Dim]
 
 
 def split_name(op: str) -> tuple[str, str]:
-    """Domain and operator type of a carried operator's name: `onnx.a.b.Name` is ("a.b", "Name")."""
+    """Domain and operator type of a foreign operator's name: `onnx.a.b.Name` is ("a.b", "Name")."""
     domain, _, op_type = op.removeprefix("onnx.").rpartition(".")
     return domain, op_type
 
 
 def join_name(domain: str, op_type: str) -> str:
-    """The name of a carried operator."""
+    """The name of a foreign operator."""
     return f"onnx.{domain}.{op_type}" if domain else f"onnx.{op_type}"
 
 
 def opset_of(node: Node, default: int = 1) -> int:
-    """The version of the operator set that a carried node is of. Errors: E-OP-ATTRIBUTE."""
+    """The version of the operator set that a foreign node is of. Errors: E-OP-ATTRIBUTE."""
     opset = node.attrs.get("opset", default)
     if type(opset) is not int or not 0 < opset < _OPSETS:
         message = f"{node.op} needs opset as a version of operators, got {opset!r:.60}"
@@ -155,7 +155,7 @@ def to_tensor_proto(array: Array, name: str = "") -> Any:
 
 
 def to_node_proto(node: Node) -> Any:
-    """A carried node as NodeProto over names by position: `i0`, `i1`, ... give `o0`, `o1`, ..."""
+    """A foreign node as NodeProto over names by position: `i0`, `i1`, ... give `o0`, `o1`, ..."""
     import onnx
 
     domain, op_type = split_name(node.op)
@@ -173,7 +173,7 @@ def to_node_proto(node: Node) -> Any:
 
 
 def with_defaults(node: Node, schema: Any) -> Any:
-    """A carried node as NodeProto with every attribute that has a default written out.
+    """A foreign node as NodeProto with every attribute that has a default written out.
 
     Some of the package's type rules take another default than their own schema states.
     """
@@ -185,7 +185,7 @@ def with_defaults(node: Node, schema: Any) -> Any:
 
 
 def to_graph_proto(graph: Graph) -> Any:
-    """A region whose nodes are all carried, as the GraphProto that it came from."""
+    """A region whose nodes are all foreign, as the GraphProto that it came from."""
     import onnx
 
     def info(v: Value) -> Any:

@@ -1,6 +1,6 @@
 """Every case that the onnx package has for single operators is imported, printed, parsed and run.
 
-Carried operators, sequences, strings, control flow and functions are among them.
+Foreign operators, sequences, strings, control flow and functions are among them.
 """
 
 from __future__ import annotations

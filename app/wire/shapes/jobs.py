@@ -183,7 +183,7 @@ class Running(TypedDict):
     """How a run is divided between generated code and the reference.
 
     `n_native` and `n_fallback` count what is launched, `n_inside` the kernels within launches,
-    `n_crossings` the changes between the two sides. Carried operators count no `flops`.
+    `n_crossings` the changes between the two sides. Foreign operators count no `flops`.
     """
 
     n_native: int

@@ -1,6 +1,6 @@
 """Defects of onnx.reference, corrected here for all who run it: a table, one entry a defect.
 
-onnx.reference evaluates carried operators and is what programs are checked against. An entry
+onnx.reference evaluates foreign operators and is what programs are checked against. An entry
 stands here only where the text of the standard and the runtimes agree on something else.
 """
 

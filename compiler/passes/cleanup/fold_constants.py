@@ -19,7 +19,7 @@ from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
 from compiler.limits import check
-from compiler.ops.carried import evaluate_carried
+from compiler.ops.foreign import evaluate_foreign
 from compiler.passes.cleanup.splats import splat_results
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.engine.determinism import is_deterministic
@@ -249,7 +249,7 @@ class _Folder:
         try:
             with np.errstate(all="ignore"):
                 if operator is None:
-                    result = evaluate_carried(node, arrays)
+                    result = evaluate_foreign(node, arrays)
                 elif operator.reference_fn is None:
                     return f"{node.op} has no reference to compute it with"
                 else:

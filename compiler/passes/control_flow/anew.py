@@ -30,7 +30,7 @@ from compiler.trace import Log
 class Anew(ABC):
     """Builds a graph anew; a subclass says what takes the place of nodes with regions.
 
-    Types and small elements are followed on the way, and carried nodes are taken up as soon as
+    Types and small elements are followed on the way, and foreign nodes are resolved as soon as
     their operands are known well enough.
     """
 
@@ -118,7 +118,7 @@ class Anew(ABC):
         self.n_replaced += 1
 
     def _declare(self, node: Node) -> bool:
-        """Take up a carried node whose operands are known well enough by now."""
+        """Resolve a foreign node whose operands are known well enough by now."""
         domain, op_type = split_name(node.op)
         attrs = {k: v for k, v in node.attrs.items() if k != "opset"}
         outputs = [self.ed.fresh(o) if o else "" for o in node.outputs]

@@ -1,6 +1,6 @@
-"""Carried nodes whose ranks or parameters have become known, as operators of ours.
+"""Foreign nodes whose ranks or parameters have become known, as operators of ours.
 
-What the importer could not declare (`onnx.ReduceSum` over axes that an input gives) is carried.
+What the importer could not declare (`onnx.ReduceSum` over axes that an input gives) stays foreign.
 Once shapes or elements are chosen, the same facets are asked again.
 """
 
@@ -50,7 +50,7 @@ def with_values(graph: Graph, values: Mapping[str, Array]) -> Graph:
 
 
 def declared(graph: Graph, outer: Facts | None = None) -> Graph:
-    """The graph with every type inferred anew, and carried nodes declared where they can be."""
+    """The graph with every type inferred anew, and foreign nodes declared where they can be."""
     editor = Editor(Graph(graph.name, (), (), ()), outer)
     for v in graph.inputs:
         editor.add_input(v)
@@ -78,9 +78,9 @@ def _redeclared(editor: Editor, node: Node) -> list[str] | None:
 
 
 def redeclare(editor: Editor, node: Node) -> list[str] | None:
-    """Build what the facet makes of a carried node now; the values of its outputs under new names.
+    """Build what the facet makes of a foreign node now; the values of its outputs under new names.
 
-    None when it leaves the node to be carried. Errors: as `through_facet`.
+    None when it leaves the node foreign. Errors: as `through_facet`.
     """
     domain, op_type = protos.split_name(node.op)
     attrs = {k: v for k, v in node.attrs.items() if k != "opset"}

@@ -113,7 +113,7 @@ def _has_code(node: Node, graph: Graph) -> bool:
         types = [*_operand_types(node, graph), *node.types]
         return not all(isinstance(t, TensorType) for t in types) or not unfit(node, graph)
     if operator is None or (operator.kind == "scan" and operator.lower_fn is None):
-        return True  # carried for good, or a loop, whatever is known
+        return True  # foreign for good, or a loop, whatever is known
     operands = tuple(_operand_types(node, graph))
     if not all(map(_is_ranked, node.types)):
         return False

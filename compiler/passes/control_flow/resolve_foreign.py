@@ -1,4 +1,4 @@
-"""Carried nodes become operators of ours once what stood in the way is known."""
+"""Foreign nodes become operators of ours once what stood in the way is known."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _RANDOM = frozenset(
 def is_deterministic(node: Node) -> bool:
     """Whether a node, with what its regions hold, computes a function of its operands alone.
 
-    Carried operators of domains other than ONNX's are not taken to be: they may keep a state.
+    Foreign operators of domains other than ONNX's are not taken to be: they may keep a state.
     """
     if node.op in _RANDOM or node.op.count(".") > 1:
         return False

@@ -1,7 +1,7 @@
 """The layouts of a graph as a choice of labels: which kernels there are, what each layout costs.
 
 Every kernel has one label, the layout of its results. A value that is no kernel's result (an input,
-a view, what a carried operator gives) lies in plain order, and so do results of the graph.
+a view, what a foreign operator gives) lies in plain order, and so do results of the graph.
 """
 
 from __future__ import annotations

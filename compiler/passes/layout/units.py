@@ -125,7 +125,7 @@ def _keeps_channels(pad: Node, graph: Graph) -> bool:
 
 
 def kind_of(node: Node) -> str:
-    """The kind of a node's operator; `opaque` for carried ones."""
+    """The kind of a node's operator; `opaque` for foreign ones."""
     return OPERATORS[node.op].kind if node.op in OPERATORS else "opaque"
 
 

@@ -366,7 +366,7 @@ def test_a_generated_model_whose_places_are_data_gives_what_onnx_gives() -> None
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_subgraph_of_an_operator_that_is_no_control_flow_is_carried_whole() -> None:
+def test_a_subgraph_of_an_operator_that_is_no_control_flow_stays_foreign_whole() -> None:
     nodes = onnx.helper.make_node("FlexAttention", ["q", "k", "v"], ["y"], domain="ai.onnx.preview")
     scale = graph(
         [node("Mul", ["s", "half"], ["t"])],

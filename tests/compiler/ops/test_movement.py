@@ -254,7 +254,7 @@ def test_split_follows_sizes_attributes_and_counts() -> None:
     assert caught.value.code == "E-SHAPE-OPEN"
 
 
-def test_forms_that_these_operators_do_not_cover_are_carried() -> None:
+def test_forms_that_these_operators_do_not_cover_stay_foreign() -> None:
     assert imported("Dropout", "f32[2]", opset=1) is None
     training = np.array(True)
     assert imported("Dropout", "f32[2]", None, training, opset=13) is None

@@ -255,7 +255,7 @@ def test_random_numbers_are_not_folded() -> None:
     ]
 
 
-def test_carried_operators_are_folded_by_their_own_evaluation() -> None:
+def test_foreign_operators_are_folded_by_their_own_evaluation() -> None:
     after, _ = fold(
         graph(
             """

@@ -1,4 +1,4 @@
-"""Carried operators are taken up when folding or given sizes tell what they lacked."""
+"""Foreign operators are resolved when folding or given sizes tell what they lacked."""
 
 from __future__ import annotations
 

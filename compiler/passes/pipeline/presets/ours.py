@@ -14,7 +14,7 @@ def _make_known(keep_codes: bool = False) -> tuple[Line, ...]:
     return (
         line("fold_constants", because, keep_codes=keep_codes),
         line(
-            "resolve_foreign", "constants may be the parameters that carried operators waited for"
+            "resolve_foreign", "constants may be the parameters that foreign operators waited for"
         ),
         line("fold_constant_branches", "sizes that are known now decide conditions"),
         line("simplify_loops", "what no step changes is then read from around the loop"),
@@ -160,7 +160,7 @@ PORTABLE = Pipeline(
     (
         line("fold_constants", "constants first: the other passes look at their elements"),
         line(
-            "resolve_foreign", "constants may be the parameters that carried operators waited for"
+            "resolve_foreign", "constants may be the parameters that foreign operators waited for"
         ),
         line("fold_constant_branches", "sizes that are known now decide conditions"),
         _FIXPOINT,

@@ -1,4 +1,4 @@
-"""Carried nodes, back as they came; those of old operator sets by the package's converter."""
+"""Foreign nodes, back as they came; those of old operator sets by the package's converter."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from compiler.ops.control import CONTROL_FLOW, is_batched
 WriteGraph = Callable[[Model, Graph, Scope], Any]
 
 
-def write_carried(
+def write_foreign(
     scope: Scope, node: Node, outputs: Sequence[str], write_graph: WriteGraph
 ) -> None:
-    """Write a carried node with its regions as subgraphs.
+    """Write a foreign node with its regions as subgraphs.
 
     Errors: E-EXPORT-OPSET when its operator means something else in the version that is written.
     """

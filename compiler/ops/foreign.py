@@ -19,20 +19,20 @@ from compiler.ir.graph import Node
 from compiler.ir.infer import rule_for
 from compiler.ir.operator import Array
 from compiler.ir.types import Dim, DType, OpaqueType, SequenceType, TensorType, Type
-from compiler.ops import control, control_types, ml_carried, protos
+from compiler.ops import control, control_types, ml_foreign, protos
 from compiler.ops.corrections import corrected_evaluator
 from compiler.ops.dims import LARGEST_SIZE
 from compiler.ops.regex_match import full_matches
 
 
 @rule_for("onnx.")
-def carried_types(
+def foreign_types(
     node: Node,
     types: Sequence[Type | None],
     known: Sequence[Array | None],
     outer: Mapping[str, Type],
 ) -> tuple[Type, ...]:
-    """What can be said about a carried node's outputs; opaque where nothing can.
+    """What can be said about a foreign node's outputs; opaque where nothing can.
 
     Errors: none for anything that onnx's inference refuses; see `refusal`.
     """
@@ -240,10 +240,10 @@ def _stated(text: str) -> Type | None:
 # Running
 
 
-def evaluate_carried(
+def evaluate_foreign(
     node: Node, values: Sequence[Any], outer: Mapping[str, Any] | None = None
 ) -> tuple[Any, ...]:
-    """The outputs of a carried node: arrays, lists for sequences, None for absent optionals.
+    """The outputs of a foreign node: arrays, lists for sequences, None for absent optionals.
 
     `outer` holds what the node's regions capture.
     Errors: E-RUN-OPERATOR when onnx.reference cannot compute it.
@@ -253,8 +253,8 @@ def evaluate_carried(
     if node.op == "onnx.Optional":
         # An optional is its value, or None; onnx.reference makes a list of it.
         return (values[0] if values else None,)
-    if node.op.startswith(ml_carried.PREFIX):
-        made = ml_carried.evaluate(node, values)
+    if node.op.startswith(ml_foreign.PREFIX):
+        made = ml_foreign.evaluate(node, values)
         if made is not None:
             return made
     if node.op == "onnx.RegexFullMatch":  # onnx.reference backtracks, and knows another syntax
@@ -290,7 +290,7 @@ def _under_new_name(node: Node) -> Node:
 
 
 def to_bytes(node: Node) -> bytes:
-    """A carried node as a message without its name: equal for nodes that compute the same."""
+    """A foreign node as a message without its name: equal for nodes that compute the same."""
     proto = protos.to_node_proto(node)
     proto.name = ""
     return proto.SerializeToString(deterministic=True)
@@ -316,7 +316,7 @@ def _evaluator(proto: bytes, domain: str, opset: int, kinds: tuple[Type, ...]) -
         if name
     ]
     outputs = [onnx.ValueInfoProto(name=o) for o in node.output if o]
-    graph = onnx.GraphProto(name="carried", input=inputs, output=outputs, node=[node])
+    graph = onnx.GraphProto(name="foreign", input=inputs, output=outputs, node=[node])
     imports = [onnx.helper.make_opsetid(domain, opset)]
     if domain:
         imports.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
