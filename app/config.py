@@ -55,7 +55,7 @@ class Settings:
     """How long a text that is being written may take to be read."""
     output_limit_bytes: int = 256 * MIB
     n_jobs_kept: int = 100
-    worker_module: str = "app.jobs.forking"
+    worker_module: str = "app.jobs.fork_server_process"
 
     drawn_nodes_limit: int = 500
     heartbeat_s: float = 15.0

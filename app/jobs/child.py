@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.jobs.nursery import Nursery
+from app.jobs.fork_server import ForkServer
 from compiler.errors import CompileError
 
 PIPE_LIMIT_BYTES = 16 * 1024 * 1024
@@ -42,9 +42,9 @@ class Limits:
 class Child:
     """A worker process, good for one job."""
 
-    def __init__(self, nursery: Nursery, log_file: Path) -> None:
+    def __init__(self, fork_server: ForkServer, log_file: Path) -> None:
         self.log_file = log_file
-        self.process = nursery.fork(log_file)
+        self.process = fork_server.fork(log_file)
 
     def run(
         self,

@@ -16,7 +16,7 @@ from typing import Any
 
 from app.config import Settings
 from app.jobs.child import Child, Limits
-from app.jobs.nursery import Nursery
+from app.jobs.fork_server import ForkServer
 from app.jobs.records import Event, Job, is_id, load, new_id, request_in
 from app.wire import form
 from compiler.errors import CompileError
@@ -39,7 +39,7 @@ class JobQueue:
         self.cancels: dict[str, threading.Event] = {}
         self.threads: list[threading.Thread] = []
         self.logs = folder.parent / "logs"
-        self.nursery = Nursery(settings.worker_module, self.logs)
+        self.fork_server = ForkServer(settings.worker_module, self.logs)
         self.child_numbers = itertools.count()
         self.is_stopping = False
         self.streams = threading.Semaphore(settings.n_streams)
@@ -133,7 +133,7 @@ class JobQueue:
 
     def warm_up(self) -> None:
         """Have everything imported, so that the first job starts at once as well."""
-        self.nursery.warm_up()
+        self.fork_server.warm_up()
 
     def stop(self) -> None:
         """Cancel everything and end the children; for the end of the server and of a test."""
@@ -145,7 +145,7 @@ class JobQueue:
             self.changed.notify_all()
         for thread in self.threads:
             thread.join(timeout=10.0)
-        self.nursery.stop()
+        self.fork_server.stop()
 
     # What happens behind.
 
@@ -234,7 +234,7 @@ class JobQueue:
             self.changed.notify_all()
 
     def _new_child(self) -> Child:
-        return Child(self.nursery, self.logs / f"child-{next(self.child_numbers) % 50}.txt")
+        return Child(self.fork_server, self.logs / f"child-{next(self.child_numbers) % 50}.txt")
 
     def prune(self) -> None:
         """Forget the oldest finished jobs beyond the number that is kept."""

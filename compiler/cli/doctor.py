@@ -164,10 +164,10 @@ def _code() -> Iterator[Finding]:
 
 def _threads() -> Iterator[Finding]:
     from compiler.codegen.threads import openmp
-    from compiler.codegen.threads.crew_text import has_crew
+    from compiler.codegen.threads.pool_text import has_thread_pool
     from compiler.targets.target import host
 
-    if has_crew(host()):
+    if has_thread_pool(host()):
         yield Finding("threads", "ok", "threads of our own")
         return
     found = openmp.runtime()

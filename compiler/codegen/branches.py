@@ -1,6 +1,6 @@
 """Chains of launches that threads run side by side: one function, which is launched like a kernel.
 
-both(...)     hands the chains to the crew as shares, each of which is one chain
+both(...)     hands the chains to the thread pool as shares, each of which is one chain
 share(number) calls the kernels of that chain in order
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
-from compiler.codegen.threads.crew_text import SHARE_DECLARATION
 from compiler.codegen.threads.forks import THREAD, Region, fork_text, part_head
+from compiler.codegen.threads.pool_text import SHARE_DECLARATION
 
 Chain = Sequence[Launch]
 
@@ -26,7 +26,7 @@ def side_by_side(
     params = ", ".join(f"ptr {name}" for name in names.values())
     lines = [
         *_part(region, chains, names),
-        fork_text(region, threads, "crew", work, len(chains)),
+        fork_text(region, threads, "pool", work, len(chains)),
         "",
         f'define void @"{symbol}"({params}) nounwind {{',
         f"  {region.fork(region.names)}",

@@ -16,10 +16,10 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from compiler.codegen.threads.crew import crew
-from compiler.codegen.threads.crew_text import SHARE
 from compiler.codegen.threads.forks import NUMBER_OF_THREADS
 from compiler.codegen.threads.openmp import runtime
+from compiler.codegen.threads.pool_text import SHARE
+from compiler.codegen.threads.thread_pool import thread_pool
 from compiler.targets.disk import kept_directory
 from compiler.targets.target import Target, host
 
@@ -220,7 +220,7 @@ class Library:
 def _threads(objects: Sequence[bytes], defined: set[str]) -> dict[str, int]:
     """The functions that objects call to have threads, and where they are."""
     if SHARE not in defined and any(SHARE.encode() in o for o in objects):
-        return crew(Library.compile).addresses
+        return thread_pool(Library.compile).addresses
     if any(NUMBER_OF_THREADS.encode() in o for o in objects):
         found = runtime()
         return found.addresses if found is not None else {}

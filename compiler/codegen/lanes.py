@@ -1,6 +1,6 @@
 """Launches that several threads run by a plan: one function, which is launched like a kernel.
 
-    launch(...)   counts what each task waits for, and hands the lanes to the crew, a share each
+    launch(...)   counts what each task waits for, and gives lanes to the thread pool, a share each
     share(lane)   takes the lane's next task when that may run, else one of another lane
     take(lane)    the next task of a lane: its number, BUSY when it still waits, DONE when none left
 
@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from compiler.codegen.llvm import FunctionText
 from compiler.codegen.module import Arg, Launch
-from compiler.codegen.threads.crew_text import SHARE_DECLARATION, pause
 from compiler.codegen.threads.forks import THREAD, Region, fork_text, part_head
+from compiler.codegen.threads.pool_text import SHARE_DECLARATION, pause
 from compiler.targets.target import Target
 
 Lane = Sequence[int]
@@ -51,7 +51,7 @@ def by_lanes(
         *_tables(symbol, lanes),
         *_take(symbol, len(lanes)),
         *_part(region, tasks, lanes, after, names, pausing),
-        fork_text(region, len(lanes), "crew", work, len(lanes)),
+        fork_text(region, len(lanes), "pool", work, len(lanes)),
         "",
         *_launch(region, tasks, lanes, after, names),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from compiler.codegen import jit
-from compiler.codegen.threads.crew_text import with_crew
+from compiler.codegen.threads.pool_text import with_thread_pool
 from compiler.runtime.built import Built
 from compiler.runtime.works.kernels import KernelInfo
 from compiler.schedule.language.sections import section
@@ -36,7 +36,7 @@ def emit(built: Built, kind: str) -> str | bytes:
         case "asm":
             return jit.assembly(built.llvm, built.target)
         case "object":
-            return jit.object_code(with_crew(built.llvm, built.target), built.target)
+            return jit.object_code(with_thread_pool(built.llvm, built.target), built.target)
         case "memory":
             return f"{built.plan}\n"
         case _:

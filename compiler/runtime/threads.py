@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.codegen.threads import openmp
-from compiler.codegen.threads.crew_text import has_crew
+from compiler.codegen.threads.pool_text import has_thread_pool
 from compiler.errors import CompileError
 from compiler.targets.options import CodeOptions, Forking
 from compiler.targets.target import Target, host
@@ -31,8 +31,8 @@ def code_options(target: Target, threads: int) -> tuple[CodeOptions, tuple[str, 
 
 def _forking(target: Target) -> Forking | None:
     """How code for this machine asks for threads; None where there is no way."""
-    if has_crew(target):
-        return "crew"
+    if has_thread_pool(target):
+        return "pool"
     found = openmp.runtime()
     return None if found is None else found.forking
 

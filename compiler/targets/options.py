@@ -12,7 +12,7 @@ from compiler.targets.target import Target, host
 Spread = Literal["loops", "branches"]
 """What the threads of a program share: each kernel's loops, or kernels that may run at once."""
 
-Forking = Literal["crew", "gomp", "kmpc"]
+Forking = Literal["pool", "gomp", "kmpc"]
 """How code asks for threads: our own, as libgomp wants it, or the runtime of LLVM and Intel."""
 
 QUICK_REGISTERS = 6

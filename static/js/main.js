@@ -19,7 +19,7 @@ import { warmReader } from "./reading.js";
 import { isOfAnotherVersion, openedLink } from "./shared.js";
 import { createState } from "./state.js";
 import { colors, startTheme, toggleTheme } from "./theme.js";
-import { inOwnTurn, whenIdle } from "./turns.js";
+import { inOwnTask, whenIdle } from "./scheduling.js";
 import { PLACE_KEYS, fromFragment, toFragment } from "./url.js";
 import { word } from "./words.js";
 import { canCompile } from "./writing.js";
@@ -78,7 +78,7 @@ state.watch(["screen", "result"], (page) => {
   stopScreen();
   actions = general;
   // A screen is enough for a task of its own, beside the one that has asked for it.
-  stopScreen = inOwnTurn(() => {
+  stopScreen = inOwnTask(() => {
     document.body.dataset.screen = next;
     if (next === "start") return mountStart(main, state, compiler);
     if (next === "wait") return mountWait(main, state);

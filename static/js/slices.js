@@ -1,5 +1,5 @@
 // Long lists made a slice at a time, so that no slice keeps the page from answering.
-import { whenIdle } from "./turns.js";
+import { whenIdle } from "./scheduling.js";
 
 export const SLICE = 100;
 /** The second slice waits for the page to be idle, but not for longer. */

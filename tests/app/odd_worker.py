@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import compiler.ops  # noqa: F401
-from app.jobs.forking import serve
+from app.jobs.fork_server_process import serve
 from app.jobs.parts import Parts
 from app.jobs.recorder import Recorder, empty_summary
 from app.jobs.worker import Say, Work

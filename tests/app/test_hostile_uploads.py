@@ -54,7 +54,7 @@ def check(client: FlaskClient, file: Hostile) -> None:
 @pytest.fixture
 def hostile_client(make_app: MakeApp) -> FlaskClient:
     return make_app(
-        worker_module="app.jobs.forking",
+        worker_module="app.jobs.fork_server_process",
         upload_limit_bytes=64 << 20,
         job_limit_s=JOB_LIMIT_S,
         memory_limit_bytes=4 << 30,

@@ -78,7 +78,7 @@ def test_it_can_be_timed_again_for_longer(real, compiled):
 
 def test_the_machine_is_measured_before_when_asked(make_app, tmp_path, monkeypatch):
     monkeypatch.setenv("COMPILARIUM_CACHE", str(tmp_path))
-    real = make_app(worker_module="app.jobs.forking").test_client()
+    real = make_app(worker_module="app.jobs.fork_server_process").test_client()
     job = compiled_job(real, options={**QUICK, "measure": True})
     again = started(real, f"/jobs/{job}/profile", seconds=0.1, machine=True)
     assert again["state"] == "succeeded"

@@ -147,12 +147,12 @@ def test_the_command_says_its_address_once_and_ends_when_told(tmp_path, reposito
         first = process.stdout.readline()
         port = int(re.search(r"http://127\.0\.0\.1:(\d+)/", first).group(1))
         assert ask(port, "GET", "/api/v1/about")[0] == 200
-        nursery = _child_of(process.pid)
+        fork_server = _child_of(process.pid)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=20) == 0
         assert process.stdout.read() == ""
-    assert nursery is not None
-    assert not os.path.exists(f"/proc/{nursery}")
+    assert fork_server is not None
+    assert not os.path.exists(f"/proc/{fork_server}")
 
 
 def _child_of(pid: int) -> int | None:

@@ -197,7 +197,7 @@ def malformed() -> list[bytes]:
 def test_twenty_malformed_uploads_leave_the_server_healthy(make_app):
     from tests.app.conftest import wait
 
-    client = make_app(worker_module="app.jobs.forking", n_workers=2).test_client()
+    client = make_app(worker_module="app.jobs.fork_server_process", n_workers=2).test_client()
     files = malformed()
     assert len(files) == 20
     jobs = []

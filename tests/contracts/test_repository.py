@@ -70,7 +70,7 @@ def lines_with(pattern: re.Pattern[str]) -> list[str]:
         (MACHINE_PATH, 'open("/home/ann/x.onnx")', "https://example.org/home/index"),
         (INDEX_ADDRESS, "--index-url file:///wheels", "the index of a row"),
         (UNFINISHED, "# TODO: later", "a method of todos"),
-        (SKIPS, "@pytest.mark.skipif(not has_crew(host()))", "skipping a step"),
+        (SKIPS, "@pytest.mark.skipif(not has_thread_pool(host()))", "skipping a step"),
     ],
 )
 def test_patterns_find_what_they_are_for(pattern: re.Pattern[str], yes: str, no: str) -> None:

@@ -5,7 +5,7 @@ import { buildScene, sceneSteps } from "../../static/js/graph/scene.js";
 import { EMPTY } from "../../static/js/page.js";
 import { createScenes } from "../../static/js/panes/graph_scene.js";
 import { createState } from "../../static/js/state.js";
-import { inTurns, nextTurn } from "../../static/js/turns.js";
+import { inTimeSlices, nextTask } from "../../static/js/scheduling.js";
 
 /**
  * @typedef {import("../../static/js/wire.js").StageGraph} StageGraph
@@ -89,7 +89,7 @@ function pageAt(stage) {
 test("a scene is the same in turns as in one go, and no step of it has all nodes", async () => {
   const whole = buildScene(places, stages[0], stages[1], "diff", true);
   assert.equal(whole.nodes.filter(({ status }) => status === "changed").length, stages[1].changed.length);
-  assert.deepEqual(await inTurns(sceneSteps(places, stages[0], stages[1], "diff", true), () => true), whole);
+  assert.deepEqual(await inTimeSlices(sceneSteps(places, stages[0], stages[1], "diff", true), () => true), whole);
   // Pieces of edges that a scene was made with are kept: without them it takes more steps, not less.
   const n_steps = [...sceneSteps(placesOf(60), stages[0], stages[1], "diff", true)].length;
   assert.ok(n_steps > 6 * (N / 1000), `${n_steps} steps`);
@@ -120,7 +120,7 @@ test("the scenes beside the one that is drawn are made while idle, and taken wit
   const rest = async () => {
     do {
       idle.shift()?.();
-      await nextTurn();
+      await nextTask();
     } while (idle.length);
   };
   // No turn does more than one step.

@@ -1,1 +1,1 @@
-"""Regions that threads share: their functions, and who runs them (a crew of ours, or OpenMP)."""
+"""Parallel regions: their functions, and the threads that run them (our pool, or OpenMP)."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compiler.codegen.access.params import Param
-from compiler.codegen.threads.crew_text import SHARE, SHARE_DECLARATION
+from compiler.codegen.threads.pool_text import SHARE, SHARE_DECLARATION
 from compiler.dataclass import dataclass
 from compiler.targets.options import Forking
 
@@ -73,7 +73,7 @@ class Region:
 
 def declarations(forking: Forking) -> tuple[str, ...]:
     """What a module with regions needs to know of whoever has the threads."""
-    if forking == "crew":
+    if forking == "pool":
         return (SHARE_DECLARATION,)
     return (*_QUERIES, *(_KMPC if forking == "kmpc" else (_GOMP,)))
 
@@ -90,7 +90,7 @@ def fork_text(
 ) -> str:
     """The functions `fork` and `thread` of a region; `work` is how many half cycles it takes.
 
-    `shares` is in how many parts a crew does it.
+    `shares` is in how many parts a thread pool does it.
     """
     shares = threads * SHARES if shares is None else shares
     team = _team(region.name("thread"), threads, forking, work, shares)
@@ -110,7 +110,7 @@ def _fork(region: Region, team: Sequence[str]) -> Iterator[str]:
 
 
 def _team(thread: str, threads: int, forking: Forking, work: int, shares: int) -> Sequence[str]:
-    if forking == "crew":
+    if forking == "pool":
         numbers = f"i64 {shares}, i64 {threads}, i64 {work}"
         return [f'  call void @"{SHARE}"(ptr {thread}, ptr %data, {numbers})']
     if forking == "gomp":
@@ -126,12 +126,12 @@ def _team(thread: str, threads: int, forking: Forking, work: int, shares: int) -
 def _thread(region: Region, forking: Forking) -> Iterator[str]:
     # The runtime of LLVM first hands over where the numbers of the thread are.
     before = "ptr %global, ptr %bound, " if forking == "kmpc" else ""
-    after = f", i64 {THREAD}, i64 {TEAM}" if forking == "crew" else ""
+    after = f", i64 {THREAD}, i64 {TEAM}" if forking == "pool" else ""
     yield f"define internal void {region.name('thread')}({before}ptr %data{after}) nounwind {{"
     for i, (kind, name) in enumerate(region.params):
         yield f"  %at{i} = getelementptr i64, ptr %data, i64 {i}"
         yield f"  {name} = load {kind.split()[0]}, ptr %at{i}"
-    if forking != "crew":
+    if forking != "pool":
         yield "  %thread32 = call i32 @omp_get_thread_num()"
         yield f"  %team32 = call i32 @{NUMBER_OF_THREADS}()"
         yield f"  {THREAD} = zext i32 %thread32 to i64"

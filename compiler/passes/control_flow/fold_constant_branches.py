@@ -7,7 +7,7 @@ from compiler.ir.graph import Graph, Node, all_nodes
 from compiler.ir.infer import infer
 from compiler.ir.regions import close
 from compiler.ops.loop_form import is_true
-from compiler.passes.control_flow.anew import Anew
+from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -63,7 +63,7 @@ def fold_constant_branches(graph: Graph, log: Log) -> Graph:
     return after if walk.n_replaced else graph
 
 
-class _Branches(Anew):
+class _Branches(Rebuild):
     """Takes the branches whose conditions are known."""
 
     def rewrite(self, node: Node) -> bool:

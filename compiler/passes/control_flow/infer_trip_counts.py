@@ -20,7 +20,7 @@ from compiler.ops.control import always_goes_on
 from compiler.ops.elementwise import add, div, max_, min_, mul, sub
 from compiler.ops.loop_form import ENDLESS
 from compiler.ops.reshape import reshape
-from compiler.passes.control_flow.anew import Anew
+from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.control_flow.trip_count import (
     AllOf,
     AnyOf,
@@ -92,7 +92,7 @@ def infer_trip_counts(graph: Graph, log: Log) -> Graph:
     return after if counts.n_replaced else graph
 
 
-class _Counts(Anew):
+class _Counts(Rebuild):
     """Counts the steps of loops."""
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:

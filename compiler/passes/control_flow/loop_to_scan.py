@@ -20,7 +20,7 @@ from compiler.ops.reshape import reshape
 from compiler.ops.shape import range_
 from compiler.ops.slice import slice_
 from compiler.ops.transpose import transpose
-from compiler.passes.control_flow.anew import Anew
+from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.control_flow.trip_count import Around, Induction, Line, is_number, only
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
@@ -82,7 +82,7 @@ class _Rows:
     is_reversed: bool
 
 
-class _Slices(Anew):
+class _Slices(Rebuild):
     """Turns loops into scans."""
 
     def __init__(self, graph: Graph, outer: Facts | None, log: Log) -> None:

@@ -11,7 +11,7 @@ from compiler.ir.types import TensorType, Type
 from compiler.ops.concat import concat
 from compiler.ops.loop_form import known_steps
 from compiler.ops.reshape import unsqueeze
-from compiler.passes.control_flow.anew import Anew
+from compiler.passes.control_flow.rebuild import Rebuild
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
@@ -65,7 +65,7 @@ def unroll_loops(graph: Graph, log: Log) -> Graph:
     return after if steps.n_replaced else graph
 
 
-class _Steps(Anew):
+class _Steps(Rebuild):
     """Writes loops out."""
 
     def rewrite(self, node: Node) -> bool:

@@ -143,7 +143,7 @@ class _Engine:
             for extra in filter(None, node.outputs[1:]):
                 if self.ed.n_uses(extra):
                     return f"the further output {extra} of {node.output} is read"
-        for node in m.nodes[1:] if r.sole else ():
+        for node in m.nodes[1:] if r.single_use else ():
             if self.ed.is_result(node.output):
                 return f"{node.output} is also a result, so its work would be done twice"
             outside = [u for u in self.ed.users(node.output) if u not in m.nodes]

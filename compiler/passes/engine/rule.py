@@ -46,9 +46,10 @@ class Rule:
     """A pattern, its replacement, an example, and a near miss: tests execute both, the page shows.
 
     `near_miss` is a graph that resembles the pattern and must stay as it is. `error` is what
-    results may change by, relative to their scale; 0 where every bit stays. `sole` asks that no
-    other node reads what lies inside the pattern, for replacements that would otherwise repeat dear
-    work. `result` is the name under which the replacement also receives the type it has to give.
+    results may change by, relative to their scale; 0 where every bit stays. `single_use` asks
+    that no other node reads the inner values of the pattern, for replacements that would otherwise
+    repeat expensive work. `result` names the argument of the replacement that receives the type it
+    has to give.
     """
 
     name: str
@@ -57,7 +58,7 @@ class Rule:
     written_example: str
     written_near_miss: str
     error: float = 0.0
-    sole: bool = False
+    single_use: bool = False
     result: str = ""
 
     @property
@@ -125,7 +126,7 @@ def rule(
     example: str,
     near_miss: str,
     error: float = 0.0,
-    sole: bool = False,
+    single_use: bool = False,
     result: str = "",
 ) -> Callable[[Callable[..., Any]], Rule]:
     """Declare a rule; its name is the function's, its words the docstring."""
@@ -133,7 +134,7 @@ def rule(
     def declare(body: Callable[..., Any]) -> Rule:
         assert roots(pattern), "the root of a pattern is an operator"
         assert body.__name__ not in RULES, f"rule {body.__name__} is declared twice"
-        made = Rule(body.__name__, pattern, body, example, near_miss, error, sole, result)
+        made = Rule(body.__name__, pattern, body, example, near_miss, error, single_use, result)
         wanted = {*placeholders(pattern), *filter(None, [result])}
         code = inspect.unwrap(body).__code__
         taken = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}

@@ -132,7 +132,7 @@ def derived() -> tuple[Equation, ...]:
 
 def _derived() -> Iterator[Equation]:
     for rule in RULES.values():
-        if rule.sole or rule.result or not _is_plain(rule.pattern):
+        if rule.single_use or rule.result or not _is_plain(rule.pattern):
             continue
         right = _applied(rule)
         if right is not None:

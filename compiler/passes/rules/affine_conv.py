@@ -33,7 +33,7 @@ BIAS = Const("bias", optional=True)
 @rule(
     o.mul(o.conv(X, W, BIAS, **CONV), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,1,3]) {
       const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
@@ -81,7 +81,7 @@ def scale_into_conv(
 @rule(
     o.mul(o.conv_transpose(X, W, BIAS, **DECONV), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3]) {
       const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
@@ -154,7 +154,7 @@ def _scaled_conv(
 @rule(
     o.add(o.conv(X, W, BIAS, **CONV), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,1,3]) {
       const w: f32[2,1,2] = literal(1.0,2.0,3.0,4.0)
@@ -201,7 +201,7 @@ def shift_into_conv(
 @rule(
     o.add(o.conv_transpose(X, W, BIAS, **DECONV), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,1,2]) {
       const w: f32[1,2,2] = literal(1.0,2.0,3.0,4.0)
@@ -268,7 +268,7 @@ def _shifted_conv(
 @rule(
     o.conv(o.mul(X, C), W, BIAS, **CONV),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3]) {
       const c: f32[2,1] = literal(2.0,10.0)
@@ -314,7 +314,7 @@ def scale_before_conv(
 @rule(
     o.conv_transpose(o.mul(X, C), W, BIAS, **DECONV),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3]) {
       const c: f32[2,1] = literal(2.0,10.0)
@@ -360,7 +360,7 @@ def scale_before_conv_transpose(
 @rule(
     o.conv(o.add(X, C), W, BIAS, **CONV),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3]) {
       const c: f32[2,1] = literal(2.0,10.0)

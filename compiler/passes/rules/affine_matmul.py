@@ -32,7 +32,7 @@ FLAGS = attributes("transpose_a", "transpose_b")
 @rule(
     o.mul(o.matmul(X, W, **FLAGS), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const w: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
@@ -108,7 +108,7 @@ def _scaled_right(
 @rule(
     o.mul(o.matmul(W, X, **FLAGS), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3,4]) {
       const w: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
@@ -159,7 +159,7 @@ def scale_into_left_matmul(
 @rule(
     o.mul(o.add(o.matmul(X, W, **FLAGS), Const("shift")), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,1]) {
       const w: f32[1,2] = literal(1.0,2.0)
@@ -217,7 +217,7 @@ def scale_through_bias(
 @rule(
     o.matmul(o.mul(X, C), W, **FLAGS),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3,2]) {
       const c: f32[2] = literal(2.0,10.0)
@@ -272,7 +272,7 @@ def _of_columns(
 @rule(
     o.matmul(W, o.mul(X, C), **FLAGS),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,4]) {
       const c: f32[2,1] = literal(2.0,10.0)
@@ -320,7 +320,7 @@ def scale_before_right_matmul(
 @rule(
     o.add(o.matmul(o.add(X, C), W, **FLAGS), Const("bias")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3,2]) {
       const c: f32[2] = literal(2.0,10.0)
@@ -385,7 +385,7 @@ def _shift_behind(
 @rule(
     o.matmul(o.add(X, C), W, **FLAGS),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3,2]) {
       const c: f32[2] = literal(2.0,10.0)

@@ -55,7 +55,7 @@ def _need_zero(around: float | None) -> None:
 
 @rule(
     o.conv(o.pad(X, *PAD), W, BIAS, **CONV),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3,4], w: f32[3,2,2,2]) {
       const p: i64[8] = literal(0,0,1,2,0,0,0,1)
@@ -101,7 +101,7 @@ def pad_into_conv(
 
 @rule(
     o.max_pool(o.pad(X, *PAD), **MAX_POOL),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3,4]) {
       const p: i64[8] = literal(0,0,1,0,0,0,0,1)
@@ -147,7 +147,7 @@ def pad_into_max_pool(
 
 @rule(
     o.max_pool(o.pad(o.relu(X), *PAD), **MAX_POOL),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3,4]) {
       const p: i64[8] = literal(0,0,1,0,0,0,0,1)
@@ -201,7 +201,7 @@ def pad_into_max_pool_of_relu(
 
 @rule(
     o.average_pool(o.pad(X, *PAD), **AVERAGE_POOL),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3,4]) {
       const p: i64[8] = literal(0,0,1,0,0,0,0,1)
@@ -249,7 +249,7 @@ def pad_into_average_pool(
 
 @rule(
     o.lp_pool(o.pad(X, *PAD), **LP_POOL),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,2,3,4]) {
       const p: i64[4] = literal(1,0,0,1)

@@ -37,7 +37,7 @@ def negative(c: ConstTensor) -> Constant:
 
 @rule(
     o.neg(o.conv(X, W, BIAS, **CONV)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,1,3]) {
       const w: f32[2,1,2] = literal(1.0,-2.0,3.0,4.0)
@@ -75,7 +75,7 @@ def negation_into_conv(
 
 @rule(
     o.neg(o.conv_transpose(X, W, BIAS, **DECONV)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,1,2]) {
       const w: f32[1,2,2] = literal(1.0,-2.0,3.0,4.0)
@@ -124,7 +124,7 @@ def _negated(
 
 @rule(
     o.neg(o.matmul(X, W, **FLAGS)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3,2]) {
       const w: f32[2,1] = literal(1.0,-3.0)
@@ -158,7 +158,7 @@ def negation_into_matmul(
 
 @rule(
     o.sub(C, o.matmul(X, W, **FLAGS)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3,2]) {
       const w: f32[2,1] = literal(1.0,-3.0)
@@ -201,7 +201,7 @@ def constant_minus_matmul(
 @rule(
     o.sub(C, o.conv(X, W, BIAS, **CONV)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[1,1,3]) {
       const w: f32[2,1,2] = literal(1.0,-2.0,3.0,4.0)

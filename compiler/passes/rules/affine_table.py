@@ -19,7 +19,7 @@ LIMIT_BYTES = 1 << 22
 
 @rule(
     o.mul(o.gather(TABLE, ROWS, axis=AnyAttr("axis")), C),
-    sole=True,
+    single_use=True,
     example="""
     graph g(second: bool[4]) {
       const table: f32[2,3] = literal(1.0,2.0,3.0,4.0,5.0,6.0)
@@ -61,7 +61,7 @@ def scale_of_table(
 
 @rule(
     o.add(o.gather(TABLE, ROWS, axis=AnyAttr("axis")), C),
-    sole=True,
+    single_use=True,
     example="""
     graph g(second: bool[4]) {
       const table: f32[3,2] = literal(1.0,2.0,3.0,4.0,5.0,6.0)

@@ -236,7 +236,7 @@ def _need_kept(
 @rule(
     o.mul(o.dequantize(X, S, Z, to=AnyAttr("to"), axis=AnyAttr("axis")), Const("c")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: i8[2,3]) {
       const s: f32[3] = literal(0.5,1.0,2.0)
@@ -354,7 +354,7 @@ def requantize_sums(
 @rule(
     o.quantize(o.add(X, Any("other")), S, Z, **TO),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], r: f32[2,3]) {
       const s: f32[] = literal(0.5)

@@ -24,7 +24,7 @@ _PLAIN_X, _PLAIN_Y = Known("x", NO_PRODUCT), Known("y", NO_PRODUCT)
 @rule(
     o.add(o.mul(_PLAIN_X, A), o.mul(_PLAIN_Y, A)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3]) {
       const a: f32[3] = literal(0.5,-1.5,3.0)
@@ -63,7 +63,7 @@ def sum_of_scaled(x: Tensor, y: Tensor, a: ConstTensor) -> Operand:
 @rule(
     o.sub(o.mul(_PLAIN_X, A), o.mul(_PLAIN_Y, A)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3]) {
       const a: f32[3] = literal(0.5,-1.5,3.0)
@@ -104,7 +104,7 @@ def _factored(operator: Operator, x: Tensor, y: Tensor, a: ConstTensor) -> Opera
 
 @rule(
     o.add(o.mul(X, Y), o.mul(X, Z)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: i32[2,3], y: i32[3], z: i32[2,1]) {
       p: i32[2,3] = mul(x, y)
@@ -138,7 +138,7 @@ def common_whole_factor(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 @rule(
     o.add(o.mul(X, A), o.mul(X, B)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(0.5,-1.5,3.0)
@@ -174,7 +174,7 @@ def sum_of_multiples(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.add(X, o.mul(X, A)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(0.5,1.5,3.0)
@@ -220,7 +220,7 @@ def _same_sign(a: Constant, b: Constant) -> bool:
 @rule(
     o.mul(o.add(o.mul(X, A), B), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(0.5,-1.5,3.0)

@@ -86,7 +86,7 @@ def log_of_exp(x: Tensor) -> Operand:
 @rule(
     o.mul(o.exp(Known("x", MODEST)), o.exp(Known("y", MODEST))),
     error=THROUGH_LOGARITHM,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3]) {
       s: f32[2,3] = tanh(x)

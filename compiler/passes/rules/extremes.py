@@ -90,7 +90,7 @@ def drop_min_with_greatest(x: Tensor, bound: float) -> Operand:
 
 @rule(
     o.max(o.max(X, A), B),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(2.0,-3.0,5.0)
@@ -123,7 +123,7 @@ def merge_maxima(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 
 @rule(
     o.min(o.min(X, A), B),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(2.0,-3.0,5.0)

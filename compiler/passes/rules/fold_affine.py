@@ -90,7 +90,7 @@ def batch_norm_is_affine(
 @rule(
     o.mul(o.add(o.mul(X, Const("a")), Const("b")), C),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(1.0,2.0,3.0)

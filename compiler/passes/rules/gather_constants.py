@@ -17,7 +17,7 @@ X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
 @rule(
     o.mul(o.mul(o.mul(X, A), Y), B),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3], y: f32[2,3]) {
       const a: f32[] = literal(0.5)
@@ -54,7 +54,7 @@ def gather_factors(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Oper
 @rule(
     o.add(o.add(o.add(X, A), Y), B),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3], y: f32[2,3]) {
       const a: f32[] = literal(0.5)
@@ -91,7 +91,7 @@ def gather_terms(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> Operan
 @rule(
     o.mul(o.mul(X, A), o.mul(Y, B)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3], y: f32[2,3]) {
       const a: f32[] = literal(0.5)
@@ -128,7 +128,7 @@ def product_of_scaled(x: Tensor, a: ConstTensor, y: Tensor, b: ConstTensor) -> O
 @rule(
     o.add(o.add(X, A), o.add(Y, B)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3], y: f32[2,3]) {
       const a: f32[] = literal(0.5)

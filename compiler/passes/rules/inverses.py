@@ -19,7 +19,7 @@ X, Y, Z, A, B = Any("x"), Any("y"), Any("z"), Const("a"), Const("b")
 @rule(
     o.mul(o.div(A, X), B),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[] = literal(3.0)
@@ -57,7 +57,7 @@ def scaled_inverse(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.div(A, o.mul(X, B)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(3.0,1.0,5.0)
@@ -91,7 +91,7 @@ def inverse_of_scaled(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.div(A, o.div(B, X)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(3.0,1.0,5.0)

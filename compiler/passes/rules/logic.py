@@ -222,7 +222,7 @@ def absorbed_condition(x: Tensor, y: Tensor) -> Tensor:
 
 @rule(
     o.logical_and(o.logical_not(X), o.logical_not(Y)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: bool[2,3], y: bool[3]) {
       a: bool[2,3] = logical_not(x)
@@ -253,7 +253,7 @@ def neither(x: Tensor, y: Tensor) -> Operand:
 
 @rule(
     o.logical_or(o.logical_not(X), o.logical_not(Y)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: bool[2,3], y: bool[3]) {
       a: bool[2,3] = logical_not(x)

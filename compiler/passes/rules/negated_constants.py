@@ -106,7 +106,7 @@ def scale_of_negated(x: Tensor, a: ConstTensor) -> Operand:
 
 @rule(
     o.neg(o.mul(X, A)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const c: f32[3] = literal(2.0,-5.0,0.5)
@@ -137,7 +137,7 @@ def negated_scale(x: Tensor, a: ConstTensor) -> Operand:
 
 @rule(
     o.neg(o.add(X, A)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const c: f32[3] = literal(2.0,-5.0,0.5)

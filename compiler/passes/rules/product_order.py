@@ -23,7 +23,7 @@ MERGE_LIMIT = 100_000_000
         o.matmul(o.matmul(A, Known("b", COMPUTED)), C),
     ),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[4,5], b: f32[5,6], c: f32[6,1]) {
       p: f32[4,6] = matmul(a, b)
@@ -64,7 +64,7 @@ def begin_on_the_right(a: Tensor, b: Tensor, c: Tensor) -> Operand:
         o.matmul(A, o.matmul(B, Known("c", COMPUTED))),
     ),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[1,5], b: f32[5,6], c: f32[6,4]) {
       p: f32[5,4] = matmul(b, c)
@@ -107,7 +107,7 @@ def _orders(a: Tensor, b: Tensor, c: Tensor) -> tuple[int | None, int | None]:
 @rule(
     o.matmul(o.matmul(A, Const("b")), Const("c")),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[4,2]) {
       const b: f32[2,3] = literal(1.0,2.0,-1.0,0.5,0.0,4.0)

@@ -23,7 +23,7 @@ SUMS_OF_PRODUCTS = 2e-5
 @rule(
     o.add(o.matmul(A, B, **_FLAGS), o.matmul(A, C, **_FLAGS)),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[4,5], b: f32[5,6], c: f32[5,6]) {
       p: f32[4,6] = matmul(a, b)
@@ -61,7 +61,7 @@ def sum_of_products_of_same_left(a: Tensor, b: Tensor, c: Tensor, ta: bool, tb: 
 @rule(
     o.add(o.matmul(B, A, **_FLAGS), o.matmul(C, A, **_FLAGS)),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[4,5], b: f32[3,4], c: f32[3,4]) {
       p: f32[3,5] = matmul(b, a)
@@ -105,7 +105,7 @@ def _different(b: Tensor, c: Tensor) -> str:
 @rule(
     o.matmul(o.mul(A, Number("n")), B, **_FLAGS),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[2,7], b: f32[7,3]) {
       const n: f32[] = literal(0.125)
@@ -156,7 +156,7 @@ def _after(scaled: Tensor, n: float, product: Operand, t: TensorType) -> Operand
 @rule(
     o.matmul(A, o.mul(B, Number("n")), **_FLAGS),
     error=SUMS_OF_PRODUCTS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(a: f32[2,7], b: f32[7,3]) {
       const n: f32[] = literal(0.125)

@@ -122,7 +122,7 @@ def drop_double_reciprocal(x: Tensor) -> Tensor:
 @rule(
     o.reciprocal(o.div(X, Y)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3]) {
       a: f32[2,3] = div(x, y)
@@ -151,7 +151,7 @@ def reciprocal_of_quotient(x: Tensor, y: Tensor) -> Operand:
 @rule(
     OneOf(o.mul(X, o.reciprocal(Y)), o.mul(X, o.div(1, Y))),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[3], y: f32[2,3]) {
       const one: f32[] = literal(1.0)
@@ -190,7 +190,7 @@ def times_reciprocal(x: Tensor, y: Tensor, t: TensorType) -> Operand:
 @rule(
     o.div(o.div(X, Y), Z),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3], z: f32[3]) {
       a: f32[2,3] = div(x, y)
@@ -232,7 +232,7 @@ def quotient_of_quotient(x: Tensor, y: Tensor, z: Tensor) -> Operand:
 @rule(
     o.div(X, o.div(Y, Z)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3], z: f32[2,3]) {
       a: f32[2,3] = div(y, z)

@@ -19,7 +19,7 @@ X, Y, A, B = Any("x"), Any("y"), Const("a"), Const("b")
 @rule(
     o.mul(o.mul(X, A), B),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(2.0,3.0,5.0)
@@ -53,7 +53,7 @@ def merge_multiplications(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.add(o.add(X, A), B),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(2.0,3.0,5.0)
@@ -100,7 +100,7 @@ def gathered(
 @rule(
     o.sub(A, o.add(X, B)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(1.0,2.0,4.0)
@@ -134,7 +134,7 @@ def subtract_shifted(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.add(o.sub(A, X), B),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(1.0,2.0,4.0)
@@ -167,7 +167,7 @@ def shift_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Operand:
 @rule(
     o.sub(A, o.sub(B, X)),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const a: f32[3] = literal(1.0,2.0,4.0)
@@ -200,7 +200,7 @@ def difference_of_difference(x: Tensor, a: ConstTensor, b: ConstTensor) -> Opera
 
 @rule(
     o.sub(o.sub(X, A), B),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: i32[2,3]) {
       const a: i32[3] = literal(1,2,4)

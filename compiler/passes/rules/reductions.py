@@ -112,7 +112,9 @@ def _of_same(row: _Row) -> Rule:
     }}
     """
     pattern = o[row.op](o[row.op](X, **_INNER), **_ATTRS)
-    return rule(pattern, error=row.error, sole=True, example=example, near_miss=near_miss)(body)
+    return rule(pattern, error=row.error, single_use=True, example=example, near_miss=near_miss)(
+        body
+    )
 
 
 def _of_transposed(row: _Row) -> Rule:

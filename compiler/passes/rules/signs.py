@@ -187,7 +187,7 @@ def quotient_of_negated(x: Tensor, y: Tensor) -> Operand:
 
 @rule(
     o.neg(o.sub(X, Y)),
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3], y: f32[3]) {
       a: f32[2,3] = sub(x, y)

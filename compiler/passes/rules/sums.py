@@ -56,7 +56,7 @@ def place_of_one(
 @rule(
     o.reduce_sum(o.mul(X, Number("n")), **_ATTRS),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const n: f32[] = literal(0.3)
@@ -99,7 +99,7 @@ def sum_of_scaled_elements(
 @rule(
     o.mul(o.reduce_mean(X, **_ATTRS), Number("n")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,5]) {
       const n: f32[] = literal(5.0)

@@ -90,7 +90,7 @@ def sections(
     works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
     """The sections of a program, none of which overlap: those that together save most."""
-    if options.threads < 2 or options.forking != "crew" or not works:
+    if options.threads < 2 or options.forking != "pool" or not works:
         return ()
     before = producers(works, views)
     alone, shared = zip(*(costs(w, graph, options) for w in works), strict=True)

@@ -48,7 +48,7 @@ def planned_sections(
     works: Sequence[Launchable], views: Views, graph: Graph, options: CodeOptions
 ) -> tuple[Section, ...]:
     """The sections of a program in which each kernel is one thread's, in order."""
-    if options.threads < 2 or options.forking != "crew" or not works:
+    if options.threads < 2 or options.forking != "pool" or not works:
         return ()
     before = producers(works, views)
     seconds = [_seconds(w, graph, options) for w in works]

@@ -1,5 +1,5 @@
 // The edges at a node, without a look at all others: found once for each graph.
-import { atOnce } from "../turns.js";
+import { synchronously } from "../scheduling.js";
 
 /**
  * @typedef {import("../wire.js").StageGraph} StageGraph
@@ -23,7 +23,7 @@ const NONE = [];
  * @returns {readonly Edge[]}
  */
 export function incidentEdges(graph, id) {
-  return atOnce(edgeIndexSteps(graph)).get(id) ?? NONE;
+  return synchronously(edgeIndexSteps(graph)).get(id) ?? NONE;
 }
 
 /**

@@ -1,6 +1,6 @@
 // Boxes sorted into the cells of a grid: what is in view, or under the pointer, is found without
 // looking at all of them.
-import { atOnce } from "../turns.js";
+import { synchronously } from "../scheduling.js";
 
 /** @typedef {readonly [left: number, top: number, right: number, bottom: number]} Bounds */
 
@@ -18,7 +18,7 @@ const PER_STEP = 512;
  * @returns {Finder}
  */
 export function createGrid(boxes) {
-  return atOnce(gridSteps(boxes));
+  return synchronously(gridSteps(boxes));
 }
 
 /**

@@ -1,5 +1,5 @@
 // The places of a union: the layouts of what is open of it put into each other, once for all stages.
-import { atOnce } from "../turns.js";
+import { synchronously } from "../scheduling.js";
 import { gridSteps } from "./grid.js";
 import { nest } from "./nesting.js";
 
@@ -53,7 +53,7 @@ const NODES_PER_STEP = 512;
  * @returns {Places}
  */
 export function placeUnion(union, open, layouts) {
-  return atOnce(placeSteps(union, open, layouts));
+  return synchronously(placeSteps(union, open, layouts));
 }
 
 /**

@@ -1,7 +1,7 @@
 // From the places of the union and the graphs of two stages to what is drawn: every node keeps the one
 // place it has in the union, and says whether it is there, and what the pass did to it.
 import { marksOf } from "../snapshots.js";
-import { atOnce } from "../turns.js";
+import { synchronously } from "../scheduling.js";
 import { edgeIndexSteps } from "./edge_index.js";
 import { asFamily } from "./families.js";
 import { labelOf, operatorsOf, subOf } from "./labels.js";
@@ -69,7 +69,7 @@ const PER_STEP = 512;
  * @returns {Scene}
  */
 export function buildScene(places, before, after, view, changed) {
-  return atOnce(sceneSteps(places, before, after, view, changed));
+  return synchronously(sceneSteps(places, before, after, view, changed));
 }
 
 /**
@@ -111,7 +111,7 @@ export function* sceneSteps(places, before, after, view, changed) {
  * @returns {NodeStates}
  */
 export function statesOfNodes(pass, view) {
-  return atOnce(stateSteps(pass, view));
+  return synchronously(stateSteps(pass, view));
 }
 
 /**

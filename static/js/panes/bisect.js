@@ -2,7 +2,7 @@
 // model as small as could be made.
 import { api, bisection } from "../api.js";
 import { LINKED, jobBeside } from "../beside.js";
-import { bindValue } from "../bound.js";
+import { bindValue } from "../bindings.js";
 import { childJob } from "../child_job.js";
 import { asProblem, requestFor } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";

@@ -1,5 +1,5 @@
 // One part of the kernel of the selection as text: computation, schedule, loops, LLVM IR, assembly.
-import { foldOf } from "../bound.js";
+import { foldOf } from "../bindings.js";
 import { asProblem } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";
 import { formatCount } from "../format.js";

@@ -1,6 +1,6 @@
 // Two pipelines for one model: structure, memory, predicted and measured time, code side by side.
 import { api, createParts, follow } from "../api.js";
-import { bindFold } from "../bound.js";
+import { bindFold } from "../bindings.js";
 import { mountComparedCode } from "./comparison_code.js";
 import { comparisonTables } from "./comparison_tables.js";
 import { asProblem, sentRequest } from "../compile.js";

@@ -1,5 +1,5 @@
 // The kernels of two compilations as pairs, and the code of one pair side by side.
-import { bindSwitch, isOn, watchSwitch } from "../bound.js";
+import { bindSwitch, isOn, watchSwitch } from "../bindings.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { faster } from "../comparison.js";

@@ -1,8 +1,8 @@
 // The graph of the stage, before and after its pass, drawn in the places that the union of all
 // stages was given once.
-import { turn, watchSwitch } from "../bound.js";
+import { turn, watchSwitch } from "../bindings.js";
 import { clone, closest, listen, part, partOf } from "../dom.js";
-import { markedNodes } from "../graph/looks.js";
+import { markedNodes } from "../graph/framing.js";
 import { OVERLAYS } from "../graph/overlays.js";
 import { walk } from "../graph/walk.js";
 import { NOTHING, selectNode } from "../selection.js";
@@ -12,7 +12,7 @@ import { mountCanvas } from "./graph_canvas.js";
 import { createEdges } from "./graph_edges.js";
 import { mountExport } from "./graph_export.js";
 import { mountGroups } from "./graph_groups.js";
-import { createLooks } from "./graph_looks.js";
+import { createFraming } from "./graph_framing.js";
 import { emptyDrawing, mountMarks } from "./graph_marks.js";
 import { mountNoColors } from "./graph_no_colors.js";
 import { mountOnnx } from "./graph_onnx.js";
@@ -42,17 +42,17 @@ export function mountGraph(root, state, layouter) {
   const twin = part(root, "table-twin");
   /** @type {import("../wire.js").Union | null} */
   let union = null;
-  /** @type {import("./graph_looks.js").Held | null} a group that keeps its place on the screen */
+  /** @type {import("./graph_framing.js").Held | null} a group that keeps its place on the screen */
   let held = null;
   const drawing = emptyDrawing();
   const { emphasis } = drawing;
   const nodeOf = (/** @type {string} */ key) => drawing.scene?.byKey.get(key) ?? null;
 
-  const looks = createLooks(root, state, drawing, () => canvas.size());
-  const { show } = looks;
+  const framing = createFraming(root, state, drawing, () => canvas.size());
+  const { show } = framing;
   const canvas = mountCanvas(root, drawing, {
-    camera: looks.camera,
-    look: looks.look,
+    camera: framing.camera,
+    look: framing.look,
     choose: (node) => (node ? choose(node) : state.set(NOTHING)),
     chooseEdge: (edge) => edges.choose(edge),
   });
@@ -80,7 +80,7 @@ export function mountGraph(root, state, layouter) {
   });
   const marks = mountMarks(root, state, drawing, {
     repaint: () => canvas.repaint(),
-    selected: looks.revealSelected,
+    selected: framing.revealSelected,
   });
 
   /** Another scene, with all that stands out in it. */
@@ -88,18 +88,18 @@ export function mountGraph(root, state, layouter) {
     const isMoved = scene?.places !== drawing.scene?.places;
     // A link says where one looks from, whether or not what is selected is in view from there.
     const isLinked = !drawing.scene && state.get().camera !== null;
-    const settle = isMoved ? looks.keep(scene && held) : null;
+    const settle = isMoved ? framing.keep(scene && held) : null;
     drawing.scene = scene;
     union = drawn;
     stage.dataset.stage = scene ? String(at) : "";
     marks.show();
-    if (scene) looks.follow(scene);
+    if (scene) framing.follow(scene);
     search.refresh();
     part(root, "canvas").setAttribute("aria-label", scene ? describe(scene) : word("graph.none"));
     if (!settle) return;
     groups.show();
     settle();
-    if (!held && !isLinked) looks.revealSelected();
+    if (!held && !isLinked) framing.revealSelected();
     if (scene) held = null;
   }
 
@@ -150,10 +150,10 @@ export function mountGraph(root, state, layouter) {
   }
 
   const buttons = {
-    "zoom-in": () => looks.zoomBy(ZOOM_STEP),
-    "zoom-out": () => looks.zoomBy(1 / ZOOM_STEP),
-    fit: looks.whole,
-    center: looks.center,
+    "zoom-in": () => framing.zoomBy(ZOOM_STEP),
+    "zoom-out": () => framing.zoomBy(1 / ZOOM_STEP),
+    fit: framing.whole,
+    center: framing.center,
     table: () => {
       const on = twin.hidden !== false;
       turn(state, "table", on);

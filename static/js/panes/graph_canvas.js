@@ -10,7 +10,7 @@ import { createMap, fromMap } from "../graph/minimap.js";
 import { createMotion } from "../graph/motion.js";
 import { piecesAt } from "../graph/pieces.js";
 import { mountPointer } from "../graph/pointer.js";
-import { PAINTED_AT_ONCE, createStill, farPaint } from "../graph/still.js";
+import { PAINTED_AT_ONCE, createBitmapCache, farPaint } from "../graph/bitmap_cache.js";
 import { together } from "../state.js";
 import { colors } from "../theme.js";
 import { fillEdgeTip, fillTip } from "./tip.js";
@@ -50,7 +50,7 @@ export function mountCanvas(root, drawing, { camera, look, choose, chooseEdge })
   const stage = part(root, "stage");
   const tip = part(root, "tip");
   const { emphasis } = drawing;
-  const still = createStill();
+  const still = createBitmapCache();
   const minimap = createMap();
   const motion = createMotion((isMoving) => stage.toggleAttribute("data-moving", isMoving));
   /** @type {unknown[]} */

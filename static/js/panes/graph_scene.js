@@ -5,7 +5,7 @@ import { sceneSteps } from "../graph/scene.js";
 import { graphsAt } from "../loader.js";
 import { differs } from "../snapshots.js";
 import { nextStage } from "../stages.js";
-import { idleTurn, inTurns, nextTurn } from "../turns.js";
+import { idleTask, inTimeSlices, nextTask } from "../scheduling.js";
 
 /**
  * @typedef {import("../graph/places.js").Places} Places
@@ -39,10 +39,10 @@ export function createScenes(state, take) {
   const keptFor = (/** @type {Wish} */ wish) => kept.find((each) => isSame(each.wish, wish));
 
   /** The scene of a wish, unless it is not wanted any more. */
-  async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTurn) {
+  async function sceneOf(/** @type {Wish} */ wish, /** @type {() => boolean} */ isWanted, pause = nextTask) {
     const known = keptFor(wish);
     if (known) return known.scene;
-    const scene = await inTurns(sceneSteps(...wish), isWanted, pause);
+    const scene = await inTimeSlices(sceneSteps(...wish), isWanted, pause);
     if (!scene || !isWanted()) return null;
     kept.push({ wish, scene });
     return scene;
@@ -70,7 +70,7 @@ export function createScenes(state, take) {
     const { parts, result, stage, base, view } = state.get();
     /** @type {Wish[]} */
     const wishes = [drawn];
-    await idleTurn();
+    await idleTask();
     const stages = result?.stages ?? [];
     for (const direction of /** @type {const} */ ([1, -1])) {
       const near = nextStage(stages, stage, direction, false);
@@ -80,7 +80,7 @@ export function createScenes(state, take) {
       /** @type {Wish} */
       const wish = [places, before, graph, view, differs(stages, near, base)];
       wishes.push(wish);
-      await sceneOf(wish, isWanted, idleTurn);
+      await sceneOf(wish, isWanted, idleTask);
     }
     if (isWanted()) kept = kept.filter((each) => wishes.some((wish) => isSame(each.wish, wish)));
   }

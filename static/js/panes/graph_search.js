@@ -1,6 +1,6 @@
 // The search field over the drawing: marks what fits, Enter goes from one to the next. Who has chosen one
 // and goes on elsewhere is done with searching: then nothing is pale any more.
-import { bindValue, isOn, turn, watchSwitch } from "../bound.js";
+import { bindValue, isOn, turn, watchSwitch } from "../bindings.js";
 import { listen, part, partOf } from "../dom.js";
 import { searchNodes } from "../graph/search.js";
 import { together } from "../state.js";

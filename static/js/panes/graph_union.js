@@ -6,7 +6,7 @@ import { LayoutCancelled } from "../graph/layout.js";
 import { countBoxes, openGroups } from "../graph/nesting.js";
 import { placeSteps } from "../graph/places.js";
 import { together } from "../state.js";
-import { inTurns } from "../turns.js";
+import { inTimeSlices } from "../scheduling.js";
 import { word } from "../words.js";
 
 /**
@@ -58,7 +58,7 @@ export function mountUnion(root, state, layouter, { placed, showTable }) {
       const { opened, refused } = openedOf(union, open);
       const isWanted = () => number === request;
       const { layouts, seconds } = await layouter.layout(union, opened);
-      const places = isWanted() && (await inTurns(placeSteps(union, opened, layouts), isWanted));
+      const places = isWanted() && (await inTimeSlices(placeSteps(union, opened, layouts), isWanted));
       if (!places) return;
       await placed(places, union);
       if (!isWanted()) return;

@@ -1,5 +1,5 @@
 // The kernels of the program, what they cost on paper and on this machine.
-import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bound.js";
+import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bindings.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { formatBytes, formatCount, formatFlops, formatSeconds } from "../format.js";
 import { nested, whyNone } from "../running.js";

@@ -1,5 +1,5 @@
 // Who planned the memory, how near that is to the best there can be, and what the order of launches did.
-import { bindFold } from "../bound.js";
+import { bindFold } from "../bindings.js";
 import { el } from "../dom.js";
 import { formatBytes, formatPercent } from "../format.js";
 import { createPainter } from "../graph/canvas.js";

@@ -1,5 +1,5 @@
 // The button that measures again, how far that is, and what is said of every measured time.
-import { bindValue } from "../bound.js";
+import { bindValue } from "../bindings.js";
 import { el, listen, part, partOf } from "../dom.js";
 import { formatPercent, formatSeconds } from "../format.js";
 import { measureAgain, stopMeasuring } from "../measuring.js";

@@ -1,5 +1,5 @@
 // All that is known of the selected node: what it is here, where it came from, what became of it.
-import { foldOf } from "../bound.js";
+import { foldOf } from "../bindings.js";
 import { clone, closest, el, listen, part } from "../dom.js";
 import { formatBytes } from "../format.js";
 import { asFamily } from "../graph/families.js";

@@ -1,5 +1,5 @@
 // The passes in order: what each did, how long it took. Choosing one selects the stage.
-import { bindSwitch, bindValue, isOn, watchSwitch } from "../bound.js";
+import { bindSwitch, bindValue, isOn, watchSwitch } from "../bindings.js";
 import { clone, closest, el, listen, part, partOf, putChildren, revealSoon } from "../dom.js";
 import { atMost } from "../errors_axis.js";
 import { formatBytes, formatCount, formatDelta, formatSeconds } from "../format.js";

@@ -1,12 +1,12 @@
 // The editor of the pipeline: rows to switch, move, set; a preset to start from; the text form.
 import { api } from "../api.js";
-import { bindFold, foldAll, isUnfolded, unfold } from "../bound.js";
+import { bindFold, foldAll, isUnfolded, unfold } from "../bindings.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { PipelineTextError, moveRow, parsePipeline, printPipeline } from "../pipeline_text.js";
 import { inSlices } from "../slices.js";
 import { together } from "../state.js";
-import { nextTurn } from "../turns.js";
+import { nextTask } from "../scheduling.js";
 import { word } from "../words.js";
 
 /**
@@ -93,7 +93,7 @@ export function mountPipeline(root, state, look = state) {
   /** @param {number} at @param {HTMLInputElement | HTMLSelectElement} field */
   async function setOption(at, { value: written, dataset }) {
     // The keyboard is on its way to the next field: a row that is made anew now would lose it.
-    await nextTurn();
+    await nextTask();
     const next = rows();
     const option = dataset.option ?? "";
     const value = written.trim();

@@ -1,5 +1,5 @@
 // The ledger of one pass: every rewrite done, and every one considered and declined, with its reason.
-import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../bound.js";
+import { bindButtons, bindSwitch, foldOf, isOn, watchSwitch } from "../bindings.js";
 import { clone, closest, el, listen, part, partOf, revealSoon } from "../dom.js";
 import { formatBytes, formatCount, formatSeconds } from "../format.js";
 import { paragraphs, prose } from "../prose.js";

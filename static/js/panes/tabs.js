@@ -1,7 +1,7 @@
 // Two rows of tabs, the kinds of panes and the panes of one kind, and the one pane that is mounted below.
 import { closest, el, listen, part } from "../dom.js";
 import { together } from "../state.js";
-import { nextTurn } from "../turns.js";
+import { nextTask } from "../scheduling.js";
 import { word } from "../words.js";
 import { mountPane, panesOf } from "./index.js";
 
@@ -65,7 +65,7 @@ export function mountTabs(side, state) {
       stopPane = () => {};
       const number = ++request;
       // What is told anew is shown everywhere; the pane is enough for a task of its own.
-      if (result !== told) await nextTurn();
+      if (result !== told) await nextTask();
       if (number !== request) return;
       told = result;
       mountShown();

@@ -1,5 +1,5 @@
 // The text of the graph against that of another stage, line by line.
-import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bound.js";
+import { bindButtons, bindSwitch, isOn, watchSwitch } from "../bindings.js";
 import { asProblem } from "../compile.js";
 import { clone, closest, el, listen, part, partOf } from "../dom.js";
 import { selectNode, selectedIds } from "../selection.js";

@@ -1,7 +1,7 @@
 // A search for faster schedules, as it goes: candidates, the best so far, and what came of it.
 import { api, tuningPart } from "../api.js";
 import { LINKED, jobBeside } from "../beside.js";
-import { bindFold } from "../bound.js";
+import { bindFold } from "../bindings.js";
 import { childJob } from "../child_job.js";
 import { asProblem, sentRequest } from "../compile.js";
 import { clone, el, listen, part, partOf } from "../dom.js";

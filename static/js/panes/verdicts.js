@@ -1,5 +1,5 @@
 // One kernel or two, and why: a section about the edges of the node in focus.
-import { foldOf } from "../bound.js";
+import { foldOf } from "../bindings.js";
 import { el } from "../dom.js";
 import { edgeOf } from "../graph/edge_walk.js";
 import { verdictsOn } from "../neighbours.js";

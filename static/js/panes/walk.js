@@ -3,7 +3,7 @@ import { clone, listen, part } from "../dom.js";
 import { NOTHING, selectValues } from "../selection.js";
 import { nextStage } from "../stages.js";
 import { together } from "../state.js";
-import { inOwnTurn } from "../turns.js";
+import { inOwnTask } from "../scheduling.js";
 import { secondOf } from "../url.js";
 import { word } from "../words.js";
 import { mountGraph } from "./graph.js";
@@ -41,7 +41,7 @@ export function mountWalk(root, state, layouter) {
     stop: together(
       graph.stop,
       tabs.stop,
-      inOwnTurn(() => mountPassList(part(root, "passes"), state)),
+      inOwnTask(() => mountPassList(part(root, "passes"), state)),
       mountSplit(split, part(root, "walk")),
     ),
     actions: {

@@ -159,7 +159,7 @@ graph g(x: f32[2,3]) {
 
 
 def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_shared() -> None:
-    alone = made(o.exp(o.neg(X)), lambda x: o.sigmoid(x), sole=True)
+    alone = made(o.exp(o.neg(X)), lambda x: o.sigmoid(x), single_use=True)
     g = graph(SHARED)
     after, log = run(g, alone)
     assert after is g
@@ -167,7 +167,7 @@ def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_shared() -> N
 
 
 def test_a_rule_that_wants_the_inside_alone_is_declined_when_it_is_a_result() -> None:
-    alone = made(o.exp(o.neg(X)), lambda x: o.sigmoid(x), sole=True)
+    alone = made(o.exp(o.neg(X)), lambda x: o.sigmoid(x), single_use=True)
     _, log = run(graph(SHARED.replace("return b, c", "return b, a")), alone)
     assert "a is also a result" in declined(log.steps, "tried")[0]
 
@@ -180,7 +180,7 @@ def test_other_rules_leave_shared_nodes_for_their_other_readers() -> None:
 
 
 def test_a_rule_fires_once_the_other_reader_is_gone() -> None:
-    alone = made(o.exp(o.neg(X)), lambda x: o.sigmoid(x), sole=True)
+    alone = made(o.exp(o.neg(X)), lambda x: o.sigmoid(x), single_use=True)
     other = made(o.relu(o.neg(X)), lambda x: o.abs(x), name="other")
     after, log = run(graph(SHARED), alone, other)
     assert applied(log.steps) == ["other", "tried"]

@@ -13,7 +13,7 @@ import pytest
 
 import compiler
 from compiler.codegen.threads import openmp
-from compiler.codegen.threads.crew_text import SHARE
+from compiler.codegen.threads.pool_text import SHARE
 from compiler.errors import CompileError
 from compiler.loops import grain
 from compiler.loops.sharing import has_parallel
@@ -177,7 +177,7 @@ def test_without_a_runtime_one_thread_does_it_and_the_program_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(openmp, "runtime", lambda: None)
-    monkeypatch.setattr(threads_of, "has_crew", lambda _: False)
+    monkeypatch.setattr(threads_of, "has_thread_pool", lambda _: False)
     graph, inputs, expected = large()
     program = compiler.compile(graph, threads=2)
     assert not any(name in str(program.emit("llvm")) for name in (SHARE, "omp_"))

@@ -11,7 +11,7 @@ import {
   piecesOf,
   toggle,
 } from "../../../static/js/graph/nesting.js";
-import { atOnce } from "../../../static/js/turns.js";
+import { synchronously } from "../../../static/js/scheduling.js";
 
 // x -> [ a -> ( b -> c ) ] -> y, and x -> y; the inner group is g1.
 const group = { label: "layer", times: 1, kind: /** @type {const} */ ("scope"), width: 176, height: 48 };
@@ -72,7 +72,7 @@ test("boxes are counted as they are drawn: a closed group is one, an open one no
 
 test("what is in a group is drawn in its frame, and frames lie in each other", async () => {
   const open = openGroups(union, []);
-  const { boxes, frames } = atOnce(nest(union, open, await layoutNested(union, open, layout)));
+  const { boxes, frames } = synchronously(nest(union, open, await layoutNested(union, open, layout)));
   const inside = (/** @type {any} */ a, /** @type {any} */ b) =>
     Math.abs(a.x - b.x) <= (b.w - a.w) / 2 && Math.abs(a.y - b.y) <= (b.h - a.h) / 2;
   const [outer, inner] = frames;
@@ -88,7 +88,7 @@ test("what is in a group is drawn in its frame, and frames lie in each other", a
 
 test("an edge goes on at the border of a group where it stopped outside", async () => {
   const open = openGroups(union, []);
-  const { edges } = atOnce(nest(union, open, await layoutNested(union, open, layout)));
+  const { edges } = synchronously(nest(union, open, await layoutNested(union, open, layout)));
   const piece = (/** @type {string} */ from, /** @type {string} */ to) => {
     const found = edges.find((edge) => edge.from === from && edge.to === to);
     assert.ok(found, `${from} to ${to}`);
@@ -123,5 +123,5 @@ test("a closed group is not laid out, and equal insides are asked for as they ar
   asked.length = 0;
   const layouts = await layoutNested(union, new Set(), layout);
   assert.deepEqual(asked, [[union.dot]]);
-  assert.equal(atOnce(nest(union, new Set(), layouts)).boxes.length, 3);
+  assert.equal(synchronously(nest(union, new Set(), layouts)).boxes.length, 3);
 });

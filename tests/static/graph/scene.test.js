@@ -12,7 +12,7 @@ import {
   markedNodes,
   seesAny,
   wholeLook,
-} from "../../../static/js/graph/looks.js";
+} from "../../../static/js/graph/framing.js";
 import { placeUnion } from "../../../static/js/graph/places.js";
 import { buildScene, statesOfNodes } from "../../../static/js/graph/scene.js";
 import { searchNodes } from "../../../static/js/graph/search.js";

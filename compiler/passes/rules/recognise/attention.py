@@ -39,7 +39,7 @@ _MASKED = OneOf(
 @rule(
     o.matmul(o.softmax(_MASKED, axis=AnyAttr("axis")), Any("v")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(q: f32[2,3,4], k: f32[2,5,4], v: f32[2,5,6], m: f32[3,5]) {
       const half: f32[] = literal(0.5)

@@ -53,7 +53,7 @@ def order_text(order: Order) -> str:
 @rule(
     MOVED,
     result="t",
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,12,4,5]) {
       const s: i64[6] = literal(2,3,2,2,4,5)
@@ -105,7 +105,7 @@ def depth_to_space_of_transpose(
 @rule(
     MOVED,
     result="t",
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[N,3,4,6]) {
       const s: i64[6] = literal(0,3,2,2,3,2)

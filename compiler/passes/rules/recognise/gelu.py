@@ -21,7 +21,7 @@ _CDF = o.add(Product(_ERF, 0.5), 0.5)
         Product(0.5, o.add(X, o.mul(X, _ERF))),
     ),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const root: f32[] = literal(1.4142135)
@@ -93,7 +93,7 @@ _TANH = o.tanh(_bent(_ROOT))
         Product(X, o.sigmoid(_bent(2 * _ROOT))),
     ),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const three: f32[] = literal(3.0)

@@ -26,7 +26,7 @@ _GROUPED = {"groups": AnyAttr("groups"), "epsilon": AnyAttr("epsilon")}
         allowzero=AnyAttr("allowzero"),
     ),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,6,5,7]) {
@@ -111,7 +111,7 @@ def _per_channel(c: ConstTensor, x: Tensor, t: TensorType) -> Constant | Skip:
 @rule(
     o.mul(o.group_norm(X, _SCALE, _BIAS, **_GROUPED), Const("factor")),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,4,3,5]) {
@@ -161,7 +161,7 @@ def scale_into_group_norm(
 @rule(
     o.add(o.group_norm(X, _SCALE, _BIAS, **_GROUPED), Const("shift")),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,4,3,5]) {

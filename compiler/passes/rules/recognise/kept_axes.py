@@ -25,7 +25,7 @@ _DROPPED = OneOf(*map(_without_axes, _REDUCTIONS))
         o.reshape(_DROPPED, Any("shape"), allowzero=AnyAttr("allowzero")),
     ),
     result="t",
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3,5]) {
       const shape: i64[3] = literal(2,1,5)

@@ -97,7 +97,7 @@ def _one(x: Tensor) -> Constant:
 @rule(
     _over_root(_CENTRED, _VARIANCE),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,5]) {
@@ -150,7 +150,7 @@ def layer_norm_written_out(
 @rule(
     OneOf(_by(o.mul(_inverse_root(_VARIANCE), SCALE)), _by(_inverse_root(_VARIANCE))),
     result="t",
-    sole=True,
+    single_use=True,
     error=1e-5,
     example="""
     graph g(x: f32[2,5], s: f32[5], b: f32[5]) {
@@ -217,7 +217,7 @@ def layer_norm_by_factor(
 @rule(
     _over_root(X, _mean_square(X)),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,5]) {

@@ -35,7 +35,7 @@ def _scaled(
 @rule(
     o.mul(o.layer_norm(X, Const("old"), **_ATTRS), OneOf(Const("scale"), SCALE)),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,5], s: f32[3,5]) {
@@ -69,7 +69,7 @@ def scale_into_layer_norm(
 @rule(
     o.mul(o.rms_norm(X, Const("old"), **_ATTRS), OneOf(Const("scale"), SCALE)),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,5]) {
@@ -108,7 +108,7 @@ def scale_into_rms_norm(
         o.add(o.layer_norm(X, SCALE, **_ATTRS), SHIFT),
     ),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,5], s: f32[3,1], b: f32[3,5]) {

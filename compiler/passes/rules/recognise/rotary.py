@@ -44,7 +44,7 @@ def _places(
         o.add(o.mul(X, Any("cos")), o.mul(Named("neighbours", _NEIGHBOURS), Any("sin"))),
     ),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,4], c: f32[3,4], s: f32[3,4]) {

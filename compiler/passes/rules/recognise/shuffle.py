@@ -13,7 +13,7 @@ from compiler.passes.rules.recognise.blocks import MOVED, order_of, order_text
 @rule(
     MOVED,
     result="t",
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[N,6,4,5]) {
       const s: i64[5] = literal(0,2,3,4,5)

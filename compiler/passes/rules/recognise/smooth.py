@@ -120,7 +120,7 @@ def mish_of_tanh(x: Tensor) -> Operand:
 @rule(
     Product(o.elu(X, alpha=AnyAttr("alpha")), Number("gamma")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       const gamma: f32[] = literal(1.25)

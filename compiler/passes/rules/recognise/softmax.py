@@ -30,7 +30,7 @@ def _along(x: Tensor, axes: tuple[int, ...], t: TensorType) -> str:
         o.mul(_EXP, OneOf(o.reciprocal(_TOTAL), o.div(1, _TOTAL))),
     ),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,5]) {
@@ -72,7 +72,7 @@ def softmax_written_out(x: Tensor, axes: tuple[int, ...], t: TensorType) -> Oper
         o.sub(_BELOW_TOP, o.reduce_log_sum_exp(_BELOW_TOP, axes=_AXES)),
     ),
     result="t",
-    sole=True,
+    single_use=True,
     error=ROUNDINGS,
     example="""
     graph g(x: f32[2,3,5]) {

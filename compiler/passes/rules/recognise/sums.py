@@ -16,7 +16,7 @@ _HOW = {"axes": AnyAttr("axes"), "keepdims": AnyAttr("keepdims")}
 @rule(
     Product(o.reduce_sum(X, **_HOW), Number("share")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3,4]) {
       const n: f32[] = literal(4.0)
@@ -64,7 +64,7 @@ def _no_mean(x: Tensor, axes: tuple[int, ...], share: float) -> str:
 @rule(
     Product(o.reduce_sum_square(X, **_HOW), Number("share")),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3,4]) {
       const n: f32[] = literal(0.25)
@@ -100,7 +100,7 @@ def mean_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool, share: flo
 @rule(
     o.sqrt(OneOf(o.reduce_sum_square(X, **_HOW), o.reduce_sum(o.mul(X, X), **_HOW))),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       s: f32[2,3] = mul(x, x)
@@ -131,7 +131,7 @@ def length_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Opera
 @rule(
     o.reduce_sum(o.mul(X, X), **_HOW),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       s: f32[2,3] = mul(x, x)
@@ -160,7 +160,7 @@ def sum_of_squares(x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Operand:
 @rule(
     o.reduce_sum(o.abs(X), **_HOW),
     error=ROUNDINGS,
-    sole=True,
+    single_use=True,
     example="""
     graph g(x: f32[2,3]) {
       s: f32[2,3] = abs(x)

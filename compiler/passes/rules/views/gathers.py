@@ -113,7 +113,7 @@ def _counted(rows: Constant, x: Tensor, at: int) -> Array | Skip:
       return b
     }
     """,
-    sole=True,
+    single_use=True,
 )
 def merge_gathers(x: Tensor, first: ConstTensor, axis: int, rows: ConstTensor, by: int) -> Operand:
     """Rows of rows of a tensor are rows of the tensor."""

@@ -54,7 +54,7 @@ def _squeezed(name: str) -> Rule:
           return b
         }}
         """,
-        sole=True,
+        single_use=True,
     )(body)
 
 
@@ -89,7 +89,7 @@ def _unsqueezed(name: str) -> Rule:
           return b
         }}
         """,
-        sole=True,
+        single_use=True,
     )(body)
 
 

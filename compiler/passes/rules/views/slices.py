@@ -118,7 +118,7 @@ _PADS, _VALUE = Any("pads"), Any("value", optional=True)
       return b
     }
     """,
-    sole=True,
+    single_use=True,
 )
 def slice_inside_pad(
     x: Tensor,

@@ -101,7 +101,7 @@ def transpose_is_reshape(x: Tensor, p: tuple[int, ...], t: TensorType) -> Operan
       return b
     }
     """,
-    sole=True,
+    single_use=True,
 )
 def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Operand:
     """What is repeated is transposed once, before it is repeated.
@@ -146,7 +146,7 @@ def transpose_before_expand(x: Tensor, shape: Tensor, p: tuple[int, ...]) -> Ope
       return b
     }
     """,
-    sole=True,
+    single_use=True,
 )
 def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
     """A cast to smaller elements comes before a transpose, which moves fewer bytes then."""
@@ -178,7 +178,7 @@ def cast_before_transpose(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
       return b
     }
     """,
-    sole=True,
+    single_use=True,
 )
 def transpose_before_cast(x: Tensor, p: tuple[int, ...], to: DType) -> Operand:
     """A cast to larger elements comes behind a transpose, which moves fewer bytes then."""

@@ -34,7 +34,7 @@ X = Any("x")
       return b
     }
     """,
-    sole=True,
+    single_use=True,
     result="t",
 )
 def transpose_moves_units(

@@ -58,7 +58,7 @@ def kernel(body: str):
     )
 
 
-FORKINGS: tuple[Forking, ...] = ("crew", "gomp") if OWN_THREADS else ("gomp",)
+FORKINGS: tuple[Forking, ...] = ("pool", "gomp") if OWN_THREADS else ("gomp",)
 
 
 @pytest.mark.parametrize("forking", FORKINGS)

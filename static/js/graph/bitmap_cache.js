@@ -33,7 +33,7 @@ export const PAINTED_AT_ONCE = 3000;
 /** A frame that took longer had too many steps in it, a shorter one has room for more. */
 const [LONG_MS, SHORT_MS] = [24, 18];
 
-export function createStill() {
+export function createBitmapCache() {
   /** @type {Picture | null} */
   let sharp = null;
   /** @type {Picture | null} */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { atOnce, inOwnTurn, inTurns, nextTurn } from "../../static/js/turns.js";
+import { synchronously, inOwnTask, inTimeSlices, nextTask } from "../../static/js/scheduling.js";
 
 /** @param {number} n @param {(i: number) => void} [piece] @returns {Generator<void, number>} */
 function* adding(n, piece = () => {}) {
@@ -20,14 +20,14 @@ function busy(ms) {
 }
 
 test("work makes the same at once and in turns", async () => {
-  assert.equal(atOnce(adding(100)), 5050);
-  assert.equal(await inTurns(adding(100), () => true), 5050);
+  assert.equal(synchronously(adding(100)), 5050);
+  assert.equal(await inTimeSlices(adding(100), () => true), 5050);
 });
 
 test("long work lets others have their turn before it ends", async () => {
   const seen = /** @type {string[]} */ ([]);
-  const work = inTurns(adding(6, () => busy(5)), () => true).then(() => seen.push("work"));
-  void nextTurn().then(() => seen.push("other"));
+  const work = inTimeSlices(adding(6, () => busy(5)), () => true).then(() => seen.push("work"));
+  void nextTask().then(() => seen.push("other"));
   await work;
   assert.deepEqual(seen, ["other", "work"]);
 });
@@ -38,24 +38,24 @@ test("what is not wanted any more is given up after a turn", async () => {
     done += 1;
     busy(3);
   });
-  assert.equal(await inTurns(work, () => false), undefined);
+  assert.equal(await inTimeSlices(work, () => false), undefined);
   assert.ok(done < 1000);
 });
 
 test("what has a turn of its own is started after what runs, and ended once; unless ended before", async () => {
   /** @type {string[]} */
   const seen = [];
-  const stop = inOwnTurn(() => {
+  const stop = inOwnTask(() => {
     seen.push("started");
     return () => seen.push("ended");
   });
-  inOwnTurn(() => {
+  inOwnTask(() => {
     seen.push("unwanted");
     return () => {};
   })();
   assert.deepEqual(seen, []);
-  await nextTurn();
-  await nextTurn();
+  await nextTask();
+  await nextTask();
   assert.deepEqual(seen, ["started"]);
   stop();
   assert.deepEqual(seen, ["started", "ended"]);

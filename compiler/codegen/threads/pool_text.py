@@ -1,32 +1,32 @@
-"""The code of a crew: threads of our own that help with a region if they are there in time.
+"""The code of a thread pool: threads of our own that help with a region if they are there in time.
 
 `share(function, data, shares, threads, steps)` runs `function(data, number, shares)` for every
 number below `shares`. Each thread has a run of neighbouring numbers, and takes from the others'
 when its own are done; so does the caller. It waits for shares that somebody has begun, and for
-nothing else: a helper that has no processor is called back, and its shares are done by then. A
+nothing else: a worker that has no processor is called back, and its shares are done by then. A
 caller keeps account of what help saves, and of what it costs to wait for one who has lost its
 processor. Where that is more, it works alone for a while: on a busy machine little is lost.
 
     worker   0 no thread | 1 looks for work | 2 sleeps | 3 works | 5 shall end | a desk: work for it
     desk     next, end: the numbers that are left; of which job, the how-manieth desk, whose
-    job      done: helpers that are ready (negative when the caller sleeps); what there is to do
+    job      done: workers that are ready (negative when the caller sleeps); what there is to do
 
-Desks and job are on the caller's stack: a helper touches them last when it says that it is done.
+Desks and job are on the caller's stack: a worker touches them last when it says that it is done.
 Sleeping and waking are Linux's futex; a thread that nobody needs looks for work before it sleeps.
 To wake one costs the caller microseconds, so what is small is done without those that sleep, until
-it adds up; each woken helper wakes two others. Who finds itself on the caller's processor goes to
+it adds up; each woken worker wakes two others. Who finds itself on the caller's processor goes to
 another one: else the two would only take turns.
 """
 
 from __future__ import annotations
 
-from compiler.codegen.threads.crew_caller import CALLER
-from compiler.codegen.threads.crew_helper import HELPER
+from compiler.codegen.threads.pool_caller import CALLER
+from compiler.codegen.threads.pool_worker import WORKER
 from compiler.loops.grain import STEPS_PER_CYCLE
 from compiler.targets.target import Target
 
 SHARE, LET_GO, RESET, REST = (f"compilarium.{n}" for n in ("share", "let_go", "reset", "rest"))
-"""The functions of a crew that others call."""
+"""The functions of a thread pool that others call."""
 
 SHARE_DECLARATION = f'declare void @"{SHARE}"(ptr, ptr, i64, i64, i64)'
 
@@ -64,7 +64,7 @@ _PAUSE = {
 }
 
 
-def has_crew(target: Target) -> bool:
+def has_thread_pool(target: Target) -> bool:
     """Whether threads of our own can be had: on 64-bit Linux of these two kinds."""
     return "linux" in target.triple and _kind(target) in _FUTEX
 
@@ -79,10 +79,10 @@ def pause(target: Target) -> tuple[str, str]:
     return f"declare void @{name}({kind})", f"call void @{name}({given})"
 
 
-def crew_text(target: Target) -> str:
-    """The module of a crew. Errors: KeyError where `has_crew` is false."""
+def pool_text(target: Target) -> str:
+    """The module of a thread pool. Errors: KeyError where `has_thread_pool` is false."""
     pause_declaration, pausing = pause(target)
-    text = (_OFFICE + HELPER + CALLER).replace("PAUSE", pausing)
+    text = (_OFFICE + WORKER + CALLER).replace("PAUSE", pausing)
     text = text.replace("FUTEX", f"i64 (i64, ...) @syscall(i64 {_FUTEX[_kind(target)]}")
     ticks, register, which, named = _TICKS[_kind(target)]
     text = text.replace("TICKS", f"@{ticks}({which})")
@@ -100,12 +100,12 @@ def crew_text(target: Target) -> str:
     return f'target triple = "{target.triple}"\n{intrinsics}\n{text}'
 
 
-def with_crew(ir: str, target: Target) -> str:
-    """A module that asks for a crew, with the code of one: it needs the C library alone."""
-    if SHARE_DECLARATION not in ir or not has_crew(target):
+def with_thread_pool(ir: str, target: Target) -> str:
+    """A module that asks for a thread pool, with the code of one: it needs the C library alone."""
+    if SHARE_DECLARATION not in ir or not has_thread_pool(target):
         return ir
     there = {line for line in ir.splitlines() if line.startswith(("declare", "target"))}
-    lines = (line for line in crew_text(target).splitlines() if line not in there)
+    lines = (line for line in pool_text(target).splitlines() if line not in there)
     return ir.replace(SHARE_DECLARATION, "\n".join(lines), 1)
 
 

@@ -1,4 +1,4 @@
-"""The nursery's side: the process that has everything in memory, and forks when it is asked to.
+"""The fork server's side: the process that has everything in memory, and forks when it is asked to.
 
 Everything is imported before the first fork, so that a child starts at once. It ends when the
 server does.

@@ -1,9 +1,9 @@
-"""What a helper of a crew does, as LLVM text: look for work, sleep, take shares, step aside.
+"""A worker of a thread pool, as LLVM text: look for work, sleep, take shares, step aside.
 
 Words in capitals stand for what differs from machine to machine.
 """
 
-HELPER = """
+WORKER = """
 ; The work of one thread: its own desk, then those of the others in turn. How many shares it did.
 define internal i64 @take(ptr %desk) nounwind {
 entry:
@@ -54,7 +54,7 @@ leave:
   ret i64 %n.here
 }
 
-; Wakes the two helpers that the thread at a desk is to wake, if they sleep.
+; Wakes the two workers that the thread at a desk is to wake, if they sleep.
 define internal void @wake_two(ptr %desks, i64 %number, i64 %threads) nounwind {
 entry:
   %double = mul i64 %number, 2
@@ -87,7 +87,7 @@ leave:
   ret void
 }
 
-; Whether a helper is on the processor of who called it: they would only take turns.
+; Whether a worker is on the processor of who called it: they would only take turns.
 define internal i1 @is_in_the_way(ptr %worker) nounwind {
   %caller.at = getelementptr %worker, ptr %worker, i64 0, i32 2
   %caller = load atomic i32, ptr %caller.at monotonic, align 4
@@ -124,7 +124,7 @@ leave:
   ret void
 }
 
-; A helper's life.
+; A worker's life.
 define internal ptr @live(ptr %worker) nounwind {
 entry:
   %looks.at = getelementptr i64, ptr @office, i64 3

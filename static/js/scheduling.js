@@ -1,15 +1,14 @@
-// Long work in short turns: a generator goes on until its time is up, and the page may answer before
-// the next turn. What is made is pure work that knows nothing of time: it yields between pieces of a
-// millisecond or so.
+// Cooperative scheduling: a generator runs for one time slice, then the page may answer, then it runs
+// on. Generators yield about once a millisecond and read no clock.
 
-/** So long a turn may take: half of a frame is left to everything else. */
-const TURN_MS = 8;
+/** Half of a frame; the rest is left to everything else. */
+const TIME_SLICE_MS = 8;
 
 /**
- * A task of its own, as soon as what waits already has been done.
+ * Wait for a new task of the event loop, behind those that wait already.
  * @returns {Promise<void>}
  */
-export function nextTurn() {
+export function nextTask() {
   const { scheduler } = /** @type {{scheduler?: {yield?: () => Promise<void>}}} */ (
     /** @type {unknown} */ (globalThis)
   );
@@ -26,16 +25,16 @@ export function nextTurn() {
 }
 
 /**
- * Does the work in turns.
+ * Run a generator in time slices.
  * @template T
  * @param {Generator<void, T>} work
- * @param {() => boolean} isWanted asked after every turn
- * @param {() => Promise<void>} [pause] between two turns
- * @returns {Promise<T | undefined>} what it made; nothing when it was not wanted any more
+ * @param {() => boolean} isWanted asked after every time slice
+ * @param {() => Promise<void>} [pause] between two time slices
+ * @returns {Promise<T | undefined>} what it made; undefined once it is not wanted any more
  */
-export async function inTurns(work, isWanted, pause = nextTurn) {
+export async function inTimeSlices(work, isWanted, pause = nextTask) {
   for (;;) {
-    const end = performance.now() + TURN_MS;
+    const end = performance.now() + TIME_SLICE_MS;
     do {
       const { done, value } = work.next();
       if (done) return value;
@@ -46,26 +45,26 @@ export async function inTurns(work, isWanted, pause = nextTurn) {
 }
 
 /**
- * Does the work at once.
+ * Run a generator to its end.
  * @template T
  * @param {Generator<void, T>} work
  * @returns {T}
  */
-export function atOnce(work) {
+export function synchronously(work) {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
   }
 }
 
-/** Where a browser does not tell when it is idle (Safari), it is taken to be after this. */
+/** A browser without `requestIdleCallback` (Safari) counts as idle after this. */
 const IDLE_AFTER_MS = 500;
 
 /**
- * Does something when nothing else is to be done or painted.
+ * Run a function when the page is idle.
  * @param {() => void} work
- * @param {number} [withinMs] idle or not, it waits for no longer; for as long as it takes if not given
- * @returns {() => void} does it no more
+ * @param {number} [withinMs] the longest wait; without it there is none
+ * @returns {() => void} cancels it
  */
 export function whenIdle(work, withinMs) {
   if (!("requestIdleCallback" in globalThis)) {
@@ -77,22 +76,22 @@ export function whenIdle(work, withinMs) {
 }
 
 /**
- * A turn when nothing else is to be done or painted.
+ * Wait until the page is idle.
  * @returns {Promise<void>}
  */
-export function idleTurn() {
+export function idleTask() {
   return new Promise((resolve) => void whenIdle(resolve));
 }
 
 /**
- * Starts something in a task of its own, unless it was ended before.
- * @param {() => () => void} start gives what ends it
+ * Run a function in a new task, unless it is cancelled before.
+ * @param {() => () => void} start returns the function that ends it
  * @returns {() => void}
  */
-export function inOwnTurn(start) {
+export function inOwnTask(start) {
   let isWanted = true;
   let stop = () => {};
-  void nextTurn().then(() => {
+  void nextTask().then(() => {
     if (isWanted) stop = start();
   });
   return () => {

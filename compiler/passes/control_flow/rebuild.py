@@ -27,7 +27,7 @@ from compiler.passes.engine.determinism import is_deterministic
 from compiler.trace import Log
 
 
-class Anew(ABC):
+class Rebuild(ABC):
     """Builds a graph anew; a subclass says what takes the place of nodes with regions.
 
     Types and small elements are followed on the way, and foreign nodes are resolved as soon as

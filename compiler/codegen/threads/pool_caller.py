@@ -1,10 +1,10 @@
-"""What a caller of a crew does, as LLVM text: ask for help, work, call back, wait; hire and let go.
+"""The caller of a thread pool, as LLVM text: ask for help, work, call back, wait; hire and let go.
 
 Words in capitals stand for what differs from machine to machine.
 """
 
 CALLER = """
-; A new helper with work on its desk; whether there is one.
+; A new worker with work on its desk; whether there is one.
 define internal i1 @hire(ptr %desk) nounwind {
 entry:
   %set = alloca [16 x i64]
@@ -114,7 +114,7 @@ lay:
   %d.more = icmp ult i64 %d.next, %threads
   br i1 %d.more, label %lay, label %ready
 
-; Helpers that look for work get a desk each; those that sleep, if there is enough to do.
+; Workers that look for work get a desk each; those that sleep, if there is enough to do.
 ready:
   %count.at = getelementptr i64, ptr @office, i64 1
   %count = load atomic i64, ptr %count.at acquire, align 8
@@ -299,7 +299,7 @@ out:
   ret void
 }
 
-; Ends the helpers that have nothing to do, and waits until they are gone.
+; Ends the workers that have nothing to do, and waits until they are gone.
 define void @"compilarium.let_go"() nounwind {
 entry:
   br label %lock

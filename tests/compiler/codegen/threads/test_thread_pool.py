@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from compiler.codegen.jit import Library
-from compiler.codegen.threads.crew import crew
-from compiler.codegen.threads.crew_text import SHARE_DECLARATION
+from compiler.codegen.threads.pool_text import SHARE_DECLARATION
+from compiler.codegen.threads.thread_pool import thread_pool
 from compiler.targets.target import host
 from tests.platforms import needs_own_threads
 
@@ -60,8 +60,8 @@ def counted(shares: int, threads: int, steps: int = 1 << 40) -> list[int]:
 @pytest.fixture
 def fresh() -> None:
     """Nobody is there yet, and nothing was learnt of how busy the machine is."""
-    crew(Library.compile).let_go()
-    crew(Library.compile).begin()
+    thread_pool(Library.compile).let_go()
+    thread_pool(Library.compile).begin()
 
 
 def n_threads() -> int:
@@ -102,7 +102,7 @@ def test_many_callers_share_the_helpers():
 def test_helpers_leave_and_come_again():
     assert counted(4, 4) == [4000] * 4
     for _ in range(3):
-        crew(Library.compile).let_go()
+        thread_pool(Library.compile).let_go()
         assert counted(4, 4) == [4000] * 4
 
 
@@ -154,15 +154,15 @@ def test_a_process_ends_while_helpers_look_for_work():
     assert in_a_process("sys.exit(any((run(many) != expected).any() for _ in range(50)))") == 0
 
 
-def test_an_object_brings_its_crew():
+def test_an_object_brings_its_thread_pool():
     alone = """
 from llvmlite import binding as llvm
 import os
-from compiler.codegen.threads.crew_text import with_crew
+from compiler.codegen.threads.pool_text import with_thread_pool
 from compiler.codegen.jit import object_code
 from compiler.targets.target import host
-from tests.compiler.codegen.threads.test_crew import KIND, MODULE
-code = object_code(with_crew(MODULE, host()), host())
+from tests.compiler.codegen.threads.test_thread_pool import KIND, MODULE
+code = object_code(with_thread_pool(MODULE, host()), host())
 engine = llvm.create_lljit_compiler()
 builder = llvm.JITLibraryBuilder().add_current_process().add_object_img(code)
 library = builder.export_symbol("counted").link(engine, "alone")

@@ -9,7 +9,7 @@ import {
   markedNodes,
   seesAny,
   wholeLook,
-} from "../graph/looks.js";
+} from "../graph/framing.js";
 
 /**
  * @typedef {import("../graph/camera.js").Camera} Camera
@@ -23,7 +23,7 @@ import {
  * @param {import("./graph_canvas.js").Drawing} drawing
  * @param {() => import("../graph/camera.js").Size} size of the canvas
  */
-export function createLooks(root, state, drawing, size) {
+export function createFraming(root, state, drawing, size) {
   const { emphasis } = drawing;
   /** @type {Camera | null} the look that nobody chose */
   let auto = null;

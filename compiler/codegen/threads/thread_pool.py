@@ -1,4 +1,4 @@
-"""The crew of this process: its code in memory, and what is done when a process forks or ends."""
+"""The thread pool of this process: its code in memory, and its reactions to a fork or an exit."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from functools import cache, cached_property
 from time import perf_counter_ns
 from typing import Protocol
 
-from compiler.codegen.threads.crew_text import (
+from compiler.codegen.threads.pool_text import (
     LET_GO,
     RESET,
     REST,
     SHARE,
     WAKE_STEPS,
-    crew_text,
-    has_crew,
+    has_thread_pool,
+    pool_text,
 )
 from compiler.dataclass import dataclass
 from compiler.targets.target import host
 
 LOOK_NS = 50_000
-"""How long a helper looks for work before it sleeps, and a caller for what it waits for."""
+"""How long a worker looks for work before it sleeps, and a caller for what it waits for."""
 
 CREDIT_NS = 5_000_000
 """Time that help has saved counts up to this much against what it costs."""
@@ -38,7 +38,7 @@ class Code(Protocol):
 
 
 @dataclass(frozen=True)
-class Crew:
+class ThreadPool:
     """Threads that help the one that calls; they come when they are first needed."""
 
     code: Code
@@ -77,10 +77,10 @@ class Crew:
 
 
 @cache
-def crew(compile_code: Callable[[str], Code]) -> Crew:
-    """The crew of this process, whose code is compiled when it is first asked for."""
-    assert has_crew(host()), "programs ask another runtime for threads here"
-    made = Crew(compile_code(crew_text(host())))
+def thread_pool(compile_code: Callable[[str], Code]) -> ThreadPool:
+    """The thread pool of this process, whose code is compiled when it is first asked for."""
+    assert has_thread_pool(host()), "programs ask another runtime for threads here"
+    made = ThreadPool(compile_code(pool_text(host())))
     made.begin()
     os.register_at_fork(before=made.let_go, after_in_child=made.begin)
     atexit.register(made.let_go)

@@ -3,7 +3,7 @@
 To import the compiler takes most of a second of the processor, to fork a process that has done so
 some milliseconds. Requests and answers are JSON lines on a socket, a request at a time:
 `{"do": "fork"}` with three open files, `{"do": "ended", "pid": n}`, `{"do": "release", "pid": n}`.
-See forking.py for the other side.
+See fork_server_process.py for the other side.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from compiler.errors import CompileError
 _LOOK_EVERY_S = 0.01
 
 
-class Nursery:
+class ForkServer:
     """Forks of `python -m module`, which is started with the first of them, or by `warm_up`."""
 
     def __init__(self, module: str, log_folder: Path) -> None:
@@ -71,7 +71,7 @@ class Nursery:
     def _start(self) -> None:
         self.log_folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         ours, theirs = socket.socketpair()
-        with theirs, (self.log_folder / "nursery.txt").open("wb") as log:
+        with theirs, (self.log_folder / "fork-server.txt").open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", self.module],
                 stdin=theirs.fileno(),
@@ -126,7 +126,7 @@ class Door:
 
 
 class Forked:
-    """A process of the nursery, leader of a group of its own, with pipes to and from it.
+    """A process of the fork server, leader of a group of its own, with pipes to and from it.
 
     Its number is nobody else's until it is released, also when it has ended.
     """
