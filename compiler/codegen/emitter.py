@@ -81,7 +81,7 @@ class Block:
     label: str
     done: str
     condition: Value | None = None
-    """Asked before the block; None where the block asks by itself, before each turn."""
+    """Asked before the block; None where the block asks by itself, before each iteration."""
 
 
 class Emitter:
@@ -200,7 +200,7 @@ class Emitter:
     def open_loop(
         self, start: Value, stop: Value, may_be_empty: bool, carried: Sequence[Value]
     ) -> OpenLoop:
-        """Begin a loop that counts from start to stop and carries values from turn to turn."""
+        """Begin a loop that counts from start to stop, with loop-carried values."""
         self._count += 1
         label = f"loop{self._count}"
         inside = len(self.scopes)

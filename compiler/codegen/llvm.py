@@ -41,13 +41,13 @@ from compiler.loops.grain import steps
 from compiler.loops.independence import range_of
 from compiler.loops.limits import check_kernel
 from compiler.loops.nodes import (
+    If,
     Kernel,
     Loop,
     Prefetch,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
     stored_buffers,
 )
@@ -214,10 +214,10 @@ class _Writer:
                     self._loop(s, known)
                 case Store():
                     self._in_pieces(lambda s=s, known=known: self._store(s, known))
-                case Put():
-                    self._put(s, known)
-                case When():
-                    self._when(s, known)
+                case ScatterStore():
+                    self._scatter_store(s, known)
+                case If():
+                    self._if(s, known)
                 case While():
                     self._while(s, known)
                 case Prefetch():
@@ -336,7 +336,7 @@ class _Writer:
         self.registers.write(step.store.buffer, step.store.index, total)
         return True
 
-    def _when(self, s: When, cache: Cache) -> None:
+    def _if(self, s: If, cache: Cache) -> None:
         condition = self.expressions.value(s.condition, cache)
         self._conditional(
             self.out.open_block(condition), s.body, lambda: self.statements(s.body, cache)
@@ -361,7 +361,7 @@ class _Writer:
 
         self._conditional(block, s.body, write)
 
-    def _put(self, s: Put, cache: Cache) -> None:
+    def _scatter_store(self, s: ScatterStore, cache: Cache) -> None:
         b = self.buffers[s.buffer]
         places = [self.expressions.value(i, cache) for i in s.index]
         value = self.expressions.value(s.value, cache)
@@ -379,9 +379,9 @@ class _Writer:
         around = [v for v in around if v not in self.prepared.kernel.sizes]
         region = team.region(around)
         part = self._part(region, pieces, around)
-        turns = [self.env.values[v].ref for v in around]
+        iterations = [self.env.values[v].ref for v in around]
         work = steps(body, self.buffers, self.target)
-        team.write_call(region, part, turns, work, self.indices)
+        team.write_call(region, part, iterations, work, self.indices)
         for name in sorted(stored_buffers(body)):
             if name not in self.registers.cuts:
                 self.memory.note_store(self.buffers[name])
@@ -400,7 +400,7 @@ class _Writer:
         return "\n".join([*lines, "  ret void", "}"])
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Write a loop of independent turns from first to end, which may be none."""
+        """Write a loop of independent iterations from first to end, which may be none."""
         written = stored_buffers(loop.body) - self.registers.cuts.keys()
         opened = self.out.open_loop(first, end, True, [])
         self.memory.enter_loop(written, self.out.level)

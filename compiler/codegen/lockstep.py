@@ -21,7 +21,7 @@ _NAME = re.compile(r"%[\w.]+")
 
 
 def may_mix(loop: Loop, registers: Collection[str], functions: Collection[str]) -> bool:
-    """Whether turns of a loop compute one of some functions, and none reads what another stores."""
+    """Whether iterations compute one of some functions, and none reads what another stores."""
     stores = list(_stores(loop.body))
     if any(not isinstance(s, Store) or s.buffer in registers for s in stores):
         return False

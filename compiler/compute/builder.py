@@ -43,7 +43,7 @@ from compiler.compute.scalar import (
     number,
     reduction,
 )
-from compiler.compute.statements import Loop, LoopKind, Put, Statement, Store, When, While
+from compiler.compute.statements import If, Loop, LoopKind, ScatterStore, Statement, Store, While
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
@@ -292,7 +292,7 @@ class RoutineBuilder:
         """`target = value`; at a computed index outside the tensor nothing is stored."""
         scalar = Number(value, target.dtype) if isinstance(value, int | float) else value
         assert scalar.dtype is target.dtype, f"{target} holds {target.dtype}, not {scalar.dtype}"
-        kind = Store if isinstance(target, Read) else Put
+        kind = Store if isinstance(target, Read) else ScatterStore
         self._open[-1].append(kind(target.tensor, target.index, scalar))  # type: ignore[arg-type]
 
     @contextmanager
@@ -321,11 +321,11 @@ class RoutineBuilder:
         """The block if the condition holds."""
         self._open.append([])
         yield
-        self._open[-2].append(When(condition, tuple(self._open.pop())))
+        self._open[-2].append(If(condition, tuple(self._open.pop())))
 
     @contextmanager
     def repeat(self, condition: Scalar) -> Generator[None]:
-        """The block as long as the condition, asked before each turn, holds."""
+        """The block as long as the condition, asked before each iteration, holds."""
         self._open.append([])
         yield
         self._open[-2].append(While(condition, tuple(self._open.pop())))

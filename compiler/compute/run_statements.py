@@ -23,7 +23,7 @@ from compiler.compute.scalar import (
     Read,
     Scalar,
 )
-from compiler.compute.statements import Loop, Prefetch, Put, Statement, Store, When, While
+from compiler.compute.statements import If, Loop, Prefetch, ScatterStore, Statement, Store, While
 from compiler.ir.affine import Expr
 
 Index = Any
@@ -64,7 +64,7 @@ class _Run:
             match s:
                 case Loop():
                     self._loop(s)
-                case When(condition, inner):
+                case If(condition, inner):
                     if self._holds(condition):
                         self.statements(inner)
                 case While(condition, inner):
@@ -72,8 +72,8 @@ class _Run:
                         self.statements(inner)
                 case Store():
                     self._store(s)
-                case Put():
-                    self._put(s)
+                case ScatterStore():
+                    self._scatter_store(s)
                 case Prefetch():
                     for e in s.index:
                         self.index(e)
@@ -95,7 +95,7 @@ class _Run:
         assert not self.n_lanes, "a vector loop holds stores only"
         return bool(self.scalar(condition, True))
 
-    def _put(self, s: Put) -> None:
+    def _scatter_store(self, s: ScatterStore) -> None:
         assert not self.n_lanes, "a vector loop holds plain stores only"
         target = self.memory[s.buffer]
         at = tuple(int(self.scalar(i, True)) for i in s.index)

@@ -1,8 +1,8 @@
 """Statements: what is done in a stated order. Loop IR is made of them, and so are routines.
 
     for i in 0..4 {
-      when lt(X[i], f32(0.0)) { N[] = add(N[], i64(1)) }
-      put Y(to_i64(P[i])) = X[i]
+      if lt(X[i], f32(0.0)) { N[] = add(N[], i64(1)) }
+      scatter Y(to_i64(P[i])) = X[i]
     }
 
 Values are the scalar expressions of `compiler.compute.scalar`, without `Reduce`.
@@ -62,7 +62,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class ScatterStore:
     """Store at a computed index, one i64 an axis; nothing is stored when it lies outside."""
 
     buffer: str
@@ -71,7 +71,7 @@ class Put:
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class If:
     """Run the body if the condition holds."""
 
     condition: Scalar
@@ -80,7 +80,7 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class While:
-    """Run the body as long as the condition, asked before each turn, holds."""
+    """Run the body as long as the condition, tested before each iteration, holds."""
 
     condition: Scalar
     body: tuple[Statement, ...]
@@ -94,7 +94,7 @@ class Prefetch:
     index: tuple[Expr, ...]
 
 
-Statement = Loop | Store | Put | When | While | Prefetch
+Statement = Loop | Store | ScatterStore | If | While | Prefetch
 
 
 def statement_lines(s: Statement) -> Iterator[str]:
@@ -102,14 +102,14 @@ def statement_lines(s: Statement) -> Iterator[str]:
     match s:
         case Loop(var, start, stop, body, kind):
             yield from _block(f"{kind} {var} in {start}..{stop}", body)
-        case When(condition, body):
-            yield from _block(f"when {condition}", body)
+        case If(condition, body):
+            yield from _block(f"if {condition}", body)
         case While(condition, body):
             yield from _block(f"while {condition}", body)
         case Store(buffer, index, value, stream):
             yield f"{'stream ' if stream else ''}{buffer}[{', '.join(map(str, index))}] = {value}"
-        case Put(buffer, place, value):
-            yield f"put {buffer}({', '.join(map(str, place))}) = {value}"
+        case ScatterStore(buffer, place, value):
+            yield f"scatter {buffer}({', '.join(map(str, place))}) = {value}"
         case Prefetch(buffer, index):
             yield f"prefetch {buffer}[{', '.join(map(str, index))}]"
 
@@ -121,7 +121,7 @@ def _block(head: str, body: tuple[Statement, ...]) -> Iterator[str]:
     yield "}"
 
 
-_WITH_BODY = (Loop, When, While)
+_WITH_BODY = (Loop, If, While)
 
 
 def walk_statements(body: Iterable[Statement]) -> Iterator[Statement]:
@@ -139,9 +139,9 @@ def values_of(s: Statement) -> tuple[Scalar, ...]:
     match s:
         case Store():
             return (s.value,)
-        case Put():
+        case ScatterStore():
             return (*s.index, s.value)
-        case When() | While():
+        case If() | While():
             return (s.condition,)
         case _:
             return ()
@@ -149,7 +149,7 @@ def values_of(s: Statement) -> tuple[Scalar, ...]:
 
 def stored_buffers(body: Iterable[Statement]) -> set[str]:
     """The buffers that statements store to."""
-    return {s.buffer for s in walk_statements(body) if isinstance(s, Store | Put)}
+    return {s.buffer for s in walk_statements(body) if isinstance(s, Store | ScatterStore)}
 
 
 def read_buffers(body: Iterable[Statement]) -> set[str]:
@@ -175,14 +175,14 @@ def rewrite_statements(
         match s:
             case Loop(var, start, stop, inner, kind):
                 return Loop(var, expression(start), expression(stop), many(inner), kind)
-            case When(condition, inner):
-                return When(scalar(condition), many(inner))
+            case If(condition, inner):
+                return If(scalar(condition), many(inner))
             case While(condition, inner):
                 return While(scalar(condition), many(inner))
             case Store(name, index, value, stream):
                 return Store(buffer(name), tuple(map(expression, index)), scalar(value), stream)
-            case Put(name, place, value):
-                return Put(buffer(name), tuple(map(scalar, place)), scalar(value))
+            case ScatterStore(name, place, value):
+                return ScatterStore(buffer(name), tuple(map(scalar, place)), scalar(value))
             case Prefetch(name, index):
                 return Prefetch(buffer(name), tuple(map(expression, index)))
 

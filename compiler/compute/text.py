@@ -32,13 +32,13 @@ from compiler.compute.scalar import (
     apply,
 )
 from compiler.compute.statements import (
+    If,
     Loop,
     LoopKind,
     Prefetch,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
 )
 from compiler.errors import CompileError, Where
@@ -267,18 +267,18 @@ class Cursor:
         for kind in _KINDS:
             if self.word(kind):
                 return self._loop(kind)
-        if self.word("when"):
-            return When(self.scalar(), self.block())
+        if self.word("if"):
+            return If(self.scalar(), self.block())
         if self.word("while"):
             return While(self.scalar(), self.block())
         if self.word("prefetch"):
             return Prefetch(self._declared(), self.index())
-        if self.word("put"):
+        if self.word("scatter"):
             name = self._declared()
             self.expect("(")
             place = self.items(")", self.scalar)
             self.expect("=")
-            return Put(name, place, self.scalar())
+            return ScatterStore(name, place, self.scalar())
         stream = self.word("stream")
         name = self._declared()
         index = self.index()

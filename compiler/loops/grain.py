@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 
 from compiler.compute.scalar import Apply, Fetch, Read, Scalar, walk
 from compiler.compute.statements import (
+    If,
     Loop,
     Prefetch,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
     values_of,
     walk_statements,
@@ -46,7 +46,7 @@ _STORE = 8
 """Steps to bring a vector of results to the caches further out, and their operands from there."""
 
 _TURN = 2
-"""Steps of a loop itself in each turn."""
+"""Steps of a loop itself in each iteration."""
 
 
 def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Target) -> Expr:
@@ -56,9 +56,9 @@ def steps(body: Iterable[Statement], buffers: Mapping[str, Buffer], target: Targ
         match s:
             case Loop():
                 total = total + _loop(s, buffers, target)
-            case When(condition, inner) | While(condition, inner):
+            case If(condition, inner) | While(condition, inner):
                 total = total + _value(condition, buffers) + steps(inner, buffers, target)
-            case Store(name) | Put(name):
+            case Store(name) | ScatterStore(name):
                 in_memory = buffers[name].role != "register"
                 values = sum(_value(v, buffers) for v in values_of(s))
                 total = total + values + (_STORE if in_memory else 0)
@@ -91,7 +91,7 @@ def _parallel(s: Statement) -> bool:
 def _loop(loop: Loop, buffers: Mapping[str, Buffer], target: Target) -> Expr:
     inner = steps(loop.body, buffers, target)
     n = loop.stop - loop.start
-    if loop.var in affine.symbols(inner):  # the turn in the middle stands for all
+    if loop.var in affine.symbols(inner):  # the iteration in the middle stands for all
         middle = affine.floordiv(loop.start + loop.stop, 2)
         inner = affine.simplify(affine.substitute(inner, {loop.var: middle}), {})
     if loop.kind != "vector":

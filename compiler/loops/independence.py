@@ -1,4 +1,4 @@
-"""Whether turns of a loop, or statements, can run at the same time: proofs from indices alone.
+"""Whether iterations of a loop, or statements, can run at the same time: proofs from indices alone.
 
 Two accesses get in each other's way when one of them stores and both may touch one element. Where
 indices do not tell, the answer is no: what is called independent here certainly is.
@@ -11,11 +11,11 @@ from math import gcd
 
 from compiler.compute.scalar import Fetch, Read, Scalar, walk
 from compiler.compute.statements import (
+    If,
     Loop,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
     stored_buffers,
     values_of,
@@ -25,8 +25,8 @@ from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.expressions import of_atom
+from compiler.loops.iterations import is_made_before_read, iterations_are_disjoint, touches
 from compiler.loops.nodes import Buffer
-from compiler.loops.turns import is_made_before_read, touches, turns_are_apart
 
 Ranges = Mapping[str, Range]
 """Where the counters of open loops run, both ends included."""
@@ -51,15 +51,15 @@ def why_dependent(
     outer: Ranges,
     private: frozenset[str] = frozenset(),
 ) -> str:
-    """What keeps the turns of a loop from running at the same time; "" when nothing does.
+    """What keeps the iterations of a loop from running at the same time; "" when nothing does.
 
-    Of the buffers in `private` each turn is to have a copy.
+    Of the buffers in `private` each iteration is to have a copy.
     """
-    if any(isinstance(s, While | Put) for s in walk_statements(loop.body)):
+    if any(isinstance(s, While | ScatterStore) for s in walk_statements(loop.body)):
         return "what it stores, and where, only the data say"
     carried = _carried(loop.body, buffers)
     if carried:
-        return f"{carried} goes from turn to turn"
+        return f"{carried} goes from iteration to iteration"
     stored = {n for n in stored_buffers(loop.body) if buffers[n].role != "register"}
     if fetched_buffers(loop.body) & stored:
         return "it reads at computed places what it stores"
@@ -70,8 +70,8 @@ def why_dependent(
         if not any(a.stores for a in own):
             return f"where it stores to {name} is not known"
         by_index = _apart_by(loop.var, inner[loop.var], buffers[name], own)
-        if not by_index and not (private and turns_are_apart(loop, buffers[name])):
-            return f"several turns may touch one element of {name}"
+        if not by_index and not (private and iterations_are_disjoint(loop, buffers[name])):
+            return f"several iterations may touch one element of {name}"
     return ""
 
 
@@ -81,11 +81,11 @@ def private_to_turns(
     body: Sequence[Statement],
     buffers: Mapping[str, Buffer],
 ) -> frozenset[str]:
-    """The temporaries of which each turn of a loop may have a copy of its own.
+    """The temporaries of which each iteration of a loop may have a copy of its own.
 
-    A turn makes all that it reads of them before it reads it; and so do all others who touch them,
-    which must be `neighbours` of the loop: statements of the body it stands in. `body` is all of
-    the kernel.
+    An iteration writes what it reads of them before it reads it, and so do all others that touch
+    them. These must be `neighbours` of the loop: statements of the body it stands in. `body` is all
+    of the kernel.
     """
     names = sorted(n for n in stored_buffers((loop,)) if buffers[n].role == "temporary")
     return frozenset(
@@ -104,7 +104,7 @@ def are_apart(
 ) -> bool:
     """Whether two pieces of a body can run at the same time, inside the loops of `outer`."""
     both = (*first, *second)
-    if any(isinstance(s, While | Put) for s in walk_statements(both)):
+    if any(isinstance(s, While | ScatterStore) for s in walk_statements(both)):
         return False
     stored = {n for n in stored_buffers(both) if buffers[n].role != "register"}
     if fetched_buffers(both) & stored or _carried(first, buffers) or _carried(second, buffers):
@@ -152,7 +152,7 @@ def _accesses(body: Sequence[Statement], inner: Ranges, outer: Ranges) -> Iterat
             case Loop():
                 own = {**inner, s.var: range_of(s, {**outer, **inner})}
                 yield from _accesses(s.body, own, outer)
-            case When(_, then):
+            case If(_, then):
                 yield from _accesses(then, inner, outer)
             case Store(buffer, index):
                 yield Access(buffer, index, True, inner)
@@ -166,7 +166,7 @@ def _reads(value: Scalar, inner: Ranges) -> Iterator[Access]:
             yield Access(part.tensor, part.index, False, inner)
 
 
-# Turns of one loop
+# Iterations of one loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +183,12 @@ class _Place:
     outside: Expr
 
 
-def _apart_by(var: str, turns: Range, b: Buffer, accesses: Sequence[Access]) -> bool:
-    """Whether different turns of a loop touch different elements, along one axis or in memory."""
+def _apart_by(var: str, iterations: Range, b: Buffer, accesses: Sequence[Access]) -> bool:
+    """Whether iterations of a loop touch different elements, along one axis or in memory."""
     for axis in range(len(b.shape)):
-        if _differ(var, turns, [(a.index[axis], a.inner) for a in accesses]):
+        if _differ(var, iterations, [(a.index[axis], a.inner) for a in accesses]):
             return True
-    return _differ(var, turns, [(_flat(b, a.index), a.inner) for a in accesses])
+    return _differ(var, iterations, [(_flat(b, a.index), a.inner) for a in accesses])
 
 
 def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
@@ -198,10 +198,10 @@ def _flat(b: Buffer, index: tuple[Expr, ...]) -> Expr:
     return affine.recombine(total)
 
 
-def _differ(var: str, turns: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
-    """Whether an index never is the same in two turns, whatever the loops inside do.
+def _differ(var: str, iterations: Range, indices: Sequence[tuple[Expr, Ranges]]) -> bool:
+    """Whether an index never is the same in two iterations, whatever the loops inside do.
 
-    It does not where `step * counter + fine` tells the turn, and stays below every coarse period.
+    It does not where `step * counter + fine` determines the iteration and stays below every period.
     """
     places = [_place(e, var, inner) for e, inner in indices]
     found = [p for p in places if p is not None]
@@ -209,7 +209,7 @@ def _differ(var: str, turns: Range, indices: Sequence[tuple[Expr, Ranges]]) -> b
         return False
     step = abs(found[0].step)
     low, high = min(p.fine[0] for p in found), max(p.fine[1] for p in found)
-    reach = step * (turns[1] - turns[0]) + high - low
+    reach = step * (iterations[1] - iterations[0]) + high - low
     periods = [p.period for p in found if p.period]
     return high - low < step and all(reach < gcd(*periods) for _ in periods[:1])
 
@@ -247,13 +247,13 @@ def _place(e: Expr, var: str, inner: Ranges) -> _Place | None:
 
 
 def _never_meet(x: Access, y: Access, b: Buffer, outer: Ranges) -> bool:
-    """Whether two accesses touch different elements in the same turn of all outer loops."""
+    """Whether two accesses touch different elements in the same iteration of all outer loops."""
     pairs = [*zip(x.index, y.index, strict=True), (_flat(b, x.index), _flat(b, y.index))]
     return any(_distance_has_sign(p, q, x.inner, y.inner, outer) for p, q in pairs)
 
 
 def _distance_has_sign(p: Expr, q: Expr, of_p: Ranges, of_q: Ranges, outer: Ranges) -> bool:
-    """Whether one index always is larger than the other, for all turns of the loops of each."""
+    """Whether one index is larger than the other in all iterations of the loops of each."""
     renamed = {v: f"{v}'" for v in of_q}
     moved = affine.substitute(q, {v: affine.symbol(n) for v, n in renamed.items()})
     ranges = {**outer, **of_p, **{renamed[v]: r for v, r in of_q.items()}}

@@ -27,13 +27,13 @@ from dataclasses import field
 from typing import Literal
 
 from compiler.compute.statements import (
+    If,
     Loop,
     LoopKind,
     Prefetch,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
     statement_lines,
     stored_buffers,
@@ -45,8 +45,8 @@ from compiler.ir.affine import Expr
 from compiler.ir.types import DType
 
 __all__ = [
-    "Buffer", "Kernel", "Loop", "LoopKind", "Prefetch", "Put", "Role", "Statement", "Store",
-    "When", "While", "kernel_lines", "statement_lines", "stored_buffers", "walk_statements",
+    "Buffer", "If", "Kernel", "Loop", "LoopKind", "Prefetch", "Role", "ScatterStore", "Statement",
+    "Store", "While", "kernel_lines", "statement_lines", "stored_buffers", "walk_statements",
 ]  # fmt: skip
 
 Role = Literal["input", "output", "constant", "temporary", "register"]

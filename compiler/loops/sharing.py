@@ -1,13 +1,13 @@
 """How a body with parallel loops is cut into regions: what a team of threads does without waiting.
 
-    for o in 0..4 {                every thread runs all of o, and of each turn
+    for o in 0..4 {                every thread runs all of o, and of each iteration
       parallel y in 0..7 { A }       its share of y;
       B                              B is done by one of them
     }
 
 Pieces of a region run at the same time, so they must not touch what another one stores; and so may
-different turns of a plain loop round a parallel one. Where that is not certain, the loop stays
-outside, and each of its turns has a region of its own.
+different iterations of a plain loop round a parallel one. Where that is not certain, the loop stays
+outside, and each of its iterations has a region of its own.
 """
 
 from __future__ import annotations

@@ -22,13 +22,13 @@ from compiler.ir.affine import Affine, Expr, Range
 from compiler.ir.types import DType
 from compiler.loops.nodes import (
     Buffer,
+    If,
     Kernel,
     Loop,
     Prefetch,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
     stored_buffers,
 )
@@ -76,9 +76,9 @@ class _Checker:
     moved_by: dict[str, frozenset[str]] = field(default_factory=dict)
     """The loops whose turn a counter depends on: its own, and those in its bounds."""
     choosing: frozenset[str] = frozenset()
-    """The open loops that may run no turn: where they do, the loops that move their bounds say."""
+    """Open loops that may run no iteration, with the loops that move their bounds."""
     excused: frozenset[str] = frozenset()
-    """Loops round a condition, which may choose one of their turns."""
+    """Loops round a condition, which may choose one of their iterations."""
 
     def statements(self, body: Iterable[Statement]) -> None:
         for s in body:
@@ -87,9 +87,9 @@ class _Checker:
                     self._loop(s)
                 case Store():
                     self._store(s)
-                case Put():
-                    self._put(s)
-                case When(condition, inner) | While(condition, inner):
+                case ScatterStore():
+                    self._scatter_store(s)
+                case If(condition, inner) | While(condition, inner):
                     self._conditional(condition, inner)
                 case Prefetch(buffer, index):
                     b = self._buffer(buffer)
@@ -142,15 +142,17 @@ class _Checker:
         self._scalar(s.value, ())
 
     def _own_place(self, s: Store) -> None:
-        """No turn of a parallel loop stores where another does, as far as indices tell."""
+        """No iteration of a parallel loop stores where another does, as far as indices tell."""
         moved = {by for e in s.index for v in affine.symbols(e) for by in self.moved_by[v]}
         moved |= {by for v in self.choosing for by in self.moved_by[v]}
         for var, kind in self.kinds.items():
             several = self.ranges[var][0] < self.ranges[var][1]
             if kind == "parallel" and several and var not in self.excused:
-                _require(var in moved, f"all turns of {var} store to one element of {s.buffer}")
+                _require(
+                    var in moved, f"all iterations of {var} store to one element of {s.buffer}"
+                )
 
-    def _put(self, s: Put) -> None:
+    def _scatter_store(self, s: ScatterStore) -> None:
         b = self._buffer(s.buffer)
         _require(b.role not in ("input", "constant"), f"{s.buffer} is an {b.role}, not to store to")
         _require(b.role != "register", f"the register {s.buffer} has no computed indices")

@@ -1,6 +1,6 @@
 """Measuring a machine: the probes compiled by our own code generator, and the best of their runs.
 
-It takes about two seconds. All probes are timed in turns and the best round of each counts: a core
+It takes about two seconds. Probes are timed interleaved, the best round of each counts: a core
 that shares its units with another one is at times half as fast, and figures are to say what it can.
 """
 
@@ -52,7 +52,7 @@ def measure(name: str, tell: Tell = lambda what: None) -> Machine:
         **({"bf16_flops_per_second": dots("bf16", lanes, 2000)} if target.has_bf16_dot else {}),
         **({"int8_tile_ops_per_second": tiles("int8", 500)} if target.has_int8_tiles else {}),
         **({"bf16_tile_flops_per_second": tiles("bf16", 500)} if target.has_bf16_tiles else {}),
-        **{level: reading(lanes, n, _turns(n)) for level, n in _sizes(target).items()},
+        **{level: reading(lanes, n, _iterations(n)) for level, n in _sizes(target).items()},
         "copy_bytes_per_second": copying(lanes, _behind_caches(target) // 2),
     }
     one, many = _launches(target)
@@ -87,7 +87,7 @@ def _sizes(target: Target) -> dict[str, int]:
     }
 
 
-def _turns(nbytes: int) -> int:
+def _iterations(nbytes: int) -> int:
     """How often a probe reads its memory in one call: some megabytes in all."""
     return max((4 << 20) // nbytes, 1)
 

@@ -18,13 +18,13 @@ class Probe:
     work: float
 
 
-def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, turns: int = 20000) -> str:
+def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, iterations: int = 20000) -> str:
     """A loop of multiply-adds whose operands never leave registers."""
     return f"""
     kernel peak(x: f32[2,{lanes}] input, y: f32[{n_accumulators},{lanes}] output) {{
       register acc: f32[{n_accumulators},{lanes}]
       unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{ acc[a, l] = x[0, l] }} }}
-      for t in 0..{turns} {{
+      for t in 0..{iterations} {{
         unroll u in 0..4 {{ unroll a in 0..{n_accumulators} {{ vector l in 0..{lanes} {{
           acc[a, l] = add(acc[a, l], mul(x[0, l], x[1, l]))
         }} }} }}
@@ -33,17 +33,17 @@ def peak_text(lanes: int, n_accumulators: int = ACCUMULATORS, turns: int = 20000
     }}"""
 
 
-def multiply_adds(lanes: int, turns: int) -> Probe:
+def multiply_adds(lanes: int, iterations: int) -> Probe:
     """f32 multiply-adds on registers alone."""
-    text = peak_text(lanes, turns=turns)
-    return Probe(parse_kernel(text), 2.0 * 4 * turns * ACCUMULATORS * lanes)
+    text = peak_text(lanes, iterations=iterations)
+    return Probe(parse_kernel(text), 2.0 * 4 * iterations * ACCUMULATORS * lanes)
 
 
 SMALL = {"int8": (4, "u8", "i8", "i32"), "bf16": (2, "bf16", "bf16", "f32")}
 """How many products make up a lane of 32 bits, their types, and the type of their sum."""
 
 
-def dots(kind: str, lanes: int, turns: int) -> Probe:
+def dots(kind: str, lanes: int, iterations: int) -> Probe:
     """Dot steps of small numbers on registers alone: `int8` (four a lane) or `bf16` (two)."""
     width, left, right, total = SMALL[kind]
     n = ACCUMULATORS
@@ -53,7 +53,7 @@ def dots(kind: str, lanes: int, turns: int) -> Probe:
                 y: {total}[{n},{lanes}] output) {{
       register acc: {total}[{n},{lanes}]
       unroll a in 0..{n} {{ vector l in 0..{lanes} {{ acc[a, l] = {zero} }} }}
-      for t in 0..{turns} {{
+      for t in 0..{iterations} {{
         unroll u in 0..4 {{ unroll a in 0..{n} {{ vector l in 0..{lanes} {{
           dot d in 0..{width} {{
             acc[a, l] = add(acc[a, l], mul(to_{total}(x[d]), to_{total}(w[l, d])))
@@ -62,10 +62,10 @@ def dots(kind: str, lanes: int, turns: int) -> Probe:
       }}
       unroll a in 0..{n} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
     }}"""
-    return Probe(parse_kernel(text), 2.0 * 4 * turns * n * lanes * width)
+    return Probe(parse_kernel(text), 2.0 * 4 * iterations * n * lanes * width)
 
 
-def tiles(kind: str, turns: int) -> Probe:
+def tiles(kind: str, iterations: int) -> Probe:
     """Two by two matrix tiles of sums of small numbers, whose operands stay in the first cache."""
     group, left, right, total = SMALL[kind]
     zero = "i32(0)" if total == "i32" else "f32(0.0)"
@@ -75,7 +75,7 @@ def tiles(kind: str, turns: int) -> Probe:
       unroll a in 0..2 {{ unroll b in 0..2 {{ tile r in 0..16 {{ vector c in 0..16 {{
         s[a, b, r, c] = {zero}
       }} }} }} }}
-      for t in 0..{turns} {{ unroll a in 0..2 {{ unroll b in 0..2 {{ tile r in 0..16 {{
+      for t in 0..{iterations} {{ unroll a in 0..2 {{ unroll b in 0..2 {{ tile r in 0..16 {{
         for p in 0..16 {{ vector c in 0..16 {{ dot d in 0..{group} {{
           s[a, b, r, c] = add(s[a, b, r, c],
             mul(to_{total}(x[a, r, {group}*p+d]), to_{total}(w[b, p, c, d])))
@@ -83,10 +83,10 @@ def tiles(kind: str, turns: int) -> Probe:
       }} }} }} }}
       y[0] = s[0, 0, 0, 0]
     }}"""
-    return Probe(parse_kernel(text), 2.0 * 4 * turns * 16 * 16 * 16 * group)
+    return Probe(parse_kernel(text), 2.0 * 4 * iterations * 16 * 16 * 16 * group)
 
 
-def reading(lanes: int, nbytes: int, turns: int) -> Probe:
+def reading(lanes: int, nbytes: int, iterations: int) -> Probe:
     """Sums over memory of a size, again and again."""
     n = max(nbytes // (4 * lanes * ACCUMULATORS), 1)
     shape = f"{ACCUMULATORS},{lanes}"
@@ -94,14 +94,14 @@ def reading(lanes: int, nbytes: int, turns: int) -> Probe:
     kernel reading(x: f32[{n},{shape}] input, y: f32[{shape}] output) {{
       register acc: f32[{shape}]
       unroll a in 0..{ACCUMULATORS} {{ vector l in 0..{lanes} {{ acc[a, l] = f32(0.0) }} }}
-      for t in 0..{turns} {{ for i in 0..{n} {{
+      for t in 0..{iterations} {{ for i in 0..{n} {{
         unroll a in 0..{ACCUMULATORS} {{ vector l in 0..{lanes} {{
           acc[a, l] = add(acc[a, l], x[i, a, l])
         }} }}
       }} }}
       unroll a in 0..{ACCUMULATORS} {{ vector l in 0..{lanes} {{ y[a, l] = acc[a, l] }} }}
     }}"""
-    return Probe(parse_kernel(text), 4.0 * n * ACCUMULATORS * lanes * turns)
+    return Probe(parse_kernel(text), 4.0 * n * ACCUMULATORS * lanes * iterations)
 
 
 def copying(lanes: int, nbytes: int) -> Probe:

@@ -13,7 +13,7 @@ from compiler.compute.scalar import fetches, reads
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Buffer, Kernel, Loop, Put, Statement, Store, When, While
+from compiler.loops.nodes import Buffer, If, Kernel, Loop, ScatterStore, Statement, Store, While
 from compiler.loops.nodes import walk_statements as walk
 
 
@@ -31,7 +31,7 @@ class _Stored:
 
 def overwritable(kernel: Kernel) -> dict[str, tuple[str, ...]]:
     """For each output of a kernel, the inputs over which it may be written."""
-    if any(isinstance(s, Put | When | While) for s in walk(kernel.body)):
+    if any(isinstance(s, ScatterStore | If | While) for s in walk(kernel.body)):
         return {}  # which elements are stored, and when, only the data say
     stores = list(_stores(kernel.body, 1))
     outputs = [p for p in kernel.params if p.role == "output"]

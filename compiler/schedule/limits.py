@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compiler.compute.scalar import walk
-from compiler.compute.statements import Loop, Statement, When, While, values_of
+from compiler.compute.statements import If, Loop, Statement, While, values_of
 from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.loops.nodes import Kernel
@@ -25,7 +25,7 @@ def code_size(body: Iterable[Statement], target: Target) -> int:
             case Loop(kind="vector"):
                 n_lanes = affine.last_of(s.stop - s.start) + 1
                 total += -(-n_lanes // target.lanes(4)) * code_size(s.body, target)
-            case Loop() | When() | While():
+            case Loop() | If() | While():
                 total += 2 + code_size(s.body, target)
             case _:
                 total += 1 + sum(1 for value in values_of(s) for _ in walk(value))

@@ -32,7 +32,7 @@ def size_parameter(name: str) -> str:
 
 
 def counter_parameter(name: str) -> str:
-    """The SSA name of the turn of a loop round a region."""
+    """The SSA name of the iteration of a loop round a region."""
     return f'%"c.{name}"'
 
 

@@ -19,9 +19,9 @@ def definitions(operation: str) -> tuple[str, ...]:
 
 
 def _loop(var: str, stop: str, body: str, after: str = "") -> str:
-    """Text that runs a body, itself blocks, for so many turns, which may be none.
+    """Text that runs a body, itself blocks, for so many iterations, which may be none.
 
-    `after` is what follows the last turn.
+    `after` is what follows the last iteration.
     """
     return f"""
   br label %{var}.test

@@ -25,7 +25,7 @@ from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr, Range
 from compiler.ir.types import DType
-from compiler.loops.nodes import Buffer, Loop, Prefetch, Statement, Store, When, While
+from compiler.loops.nodes import Buffer, If, Loop, Prefetch, Statement, Store, While
 from compiler.targets.target import Target
 
 SUMS = (0, 1, 2, 3)
@@ -122,7 +122,7 @@ def runs_of(
 
 def has_tiles(s: Statement) -> bool:
     """Whether tile loops stand in a statement."""
-    if isinstance(s, When | While):
+    if isinstance(s, If | While):
         return any(map(has_tiles, s.body))
     return isinstance(s, Loop) and (s.kind == "tile" or any(map(has_tiles, s.body)))
 
@@ -158,7 +158,7 @@ class _Planner:
         self.ranges = ranges
         self.run = Run()
         self.inside: set[str] = set()
-        """The loops of the run that are open: sums stay where they are while these turn."""
+        """The loops of the run that are open: sums stay in their tiles meanwhile."""
         self.held: dict[int, Block] = {}
         """What the tiles of operands hold, the one used last at the end."""
 
@@ -187,7 +187,7 @@ class _Planner:
                 self.statements(loop.body)
             self.numbers.pop(loop.var, None)
         else:
-            # Operands held before a turn need not be those held before the next one.
+            # Operands held before an iteration need not be those held before the next one.
             self.held.clear()
             self.inside.add(loop.var)
             self.statements(loop.body)

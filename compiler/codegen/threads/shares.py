@@ -1,6 +1,6 @@
-"""What a thread does of a region: its share of every member, a run of neighbouring turns.
+"""What a thread does of a region: its share of every member, a run of neighbouring iterations.
 
-    parallel co in 0..3 {          units 0..24: each turn of co has 8, namely
+    parallel co in 0..3 {          units 0..24: each iteration of co has 8, namely
       parallel y in 0..7 { A }       7 of y
       B                              and B
     }
@@ -34,7 +34,7 @@ class Writer(Protocol):
         ...
 
     def counted(self, loop: Loop, first: Value, end: Value, write: Callable[[], None]) -> None:
-        """Write a loop of independent turns from first to end, which may be none."""
+        """Write a loop of independent iterations from first to end, which may be none."""
         ...
 
     def only_if(self, condition: Value, body: Piece, write: Callable[[], None]) -> None:
@@ -79,11 +79,11 @@ class Shares:
         self.writer.counted(loop, first, end, lambda: self.region(inner, cache))
 
     def _units(self, loop: Loop) -> Expr:
-        """How many units a shared loop has: turns of the innermost shared loops."""
+        """How many units a shared loop has: iterations of the innermost shared loops."""
         return (loop.stop - loop.start) * self._each(loop)
 
     def _each(self, loop: Loop) -> Expr:
-        """The units of one turn."""
+        """The units of one iteration."""
         total: Expr = 0
         for piece in self._inside(loop):
             inner = loop_of(piece)
@@ -91,7 +91,7 @@ class Shares:
         return 1 if total == 0 else total
 
     def _inside(self, loop: Loop) -> list[Piece]:
-        """The pieces of one turn, if they can be cut apart; else none."""
+        """The pieces of one iteration, if they can be cut apart; else none."""
         found = pieces(loop.body)
         loops = [inner for p in found if (inner := loop_of(p)) is not None]
         if not loops or any(inner.kind != "parallel" for inner in loops):
@@ -135,8 +135,8 @@ class Shares:
             if not inner:
                 self.writer.statements(loop.body, cache)
                 return
-            turn = self._two("sub", self.env.values[loop.var], start)
-            done = self._two("mul", turn, self.indices.scalar(each))
+            iteration = self._two("sub", self.env.values[loop.var], start)
+            done = self._two("mul", iteration, self.indices.scalar(each))
             for piece in inner:
                 self._piece(piece, cache, self._two("sub", low, done), self._two("sub", high, done))
                 own = loop_of(piece)

@@ -28,24 +28,24 @@ class Team:
     n_regions: int = 0
 
     def region(self, counters: Sequence[str]) -> Region:
-        """A new region, which also gets the turns of the loops round it."""
+        """A new region, which also gets the iterations of the loops round it."""
         self.n_regions += 1
         params = (*self.params, *(("i64", counter_parameter(v)) for v in counters))
         return Region(f"{self.symbol}.{self.n_regions}", params)
 
     def write_call(
-        self, region: Region, part: str, turns: Sequence[str], work: Expr, indices: Indices
+        self, region: Region, part: str, iterations: Sequence[str], work: Expr, indices: Indices
     ) -> None:
         """Hand a region to the team, or do it alone if only the sizes tell and it is small.
 
-        `part` is the function of one thread's share, `turns` are those of the loops round it.
+        `part` is the function of one thread's share, `iterations` are those of the loops round it.
         """
         out = indices.out
         cost = affine.assumed(work)
         self.texts += [part, fork_text(region, self.threads, self.forking, cost)]
         for text in declarations(self.forking):
             out.declare(text)
-        values = [*(n for _, n in self.params), *turns]
+        values = [*(n for _, n in self.params), *iterations]
         if isinstance(work, int) or not affine.is_simple(work):
             out.line(region.fork(values))
             return

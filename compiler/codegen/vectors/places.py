@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from compiler.codegen.vectors.prepare import prepare
 from compiler.compute.statements import statement_lines
-from compiler.loops.nodes import Kernel, Loop, Statement, When, While
+from compiler.loops.nodes import If, Kernel, Loop, Statement, While
 from compiler.targets.target import Target
 
 Places = Mapping[tuple[int, int], int]
@@ -31,7 +31,7 @@ def places_of(kernel: Kernel, prepared: Kernel, target: Target) -> Places:
                 if isinstance(s, Loop) and isinstance(piece, Loop) and piece.var != s.var:
                     (inner,) = piece.body  # a loop over vectors around the vector loop
                     found[line, id(inner)] = line
-                if isinstance(s, Loop | When | While) and isinstance(inner, Loop | When | While):
+                if isinstance(s, Loop | If | While) and isinstance(inner, Loop | If | While):
                     note(s.body, inner.body, line + 1, line)
             at += n
             line += sum(1 for _ in statement_lines(s))

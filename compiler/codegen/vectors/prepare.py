@@ -23,7 +23,7 @@ from compiler.compute.statements import substitute_statements, values_of
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Buffer, Kernel, Loop, Statement, Store, When, While
+from compiler.loops.nodes import Buffer, If, Kernel, Loop, Statement, Store, While
 from compiler.loops.nodes import walk_statements as walk
 from compiler.targets.target import Target
 
@@ -102,7 +102,7 @@ def _working_bytes(part: Apply | Convert | Bits | Read | Fetch) -> int:
 def _split(body: tuple[Statement, ...], kernel: Kernel, target: Target) -> tuple[Statement, ...]:
     made: list[Statement] = []
     for s in body:
-        if isinstance(s, When | While):
+        if isinstance(s, If | While):
             made.append(replace(s, body=_split(s.body, kernel, target)))
         elif not isinstance(s, Loop):
             made.append(s)

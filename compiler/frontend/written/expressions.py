@@ -389,11 +389,13 @@ class Expressions(ABC):
         fits = 1 <= len(operands) <= 3 and not options and all(type(o) is int for o in operands)
         needed = "range takes one to three whole numbers that are known"
         require(fits and (len(operands) < 3 or operands[2] != 0), "E-WRITE-VALUE", needed)
-        turns = range(*operands)
+        iterations = range(*operands)
         # The length of a huge range is no number that len() could give.
-        most = self.limits.turns
-        require(not turns[most:], "E-WRITE-LIMIT", f"a loop may have at most {most:,} turns")
-        return list(turns)
+        most = self.limits.iterations
+        require(
+            not iterations[most:], "E-WRITE-LIMIT", f"a loop may have at most {most:,} iterations"
+        )
+        return list(iterations)
 
     def series(self, node: ast.expr, scope: Scope) -> Sequence[Any]:
         """What a loop goes through: a list or a range. Errors: E-WRITE-VALUE."""

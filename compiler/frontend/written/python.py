@@ -48,7 +48,7 @@ class _Reading(Expressions):
 
     def __init__(self, text: str, source: str, limits: WritingLimits) -> None:
         super().__init__(text, source, limits)
-        self.turns = 0
+        self.iterations = 0
         self.found: dict[int, Line] = {}
 
     def read(self) -> Graph:
@@ -114,9 +114,9 @@ class _Reading(Expressions):
         return None
 
     def statement(self, s: ast.stmt, scope: dict[str, Any]) -> _Returned | None:
-        self.turns += 1
-        message = f"more than {self.limits.turns:,} statements would run"
-        require(self.turns <= self.limits.turns, "E-WRITE-LIMIT", message)
+        self.iterations += 1
+        message = f"more than {self.limits.iterations:,} statements would run"
+        require(self.iterations <= self.limits.iterations, "E-WRITE-LIMIT", message)
         match s:
             case ast.Assign(targets=targets, value=value):
                 made = self.value(value, scope)

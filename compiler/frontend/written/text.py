@@ -17,7 +17,7 @@ class WritingLimits:
     """
 
     characters: int = 1 << 26
-    turns: int = 1_000_000
+    iterations: int = 1_000_000
     """Statements that are run, those inside loops and functions each time."""
     calls: int = 50
     """Functions inside each other."""
@@ -32,7 +32,7 @@ class WritingLimits:
 
 PAGE_LIMITS = WritingLimits(
     characters=20_000,
-    turns=20_000,
+    iterations=20_000,
     tracing=TracingLimits(n_nodes=2_000, n_elements=1 << 26, list_elements=1 << 12),
 )
 """For texts that strangers give a server."""

@@ -91,13 +91,13 @@ class Placing:
     def _placed(self, half: Half) -> Iterator[Half]:
         """Place what no half of a half holds, and say what is left to do."""
         if half.is_whole:
-            self._put(half.blocks, half.lying, half.start, half.end)
+            self._scatter_store(half.blocks, half.lying, half.start, half.end)
             return
         middle = (half.start + half.end) // 2
         before = self.end[half.blocks] <= middle
         behind = self.start[half.blocks] >= middle
         now = half.blocks[~(before | behind)]
-        self._put(now, half.lying, middle - 1, middle + 1)
+        self._scatter_store(now, half.lying, middle - 1, middle + 1)
         lying = half.lying.joined(self._lying(now))
         for start, end, inside in ((half.start, middle, before), (middle, half.end, behind)):
             left = half.blocks[inside]
@@ -111,7 +111,7 @@ class Placing:
         limit = offset + self.size[by_offset]
         return Lying(offset, limit, self.start[by_offset], self.end[by_offset])
 
-    def _put(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
+    def _scatter_store(self, blocks: Any, lying: Lying, start: int, end: int) -> None:
         """Place blocks one after the other; what lives through the steps given meets all."""
         if not len(blocks):
             return

@@ -10,7 +10,7 @@ from compiler.compute.scalar import Scalar, substitute
 from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.loops.nodes import Kernel, Loop, Prefetch, Put, Statement, Store, When, While
+from compiler.loops.nodes import If, Kernel, Loop, Prefetch, ScatterStore, Statement, Store, While
 
 
 def canonical_text(kernel: Kernel) -> str:
@@ -58,15 +58,17 @@ class _Renamer:
                 else:
                     self.variables[var] = before
                 return Loop(fresh, start, stop, inner, kind)
-            case When(condition, body):
-                return When(self.value(condition), self.body(body))
+            case If(condition, body):
+                return If(self.value(condition), self.body(body))
             case While(condition, body):
                 return While(self.value(condition), self.body(body))
             case Store(buffer, index, value, stream):
                 place = self.index(index)
                 return Store(self.buffers[buffer], place, self.value(value), stream)
-            case Put(buffer, place, value):
-                return Put(self.buffers[buffer], tuple(map(self.value, place)), self.value(value))
+            case ScatterStore(buffer, place, value):
+                return ScatterStore(
+                    self.buffers[buffer], tuple(map(self.value, place)), self.value(value)
+                )
             case Prefetch(buffer, index):
                 return Prefetch(self.buffers[buffer], self.index(index))
 

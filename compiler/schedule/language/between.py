@@ -178,11 +178,11 @@ class Stages:
         """,
     )
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
-        """Compute a stage inside a loop of another: in each turn what that turn reads of it.
+        """Compute a stage inside a loop of another: in each iteration what that reads of it.
 
-        The loop stands round both, over so many places a turn, and what is read inside alone is
-        memory for one turn. It pays where that stays in a cache. All stages between have to run
-        inside too, so the last one that is read moves first.
+        The loop contains both, with `places` elements an iteration. A stage that is read inside
+        alone has memory for one iteration, which pays where that stays in a cache. All stages
+        between have to run inside too, so the last one that is read moves first.
         """
         part, other = self._part(self.stage), self._part(stage)
         require_legal(part is not other, f"{self.stage} is {stage}")
@@ -197,7 +197,7 @@ class Stages:
             inside, at = around[: around.index(group)], group
             require_legal(
                 group.places == places,
-                f"the loop over {loop} of {stage} computes {group.places} places a turn",
+                f"the loop over {loop} of {stage} computes {group.places} places an iteration",
             )
         self._require_beside(part, stage, inside)
         siblings = inside[-1].members if inside else self.members
@@ -225,7 +225,7 @@ class Stages:
         extent = other[0].extents[loop]
         require_legal(
             not isinstance(extent, int) or places < extent,
-            f"{loop} of {stage} has {extent} places: {places} a turn are no loop",
+            f"{loop} of {stage} has {extent} places: {places} an iteration are no loop",
         )
         self._require_no_blocks(other, loop)
         return Group((other,), {name_of(other): loop}, places)
@@ -249,7 +249,7 @@ class Stages:
         return sum(tensor in s.stored_tensors for s in self.computation.stages) == 1
 
     def _require_free(self, name: str, part: Joint) -> None:
-        """Check that a nest may run in turns of a loop that others share."""
+        """Check that a nest may run interleaved of a loop that others share."""
         tensors = self.computation.tensors
         if self.tiled is not None:
             own = [*self.tiled.results, self.tiled.weights, self.tiled.image, self.tiled.product]
@@ -291,8 +291,8 @@ class Stages:
     def _own_axis(self, part: Joint, group: Group, siblings: Sequence[Member], at: Member) -> str:
         """What a nest calls the axis of a group it is to run in, before all that is inside.
 
-        Errors: E-SCHEDULE-MOVE where a turn of the loop needs anything else than its own places of
-        it, or somebody else needs it earlier.
+        Errors: E-SCHEDULE-MOVE where an iteration of the loop needs other places of it than its
+        own, or another stage needs it earlier.
         """
         made, needed = stored([part]), read([part])
         begin, end = siblings.index(part), siblings.index(at)
@@ -313,7 +313,7 @@ class Stages:
         words = "is read" if made & read(group.joints) else "belongs"
         require_legal(
             bool(own),
-            f"not one place of {self.stage} alone {words} in a turn of the loop over "
+            f"not one place of {self.stage} alone {words} in an iteration of the loop over "
             f"{group.loop} of {consumer}",
         )
         require_legal(
@@ -347,7 +347,7 @@ def _moved(members: Sequence[Member], part: Joint, at: Member, made: Group) -> t
 
 
 def matching_axis(part: Joint, group: Group, temporaries: Iterable[str]) -> str:
-    """The axis of a nest of which each turn of a group needs its own places; "" for none."""
+    """The axis of a nest of which each iteration of a group needs its own places; "" for none."""
     made = {s.target: s for s in part}
     found = list(part[0].axes)
     n_reads = 0

@@ -125,7 +125,7 @@ class Order(Checked):
 
     @move(
         example="""
-        computation turn(A: f32[10,3]) -> Y: f32[3,10] {
+        computation iteration(A: f32[10,3]) -> Y: f32[3,10] {
           Y[i, j] = A[j, i]  for i<3, j<10
         }
         =>
@@ -138,7 +138,7 @@ class Order(Checked):
         }
         """,
         near_miss="""
-        computation turn(A: f32[10,3]) -> Y: f32[3,10] {
+        computation iteration(A: f32[10,3]) -> Y: f32[3,10] {
           Y[i, j] = A[j, i]  for i<3, j<10
         }
         =>

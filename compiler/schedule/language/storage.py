@@ -130,7 +130,7 @@ class Storage(Checked):
 
     @move(
         example="""
-        computation turn(A: f32[6,4]) -> Y: f32[4,6] {
+        computation iteration(A: f32[6,4]) -> Y: f32[4,6] {
           Y[i, j] = A[j, i]  for i<4, j<6
         }
         =>
@@ -199,7 +199,7 @@ class Storage(Checked):
 
     @move(
         example="""
-        computation turn(A: f32[6,4]) -> Y: f32[4,6] {
+        computation iteration(A: f32[6,4]) -> Y: f32[4,6] {
           Y[i, j] = A[j, i]  for i<4, j<6
         }
         =>

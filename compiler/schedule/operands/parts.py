@@ -122,15 +122,15 @@ def _pays(product: _Product, tensors: Mapping[str, TensorType]) -> bool:
         return False
     sizes = {a: affine.assumed(n) for a, n in stage.extents.items()}
 
-    def n_turns(axes: set[str]) -> int:
+    def n_iterations(axes: set[str]) -> int:
         total = 1
         for a in axes:
             total *= sizes[a]
         return total
 
-    columns = n_turns(shared - own - inside)
-    rows = n_turns(own - shared - inside)
-    terms = n_turns(own & shared & inside)
+    columns = n_iterations(shared - own - inside)
+    rows = n_iterations(own - shared - inside)
+    terms = n_iterations(own & shared & inside)
     return columns >= FEWEST_COLUMNS and rows >= TILE_ROWS and terms >= FEWEST_TERMS
 
 

@@ -58,7 +58,7 @@ AHEAD_BYTES = 8192
 """How far ahead packed constants are asked for: the time a line takes to come from memory."""
 
 LEAST_ROWS_ASKING = 2
-"""A single row waits for memory anyway: what it asks for ahead would only take its turns."""
+"""A single row waits for memory anyway: prefetching would only compete with its loads."""
 
 MOST_TILES_ASKING, MOST_PARTS = 40, 8
 """Tiles of rows that ask for the next strip of columns, and parts of it: 2 to 14 % for 64 to 200
@@ -227,7 +227,7 @@ def _is_counted(a: Axis) -> bool:
 def _bytes(nest: Nest, read: Read, passing: Sequence[str]) -> float:
     """Bytes of an operand that are read for one iteration of the loops outside of `passing`.
 
-    Those of windows overlap, and a nest in a turn of other loops reads only a part of a tensor.
+    Those of windows overlap; inside other loops a nest reads only a part of a tensor.
     """
     outside = [a.size for a in nest.space if a.var not in passing and depends(read, a.var)]
     walked = prod(a.size for a in nest.axes if depends(read, a.var))

@@ -189,7 +189,7 @@ def _steps_between_runs(nest: Nest, shared: Read, own: Read, ctx: Context) -> Ax
 
 
 def _are_neighbours(nest: Nest, read: Read, a: Axis) -> bool:
-    """Whether the turns of a loop that make up a step read neighbouring elements."""
+    """Whether the iterations of a loop that make up a step read neighbouring elements."""
     if not isinstance(a.extent, int):
         return False
     step = _step(nest)

@@ -20,7 +20,7 @@ ACCUMULATORS = 8
 """Independent chains that hide the latency of an addition (4 cycles, 2 a cycle)."""
 
 WORTH_A_CHAIN = 4
-"""Turns of a loop for each accumulator more: they have to be combined at the end."""
+"""Iterations of a loop for each accumulator more: they have to be combined at the end."""
 
 UNROLLED_WINDOW = 9
 """Windows of at most this many taps are written out."""
@@ -106,7 +106,7 @@ def dot_product(nest: Nest, ctx: Context) -> Nest:
 
 
 def _chains_outside(nest: Nest, order: list[str], most: int) -> int:
-    """How many turns of the next loop out have sums of their own, where lanes are one vector."""
+    """Iterations of the next outer loop with sums of their own, where lanes are one vector."""
     if not order or not isinstance(nest.axis(order[-1]).extent, int):
         return 1
     return _power_of_two(max(1, min(most, nest.axis(order[-1]).size // WORTH_A_CHAIN)))

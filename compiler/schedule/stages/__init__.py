@@ -1,1 +1,1 @@
-"""Which stages of a kernel share loops, and what one turn of such a loop computes."""
+"""Which stages of a kernel share loops, and what one iteration of such a loop computes."""

@@ -1,4 +1,4 @@
-"""How many places of a shared axis one turn of its loop computes."""
+"""How many places of a shared axis one iteration of its loop computes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compiler.schedule.stages.tree import Group, name_of
 from compiler.targets.target import Target
 
 ROWS = 48
-"""Rows of a product that one turn computes at most: each loads the other operand once."""
+"""Rows of a product that one iteration computes at most: each loads the other operand once."""
 
 LEAST_ROWS = 4
 """Fewer rows than this would wait for loads, whatever else the tile has."""
@@ -23,7 +23,7 @@ SIDE_BY_SIDE = 4
 """Places of which each stage is computed before the next: the ends of their sums overlap."""
 
 LEAST_TURNS = 4
-"""Fewer turns than this would leave threads nothing to share."""
+"""Fewer iterations than this would leave threads nothing to share."""
 
 
 def block_size(
@@ -49,7 +49,7 @@ def block_size(
 
 
 def reason(group: Group) -> str:
-    """Why a turn of a group's loop has as many places as it has."""
+    """Why an iteration of a group's loop has as many places as it has."""
     if group.places == 1:
         return "what lies between stays near"
     if _product_of_rows(group) is not None:

@@ -14,8 +14,8 @@ from compiler.compute.computation import Stage
 from compiler.compute.scalar import fetches
 from compiler.compute.statements import rename_buffers
 from compiler.loops.nodes import Kernel
+from compiler.schedule.stages.iterations import Tensors
 from compiler.schedule.stages.tree import Group, Member, Part, leaves, read, stored, touched
-from compiler.schedule.stages.turns import Tensors
 
 
 def in_place(
@@ -48,9 +48,9 @@ def _may_store_over(stage: Stage, read: str, tensors: Tensors) -> bool:
 
 
 def _is_made_beside(members: Sequence[Member], part: Part, tensor: str) -> bool:
-    """Whether in each loop round a part, a turn makes of a tensor what others in it read.
+    """Whether in each loop round a part, an iteration makes of a tensor what others in it read.
 
-    A later turn could else read what an earlier one has stored over.
+    A later iteration could else read what an earlier one has stored over.
     """
     for group in (m for m in members if isinstance(m, Group)):
         if any(p is part for p in group.joints):

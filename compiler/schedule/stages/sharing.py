@@ -22,10 +22,10 @@ from compiler.errors import CompileError
 from compiler.ir import affine
 from compiler.schedule.language.between import Stages, matching_axis
 from compiler.schedule.stages.blocks import block_size, reason
+from compiler.schedule.stages.iterations import Held, Tensors, held_inside, inside, iterations_of
 from compiler.schedule.stages.joining import Joint
 from compiler.schedule.stages.reuse import in_place
 from compiler.schedule.stages.tree import Group, Part, leaves, name_of, read, stored, touched
-from compiler.schedule.stages.turns import Held, Tensors, held_inside, inside, turns_of
 from compiler.targets.target import Target
 
 
@@ -55,7 +55,7 @@ def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target
         places = in_place(group.joints, held, where.tensors)
         size = block_size(group, held.keys() - places.keys(), where.tensors, target)
         done = where.done | frozenset(group.own.values())
-        if size == group.extent:  # one turn is no loop
+        if size == group.extent:  # one iteration is no loop
             stages = _shared(stages, group.joints, replace(where, done=done), target)
             continue
         group = replace(group, places=size)
@@ -63,8 +63,8 @@ def _shared(stages: Stages, parts: Sequence[Part], where: _Where, target: Target
             stages = _moved(stages, group)
         except CompileError:
             continue
-        turn = next(turn for turn, _, _ in turns_of(group, ""))
-        inner, tensors = inside(group, held, where.tensors, turn)
+        iteration = next(iteration for iteration, _, _ in iterations_of(group, ""))
+        inner, tensors = inside(group, held, where.tensors, iteration)
         stages = _shared(
             stages, tuple(leaves(inner)), _Where(tensors, frozenset(held), done), target
         )

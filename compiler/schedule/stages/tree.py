@@ -20,7 +20,7 @@ Part = Joint | Routine
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A loop over the places of an axis, so many a turn, and what runs inside it.
+    """A loop over the places of an axis, so many an iteration, and what runs inside it.
 
     `own` is what each nest inside calls the axis, by what it computes. The last nest is the one
     whose loop it is: what the others make is read there.

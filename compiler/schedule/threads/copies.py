@@ -1,8 +1,8 @@
-"""Loops whose turns share a temporary: threads run them on a copy of it each.
+"""Loops whose iterations share a temporary: threads run them on a copy of it each.
 
     for band in 0..14 { V[..] = ...; P[..] = ... V[..]; Y[band, ..] = ... P[..] }
 
-becomes, where a turn makes all of V and P that it reads,
+becomes, where an iteration makes all of V and P that it reads,
 
     parallel team in 0..2 {
       for band in 14*team//2..(14*team+14)//2 {
@@ -19,11 +19,11 @@ from dataclasses import field, replace
 
 from compiler.compute.scalar import Read, Scalar, rewrite
 from compiler.compute.statements import (
+    If,
     Loop,
     Prefetch,
     Statement,
     Store,
-    When,
     While,
     stored_buffers,
     walk_statements,
@@ -37,14 +37,14 @@ from compiler.loops.nodes import Buffer, Kernel
 from compiler.targets.options import CodeOptions
 
 MEETING_CYCLES = 10_000
-"""What it takes, with what one thread has to read of another's cache, to share a loop in a turn."""
+"""The time of sharing a loop in an iteration, with the reads from caches of other threads."""
 
 CACHE_LINE = 128
 """Bytes that no two threads should store to: a line, and the one that is fetched with it."""
 
 
 def with_copies(kernel: Kernel, options: CodeOptions) -> Kernel:
-    """The kernel with loops shared whose turns get temporaries of their own, where that is best."""
+    """The kernel with shared loops whose iterations have own temporaries, where that is best."""
     if kernel.sizes:
         return kernel
     work = _Copies(kernel, options)
@@ -108,16 +108,16 @@ class _Copies:
         if n < 2:
             return False
         middle = loop.start + n // 2
-        turn = replace(loop, start=middle, stop=middle + 1)
+        iteration = replace(loop, start=middle, stop=middle + 1)
         inner = [s for s in loop.body if isinstance(s, Loop) and s.kind == "for"]
-        found = [self._steps([replace(turn, body=(s,))]) for s in inner]
+        found = [self._steps([replace(iteration, body=(s,))]) for s in inner]
         large = [n_steps for n_steps in found if n_steps >= least_steps(threads)]
         alone = max(work - n * sum(large), 0)
         inside = n * len(large) * MEETING_CYCLES * STEPS_PER_CYCLE
         return work * -(-n // threads) / n < alone + (work - alone) / threads + inside
 
     def _shared(self, loop: Loop, private: frozenset[str]) -> Loop:
-        """The turns in as many runs of neighbours as there are threads."""
+        """The iterations in as many runs of neighbours as there are threads."""
         assert isinstance(loop.start, int), "asked before"
         threads, n = self.options.threads, loop.extent
         var = self._fresh("team")
@@ -164,7 +164,7 @@ def _indexed(
         match s:
             case Loop():
                 s = replace(s, body=_indexed(s.body, names, copy, ranks))
-            case When(condition, inner) | While(condition, inner):
+            case If(condition, inner) | While(condition, inner):
                 inner = _indexed(inner, names, copy, ranks)
                 s = replace(s, condition=rewrite(condition, change), body=inner)
             case Store():

@@ -1,10 +1,10 @@
 """Which loops of a kernel threads share: where that certainly is right, and where it is least work.
 
-A loop can be shared when its turns are independent by proof. What it costs is the share of the
+A loop can be shared when its iterations are independent by proof. What it costs is the share of the
 thread that has most to do, and what every thread has to read in full, of which the others wrote
 most: shared by rows an image stays where it was made but all threads read all weights, shared by
-channels it is the other way round. A loop with few turns is shared together with the loops right
-inside it; one that is shared may stand inside others that every thread runs.
+channels it is the other way round. A loop with few iterations is shared together with the loops
+right inside it; one that is shared may stand inside others that every thread runs.
 
 Reductions are never shared, so each element is computed as on one thread, to the last bit.
 """
@@ -92,7 +92,7 @@ class _Marker:
         best = min(self._options(s, outer), key=lambda o: o.cost + o.later, default=None)
         if best is not None and best.cost < self._work([s]):
             return best.statement
-        # The loop goes on as it is, and each of its turns shares what is inside.
+        # The loop goes on as it is, and each of its iterations shares what is inside.
         return replace(s, body=self.statements(s.body, {**outer, s.var: range_of(s, outer)}))
 
     def _work(self, body: Sequence[Statement]) -> int:
@@ -102,8 +102,8 @@ class _Marker:
         """The loop shared; and, run by every thread, with what is inside it shared."""
         if why_dependent(loop, self.buffers, outer):
             return
-        shared, turns = self._shared(loop, outer, 1)
-        cost = self._work([loop]) * -(-turns // self.threads) / turns
+        shared, iterations = self._shared(loop, outer, 1)
+        cost = self._work([loop]) * -(-iterations // self.threads) / iterations
         yield _Option(shared, cost + self._foreign_steps(loop), self._later_steps(loop))
         inside = {**outer, loop.var: range_of(loop, outer)}
         inner = self._inside(loop, inside)
@@ -115,7 +115,7 @@ class _Marker:
     def _inside(
         self, loop: Loop, inside: Ranges
     ) -> tuple[tuple[Statement, ...], float, float, float] | None:
-        """The body with its loops shared, what a turn of it takes, and what is read from others."""
+        """The body with shared loops, the time of an iteration, and reads from other threads."""
         body: list[Statement] = []
         total = foreign = later = 0.0
         for s in loop.body:
@@ -125,9 +125,9 @@ class _Marker:
                 and s.kind == "for"
                 and not why_dependent(s, self.buffers, inside)
             ):
-                shared, turns = self._shared(s, inside, 1)
+                shared, iterations = self._shared(s, inside, 1)
                 body.append(shared)
-                total += work * -(-turns // self.threads) / turns
+                total += work * -(-iterations // self.threads) / iterations
                 foreign = max(foreign, self._foreign_steps(s))
                 later = max(later, self._later_steps(s))
             else:
@@ -138,28 +138,28 @@ class _Marker:
         return (made.body, total, foreign, later) if known else None
 
     def _shared(self, loop: Loop, outer: Ranges, around: int) -> tuple[Loop, int]:
-        """The loop marked, and those in it while turns are uneven; how many turns there are.
+        """The loop marked, those in it while iterations are uneven, and the number of iterations.
 
         `around` is how many turns the shared loops outside have together.
         """
-        turns = around * max(affine.assumed(loop.stop - loop.start), 1)
+        iterations = around * max(affine.assumed(loop.stop - loop.start), 1)
         marked = replace(loop, kind="parallel")
-        if turns >= EVEN * self.threads * -(-turns // self.threads):
-            return marked, turns
+        if iterations >= EVEN * self.threads * -(-iterations // self.threads):
+            return marked, iterations
         inside = {**outer, loop.var: range_of(loop, outer)}
         body: list[Statement] = []
-        most = turns
+        most = iterations
         for s in loop.body:
             if (
                 isinstance(s, Loop)
                 and s.kind == "for"
                 and not why_dependent(s, self.buffers, inside)
             ):
-                s, inner = self._shared(s, inside, turns)
+                s, inner = self._shared(s, inside, iterations)
                 most = max(most, inner)
             body.append(s)
         if not has_parallel(body) or not all_apart(pieces(body), self.buffers, inside):
-            return marked, turns
+            return marked, iterations
         return replace(marked, body=tuple(body)), most
 
     def _foreign_steps(self, loop: Loop) -> float:

@@ -56,10 +56,10 @@ def band_rows(
         products = side**2 * max(n_tiles, LEAST_TILES) * n_read * n_made / PRODUCTS_PER_CYCLE
         own = n_bands >= threads > 1 and n_rows % rows == 0
         far = far_weights + (2 * held(rows) if held(rows) > (l2 if own else near) // 2 else 0)
-        turn = products + far / FAR_BYTES_PER_CYCLE
+        iteration = products + far / FAR_BYTES_PER_CYCLE
         if own:
-            return -(-n_bands // threads) * turn
-        return n_bands * (turn / threads + meetings)
+            return -(-n_bands // threads) * iteration
+        return n_bands * (iteration / threads + meetings)
 
     candidates = [n for n in range(1, n_rows + 1) if n == 1 or held(n) <= 2 * near]
     return min(candidates, key=lambda rows: (round(cycles(rows)), rows))

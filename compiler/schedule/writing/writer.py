@@ -17,9 +17,9 @@ from compiler.loops.nodes import Loop, Statement
 from compiler.schedule.language.call import Line
 from compiler.schedule.nest import Nest
 from compiler.schedule.operands.packing import Packing
+from compiler.schedule.stages.iterations import held_inside, inside, iterations_of
 from compiler.schedule.stages.joining import Joint
 from compiler.schedule.stages.tree import Group, Member
-from compiler.schedule.stages.turns import held_inside, inside, turns_of
 from compiler.schedule.writing.physical import nest_of
 from compiler.schedule.writing.realize import Realizer
 from compiler.schedule.writing.streaming import streamed, with_streams
@@ -52,7 +52,7 @@ class Writer:
         self.realizer = Realizer()
         self.packings: dict[str, Packing] = {}
         self.shapes: dict[str, tuple[Expr, ...]] = {}
-        """What buffers become: packed, or only as large as one turn of a loop needs."""
+        """What buffers become: packed, or only as large as one iteration of a loop needs."""
         self.lines: list[Line] = []
         self._zeroed: set[str] = set()
         self._named: dict[str, int] = {}
@@ -84,16 +84,16 @@ class Writer:
         """The loop of a group, and one more for what whole blocks leave."""
         var = self._fresh(f"{group.loop}_at")
         held = held_inside(group, members, where.held)
-        turns = list(turns_of(group, var))
+        iterations = list(iterations_of(group, var))
         # Constants that two loops read would be packed in two ways.
-        packable = where.packable if len(turns) == 1 else frozenset[str]()
-        # Threads that share the outermost loop get copies of what is kept for one turn of it, if
-        # sizes are numbers.
+        packable = where.packable if len(iterations) == 1 else frozenset[str]()
+        # Threads that share the outermost loop get copies of the memory of one iteration, if sizes
+        # are numbers.
         sizes = (n for t in held for n in where.tensors[t].dims)
         known = all(isinstance(n, int) for n in (group.extent, *sizes))
         shrink = self.options.threads == 1 or known or bool(where.around)
-        for turn, start, stop in turns:
-            inner, tensors = inside(group, held if shrink else {}, where.tensors, turn)
+        for iteration, start, stop in iterations:
+            inner, tensors = inside(group, held if shrink else {}, where.tensors, iteration)
             for t in held:
                 self.shapes[t] = tensors[t].layout.physical_shape(tensors[t].dims)
             low, high = affine.bounds(start, {})[0], affine.last_of(stop)

@@ -45,7 +45,7 @@ def test_what_is_put_outside_is_dropped():
     kernel = parse_kernel("""
         kernel k(x: f32[6] input, n: i64[6] input, y: f32[4] output) {
           for i in 0..4 { y[i] = f32(0.0) }
-          for i in 0..6 { put y(n[i]) = add(fetch(y, n[i]), x[i]) }
+          for i in 0..6 { scatter y(n[i]) = add(fetch(y, n[i]), x[i]) }
         }
     """)
     arrays = random_arrays(kernel)
@@ -61,8 +61,8 @@ def test_a_counter_under_a_condition_is_read_after_it_was_changed():
           n[] = i64(0)
           for i in 0..9 {
             z[i] = i32(-1)
-            when lt(x[i], i32(0)) {
-              put z(n[]) = x[i]
+            if lt(x[i], i32(0)) {
+              scatter z(n[]) = x[i]
               n[] = add(n[], i64(1))
               n[] = add(n[], i64(0))
             }
@@ -82,7 +82,7 @@ def test_a_loop_as_long_as_a_condition_holds():
             n[] = abs(x[i])
             y[i] = i64(0)
             while gt(n[], i64(0)) {
-              for j in 0..2 { when eq(mod(n[], i64(2)), i64(1)) { y[i] = add(y[i], index_i64(j)) } }
+              for j in 0..2 { if eq(mod(n[], i64(2)), i64(1)) { y[i] = add(y[i], index_i64(j)) } }
               n[] = div(n[], i64(2))
             }
           }
@@ -96,13 +96,13 @@ def test_a_loop_as_long_as_a_condition_holds():
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("put x(i64(0)) = f32(1.0)", "not to store to"),
-        ("put y(i32(0)) = f32(1.0)", "is no i64"),
-        ("put y(i64(0), i64(1)) = f32(1.0)", "rank 1"),
-        ("vector i in 0..4 { put y(index_i64(i)) = f32(1.0) }", "lanes"),
-        ("when x[0] { y[0] = x[1] }", "is no bool"),
-        ("when gt(x[0], x[1]) { r[0] = x[1] }", "change under a condition"),
-        ("vector i in 0..4 { when gt(x[0], x[1]) { y[i] = x[1] } }", "different ways"),
+        ("scatter x(i64(0)) = f32(1.0)", "not to store to"),
+        ("scatter y(i32(0)) = f32(1.0)", "is no i64"),
+        ("scatter y(i64(0), i64(1)) = f32(1.0)", "rank 1"),
+        ("vector i in 0..4 { scatter y(index_i64(i)) = f32(1.0) }", "lanes"),
+        ("if x[0] { y[0] = x[1] }", "is no bool"),
+        ("if gt(x[0], x[1]) { r[0] = x[1] }", "change under a condition"),
+        ("vector i in 0..4 { if gt(x[0], x[1]) { y[i] = x[1] } }", "different ways"),
         ("y[0] = fetch(x, i32(1))", "is no i64"),
         ("y[0] = fetch(r, i64(1))", "register"),
     ],

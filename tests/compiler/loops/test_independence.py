@@ -1,4 +1,4 @@
-"""What is called independent is: judged by running turns in every order, and by examples."""
+"""What is called independent is: judged by running iterations in every order, and by examples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DEPENDENT = {
     "a sum": "for i in 0..4 { y[0, 0] = add(y[0, 0], x[0, i]) }",
     "a register": "for i in 0..4 { r[0] = add(r[0], x[0, i]) y[i, 0] = r[0] }",
     "two at once": "for i in 0..2 { for j in 0..2 { y[i+j, 0] = x[i, j] } }",
-    "a computed place": "for i in 0..4 { put y(to_i64(x[0, i]), i64(0)) = x[0, i] }",
+    "a computed place": "for i in 0..4 { scatter y(to_i64(x[0, i]), i64(0)) = x[0, i] }",
     "wraps round": "for i in 0..4 { y[i%2, 0] = x[0, i] }",
 }
 
@@ -52,8 +52,8 @@ def test_turns_that_are_independent_give_the_same_in_every_order(name: str):
     found = []
     for order in itertools.islice(itertools.permutations(range(loop.extent)), 24):
         memory = {"x": x, "y": np.ones((4, 6), np.float32), "r": np.zeros(1, np.float32)}
-        for turn in order:
-            run_statements(substitute_statements(loop.body, {loop.var: turn}), memory)
+        for iteration in order:
+            run_statements(substitute_statements(loop.body, {loop.var: iteration}), memory)
         found.append(memory["y"])
     assert all(np.array_equal(found[0], f) for f in found)
 
@@ -69,7 +69,7 @@ def test_turns_that_meet_are_not_independent(name: str):
 def test_a_reason_names_what_is_shared():
     (loop,) = kernel(DEPENDENT["a register"]).body
     assert isinstance(loop, Loop)
-    assert why_dependent(loop, kernel("").buffers, {}) == "r goes from turn to turn"
+    assert why_dependent(loop, kernel("").buffers, {}) == "r goes from iteration to iteration"
     (loop,) = kernel(DEPENDENT["one element"]).body
     assert isinstance(loop, Loop)
     assert "element of y" in why_dependent(loop, kernel("").buffers, {})

@@ -15,8 +15,8 @@ GOOD = {
     "division back into range": "for i in 0..64 { y[i//8] = x[i%8] }",
     "an empty loop": "for i in 5..3 { y[100] = x[100] }",
     "register lanes": "unroll m in 0..2 { vector n in 0..4 { r[m, n] = x[n] } }",
-    "turns with places of their own": "parallel p in 0..2 { for i in 4*p..4*p+4 { y[i] = x[i] } }",
-    "one of many turns": "parallel p in 0..4 { when eq(index_i64(p), i64(2)) { y[0] = x[0] } }",
+    "iterations of own places": "parallel p in 0..2 { for i in 4*p..4*p+4 { y[i] = x[i] } }",
+    "one iteration": "parallel p in 0..4 { if eq(index_i64(p), i64(2)) { y[0] = x[0] } }",
     "several reads of one lane": "vector n in 0..8 { y[n] = r[1, 3] }",
 }
 
@@ -29,7 +29,7 @@ BAD = {
     "no open loop": "y[i] = x[0]",
     "holds f32": "y[0] = i32(0)",
     "all lanes": "vector v in 0..8 { y[0] = x[v] }",
-    "all turns of p": "parallel p in 0..2 { for i in 0..4 { y[i] = x[i+4*p] } }",
+    "all iterations of p": "parallel p in 0..2 { for i in 0..4 { y[i] = x[i+4*p] } }",
     "inside the vector loop": "vector v in 0..2 { vector u in 0..2 { y[2*v+u] = x[u] } }",
     "cannot be inside": "vector v in 0..2 { for u in 0..2 { y[2*v+u] = x[u] } }",
     "inside another": "for i in 0..2 { for i in 0..2 { y[i] = x[i] } }",

@@ -143,8 +143,8 @@ def test_programs_for_different_numbers_of_threads_run_at_once_from_many_threads
     wrong: list[int] = []
 
     def run(number: int) -> None:
-        for turn in range(20):
-            if not same(programs[(number + turn) % 3].run(inputs), expected):
+        for iteration in range(20):
+            if not same(programs[(number + iteration) % 3].run(inputs), expected):
                 wrong.append(number)
 
     started = [threading.Thread(target=run, args=(n,)) for n in range(4)]

@@ -33,13 +33,13 @@ def test_a_turn_asks_for_every_line_of_a_later_one() -> None:
         made = kernel(23, 1200, target)
         b = made.buffers["B"]
         loops = [s for s in walk_statements(made.body) if isinstance(s, Loop)]
-        turn, ask = next((s, t) for s in loops for t in s.body if _asks(t))
+        iteration, ask = next((s, t) for s in loops for t in s.body if _asks(t))
         line, n_lines = (ask.var, ask.extent) if isinstance(ask, Loop) else ("", 1)
         asked = ask.body[0] if isinstance(ask, Loop) else ask
         assert isinstance(asked, Prefetch)
         place = sum(e * n for e, n in zip(asked.index, b.strides, strict=True))
-        per_turn = _at(place, turn.var, 1, line) - _at(place, turn.var, 0, line)
-        lines = [_at(place, turn.var, 0, line, i) for i in range(n_lines)]
+        per_turn = _at(place, iteration.var, 1, line) - _at(place, iteration.var, 0, line)
+        lines = [_at(place, iteration.var, 0, line, i) for i in range(n_lines)]
         assert lines[0] % per_turn == 0
         assert lines[0] * 4 >= 8192
         assert [n - lines[0] for n in lines] == list(range(0, per_turn, LINE_BYTES // 4))
@@ -54,13 +54,13 @@ def test_tiles_of_rows_share_the_lines_of_the_next_strip_where_registers_are_few
     made = kernel(32, 1200, "x86-64-v3")  # five tiles of six rows, and one of two
     b = made.buffers["B"]
     loops = [s for s in walk_statements(made.body) if isinstance(s, Loop)]
-    turn, asked = next((s, t) for s in loops for t in s.body if isinstance(t, Prefetch))
-    rows = next(s for s in loops if any(t is turn for t in s.body))
+    iteration, asked = next((s, t) for s in loops for t in s.body if isinstance(t, Prefetch))
+    rows = next(s for s in loops if any(t is iteration for t in s.body))
     place = sum(e * n for e, n in zip(asked.index, b.strides, strict=True))
     strip, line = 1200 * 16, LINE_BYTES // 4
     fixed = dict.fromkeys(affine.symbols(place), 0)
     asked_for = {
-        affine.substitute(place, {**fixed, rows.var: r, turn.var: k}) // line * line
+        affine.substitute(place, {**fixed, rows.var: r, iteration.var: k}) // line * line
         for r in range(4)
         for k in range(1200)
     }
@@ -86,8 +86,8 @@ def _asks(s: Statement) -> bool:
     )
 
 
-def _at(place: affine.Expr, turn: str, at: int, line: str, number: int = 0) -> int:
+def _at(place: affine.Expr, iteration: str, at: int, line: str, number: int = 0) -> int:
     values = dict.fromkeys(affine.symbols(place), 0)
-    found = affine.substitute(place, {**values, turn: at, line: number})
+    found = affine.substitute(place, {**values, iteration: at, line: number})
     assert isinstance(found, int)
     return found

@@ -171,7 +171,7 @@ def test_sums_go_on_from_what_is_in_memory() -> None:
 
 
 def test_sums_that_outer_loops_move_are_stored_in_each_turn() -> None:
-    """Tiles are given to what stands still: a block for each turn comes and goes."""
+    """Tiles are given to what stands still: a block for each iteration comes and goes."""
     text = f"""
     kernel k(x: bf16[6,8] input, w: bf16[4,7,2] constant, s: f32[3,6,7] temporary,
              y: f32[3,6,7] output) {{

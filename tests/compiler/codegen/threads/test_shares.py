@@ -15,8 +15,8 @@ from tests.kernel_runs import random_arrays, run_native
 from tests.platforms import OWN_THREADS
 
 KERNELS = {
-    "few turns": "parallel i in 0..3 { vector j in 0..20 { y[i, j] = add(x[i, j], f32(1.0)) } }",
-    "one turn": "parallel i in 0..1 { vector j in 0..20 { y[i, j] = x[i, j] } }",
+    "few rounds": "parallel i in 0..3 { vector j in 0..20 { y[i, j] = add(x[i, j], f32(1.0)) } }",
+    "one iteration": "parallel i in 0..1 { vector j in 0..20 { y[i, j] = x[i, j] } }",
     "a late start": "parallel i in 2..9 { vector j in 0..20 { y[i, j] = x[i, j] } }",
     "two loops at once": """
       parallel i in 0..3 { parallel k in 0..3 { vector j in 0..20 { y[3*i+k, j] = x[i, j] } } }""",
@@ -46,7 +46,7 @@ KERNELS = {
       }""",
     "a condition": """
       parallel i in 0..9 {
-        when gt(x[i, 0], f32(0.0)) { vector j in 0..20 { y[i, j] = x[i, j] } }
+        if gt(x[i, 0], f32(0.0)) { vector j in 0..20 { y[i, j] = x[i, j] } }
       }""",
 }
 
@@ -112,13 +112,15 @@ def test_a_loop_of_all_threads_is_inside_the_region():
 
 
 def test_one_thread_has_no_region():
-    text = module_ir({"k": kernel(KERNELS["few turns"])}, [], host())
+    text = module_ir({"k": kernel(KERNELS["few rounds"])}, [], host())
     assert "GOMP" not in text
     assert "omp_" not in text
 
 
 def test_the_runtime_of_llvm_is_called_in_its_own_way():
-    text = module_ir({"k": kernel(KERNELS["few turns"])}, [], host(), threads=2, forking="kmpc")
+    text = module_ir(
+        {"k": kernel(KERNELS["few rounds"])}, [], host(), threads=2, forking="kmpc"
+    )
     assert "__kmpc_fork_call" in assembly(text, host())
     assert 'call void @__kmpc_push_num_threads(ptr @"ident", i32 %caller, i32 2)' in text
     assert "GOMP" not in text

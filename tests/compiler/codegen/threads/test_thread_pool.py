@@ -86,9 +86,9 @@ def test_many_callers_share_the_helpers():
     wrong: list[int] = []
 
     def run(number: int) -> None:
-        for turn in range(30):
-            shares = 1 + (number + turn) % 9
-            if counted(shares, 2 + turn % 3) != [1000 * shares] * shares:
+        for iteration in range(30):
+            shares = 1 + (number + iteration) % 9
+            if counted(shares, 2 + iteration % 3) != [1000 * shares] * shares:
                 wrong.append(number)
 
     callers = [threading.Thread(target=run, args=(n,)) for n in range(5)]

@@ -29,7 +29,7 @@ OPEN = {
     computation dense(A: f32[3,N], B: f32[N,5]) -> Y: f32[3,5] {
       Y[m, n] = reduce_add([k], mul(A[m, k], B[k, n]))  for m<3, n<5, k<N }""",
     "turned": """
-    computation turn(A: f32[N,M]) -> Y: f32[M,N] {
+    computation iteration(A: f32[N,M]) -> Y: f32[M,N] {
       Y[i, j] = mul(A[j, i], f32(2.0))  for i<M, j<N }""",
 }
 

@@ -105,7 +105,7 @@ COMPUTATIONS = {
       Y[i, j] = sub(T[i, j], S[i])  for i<7, j<5
     }""",
     "turned": """
-    computation turn(A: f32[6,7,10]) -> Y: f32[10,6,7] {
+    computation iteration(A: f32[6,7,10]) -> Y: f32[10,6,7] {
       Y[k, i, j] = mul(A[i, j, k], A[i, j, k])  for k<10, i<6, j<7
     }""",
     "lanes of bytes": """

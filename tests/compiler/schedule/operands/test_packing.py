@@ -38,7 +38,7 @@ def test_elements_lie_in_the_order_of_the_loops(
     shape: tuple[int, ...], made: Packing, piece_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packing, "PIECE_BYTES", piece_bytes)
-    monkeypatch.setattr(packing, "PRODUCTS", 600)  # transforms take several turns
+    monkeypatch.setattr(packing, "PRODUCTS", 600)  # transforms take several iterations
     array = np.random.default_rng(1).standard_normal(shape).astype(np.float32)
     packed = made.apply(array)
     assert packed.shape == made.shape

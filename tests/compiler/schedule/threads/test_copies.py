@@ -1,4 +1,4 @@
-"""Threads that have a copy each of what a turn keeps for itself, against the kernel as it was."""
+"""Threads with a copy each of the memory of an iteration, against the kernel as it was."""
 
 from __future__ import annotations
 

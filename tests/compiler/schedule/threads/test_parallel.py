@@ -1,4 +1,4 @@
-"""Which loops are shared: those that are worth it, and only where turns are independent."""
+"""Which loops are shared: those that are worth it, and only where iterations are independent."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""What turns touch, counted out, for bounds and places that indices alone do not decide."""
+"""What iterations touch, counted out, for bounds and places that indices alone do not decide."""
 
 from __future__ import annotations
 
 import pytest
 
 from compiler.compute.statements import Loop
+from compiler.loops.iterations import is_made_before_read, iterations_are_disjoint
 from compiler.loops.text import parse_kernel
-from compiler.loops.turns import is_made_before_read, turns_are_apart
 
 
 def loop_and_buffer(body: str):
@@ -29,7 +29,7 @@ def loop_and_buffer(body: str):
 )
 def test_turns_are_apart_when_no_place_comes_twice(body: str, expected: bool):
     loop, buffers = loop_and_buffer(body)
-    assert turns_are_apart(loop, buffers["y"]) == expected
+    assert iterations_are_disjoint(loop, buffers["y"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_turns_are_apart_when_no_place_comes_twice(body: str, expected: bool):
         ("for j in 0..6 { y[i] = t[j] } for j in 0..6 { t[j] = x[j] }", False),
         ("for j in 0..i { t[j] = x[j] } for j in 0..i { y[i] = t[j] }", True),
         ("for j in 0..i { t[j] = x[j] } for j in 0..i+1 { y[i] = t[j] }", False),
-        ("when gt(x[i], f32(0.0)) { t[0] = x[i] } y[i] = t[0]", False),
+        ("if gt(x[i], f32(0.0)) { t[0] = x[i] } y[i] = t[0]", False),
     ],
 )
 def test_what_a_turn_reads_was_made_in_it(body: str, expected: bool):

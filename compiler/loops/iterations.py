@@ -1,7 +1,7 @@
-"""What one turn of a loop touches, counted out place by place: where sizes are numbers.
+"""The elements that one iteration of a loop touches, listed one by one: for known sizes.
 
-Proofs from indices alone give up where bounds of inner loops move with the turn, and cannot tell
-that what is read was made in the same turn. Both are seen when the places are listed, axis by axis.
+Proofs from indices alone fail where bounds of inner loops move with the iteration, and cannot tell
+that a value read was written in the same iteration. Lists of the elements, axis by axis, show both.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from compiler.compute.numbers import Array
 from compiler.compute.run_statements import index_values
 from compiler.compute.scalar import Fetch, Read, walk
 from compiler.compute.statements import (
+    If,
     Loop,
-    Put,
+    ScatterStore,
     Statement,
     Store,
-    When,
     While,
     values_of,
     walk_statements,
@@ -36,7 +36,7 @@ MOST_TURNS = 128
 MOST_PLACES = 1 << 20
 """Nor are buffers, or combinations of counters, of more places."""
 
-Turn = Mapping[str, int]
+Iteration = Mapping[str, int]
 """The counters of open loops that are fixed."""
 
 
@@ -54,8 +54,8 @@ class _Touch:
     certain: bool
 
 
-def turns_are_apart(loop: Loop, b: Buffer) -> bool:
-    """Whether different turns of a loop touch different places of a buffer, along one axis."""
+def iterations_are_disjoint(loop: Loop, b: Buffer) -> bool:
+    """Whether different iterations of a loop touch different places of a buffer, along one axis."""
     if not (isinstance(loop.start, int) and isinstance(loop.stop, int)):
         return False
     if loop.extent > MOST_TURNS:
@@ -79,34 +79,34 @@ def _apart_along(axis: int, loop: Loop, name: str) -> bool:
 
 
 def is_made_before_read(body: Sequence[Statement], b: Buffer) -> bool:
-    """Whether each turn of the loops in a body stores all that it reads of a buffer before.
+    """Whether each iteration of the loops in a body stores all that it reads of a buffer before.
 
-    Then turns may have a copy of the buffer each, and nothing that they make is another value.
+    Then iterations may have a copy of the buffer each, and nothing that they make is another value.
     """
     if not isinstance(b.n_elements, int) or b.n_elements > MOST_PLACES:
         return False
     try:
         return all(
-            _fills(s.body, b.name, np.zeros(b.shape, np.bool_), turn)  # type: ignore[arg-type]
+            _fills(s.body, b.name, np.zeros(b.shape, np.bool_), iteration)  # type: ignore[arg-type]
             for s in body
             if isinstance(s, Loop)
-            for turn in _turns(s, b.name, {})
+            for iteration in _iterations(s, b.name, {})
         ) and not any(_touches(b.name, [s], (), True) for s in body if not isinstance(s, Loop))
     except _Unknown:
         return False
 
 
-def _fills(body: Sequence[Statement], name: str, made: Array, turn: Turn) -> bool:
+def _fills(body: Sequence[Statement], name: str, made: Array, iteration: Iteration) -> bool:
     """Whether what is read is in `made` or stored first; adds to `made` what is stored."""
-    places = _Places(turn)
+    places = _Places(iteration)
     for s in body:
         touches = _touches(name, [s], (), True)
         reads = [t for t in touches if not t.stores]
         if not all(made[places.box(t)].all() for t in reads):
             if not isinstance(s, Loop):
                 return False
-            turns = _turns(s, name, turn)
-            if not all(_fills(s.body, name, made.copy(), own) for own in turns):
+            iterations = _iterations(s, name, iteration)
+            if not all(_fills(s.body, name, made.copy(), own) for own in iterations):
                 return False
         for t in touches:
             if t.stores and t.certain and _is_full(t):
@@ -114,9 +114,9 @@ def _fills(body: Sequence[Statement], name: str, made: Array, turn: Turn) -> boo
     return True
 
 
-def _turns(loop: Loop, name: str, turn: Turn) -> list[Turn]:
-    """The turns of a loop, one of them if all touch the same places of a buffer."""
-    start, stop = (int(index_values(_settled(e, turn), {})) for e in (loop.start, loop.stop))
+def _iterations(loop: Loop, name: str, iteration: Iteration) -> list[Iteration]:
+    """The iterations of a loop, one of them if all touch the same places of a buffer."""
+    start, stop = (int(index_values(_settled(e, iteration), {})) for e in (loop.start, loop.stop))
     touches = _touches(name, loop.body, (), True)
     moving = any(
         loop.var in affine.symbols(e)
@@ -125,11 +125,12 @@ def _turns(loop: Loop, name: str, turn: Turn) -> list[Turn]:
     )
     if moving and stop - start > MOST_TURNS:
         raise _Unknown
-    return [{**turn, loop.var: i} for i in range(start, stop if moving else min(stop, start + 1))]
+    end = stop if moving else min(stop, start + 1)
+    return [{**iteration, loop.var: i} for i in range(start, end)]
 
 
-def _settled(e: Expr, turn: Turn) -> Expr:
-    e = affine.substitute(e, {**turn})
+def _settled(e: Expr, iteration: Iteration) -> Expr:
+    e = affine.substitute(e, {**iteration})
     if affine.symbols(e):
         raise _Unknown
     return e
@@ -162,11 +163,11 @@ def _walk_touches(
         match s:
             case Loop():
                 yield from _walk_touches(name, s.body, (*loops, s), certain)
-            case When(_, inner) | While(_, inner):
+            case If(_, inner) | While(_, inner):
                 yield from _walk_touches(name, inner, loops, False)
             case Store(buffer, index) if buffer == name:
                 yield _Touch(index, True, loops, certain)
-            case Put(buffer) if buffer == name:
+            case ScatterStore(buffer) if buffer == name:
                 raise _Unknown
             case _:
                 pass
@@ -176,7 +177,7 @@ def touches(body: Sequence[Statement], name: str) -> int:
     """How many statements in a body name a buffer."""
     return sum(
         any(isinstance(p, Read | Fetch) and p.tensor == name for v in values_of(s) for p in walk(v))
-        or (isinstance(s, Store | Put) and s.buffer == name)
+        or (isinstance(s, Store | ScatterStore) and s.buffer == name)
         for s in walk_statements(body)
     )
 
@@ -194,9 +195,9 @@ def _counters(e: Expr, loops: Sequence[Loop]) -> list[str]:
 
 @dataclass(slots=True)
 class _Places:
-    """The places that indices take in a turn; each is listed once."""
+    """The places that indices take in an iteration; each is listed once."""
 
-    turn: Turn
+    iteration: Iteration
     known: dict[tuple[object, ...], Array] = field(default_factory=dict)
 
     def box(self, t: _Touch) -> tuple[Any, ...]:
@@ -204,7 +205,7 @@ class _Places:
         return np.ix_(*(self.of(e, t.loops) for e in t.index))
 
     def of(self, e: Expr, loops: tuple[Loop, ...]) -> Array:
-        """All values of an index, none where a loop round it runs no turn."""
+        """All values of an index, none where a loop round it runs no iteration."""
         key = (e, *map(id, loops))
         if key not in self.known:
             self.known[key] = self._listed(e, loops)
@@ -212,7 +213,7 @@ class _Places:
 
     def _listed(self, e: Expr, loops: tuple[Loop, ...]) -> Array:
         counters = set(_counters(e, loops))
-        env: dict[str, Any] = {v: np.array([i]) for v, i in self.turn.items()}
+        env: dict[str, Any] = {v: np.array([i]) for v, i in self.iteration.items()}
         n = 1
         for loop in loops:
             numbers = isinstance(loop.start, int) and isinstance(loop.stop, int)

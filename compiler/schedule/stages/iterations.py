@@ -1,4 +1,4 @@
-"""One turn of a loop that stages share: what each computes in it, and how much memory lasts for it.
+"""One iteration of a loop that stages share: the work of each stage, and the memory kept for it.
 
 for r { TOP[r] = ... }              for r {
 for r { E[r, j] = ... TOP[r] }        TOP[0] = ...
@@ -27,7 +27,7 @@ Held = Mapping[str, int]
 
 
 def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[str]) -> Held:
-    """What lasts for one turn of a group among members; nothing else reads the temporaries."""
+    """What lasts for one iteration of a group among members; nothing else reads the temporaries."""
     inner = temporaries - touched([*leaves([m for m in members if m is not group])])
     return {
         s.target: next(d for d, e in enumerate(s.index) if axis_of(e) == group.own[name_of(part)])
@@ -38,8 +38,8 @@ def held_inside(group: Group, members: Sequence[Member], temporaries: frozenset[
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """One turn of the loop `var` of a group: `step` places further than the turn before.
+class Iteration:
+    """One iteration of the loop `var` of a group: `step` places further than the iteration before.
 
     `places` of them are computed, fewer where the axis ends; memory has `room` for a block.
     """
@@ -50,36 +50,40 @@ class Turn:
     room: int
 
 
-def turns_of(group: Group, var: str) -> Iterator[tuple[Turn, Expr, Expr]]:
-    """The loop over whole blocks and, where some places are left, one turn or a loop for these."""
+def iterations_of(group: Group, var: str) -> Iterator[tuple[Iteration, Expr, Expr]]:
+    """The loop over whole blocks, and one iteration or a loop for the places that are left."""
     size = group.places
     n_blocks, left = affine.floordiv(group.extent, size), affine.mod(group.extent, size)
     if n_blocks != 0:
-        yield Turn(var, size, size, size), 0, n_blocks
+        yield Iteration(var, size, size, size), 0, n_blocks
     if isinstance(left, int) and left:
-        yield Turn(var, size, left, size), n_blocks, n_blocks + 1
+        yield Iteration(var, size, left, size), n_blocks, n_blocks + 1
     elif left != 0 and size > 1:
-        yield Turn(var, size, left, size), n_blocks, affine.floordiv(group.extent + size - 1, size)
+        yield (
+            Iteration(var, size, left, size),
+            n_blocks,
+            affine.floordiv(group.extent + size - 1, size),
+        )
 
 
 def inside(
-    group: Group, held: Held, tensors: Tensors, turn: Turn
+    group: Group, held: Held, tensors: Tensors, iteration: Iteration
 ) -> tuple[tuple[Member, ...], dict[str, TensorType]]:
-    """The members of a group in one turn of its loop; tensors held inside shrink to one block."""
+    """The members of a group in one iteration of its loop; tensors inside shrink to one block."""
     changed = dict(tensors)
     for t, d in held.items():
         dims = tensors[t].dims
-        changed[t] = replace(tensors[t], shape=(*dims[:d], turn.room, *dims[d + 1 :]))
+        changed[t] = replace(tensors[t], shape=(*dims[:d], iteration.room, *dims[d + 1 :]))
     joints = [
-        tuple(_in_turn(s, held, group.own[name_of(part)], turn) for s in part)
+        tuple(_in_turn(s, held, group.own[name_of(part)], iteration) for s in part)
         for part in group.joints
     ]
     return group.over(joints).members, changed
 
 
-def _in_turn(s: Stage, held: Held, own: str, turn: Turn) -> Stage:
-    within: Expr = 0 if turn.step == 1 else affine.symbol(own)
-    values: dict[str, Expr] = {own: affine.symbol(turn.var) * turn.step + within}
+def _in_turn(s: Stage, held: Held, own: str, iteration: Iteration) -> Stage:
+    within: Expr = 0 if iteration.step == 1 else affine.symbol(own)
+    values: dict[str, Expr] = {own: affine.symbol(iteration.var) * iteration.step + within}
 
     def place(t: str, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
         d = held.get(t)
@@ -91,7 +95,9 @@ def _in_turn(s: Stage, held: Held, own: str, turn: Turn) -> Stage:
         return None
 
     extents = {
-        a: turn.places if a == own else n for a, n in s.extents.items() if a != own or turn.step > 1
+        a: iteration.places if a == own else n
+        for a, n in s.extents.items()
+        if a != own or iteration.step > 1
     }
     index = tuple(affine.substitute(e, values) for e in s.index)
     value = rewrite(substitute(s.value, values), change)
