@@ -118,6 +118,8 @@ class Expressions:
         if s.fn not in ("add", "sub") or s.dtype not in (DType.f32, DType.f64):
             return None
         left, right = s.args
+        if s.fn == "sub" and left == right:
+            return None  # a rounded product from the exact one would not leave 0
         if isinstance(right, Apply) and right.fn == "mul":
             a, b = (self.value(x, cache) for x in right.args)
             c = self.value(left, cache)

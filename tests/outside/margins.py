@@ -27,6 +27,9 @@ IN_F32 = (
 )
 """Operators that may compute in f32 whatever their type, with numbers around 1 that cancel."""
 
+BY_COORDINATE = ("Resize", "GridSample", "RoiAlign")
+"""Operators that compute places in f32: an error of a place moves a result by so many units."""
+
 ELEMENTWISE = {op for op, drawn in DRAWN.items() if drawn.step.__module__.endswith("elementwise")}
 """Operators that round each element by itself; all others add up numbers that may cancel."""
 
@@ -124,6 +127,8 @@ def _least(node: NodeProto, value: Any) -> float:
         return 0.0
     scale = float(np.abs(value.astype(np.float64)).max(initial=0))
     least = NOISE * float(ml_dtypes.finfo(value.dtype).eps) * scale
+    if node.op_type in BY_COORDINATE:
+        least *= max(value.shape, default=1)
     return max(least, NOISE * float(np.finfo(np.float32).eps)) if _in_f32(node) else least
 
 

@@ -46,6 +46,20 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         "g (double[2,3] x, int64[1] axes) => (double[] y) { y = ReduceL2(x, axes) }",
         {"x": numbers(2, 3, dtype=np.float64) / 7, "axes": i64(1)},
     ),
+    "a product less itself": (
+        """g (float[2,9] x, float[9] y) => (float[2,9] z) {
+            p = Mul(x, y)
+            z = Sub(p, p)
+        }""",
+        {"x": numbers(2, 9) / 7, "y": numbers(9) / 3},
+    ),
+    "a loss less itself": (
+        """g (float[N,5] x) => (float y) <int64[3] labels = {1, 4, 2}> {
+            loss = SoftmaxCrossEntropyLoss(x, labels)
+            y = Sub(loss, loss)
+        }""",
+        {"x": numbers(3, 5) / 7},
+    ),
     "unsigned numbers shrunk": (
         "g (uint16[5] x) => (uint16[] y) { y = Shrink<bias=1.0, lambd=2.0>(x) }",
         {"x": whole(5, dtype=np.uint16)},

@@ -161,12 +161,17 @@ def _(d: Draft, op: str) -> None:
 
 @family("MaxUnpool", weight=0.7)
 def _(d: Draft, op: str) -> None:
-    """Windows that do not overlap, so that no two elements want one place."""
+    """Windows that do not overlap, so that no two elements want one place.
+
+    The shape is given for known sizes only: ONNX Runtime takes indices as places in that shape.
+    """
     k = d.chance.choice((2, 3))
     h, w = (k * d.chance.choice((1, 2, 3)) for _ in "hw")
-    x = d.given(some_array(d.chance, "f32", (1, d.chance.choice((1, 3)), h, w)))
+    image = some_array(d.chance, "f32", (1, d.chance.choice((1, 3)), h, w))
+    is_known = d.maybe()
+    x = d.constant(image) if is_known else d.given(image)
     made = d.node("MaxPool", [x], 2, kernel_shape=[k, k], strides=[k, k])
-    shape = [d.constant(d.shape(x))] if d.maybe() else []
+    shape = [d.constant(d.shape(x))] if is_known else []
     d.one(op, [*made, *shape], kernel_shape=[k, k], strides=[k, k])
 
 

@@ -118,9 +118,7 @@ def test_one_thread_has_no_region():
 
 
 def test_the_runtime_of_llvm_is_called_in_its_own_way():
-    text = module_ir(
-        {"k": kernel(KERNELS["few rounds"])}, [], host(), threads=2, forking="kmpc"
-    )
+    text = module_ir({"k": kernel(KERNELS["few rounds"])}, [], host(), threads=2, forking="kmpc")
     assert "__kmpc_fork_call" in assembly(text, host())
     assert 'call void @__kmpc_push_num_threads(ptr @"ident", i32 %caller, i32 2)' in text
     assert "GOMP" not in text
