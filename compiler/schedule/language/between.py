@@ -178,7 +178,7 @@ class Stages:
         """,
     )
     def compute_at(self, stage: StageName, loop: LoopName, places: Count = 1) -> Self:
-        """Compute a stage inside a loop of another: in each iteration what that reads of it.
+        """Compute a stage inside a loop of another: in each iteration the part that it reads.
 
         The loop contains both, with `places` elements an iteration. A stage that is read inside
         alone has memory for one iteration, which pays where that stays in a cache. All stages
