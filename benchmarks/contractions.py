@@ -36,8 +36,8 @@ from compiler.targets.target import host
 
 Call = Callable[[], object]
 
-PEAK_TURNS = 4000
-PEAK_FLOPS = 2.0 * 12 * 4 * PEAK_TURNS
+PEAK_ITERATIONS = 4000
+PEAK_FLOPS = 2.0 * 12 * 4 * PEAK_ITERATIONS
 
 
 def main() -> None:
@@ -149,7 +149,7 @@ def mkl_call(case: Case) -> Call | None:
 def peak_call() -> Call:
     """A loop of multiply-adds on registers alone."""
     target = host()
-    kernel = parse_kernel(peak_text(target.lanes(4), turns=PEAK_TURNS))
+    kernel = parse_kernel(peak_text(target.lanes(4), iterations=PEAK_ITERATIONS))
     function = Library.compile(module_ir({"k": kernel}, [], target), target).function("k", 2)
     arrays = [np.full(b.shape, 1e-3, np.float32) for b in kernel.params]
     return lambda: function(*(a.ctypes.data for a in arrays))

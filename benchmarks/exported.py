@@ -116,7 +116,7 @@ def measure(name: str, given: Subject, pipeline: str, seconds: float) -> Row:
 
 
 def in_turns(a: bytes, b: bytes, inputs: Mapping[str, Any], seconds: float) -> tuple[float, float]:
-    """The least time of a run of each, by the clock of the thread, in turns.
+    """The least time of a run of each, by the clock of the thread, interleaved.
 
     Each turn is some milliseconds of runs.
     """

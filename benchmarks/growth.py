@@ -83,7 +83,7 @@ def page(points: Sequence[Point], picture: str) -> str:
     lines = [
         "# How compiling and running grow with depth\n",
         f"Transformer encoders of equal layers ({WIDTH} wide, {HEADS} heads, {LENGTH} places), one "
-        "thread, nothing cached, minima of rounds in turns. Written by `python -m "
+        "thread, nothing cached, minima of interleaved rounds. Written by `python -m "
         "benchmarks.growth --output docs/growth.md`.\n",
         f"![seconds over layers]({picture})\n",
         "| layers | nodes | kernels | functions | compile s | "

@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def measured(case: Case, seconds: float) -> Row:
-    """One case in all runtimes, in turns."""
+    """One case in all runtimes, interleaved."""
     model = onnx.parser.parse_model(case.text).SerializeToString()
     graph = compiler.load(model)
     chance = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""One program for all sizes beside programs for known ones, and ONNX Runtime, in turns.
+"""One program for all sizes beside programs for known ones, and ONNX Runtime, interleaved.
 
     python -m benchmarks.transformer_models FOLDER --open
     python -m benchmarks.open_sizes FOLDER ... [--only bert,vit] [--seconds 3] [--threads 1]

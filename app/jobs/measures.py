@@ -19,7 +19,7 @@ from compiler.runtime.program import Program
 Array = np.ndarray[Any, np.dtype[Any]]
 
 MEASURE_S = 1.0
-"""About how long a compilation times whole runs and kernels, in turns."""
+"""About how long a compilation times whole runs and kernels, interleaved."""
 _MOST_ROUNDS = 50
 REFERENCE_FLOPS_LIMIT = 20_000_000_000
 """Above this the reference, which is clear rather than fast, would take too long for a page."""

@@ -1,4 +1,4 @@
-"""Whole runs and each kernel of a program, timed in turns, so that what disturbs meets both."""
+"""Whole runs and each kernel of a program, timed interleaved: noise affects both alike."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def run_schedule(
     say("ready", {"part": "edited"})
     if made["because"]:
         return
-    say("phase", {"phase": "measure", "words": "timing both schedules in turns"})
+    say("phase", {"phase": "measure", "words": "timing both schedules, interleaved"})
     judge = Judge(computation, constants, options, original)
     found, turns = _measured(judge, Runnable(edited, judge), sparsely(say))
     parts.write("edited", {**made, **wire.verdict(found, turns)})

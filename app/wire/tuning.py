@@ -73,7 +73,7 @@ def judged(row: Mapping[str, Any], report: KernelReport) -> dict[str, Any]:
 
 
 def model_row(untuned: float, tuned: float, ratios: Sequence[float]) -> dict[str, Any]:
-    """Whole runs, untuned and tuned in turns: the least times, and the middle ratio."""
+    """Whole runs, untuned and tuned, interleaved: the least times, and the middle ratio."""
     middle = sorted(ratios)[len(ratios) // 2] if ratios else None
     low, high = median_interval(ratios) if ratios else (None, None)
     return {

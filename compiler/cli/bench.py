@@ -1,4 +1,4 @@
-"""`bench`: time a model here and in other runtimes, in turns, in one process."""
+"""`bench`: time a model here and in other runtimes, interleaved, in one process."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def measure(
     pin: bool = True,
     schedules: str | None = None,
 ) -> Result:
-    """Compile a model and time it in turns with its peers, on the same inputs.
+    """Compile a model and time it interleaved with its peers, on the same inputs.
 
     Inputs come from `NAME=FILE.npy` texts; the others are random ones of these `shapes`.
     Code is made for just these inputs' shapes; with `buckets`, as for a program that serves others.
@@ -185,7 +185,7 @@ def command(
     seed: int,
     pin: bool,
 ) -> None:
-    """Time MODEL: rounds in turns with other runtimes, minima, medians, ratio with interval."""
+    """Time MODEL: rounds interleaved with other runtimes, minima, medians, ratio with interval."""
     peers = [p.strip() for p in against.split(",") if p.strip()]
     if len(set(peers)) != len(peers):
         raise CompileError("E-OPTION-VALUE", f"--against names a peer twice: {against}")

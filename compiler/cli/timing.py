@@ -1,4 +1,4 @@
-"""Fair comparison of programs: rounds in turns in one process, minima, and an interval."""
+"""Fair comparison of programs: interleaved rounds in one process, minima, and an interval."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Ratio:
 def interleaved(
     calls: Mapping[str, Call], seconds: float, min_rounds: int = 10
 ) -> dict[str, Times]:
-    """Time all programs in turns until the time is up, each at least `min_rounds` times.
+    """Time all programs interleaved until the time is up, each at least `min_rounds` times.
 
     The order changes from round to round, the same way every time: a disturbance of the machine
     meets all of them, and each runs behind every other one. A call that is not timed goes before

@@ -1,7 +1,7 @@
 """A schedule beside the one that a kernel has: the same numbers, and how the times compare.
 
 Unlike candidates of a search, which are sifted by their least times, two schedules that somebody
-looks at are timed to the end, in turns, and told with their intervals.
+looks at are timed to the end, interleaved, and told with their intervals.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from compiler.tuning.judge import Verdict
 class KernelReport:
     """One computation: how often it runs, what was tried, and what came of it.
 
-    `seconds` and `untuned_seconds` are of one call, timed in turns; `kept` is whether its best
+    `seconds` and `untuned_seconds` are of one call, timed interleaved; `kept` is whether its best
     schedule is used, and `because` why not, or why the search stopped.
     """
 
@@ -66,7 +66,7 @@ class KernelReport:
 
 @dataclass
 class TuningReport:
-    """A tuning run. `untuned_seconds` and `tuned_seconds` are of whole runs, timed in turns."""
+    """A tuning run. `untuned_seconds` and `tuned_seconds` are of whole runs, timed interleaved."""
 
     kernels: list[KernelReport]
     search: str

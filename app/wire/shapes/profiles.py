@@ -78,7 +78,7 @@ class KernelTimes(TypedDict):
 
 
 class Profile(TypedDict):
-    """Whole runs and their kernels, timed in turns on the same random inputs."""
+    """Whole runs and their kernels, timed interleaved on the same random inputs."""
 
     version: Version
     threads: int

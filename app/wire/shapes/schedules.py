@@ -87,7 +87,7 @@ class CallTime(TypedDict):
 
 
 class SchedulesInTurns(TypedDict):
-    """Both kernels timed in turns on one thread; `ratio` is edited by original, `low` to `high`.
+    """Both kernels timed interleaved on one thread; `ratio` is edited by original, `low` to `high`.
 
     Where code and data happen to lie moves a ratio by up to about `noise` from run to run.
     """

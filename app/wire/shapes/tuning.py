@@ -12,7 +12,7 @@ SearchName = Literal["annealing", "genetic", "random"]
 class TunedKernel(TypedDict):
     """A computation that is searched: who runs it, the policy's schedule, and the best one found.
 
-    Seconds are of one call, timed in turns, null before that; `because` says why it is not kept.
+    Seconds are of one call, timed interleaved, null before that; `because` says why it is not kept.
     """
 
     name: str
@@ -41,7 +41,7 @@ class TuneTrial(TypedDict):
 
 
 class TunedModel(TypedDict):
-    """Whole runs in turns: the least times, and how many times faster, with its 95 % interval."""
+    """Whole runs, interleaved: the least times, and how many times faster, with its 95 % bounds."""
 
     untuned_s: float
     tuned_s: float

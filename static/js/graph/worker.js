@@ -22,7 +22,7 @@ const EXERCISE = `digraph { graph [nodesep=0.25 ranksep=0.4] node [shape=box fix
 
 /**
  * Code that has run often is compiled anew, by threads that would take time from the page while a
- * model comes: so it runs before that, in turns that let a request pass.
+ * model comes: so it runs before that, in time slices that let a request pass.
  */
 const EXERCISES = 4;
 

@@ -1,4 +1,4 @@
-// The scene of the chosen stage, made in turns: what is drawn stays until the next one is there, and a
+// The scene of the chosen stage, made in time slices: what is drawn stays until the next one is there, and a
 // later wish ends what is being made for an earlier one. The scenes that the keys lead to next are made
 // while nothing else is to be done.
 import { sceneSteps } from "../graph/scene.js";
