@@ -47,7 +47,7 @@ def body_of(
         # Bodies of preview operators do not say for which opset they are written.
         function.opset_import.add(domain=domain, version=newest(domain))
     if any(map(_is_wide, types)):
-        _stay_wide(function, types)
+        function = _widened(function, types)
     if not _is_typed(function, types):
         return None
     given = {a.name for a in function.attribute_proto}
@@ -85,16 +85,27 @@ def _is_wide(t: Type | None) -> bool:
     return isinstance(t, TensorType) and t.dtype is DType.f64
 
 
-def _stay_wide(function: Any, types: Sequence[Type | None]) -> None:
-    """Casts of f64 to f32 go to f64: that of ReduceL2 would lose half of the digits."""
+def _widened(function: Any, types: Sequence[Type | None]) -> Any:
+    """The body with casts of f64 to f64 in place of f32: ReduceL2 would lose half of the digits.
+
+    As it was where that mixes types, or gives results of another type.
+    """
     import onnx
 
-    flows = _element_types(function, types)
-    for node in function.node:
+    before = _element_types(function, types)
+    made = onnx.FunctionProto()
+    made.CopyFrom(function)
+    for node in made.node:
         for a in node.attribute if node.op_type == "Cast" else ():
-            wide = flows.get(node.input[0]) == onnx.TensorProto.DOUBLE
+            wide = before.get(node.input[0]) == onnx.TensorProto.DOUBLE
             if wide and a.name == "to" and a.i == onnx.TensorProto.FLOAT:
                 a.i = onnx.TensorProto.DOUBLE
+    try:
+        after = _element_types(made, types, checked=True)
+    except onnx.shape_inference.InferenceError:
+        return function
+    kept = all(before.get(o) == after.get(o) for o in made.output)
+    return made if kept else function
 
 
 def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
@@ -109,8 +120,13 @@ def _is_typed(function: Any, types: Sequence[Type | None]) -> bool:
     return all(_takes(n, flows, versions) for n in function.node)
 
 
-def _element_types(function: Any, types: Sequence[Type | None]) -> dict[str, int]:
-    """The element types of a body's values as the onnx package codes them, where it finds them."""
+def _element_types(
+    function: Any, types: Sequence[Type | None], checked: bool = False
+) -> dict[str, int]:
+    """The element types of a body's values as the onnx package codes them, where it finds them.
+
+    `checked` raises onnx's InferenceError where operands have types that do not go together.
+    """
     import onnx
 
     given = zip(function.input, types, strict=False)
@@ -121,7 +137,8 @@ def _element_types(function: Any, types: Sequence[Type | None]) -> dict[str, int
     ]
     graph = onnx.GraphProto(name="body", node=function.node, input=inputs)
     model = onnx.ModelProto(graph=graph, opset_import=function.opset_import, ir_version=10)
-    found = [*inputs, *onnx.shape_inference.infer_shapes(model).graph.value_info]
+    inferred = onnx.shape_inference.infer_shapes(model, check_type=checked, strict_mode=checked)
+    found = [*inputs, *inferred.graph.value_info]
     return {v.name: v.type.tensor_type.elem_type for v in found}
 
 

@@ -46,6 +46,13 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         "g (double[2,3] x, int64[1] axes) => (double[] y) { y = ReduceL2(x, axes) }",
         {"x": numbers(2, 3, dtype=np.float64) / 7, "axes": i64(1)},
     ),
+    "a normalisation of f64 whose rank is not known": (
+        """g (double[N,4] x, int64[n] shape) => (double[] y) {
+            r = Reshape(x, shape)
+            y = LayerNormalization<axis: int = 1>(r, r)
+        }""",
+        {"x": numbers(3, 4, dtype=np.float64) / 7, "shape": i64(1, 12)},
+    ),
     "a product less itself": (
         """g (float[2,9] x, float[9] y) => (float[2,9] z) {
             p = Mul(x, y)
