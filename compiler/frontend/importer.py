@@ -26,8 +26,25 @@ from compiler.ops.reshape import identity
 
 
 def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:
-    """The graph of a parsed model. Errors: E-MODEL-*, each naming its node or value."""
-    shared = Model(Functions(model, limits), tensors, DimNames(limits), limits)
+    """The graph of a parsed model. Errors: E-MODEL-*, each naming its node or value.
+
+    Open sizes of one name may have several values: where shapes then seem not to fit, a name
+    stands for another size in each place.
+    """
+    names = DimNames(limits)
+    try:
+        return _imported(model, tensors, names, limits)
+    except CompileError as e:
+        if e.code != "E-OP-SHAPE" or not names.are_shared:
+            raise
+        try:
+            return _imported(model, tensors, DimNames(limits, apart=True), limits)
+        except CompileError:
+            raise e from None
+
+
+def _imported(model: Any, tensors: TensorReader, names: DimNames, limits: Limits) -> Graph:
+    shared = Model(Functions(model, limits), tensors, names, limits)
     opsets = opsets_of(model.opset_import, model.ir_version)
     for f in model.functions:
         opsets_of(f.opset_import, model.ir_version)

@@ -23,12 +23,15 @@ class DimNames:
     value's name and the axis.
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, limits: Limits, apart: bool = False) -> None:
+        """`apart` takes each size for one of its own, whatever its name."""
+        self._limits, self._apart = limits, apart
         self._words: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
         self.declared: set[str] = set()
         """Symbols of the graph's inputs: those that a caller decides."""
+        self.are_shared = False
+        """Whether inputs have a name for two sizes."""
 
     def reader(self, base: str, *, is_input: bool = False) -> protos.DimReader:
         """Reads the sizes of the value with this name. Errors: E-MODEL-SIZE."""
@@ -42,6 +45,9 @@ class DimNames:
         # "?", "-1" and the like stand for no name.
         if not re.search(r"[^\W\d_]", name, re.ASCII) or name == "None":
             return symbol(self._fresh(f"{identifier(base)}_d{position}"))
+        if self._apart:
+            return symbol(self._fresh(identifier(name)))
+        self.are_shared |= is_input and ("", name) in self._words
         is_shared = is_input or ("", name) in self._words
         key = ("" if is_shared else base, name)
         if key not in self._words:

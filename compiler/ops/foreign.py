@@ -88,7 +88,7 @@ def _inferred(
         if v is not None and v.dtype != np.object_ and node.inputs[k]
     }
     opset = protos.opset_of(node)
-    domain = protos.split_name(node.op)[0]
+    domain, op_type = protos.split_name(node.op)
     imports = [onnx.helper.make_opsetid(domain, opset)]
     if domain:
         imports.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
@@ -103,11 +103,19 @@ def _inferred(
         if not name:
             continue
         base = node.outputs[int(name[1:])]
+        if op_type == "DFT" and len(types) > 1 and types[1] is not None and "i1" not in values:
+            _forget_symbols(proto)
         try:
             made[name] = protos.from_type_proto(proto, _dim_reader(types, base))
         except CompileError:
             continue
     return made
+
+
+def _forget_symbols(proto: Any) -> None:
+    """Leave open sizes without names: onnx keeps that of an axis whose length is an operand."""
+    for dim in proto.tensor_type.shape.dim:
+        dim.ClearField("dim_param")
 
 
 TAME = (1 << 31) - 1

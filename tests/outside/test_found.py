@@ -53,6 +53,13 @@ FOUND: dict[str, tuple[str, Arrays]] = {
         }""",
         {"x": numbers(3, 4, dtype=np.float64) / 7, "shape": i64(1, 12)},
     ),
+    "a transform of a length that is data": (
+        """g (float[2,N,1] x, int64 length, float[A,B,C] w) => (float[] y) {
+            f = DFT(x, length)
+            y = Max(f, w)
+        }""",
+        {"x": numbers(2, 7, 1) / 7, "length": np.array(3, np.int64), "w": numbers(1, 3, 2) / 5},
+    ),
     "a product less itself": (
         """g (float[2,9] x, float[9] y) => (float[2,9] z) {
             p = Mul(x, y)
@@ -83,6 +90,17 @@ FOUND: dict[str, tuple[str, Arrays]] = {
             n = Shape(w)
         }""",
         {"x": numbers(5, 3), "w": numbers(2, 5)},
+    ),
+    "two sizes of one name that do not fit if they are equal": (
+        """g (float[1,5,N] x, float[N] w) => (float[] y)
+            <float[1,1,1,1] c = {0.5}, int64[1] one = {1}, int64[1] rest = {-1}>
+        {
+            n = Shape(w)
+            sizes = Concat<axis: int = 0>(one, n, one, rest)
+            r = Reshape(x, sizes)
+            y = Concat<axis: int = 1>(r, c)
+        }""",
+        {"x": numbers(1, 5, 1), "w": numbers(5)},
     ),
     "a loop without steps that hands on a captured value": (
         """g (float[N,2] x, int64 turns) => (float[] rows) {
