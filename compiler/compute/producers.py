@@ -20,7 +20,7 @@ DUPLICATE_LIMIT = 48
 REPEAT_LIMIT = 256
 """The same for one that is only read at the point that its one consumer computes."""
 
-DEAR = frozenset(
+EXPENSIVE = frozenset(
     {"exp", "decay", "log", "log1p", "expm1", "tanh", "erf", "sin", "cos", "pow", "sigmoid"}
 )
 """Functions of dozens of instructions: storing a value and reading it again costs less."""
@@ -171,7 +171,7 @@ def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
 
     Where a consumer sums over some axes and all share the others, a schedule keeps one row of it.
     """
-    if not any(isinstance(s, Apply) and s.fn in DEAR for s in walk(producer.value)):
+    if not any(isinstance(s, Apply) and s.fn in EXPENSIVE for s in walk(producer.value)):
         return False
     at = [(c, r.index) for c in consumers for r in c.reads if r.tensor == producer.target]
     summed = [d for c, index in at for d, e in enumerate(index) if axis_of(e) not in c.axes]

@@ -13,7 +13,7 @@ which makes nodes of them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints, overload
@@ -36,6 +36,16 @@ Kind = Literal[
     "scan",  # sequential along an axis
     "opaque",  # anything else; evaluated by the reference
 ]
+
+Trait = Literal[
+    "commutative",  # the two operands may change places
+    "aliasing",  # the result is the memory of its operand: a view that copies nothing
+    "copying",  # each element of the result is some element of the operands, whatever it means
+    "injective",  # one operand is read, at an index that places and attributes alone determine
+    "expensive",  # elementwise: more than a few instructions, not worth computing twice
+    "positional",  # elementwise in cost only: the place of an element matters, or its size changes
+]
+"""A fact about an operator that passes ask for, as traits are in MLIR."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -244,6 +254,9 @@ class Operator:
     exact: bool = True
     """Whether the generated code must give the reference's very bits (integers, movement)."""
     bounded: bool = True  # False: data may ask for far more work than the cost facet says
+    traits: Collection[Trait] = ()
+    value_range: tuple[float, float] | None = None
+    """Bounds of all elements of a float result that is no NaN, whatever the operands are."""
 
     reference_fn: Callable[..., Any] | None = None
     cost_fn: Callable[..., Cost] | None = None
@@ -379,6 +392,8 @@ def op(
     inplace: tuple[int, ...] = (),
     exact: bool = True,
     bounded: bool = True,
+    traits: Collection[Trait] = (),
+    value_range: tuple[float, float] | None = None,
     name: str = "",
 ) -> Callable[[Callable[..., Any]], Operator]: ...
 def op(rule: Callable[..., Any] | None = None, /, **options: Any) -> Any:
@@ -392,6 +407,11 @@ def op(rule: Callable[..., Any] | None = None, /, **options: Any) -> Any:
         return OPERATORS[name]
 
     return declare(rule) if rule is not None else declare
+
+
+def with_trait(trait: Trait) -> frozenset[str]:
+    """The names of all operators that declare a trait."""
+    return frozenset(name for name, o in OPERATORS.items() if trait in o.traits)
 
 
 @dataclass(frozen=True)

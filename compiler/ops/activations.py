@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.numbers import normal_cdf, normal_cdf_tanh
 from compiler.errors import require
-from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, standard
+from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, Trait, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.cast import cast
 from compiler.ops.elementwise import mul
@@ -35,6 +36,8 @@ relu = unary(
 sigmoid = unary(
     "sigmoid",
     "1/(1+exp(-x)): any number to the range 0 to 1.",
+    traits=("expensive",),
+    value_range=(0.0, 1.0),
     numpy=lambda x: 1 / (1 + np.exp(-x)),
     scalar=lambda k, x: k.sigmoid(x),
     onnx="Sigmoid",
@@ -43,6 +46,8 @@ sigmoid = unary(
 softplus = unary(
     "softplus",
     "log(1+exp(x)), computed as max(x,0)+log(1+exp(-|x|)), which does not overflow.",
+    traits=("expensive",),
+    value_range=(0.0, math.inf),
     numpy=lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
     scalar=lambda k, x: k.max(x, 0) + k.log1p(k.exp(-k.abs(x))),
     onnx="Softplus",
@@ -51,6 +56,8 @@ softplus = unary(
 softsign = unary(
     "softsign",
     "x/(1+|x|).",
+    traits=("expensive",),
+    value_range=(-1.0, 1.0),
     numpy=lambda x: x / (1 + np.abs(x)),
     scalar=lambda k, x: x / (k.abs(x) + 1),
     onnx="Softsign",
@@ -77,6 +84,7 @@ mish = unary(
 
     Source: Misra 2019, arXiv:1908.08681.
     """,
+    traits=("expensive",),
     numpy=_mish,
     scalar=_mish_scalar,
     onnx="Mish",
@@ -97,6 +105,8 @@ def activation(
     numpy: Callable[..., Any],
     scalar: Callable[..., Any],
     flops: int,
+    traits: Collection[Trait] = (),
+    value_range: tuple[float, float] | None = None,
 ) -> Callable[[Callable[..., Any]], Operator]:
     """A row with attributes: its type rule is `_floating`, its attributes are ONNX's."""
 
@@ -109,7 +119,13 @@ def activation(
 
     def declare(rule: Callable[..., Any]) -> Operator:
         operator = elementwise(
-            numpy=numpy, scalar=scalar, flops=flops, exact=False, samples=samples
+            numpy=numpy,
+            scalar=scalar,
+            flops=flops,
+            exact=False,
+            traits=traits,
+            value_range=value_range,
+            samples=samples,
         )(rule)
         operator.onnx(onnx)(lambda n: operator(n.operand(0), **attributes_of(n, operator)))
         operator.exports_as(onnx)
@@ -138,6 +154,7 @@ def leaky_relu(x: Tensor, *, alpha: float = 0.01) -> TensorType:
 @activation(
     "Elu",
     {"alpha": 2.0},
+    traits=("expensive",),
     numpy=lambda x, alpha: np.where(x < 0, alpha * np.expm1(x), x),
     scalar=lambda k, x, alpha: k.where(k.lt(x, 0), k.expm1(x) * alpha, x),
     flops=4,
@@ -150,6 +167,7 @@ def elu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 @activation(
     "Selu",
     {"alpha": 2.0, "gamma": 3.0},
+    traits=("expensive",),
     numpy=lambda x, alpha, gamma: gamma * np.where(x > 0, x, alpha * np.expm1(x)),
     scalar=lambda k, x, alpha, gamma: k.where(k.gt(x, 0), x, k.expm1(x) * alpha) * gamma,
     flops=5,
@@ -167,6 +185,7 @@ def selu(
 @activation(
     "Celu",
     {"alpha": 0.5},
+    traits=("expensive",),
     numpy=lambda x, alpha: np.maximum(x, 0) + np.minimum(alpha * np.expm1(x / alpha), 0),
     scalar=lambda k, x, alpha: k.max(x, 0) + k.min(k.expm1(x / alpha) * alpha, 0),
     flops=7,
@@ -179,6 +198,7 @@ def celu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 @activation(
     "HardSigmoid",
     {"alpha": 0.5, "beta": 0.25},
+    value_range=(0.0, 1.0),
     numpy=lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
     scalar=lambda k, x, alpha, beta: k.min(k.max(x * alpha + beta, 0), 1),
     flops=4,
@@ -216,6 +236,7 @@ def thresholded_relu(x: Tensor, *, alpha: float = 1.0) -> TensorType:
 @activation(
     "Swish",
     {"alpha": 0.5},
+    traits=("expensive",),
     numpy=lambda x, alpha: x / (1 + np.exp(-alpha * x)),
     scalar=lambda k, x, alpha: x * k.sigmoid(x * alpha),
     flops=6,
@@ -240,7 +261,14 @@ def _gelu_scalar(k: Any, x: Any, approximate: str) -> Any:
     return x * (k.normal_cdf(x) if approximate == "none" else k.normal_cdf_tanh(x))
 
 
-@activation("Gelu", {"approximate": "tanh"}, numpy=_gelu, scalar=_gelu_scalar, flops=5)
+@activation(
+    "Gelu",
+    {"approximate": "tanh"},
+    traits=("expensive",),
+    numpy=_gelu,
+    scalar=_gelu_scalar,
+    flops=5,
+)
 def gelu(x: Tensor, *, approximate: str = "none") -> TensorType:
     """x times the probability that a normal variable is smaller: x/2*(1+erf(x/sqrt(2))).
 

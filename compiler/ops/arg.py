@@ -110,7 +110,7 @@ argmin = arg(
 )  # fmt: skip
 
 
-@op(kind="reduction")
+@op(value_range=(0.0, 1.0), kind="reduction")
 def hardmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """1 where the first of the largest elements along an axis stands, 0 elsewhere.
 

@@ -14,7 +14,7 @@ from compiler.ops.requirements import traffic
 _NO_NUMBERS = (DType.string, DType.c64, DType.c128)
 
 
-@op(kind="elementwise", inplace=(0,))
+@op(traits=("positional",), kind="elementwise", inplace=(0,))
 def bitcast(x: Tensor, *, to: DType) -> TensorType:
     """Read the bytes of every element as a number of another type of the same size.
 

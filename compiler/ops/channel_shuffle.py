@@ -17,7 +17,7 @@ from compiler.ops.shape import shape
 from compiler.ops.transpose import transpose
 
 
-@op(kind="movement")
+@op(traits=("copying",), kind="movement")
 def channel_shuffle(x: Tensor, *, groups: int) -> TensorType:
     """Deal out channels in turns: first the first one of every group, then the second of each.
 

@@ -60,6 +60,7 @@ def _comparison(
     operator = binary(
         name,
         words,
+        traits=("commutative",) if fn == "eq" else (),
         numpy=compare,
         scalar=lambda k, a, b: k.apply(fn, a, b),
         elements="any",

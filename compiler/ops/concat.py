@@ -18,7 +18,7 @@ PIECES_LIMIT = 1 << 16
 """A split names each of its pieces, so there cannot be very many."""
 
 
-@op(kind="movement", shape_math=True)
+@op(traits=("copying",), kind="movement", shape_math=True)
 def concat(*xs: Tensor, axis: int) -> TensorType:
     """Put tensors one after the other along an axis.
 
@@ -78,7 +78,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["i64[2]", "i64[0]", "i64[3]"], {"axis": 0}
 
 
-@op(kind="movement", shape_math=True)
+@op(traits=("copying",), kind="movement", shape_math=True)
 def split(x: Tensor, *, axis: int, sizes: tuple[int, ...]) -> tuple[TensorType, ...]:
     """Cut a tensor along an axis into pieces of the given sizes.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,6 +53,7 @@ def _symbolic_div(a: Expr, b: Expr) -> Expr:
 add = binary(
     "add",
     "Add two tensors element by element, under numpy's broadcasting.",
+    traits=("commutative",),
     numpy=np.add,
     scalar=lambda k, a, b: a + b,
     onnx="Add",
@@ -66,6 +68,7 @@ sub = binary(
 mul = binary(
     "mul",
     "Multiply two tensors element by element, under numpy's broadcasting.",
+    traits=("commutative",),
     numpy=np.multiply,
     scalar=lambda k, a, b: a * b,
     onnx="Mul",
@@ -76,6 +79,7 @@ div = binary(
 
     Integers are rounded towards zero; dividing an integer by 0 gives 0.
     """,
+    traits=("expensive",),
     numpy=with_symbols(divide, _symbolic_div),
     scalar=lambda k, a, b: a / b,
     onnx="Div",
@@ -83,12 +87,14 @@ div = binary(
 max_ = binary(
     "max",
     "The larger of two elements; NaN when one of them is NaN.",
+    traits=("commutative",),
     numpy=with_symbols(np.maximum, affine.maximum),
     scalar=lambda k, a, b: k.max(a, b),
 )
 min_ = binary(
     "min",
     "The smaller of two elements; NaN when one of them is NaN.",
+    traits=("commutative",),
     numpy=with_symbols(np.minimum, affine.minimum),
     scalar=lambda k, a, b: k.min(a, b),
 )
@@ -101,6 +107,7 @@ pow_ = binary(
     Powers of integers wrap when they do not fit; a negative power of an integer other than 1 and
     -1 gives 0.
     """,
+    traits=("expensive",),
     numpy=power,
     scalar=lambda k, a, b: k.pow(a, b),
     exact=False,
@@ -114,6 +121,7 @@ def _mod_samples() -> Iterator[tuple[Any, ...]]:
 
 
 @elementwise(
+    traits=("expensive",),
     numpy=lambda a, b, fmod: np.fmod(a, b) if fmod else np.remainder(a, b),
     scalar=lambda k, a, b, fmod: k.fmod(a, b) if fmod else k.mod(a, b),
     samples=_mod_samples,
@@ -140,6 +148,7 @@ neg = unary(
 abs_ = unary(
     "abs",
     "The absolute value of every element.",
+    value_range=(0.0, math.inf),
     numpy=np.abs,
     scalar=lambda k, x: k.abs(x),
     onnx="Abs",
@@ -149,6 +158,7 @@ abs_ = unary(
 sign = unary(
     "sign",
     "-1, 0 or 1 for every element; NaN stays NaN.",
+    value_range=(-1.0, 1.0),
     numpy=np.sign,
     scalar=lambda k, x: k.sign(x),
     onnx="Sign",
@@ -158,6 +168,7 @@ sign = unary(
 reciprocal = unary(
     "reciprocal",
     "1/x for every element.",
+    traits=("expensive",),
     numpy=lambda x: 1 / x,
     scalar=lambda k, x: 1.0 / x,
     onnx="Reciprocal",
@@ -166,6 +177,8 @@ reciprocal = unary(
 sqrt = unary(
     "sqrt",
     "The square root; NaN for negative numbers.",
+    traits=("expensive",),
+    value_range=(0.0, math.inf),
     numpy=np.sqrt,
     scalar=lambda k, x: k.sqrt(x),
     onnx="Sqrt",
@@ -195,33 +208,111 @@ round_ = unary(
     onnx="Round",
     exact=True,
 )
-exp = unary("exp", "e to the power of x.", numpy=np.exp, scalar=lambda k, x: k.exp(x), onnx="Exp")
+exp = unary(
+    "exp",
+    "e to the power of x.",
+    traits=("expensive",),
+    value_range=(0.0, math.inf),
+    numpy=np.exp,
+    scalar=lambda k, x: k.exp(x),
+    onnx="Exp",
+)
 log = unary(
     "log",
     "The natural logarithm; NaN for negative numbers, -inf for 0.",
+    traits=("expensive",),
     numpy=np.log,
     scalar=lambda k, x: k.log(x),
     onnx="Log",
 )
-erf_ = unary("erf", "The error function.", numpy=erf, scalar=lambda k, x: k.erf(x), onnx="Erf")
+erf_ = unary(
+    "erf",
+    "The error function.",
+    traits=("expensive",),
+    value_range=(-1.0, 1.0),
+    numpy=erf,
+    scalar=lambda k, x: k.erf(x),
+    onnx="Erf",
+)
 tanh = unary(
-    "tanh", "Hyperbolic tangent.", numpy=np.tanh, scalar=lambda k, x: k.tanh(x), onnx="Tanh"
+    "tanh",
+    "Hyperbolic tangent.",
+    traits=("expensive",),
+    value_range=(-1.0, 1.0),
+    numpy=np.tanh,
+    scalar=lambda k, x: k.tanh(x),
+    onnx="Tanh",
 )
-sin = unary("sin", "Sine of radians.", numpy=np.sin, scalar=lambda k, x: k.sin(x), onnx="Sin")
-cos = unary("cos", "Cosine of radians.", numpy=np.cos, scalar=lambda k, x: k.cos(x), onnx="Cos")
-tan = unary("tan", "Tangent of radians.", numpy=np.tan, scalar=lambda k, x: k.tan(x), onnx="Tan")
-asin = unary("asin", "Inverse sine.", numpy=np.arcsin, scalar=lambda k, x: k.asin(x), onnx="Asin")
-acos = unary("acos", "Inverse cosine.", numpy=np.arccos, scalar=lambda k, x: k.acos(x), onnx="Acos")
+sin = unary(
+    "sin",
+    "Sine of radians.",
+    traits=("expensive",),
+    value_range=(-1.0, 1.0),
+    numpy=np.sin,
+    scalar=lambda k, x: k.sin(x),
+    onnx="Sin",
+)
+cos = unary(
+    "cos",
+    "Cosine of radians.",
+    traits=("expensive",),
+    value_range=(-1.0, 1.0),
+    numpy=np.cos,
+    scalar=lambda k, x: k.cos(x),
+    onnx="Cos",
+)
+tan = unary(
+    "tan",
+    "Tangent of radians.",
+    traits=("expensive",),
+    numpy=np.tan,
+    scalar=lambda k, x: k.tan(x),
+    onnx="Tan",
+)
+asin = unary(
+    "asin",
+    "Inverse sine.",
+    traits=("expensive",),
+    numpy=np.arcsin,
+    scalar=lambda k, x: k.asin(x),
+    onnx="Asin",
+)
+acos = unary(
+    "acos",
+    "Inverse cosine.",
+    traits=("expensive",),
+    numpy=np.arccos,
+    scalar=lambda k, x: k.acos(x),
+    onnx="Acos",
+)
 atan = unary(
-    "atan", "Inverse tangent.", numpy=np.arctan, scalar=lambda k, x: k.atan(x), onnx="Atan"
+    "atan",
+    "Inverse tangent.",
+    traits=("expensive",),
+    numpy=np.arctan,
+    scalar=lambda k, x: k.atan(x),
+    onnx="Atan",
 )
-sinh = unary("sinh", "Hyperbolic sine.", numpy=np.sinh, scalar=lambda k, x: k.sinh(x), onnx="Sinh")
+sinh = unary(
+    "sinh",
+    "Hyperbolic sine.",
+    traits=("expensive",),
+    numpy=np.sinh,
+    scalar=lambda k, x: k.sinh(x),
+    onnx="Sinh",
+)
 cosh = unary(
-    "cosh", "Hyperbolic cosine.", numpy=np.cosh, scalar=lambda k, x: k.cosh(x), onnx="Cosh"
+    "cosh",
+    "Hyperbolic cosine.",
+    traits=("expensive",),
+    numpy=np.cosh,
+    scalar=lambda k, x: k.cosh(x),
+    onnx="Cosh",
 )
 asinh = unary(
     "asinh",
     "Inverse hyperbolic sine.",
+    traits=("expensive",),
     numpy=np.arcsinh,
     scalar=lambda k, x: k.asinh(x),
     onnx="Asinh",
@@ -229,6 +320,7 @@ asinh = unary(
 acosh = unary(
     "acosh",
     "Inverse hyperbolic cosine; NaN below 1.",
+    traits=("expensive",),
     numpy=np.arccosh,
     scalar=lambda k, x: k.acosh(x),
     onnx="Acosh",
@@ -236,6 +328,7 @@ acosh = unary(
 atanh = unary(
     "atanh",
     "Inverse hyperbolic tangent; NaN outside [-1, 1].",
+    traits=("expensive",),
     numpy=np.arctanh,
     scalar=lambda k, x: k.atanh(x),
     onnx="Atanh",

@@ -18,7 +18,7 @@ LEAST_RUN, MOST_RUNS = 16, 8
 """Rows of a tile of at least so many elements, repeated so often, are copied run by run."""
 
 
-@op(kind="movement", shape_math=True)
+@op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def expand(x: Tensor, shape: Tensor) -> TensorType:
     """Repeat elements along axes of size 1 until the tensor broadcasts with the given shape.
 
@@ -83,7 +83,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[2,3]", np.array([1])], {}
 
 
-@op(kind="movement", shape_math=True)
+@op(traits=("copying",), kind="movement", shape_math=True)
 def tile(x: Tensor, repeats: Tensor) -> TensorType:
     """Repeat the whole tensor along each axis.
 

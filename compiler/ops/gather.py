@@ -22,7 +22,7 @@ STAGES_LIMIT = 16
 """Known indices without a common step are lowered to at most this many copies."""
 
 
-@op(kind="movement", shape_math=True)
+@op(traits=("copying",), kind="movement", shape_math=True)
 def gather(x: Tensor, indices: Tensor, *, axis: int = 0) -> TensorType:
     """Take the rows (slices along an axis) of x with the given numbers.
 

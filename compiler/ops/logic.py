@@ -10,14 +10,17 @@ from compiler.ops.table import binary, unary
 
 logical_and = binary(
     "logical_and", "True where both elements are true.",
+    traits=("commutative",),
     numpy=np.logical_and, scalar=lambda k, a, b: k.apply("and", a, b), onnx="And", elements="bool",
 )  # fmt: skip
 logical_or = binary(
     "logical_or", "True where at least one element is true.",
+    traits=("commutative",),
     numpy=np.logical_or, scalar=lambda k, a, b: k.apply("or", a, b), onnx="Or", elements="bool",
 )  # fmt: skip
 logical_xor = binary(
     "logical_xor", "True where exactly one element is true.",
+    traits=("commutative",),
     numpy=np.logical_xor, scalar=lambda k, a, b: k.apply("xor", a, b), onnx="Xor", elements="bool",
 )  # fmt: skip
 logical_not = unary(
@@ -28,16 +31,19 @@ logical_not = unary(
 
 bit_and = binary(
     "bit_and", "The bits that both integers have.",
+    traits=("commutative",),
     numpy=np.bitwise_and, scalar=lambda k, a, b: k.apply("and", a, b), onnx="BitwiseAnd",
     elements="integer",
 )  # fmt: skip
 bit_or = binary(
     "bit_or", "The bits that at least one of the integers has.",
+    traits=("commutative",),
     numpy=np.bitwise_or, scalar=lambda k, a, b: k.apply("or", a, b), onnx="BitwiseOr",
     elements="integer",
 )  # fmt: skip
 bit_xor = binary(
     "bit_xor", "The bits that exactly one of the integers has.",
+    traits=("commutative",),
     numpy=np.bitwise_xor, scalar=lambda k, a, b: k.apply("xor", a, b), onnx="BitwiseXor",
     elements="integer",
 )  # fmt: skip

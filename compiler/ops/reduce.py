@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -58,6 +59,7 @@ def reduction(
     flops: int = 1,
     exact: bool = False,
     shape_math: bool = False,
+    value_range: tuple[float, float] | None = None,
     of_images: str = "",
 ) -> Operator:
     """A row: `numpy(x, axes, keepdims)`, and `scalar(k, element, over, n)` for axes of n places.
@@ -71,7 +73,9 @@ def reduction(
         return reduced(x, axes, keepdims)
 
     describe_row(rule, name, words)
-    operator = op(kind="reduction", exact=exact, shape_math=shape_math)(rule)
+    operator = op(kind="reduction", exact=exact, shape_math=shape_math, value_range=value_range)(
+        rule
+    )
 
     @operator.reference
     def _(x: Array, *, axes: Axes, keepdims: bool) -> Array:
@@ -241,18 +245,21 @@ reduce_prod = reduction(
 )  # fmt: skip
 reduce_l1 = reduction(
     "reduce_l1", "The sum of absolute values along axes.",
+    value_range=(0.0, math.inf),
     numpy=lambda x, axes, keepdims: _sum(np.abs(x), axes, keepdims),
     scalar=lambda k, x, over, n: k.sum(k.abs(x), over=over),
     onnx="ReduceL1", flops=2,
 )  # fmt: skip
 reduce_l2 = reduction(
     "reduce_l2", "The square root of the sum of squares along axes; of integers cut off.",
+    value_range=(0.0, math.inf),
     numpy=lambda x, axes, keepdims: np.sqrt(_sum(_as_real(x) ** 2, axes, keepdims)),
     scalar=_l2_scalar,
     onnx="ReduceL2", flops=2,
 )  # fmt: skip
 reduce_sum_square = reduction(
     "reduce_sum_square", "The sum of squares along axes.",
+    value_range=(0.0, math.inf),
     numpy=lambda x, axes, keepdims: _sum(x * x, axes, keepdims),
     scalar=lambda k, x, over, n: k.sum(x * x, over=over),
     onnx="ReduceSumSquare", flops=2,

@@ -10,7 +10,7 @@ from compiler.ir.operator import Array, Cost, Tensor, op
 from compiler.ir.types import TensorType
 
 
-@op(kind="movement")
+@op(traits=("copying", "injective"), kind="movement")
 def relayout(x: Tensor) -> Tensor:
     """Copy a tensor into another memory layout; its elements and shape stay the same.
 

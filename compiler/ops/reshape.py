@@ -27,7 +27,7 @@ from compiler.ir.types import Dim, DType, TensorType
 from compiler.ops.dims import axes_in_order, length, open_dims, parameter, settle, sizes_of
 
 
-@op(kind="view", shape_math=True)
+@op(traits=("aliasing",), kind="view", shape_math=True)
 def identity(x: Tensor) -> Tensor:
     """Pass a tensor on unchanged.
 
@@ -37,7 +37,7 @@ def identity(x: Tensor) -> Tensor:
     return x
 
 
-@op(kind="view", shape_math=True)
+@op(traits=("aliasing",), kind="view", shape_math=True)
 def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
     """Give the elements of x, in row-major order, another shape.
 
@@ -54,7 +54,7 @@ def reshape(x: Tensor, shape: Tensor, *, allowzero: bool = False) -> TensorType:
     return TensorType(x.dtype, new_shape(x.type.shape, sizes_of(shape.value), allowzero))
 
 
-@op(kind="view", shape_math=True)
+@op(traits=("aliasing",), kind="view", shape_math=True)
 def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
     """Make a matrix: axes before `axis` become its rows, the others its columns.
 
@@ -65,7 +65,7 @@ def flatten(x: Tensor, *, axis: int = 1) -> TensorType:
     return TensorType(x.dtype, (affine.product(x.shape[:at]), affine.product(x.shape[at:])))
 
 
-@op(kind="view", shape_math=True)
+@op(traits=("aliasing",), kind="view", shape_math=True)
 def squeeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
     """Leave out axes of size 1.
 
@@ -83,7 +83,7 @@ def squeeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
     return TensorType(x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in gone))
 
 
-@op(kind="view", shape_math=True)
+@op(traits=("aliasing",), kind="view", shape_math=True)
 def unsqueeze(x: Tensor, *, axes: tuple[int, ...]) -> TensorType:
     """Insert axes of size 1; `axes` are their places in the result.
 

@@ -27,7 +27,7 @@ from compiler.ops.dims import (
 )
 
 
-@op(kind="movement", shape_math=True, name="slice")
+@op(traits=("copying", "injective"), kind="movement", shape_math=True, name="slice")
 def slice_(
     x: Tensor,
     starts: Tensor,

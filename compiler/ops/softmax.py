@@ -38,7 +38,7 @@ def _along(name: str, x: Tensor, axis: int) -> TensorType:
     return x.type.logical
 
 
-@op(kind="reduction", exact=False, inplace=(0,))
+@op(value_range=(0.0, 1.0), kind="reduction", exact=False, inplace=(0,))
 def softmax(x: Tensor, *, axis: int = -1) -> TensorType:
     """Turn scores into probabilities along one axis: exp(x - max) / sum(exp(x - max)).
 

@@ -7,13 +7,23 @@ ONNX facet follow the same pattern for every row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from compiler.compute.builder import Handle, Lowering
-from compiler.ir.operator import OPERATORS, Array, Call, OnnxCall, Operand, Operator, Tensor, op
+from compiler.ir.operator import (
+    OPERATORS,
+    Array,
+    Call,
+    OnnxCall,
+    Operand,
+    Operator,
+    Tensor,
+    Trait,
+    op,
+)
 from compiler.ir.types import DType, TensorType, Type
 from compiler.ops.requirements import (
     Elements,
@@ -38,6 +48,8 @@ def elementwise(
     exact: bool = True,
     inplace: tuple[int, ...] = (0,),
     like: int = 0,
+    traits: Collection[Trait] = (),
+    value_range: tuple[float, float] | None = None,
     samples: Callable[[], Iterator[tuple[Any, ...]]],
 ) -> Callable[[Callable[..., Any]], Operator]:
     """Declare an operator from its type rule and two expressions.
@@ -48,7 +60,14 @@ def elementwise(
     """
 
     def declare(rule: Callable[..., Any]) -> Operator:
-        operator = op(kind="elementwise", shape_math=True, exact=exact, inplace=inplace)(rule)
+        operator = op(
+            kind="elementwise",
+            shape_math=True,
+            exact=exact,
+            inplace=inplace,
+            traits=traits,
+            value_range=value_range,
+        )(rule)
         n_operands = len(operator.schema.operands)
 
         @operator.reference
@@ -101,6 +120,8 @@ def unary(
     result: DType | None = None,
     flops: int = 1,
     exact: bool = False,
+    traits: Collection[Trait] = (),
+    value_range: tuple[float, float] | None = None,
 ) -> Operator:
     """A row with one operand and no attributes; `result` is its element type unless that of x."""
 
@@ -115,6 +136,8 @@ def unary(
         flops=flops,
         exact=exact,
         inplace=() if result else (0,),
+        traits=traits,
+        value_range=value_range,
         samples=lambda: unary_samples(elements),
     )(rule)
     if onnx:
@@ -144,6 +167,7 @@ def binary(
     result: DType | None = None,
     flops: int = 1,
     exact: bool = True,
+    traits: Collection[Trait] = (),
 ) -> Operator:
     """A row with two operands under numpy's broadcasting."""
 
@@ -158,6 +182,7 @@ def binary(
         flops=flops,
         exact=exact,
         inplace=() if result else (0, 1),
+        traits=traits,
         samples=lambda: binary_samples(elements),
     )(rule)
     if onnx:

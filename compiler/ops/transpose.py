@@ -16,7 +16,7 @@ from compiler.ir.types import Dim, TensorType
 from compiler.ops.dims import copied
 
 
-@op(kind="movement", shape_math=True)
+@op(traits=("copying", "injective"), kind="movement", shape_math=True)
 def transpose(x: Tensor, *, perm: tuple[int, ...]) -> TensorType:
     """Reorder the axes: axis i of the result is axis perm[i] of x.
 
@@ -65,7 +65,7 @@ def _() -> Iterator[tuple[Any, ...]]:
     yield ["f32[0,3]"], {"perm": (1, 0)}
 
 
-@op(kind="movement")
+@op(traits=("copying", "injective"), kind="movement")
 def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorType:
     """Spread blocks of channels over space: blocksize² channels become a square of pixels.
 
@@ -81,7 +81,7 @@ def depth_to_space(x: Tensor, *, blocksize: int, mode: str = "DCR") -> TensorTyp
     return TensorType(x.dtype, (n, affine.floordiv(c, area), h * blocksize, w * blocksize))
 
 
-@op(kind="movement")
+@op(traits=("copying", "injective"), kind="movement")
 def space_to_depth(x: Tensor, *, blocksize: int) -> TensorType:
     """Gather squares of pixels into channels: the inverse of depth_to_space.
 

@@ -12,6 +12,7 @@ from compiler.dataclass import dataclass
 from compiler.ir.constant import Constant
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
+from compiler.ir.operator import with_trait
 from compiler.ir.types import DType, TensorType
 from compiler.passes.engine.pattern import ConstTensor
 from compiler.passes.rules.affine_parts import (
@@ -290,11 +291,8 @@ WAYS: dict[str, Callable[[Edits, Node, Affine], None]] = {
     "reduce_mean": _reduction,
     "reduce_sum": _reduction,
     "transpose": _transpose,
+    **dict.fromkeys(with_trait("aliasing"), _move),
     "identity": _identity,
-    "reshape": _move,
-    "flatten": _move,
-    "squeeze": _move,
-    "unsqueeze": _move,
     "slice": _move,
     "gather": _move,
     "expand": _move,

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
+from compiler.ir.operator import with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.engine.cost import cost_of
 from compiler.trace import Log
 
-MOVES = frozenset(
-    {"identity", "reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "gather"}
-    | {"expand", "tile", "depth_to_space", "space_to_depth", "concat", "max_pool"}
-)
+MOVES = with_trait("aliasing") | {
+    *("transpose", "slice", "gather", "expand", "tile", "depth_to_space", "space_to_depth"),
+    *("concat", "max_pool"),
+}
 """Operators whose result holds elements of their first operand (a concatenation's: of all)."""
 
 SELECTS = frozenset({"slice", "gather", "max_pool"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
+from compiler.ir.operator import with_trait
 from compiler.ir.types import DType, TensorType
 from compiler.passes.code_motion.moves import (
     MOVES,
@@ -19,7 +20,7 @@ from compiler.passes.code_motion.moves import (
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
-VIEWS = ("identity", "reshape", "flatten", "squeeze", "unsqueeze")
+VIEWS = with_trait("aliasing")
 """Moves that copy nothing: a cast stays where it is computed together with others."""
 
 

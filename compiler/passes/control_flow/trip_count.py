@@ -17,14 +17,17 @@ from compiler.ir.affine import Affine, Expr
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.infer import Facts, infer
-from compiler.ir.operator import Array
+from compiler.ir.operator import Array, with_trait
 from compiler.ir.types import DType, TensorType, Type
 
 COUNTERS = (DType.i64, DType.i32, DType.i16, DType.i8)
 """Element types of induction variables."""
 
-VIEWS = ("identity", "onnx.Identity", "cast", "reshape", "squeeze", "unsqueeze", "flatten")
-"""Operators that hand on the one number they get, as long as it stays a whole number."""
+VIEWS = with_trait("aliasing") | {"onnx.Identity"}
+"""Operators that return the one number they get."""
+
+KEEPS = VIEWS | {"cast"}
+"""Operators that return it as long as it stays a whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class Tests:
         node = self.graph.producers.get(value)
         if node is None:
             return Opaque(value if holds else "", "no node says when it ends")
-        if node.op in ("identity", "onnx.Identity", "reshape", "squeeze", "unsqueeze") or (
+        if node.op in VIEWS or (
             node.op == "cast" and _is_bool(self.graph.types.get(node.inputs[0]))
         ):
             return self._within(value, self.read(node.inputs[0], holds), holds)
@@ -273,7 +276,7 @@ def _own(state: str) -> str:
 
 def combined(node: Node, number: Numbers) -> Line | None:
     """What a node makes of whole numbers, where that is a line again."""
-    if node.op in VIEWS:
+    if node.op in KEEPS:
         return number(node.inputs[0])
     if node.op == "neg":
         line = number(node.inputs[0])

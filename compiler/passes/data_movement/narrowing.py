@@ -8,7 +8,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import Dim, TensorType
-from compiler.passes.data_movement.orders import NOT_EACH, REDUCTIONS
+from compiler.passes.data_movement.orders import POSITIONAL, REDUCTIONS
 
 Needs = Mapping[int, int]
 """By the position of an operand: the axis of which only the part is needed."""
@@ -36,7 +36,7 @@ def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
 
 
 def _elementwise(ed: Editor, node: Node, axis: int) -> Needs | None:
-    if node.op in NOT_EACH or "axis" in node.attrs:
+    if node.op in POSITIONAL or "axis" in node.attrs:
         return None
     rank, size = len(node.tensor.dims), node.tensor.dims[axis]
     found: dict[int, int] = {}

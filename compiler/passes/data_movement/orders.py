@@ -15,7 +15,7 @@ import numpy as np
 from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS, Array
+from compiler.ir.operator import OPERATORS, Array, with_trait
 from compiler.ir.types import Dim, TensorType
 from compiler.passes.rules.views.shapes import numbers
 
@@ -95,12 +95,12 @@ def _dims(ed: Editor, value: str) -> tuple[Dim, ...]:
     return t.shape or () if isinstance(t, TensorType) else ()
 
 
-NOT_EACH = {"batch_norm", "random_uniform", "random_normal", "bitcast", "requantize"}
+POSITIONAL = with_trait("positional")
 """Elementwise operators that look at places, or change sizes."""
 
 
 def _elementwise(ed: Editor, node: Node, perm: Perm) -> Reordered | str:
-    if node.op in NOT_EACH:
+    if node.op in POSITIONAL:
         return f"{node.op} looks at where an element stands"
     if len(node.tensor.dims) != len(perm):
         return f"{node.output} has {len(node.tensor.dims)} axes, {len(perm)} are reordered"

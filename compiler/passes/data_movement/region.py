@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from compiler.dataclass import dataclass
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.data_movement.orders import (
     Perm,
@@ -34,7 +34,7 @@ NEVER = 1 << 50
 _AS_IT_IS, _REORDERED = 0, 1
 """The two kernels before all others: those outside, in one order or the other."""
 
-MOVES = {"transpose", "relayout", "depth_to_space", "space_to_depth", "slice", "expand"}
+INJECTIVE = with_trait("injective")
 """Operators that become one kernel with a transpose next to them."""
 
 
@@ -165,7 +165,7 @@ class Region:
         made = self.ed.producer(value)
         while made is not None and self.ed.n_uses(made.inputs[0]) == 1:
             made = self.ed.producer(made.inputs[0])
-            if made is None or made.op in MOVES:
+            if made is None or made.op in INJECTIVE:
                 return made is not None
             if made.op not in OPERATORS or OPERATORS[made.op].kind != "view":
                 break
@@ -179,7 +179,7 @@ class Region:
     def _moved_on(self, node: Node) -> bool:
         while self.ed.n_uses(node.output) == 1 and (users := self.ed.users(node.output)):
             node = users[0]
-            if node.op in MOVES:
+            if node.op in INJECTIVE:
                 return True
             if node.op not in OPERATORS or OPERATORS[node.op].kind != "view":
                 break

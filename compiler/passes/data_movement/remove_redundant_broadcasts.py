@@ -12,7 +12,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node, merge_origins
 from compiler.ir.operator import OPERATORS, Tensor
 from compiler.ir.types import TensorType, Type, logical
-from compiler.passes.data_movement.orders import NOT_EACH
+from compiler.passes.data_movement.orders import POSITIONAL
 from compiler.passes.data_movement.parts import all_plain
 from compiler.passes.engine.declaration import graph_pass
 from compiler.passes.rules.calls import o
@@ -118,7 +118,7 @@ def _reading_few(ed: Editor, node: Node, user: Node) -> str | None:
 
 def _broadcasts(node: Node) -> bool:
     """Whether a node goes by the shapes of its operands together, element by element."""
-    if node.regions or node.op not in OPERATORS or node.op in NOT_EACH or "axis" in node.attrs:
+    if node.regions or node.op not in OPERATORS or node.op in POSITIONAL or "axis" in node.attrs:
         return False
     return node.op == "matmul" or OPERATORS[node.op].kind == "elementwise"
 

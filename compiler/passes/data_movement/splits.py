@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Node, merge_origins
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.passes.data_movement.parts import Part, all_plain, size_along, taken_by
 from compiler.passes.rules.calls import o
 from compiler.trace import Log
@@ -53,7 +53,7 @@ def _split(ed: Editor, log: Log, family: list[tuple[Part, Node]]) -> bool:
     return True
 
 
-_JOINED = {"transpose", "relayout", "depth_to_space", "space_to_depth", "slice", "expand"}
+_INJECTIVE = with_trait("injective")
 """Operators that become one kernel with a slice before them."""
 
 
@@ -61,7 +61,7 @@ def _mover_behind(ed: Editor, node: Node) -> Node | None:
     """The only reader that copies what a slice took, maybe under another shape."""
     while ed.n_uses(node.output) == 1 and (users := ed.users(node.output)):
         node = users[0]
-        if node.op in _JOINED:
+        if node.op in _INJECTIVE:
             return node
         if node.op not in OPERATORS or OPERATORS[node.op].kind != "view":
             break

@@ -20,19 +20,14 @@ from ml_dtypes import finfo
 
 from compiler.dataclass import dataclass
 from compiler.ir.constant import Bytes, Constant, Literal, Splat
-from compiler.ir.operator import Call, Tensor
+from compiler.ir.operator import Call, Tensor, with_trait
 from compiler.ir.text import attribute
 from compiler.ir.types import DType
 
 if TYPE_CHECKING:
     from compiler.ir.editor import Editor
 
-COMMUTATIVE = frozenset(
-    {
-        *("add", "mul", "max", "min", "equal"),
-        *("logical_and", "logical_or", "logical_xor", "bit_and", "bit_or", "bit_xor"),
-    }
-)
+COMMUTATIVE = with_trait("commutative")
 """Operators of two operands whose order does not change the result."""
 
 NEAR = 1e-6

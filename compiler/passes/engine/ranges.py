@@ -26,14 +26,6 @@ Range = tuple[float, float]
 ANY: Range = (-math.inf, math.inf)
 POSITIVE: Range = (0.0, math.inf)
 
-_RANGES: dict[str, Range] = {
-    **dict.fromkeys(("abs", "exp", "sqrt", "softplus"), POSITIVE),
-    **dict.fromkeys(("reduce_l1", "reduce_l2", "reduce_sum_square"), POSITIVE),
-    **dict.fromkeys(("sigmoid", "hard_sigmoid", "softmax", "hardmax"), (0.0, 1.0)),
-    **dict.fromkeys(("tanh", "erf", "sin", "cos", "softsign", "sign"), (-1.0, 1.0)),
-}
-"""Operators of floats whose results lie in a range whatever their operands are."""
-
 _PICK = {"gather", "slice", "split", "tile", "expand", "transpose"}
 """Operators that give some of the elements of their first operand; views do so as well."""
 
@@ -52,8 +44,9 @@ def range_of(ed: Editor, value: str, depth: int = DEPTH) -> Range:
         return POSITIVE if unsigned else ANY
     if node is None or not depth:
         return ANY
-    if node.op in _RANGES:
-        return _RANGES[node.op]
+    operator = OPERATORS.get(node.op)
+    if operator is not None and operator.value_range is not None:
+        return operator.value_range
     made = _BY_OPERATOR.get(node.op)
     if made is not None:
         return made(ed, node, depth - 1)

@@ -8,7 +8,7 @@ from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.groups import Grouping
-from compiler.passes.fusion.kinds import DEAR, is_cheap_number, is_elementwise, share_lanes
+from compiler.passes.fusion.kinds import EXPENSIVE, is_cheap_number, is_elementwise, share_lanes
 from compiler.trace import Log
 
 
@@ -24,7 +24,7 @@ def copies_worth_making(graph: Graph, grouping: Grouping) -> list[Node]:
         group = grouping.group_of.get(node.output)
         if group is None or group.kind != "elementwise" or len(users) < 2:
             continue
-        if len(group.nodes) > 1 or node.op in DEAR or grouping.is_result(node):
+        if len(group.nodes) > 1 or node.op in EXPENSIVE or grouping.is_result(node):
             continue
         if all(_is_elementwise_reader(grouping, u, node) for u in users):
             if copy_saving(graph, node, len(users)) > 0:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS
 from compiler.ir.types import TensorType
-from compiler.passes.fusion.kinds import DEAR, overlap, share_lanes
+from compiler.passes.fusion.kinds import EXPENSIVE, overlap, share_lanes
 from compiler.passes.fusion.units import MOST_READERS, Unit, Units
 
 
@@ -118,7 +118,7 @@ def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
     for n in units.nodes(a):
         if not isinstance(runs_over, TensorType) or n.tensor.shape != runs_over.shape:
             return f"the shapes differ: {n.output} is {n.type}, {anchor.op} reads {runs_over}"
-        if overlap(anchor) > 1 and n.op in DEAR:
+        if overlap(anchor) > 1 and n.op in EXPENSIVE:
             times = f"{overlap(anchor):.3g} times per element"
             return f"{n.op} is dear, and {anchor.op} would compute it {times}"
     for v in (v for v in stored if v in a.names):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from compiler.ir.editor import Editor
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType, open_symbols
 from compiler.ops.fusion import fuse_nodes
 from compiler.passes.engine.declaration import graph_pass
 from compiler.trace import Log
 
-MOVEMENT = {"transpose", "relayout", "depth_to_space", "space_to_depth", "slice", "expand"}
+INJECTIVE = with_trait("injective")
 """Operators whose lowering is one read per element."""
 
 
@@ -72,7 +72,7 @@ def fuse_data_movement(graph: Graph, log: Log) -> Graph:
 
 
 def _moves(node: Node, editor: Editor) -> bool:
-    return node.op in MOVEMENT and _has_sizes_of_operand(node, editor)
+    return node.op in INJECTIVE and _has_sizes_of_operand(node, editor)
 
 
 def _has_sizes_of_operand(node: Node, editor: Editor) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from compiler.ir.graph import Graph, Node
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.kinds import (
-    DEAR,
+    EXPENSIVE,
     is_cheap_number,
     is_contraction,
     is_elementwise,
@@ -171,7 +171,7 @@ class Grouping:
 
     def fits_producer(self, group: Group, root: Node, node: Node, t: TensorType) -> bool:
         """Whether a node can be computed where root reads it, and nobody else does."""
-        dear = overlap(root) > 1 and node.op in DEAR
+        dear = overlap(root) > 1 and node.op in EXPENSIVE
         return (
             self.is_free(node)
             and node.output not in group.nodes

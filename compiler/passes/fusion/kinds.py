@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 
 from compiler.ir.graph import Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 
-DEAR = frozenset(
-    {"acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "div", "erf", "exp", "gelu"}
-    | {"log", "mish", "mod", "pow", "reciprocal", "sigmoid", "sin", "sinh", "softplus", "sqrt"}
-    | {"swish", "tan", "tanh", "elu", "selu", "celu", "softsign"}
-)
+EXPENSIVE = with_trait("expensive")
 """Elementwise operators that are not worth computing twice to save a trip through memory."""
 
 _SEVERAL_STAGES = frozenset({"reduce_log_sum_exp"})
@@ -38,7 +34,7 @@ def is_elementwise(node: Node) -> bool:
 
 def is_cheap_number(node: Node) -> bool:
     """Whether the node computes one number, from others, in next to no time."""
-    if not is_elementwise(node) or node.op in DEAR:
+    if not is_elementwise(node) or node.op in EXPENSIVE:
         return False
     return node.tensor.is_static and node.tensor.n_elements == 1
 

@@ -9,7 +9,7 @@ import math
 
 from compiler.ir.graph import Graph, Node
 from compiler.passes.fusion.dominators import PostDominators
-from compiler.passes.fusion.kinds import DEAR, share_lanes, why_alone
+from compiler.passes.fusion.kinds import EXPENSIVE, share_lanes, why_alone
 from compiler.passes.fusion.patterns import Pattern, pattern_of
 from compiler.passes.fusion.policy import Group
 
@@ -160,7 +160,7 @@ class Fuser:
         """Why a node would be computed more often than it has elements, and is dear."""
         size, most = _n_elements(node), max(_n_elements(n) for n in members)
         root = self.find(node.output)
-        dear = [n for n in self._members(root) if n.op in DEAR] if most > size else []
+        dear = [n for n in self._members(root) if n.op in EXPENSIVE] if most > size else []
         if not dear:
             return ""
         return (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.kinds import (
     is_contraction,
@@ -18,7 +18,7 @@ from compiler.passes.fusion.kinds import (
     why_alone,
 )
 
-INJECTIVE = frozenset({"transpose", "slice", "expand", "depth_to_space", "space_to_depth"})
+INJECTIVE = with_trait("injective")
 """Operators, apart from views, each of whose elements is one element of the operand."""
 
 

@@ -11,7 +11,7 @@ import heapq
 from compiler.ir.graph import Node
 from compiler.ir.types import TensorType
 from compiler.passes.fusion.fits import why_not_into
-from compiler.passes.fusion.kinds import DEAR
+from compiler.passes.fusion.kinds import EXPENSIVE
 from compiler.passes.fusion.policy import Limits
 from compiler.passes.fusion.units import Unit, Units
 from compiler.trace import Log
@@ -92,7 +92,7 @@ class Priorities:
                 f"{len(readers)} kernels ({shown})"
             )
         nodes = self.units.nodes(unit)
-        dear = next((n for n in nodes if n.op in DEAR or unit.anchors), None)
+        dear = next((n for n in nodes if n.op in EXPENSIVE or unit.anchors), None)
         if dear is not None:
             return (
                 f"{dear.op} is dear: computing {unit.last} in each of {shown} repeats "

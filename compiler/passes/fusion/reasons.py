@@ -8,7 +8,7 @@ from compiler.ir.graph import Node
 from compiler.ir.operator import OPERATORS
 from compiler.passes.fusion.groups import Grouping
 from compiler.passes.fusion.kinds import (
-    DEAR,
+    EXPENSIVE,
     is_contraction,
     is_elementwise,
     is_reduction,
@@ -63,7 +63,7 @@ def _kinds(node: Node, user: Node, policy: str) -> str:
 
 def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
     if is_reduction(user) and not is_elementwise(user):
-        if overlap(user) > 1 and node.op in DEAR:
+        if overlap(user) > 1 and node.op in EXPENSIVE:
             return (
                 f"{node.op} is dear, and {user.op} would compute it {overlap(user):.3g} times "
                 "per element"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compiler.ir.graph import Graph
-from compiler.passes.fusion.fuse_data_movement import MOVEMENT
+from compiler.passes.fusion.fuse_data_movement import INJECTIVE
 from compiler.passes.layout.units import kind_of
 
 
@@ -13,7 +13,7 @@ def is_moved(graph: Graph, value: str) -> bool:
         node = graph.producers.get(value)
         if node is None or len(node.outputs) != 1:
             return False
-        if node.op in MOVEMENT:
+        if node.op in INJECTIVE:
             return True
         if kind_of(node) != "view":
             return False
@@ -27,7 +27,7 @@ def moves_on(graph: Graph, value: str) -> bool:
         (node,) = graph.users[value]
         if len(node.outputs) != 1 or node.inputs[0] != value:
             return False
-        if node.op in MOVEMENT:
+        if node.op in INJECTIVE:
             return True
         if kind_of(node) != "view":
             return False

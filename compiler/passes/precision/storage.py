@@ -7,18 +7,15 @@ from dataclasses import field
 
 from compiler.dataclass import dataclass
 from compiler.ir.graph import Graph, Node
-from compiler.ir.operator import OPERATORS
+from compiler.ir.operator import OPERATORS, with_trait
 from compiler.ir.types import DType, TensorType
 from compiler.passes.fusion.kinds import is_lowerable
 from compiler.passes.precision.products import inner_nodes, products_of
 
-VIEWS = frozenset({"identity", "reshape", "flatten", "squeeze", "unsqueeze"})
+VIEWS = with_trait("aliasing")
 """Operators whose result is their operand's memory: both have one element type."""
 
-MOVES = VIEWS | {
-    "transpose", "relayout", "slice", "split", "concat", "gather", "expand", "tile",
-    "channel_shuffle", "depth_to_space", "space_to_depth",
-}  # fmt: skip
+MOVES = VIEWS | with_trait("copying")
 """Operators that copy elements whatever these mean."""
 
 _CODE = ("elementwise", "contraction", "reduction", "movement")
