@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from compiler.passes import PASSES
+from compiler.passes import PASSES, RULES
 from compiler.passes.glossary import table
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "words.md"
@@ -20,6 +21,14 @@ def test_a_title_is_one_short_sentence() -> None:
     for declared in PASSES.values():
         assert declared.title.endswith("."), declared.name
         assert len(declared.title.split()) <= 17, declared.title
+
+
+def test_the_readme_counts_rules_and_passes(repository: Path) -> None:
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"Some (\d+) rules and (\d+) passes", text)
+    assert found
+    assert abs(int(found[1]) - len(RULES)) <= 10
+    assert int(found[2]) == len(PASSES)
 
 
 def test_a_former_name_is_not_written_any_more(repository: Path) -> None:
