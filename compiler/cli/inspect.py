@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 
 from compiler.cli.options import load_model, model_argument, named_shapes, shape_option
-from compiler.cli.outlook import Running, how_it_runs, running_json, show_running
 from compiler.cli.output import bytes_text, progress, report, reporting, seconds_text, table
+from compiler.cli.preview import Running, how_it_runs, running_json, show_running
 from compiler.cli.summary import Facts, graph_facts, least_seconds
 from compiler.ir.graph import Graph
 from compiler.ir.infer import specialize
@@ -58,7 +58,7 @@ def _show(console: Console, graph: Graph, facts: Facts, running: Running, least:
     values = [("input", v.name, v.type) for v in graph.inputs]
     values += [("output", v.name, v.type) for v in graph.outputs]
     console.print(table(["", "name", "type"], values, graph.name))
-    if running.outlook is None:
+    if running.preview is None:
         console.print(table(["operator", ">nodes"], facts.operators.items()))
 
     def figure(n: float | None) -> str:

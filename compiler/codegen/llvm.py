@@ -15,7 +15,7 @@ from compiler.codegen.access.fetches import inside_buffer, put
 from compiler.codegen.access.indices import Indices
 from compiler.codegen.access.memory import Memory
 from compiler.codegen.access.params import NOT_KEPT, counter_parameter, params, size_parameter
-from compiler.codegen.access.squares import Square, square_of, transposed
+from compiler.codegen.access.register_transpose import Square, square_of, transposed
 from compiler.codegen.access.stores import fence, prefetch, store
 from compiler.codegen.arithmetic.functions import Arithmetic
 from compiler.codegen.arithmetic.math import WRITTEN_OUT

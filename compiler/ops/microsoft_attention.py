@@ -33,13 +33,13 @@ from compiler.ops.cast import cast
 from compiler.ops.compare import equal, greater_equal, less, where
 from compiler.ops.concat import concat
 from compiler.ops.elementwise import add, max_, sub
+from compiler.ops.layer_norms import rms_norm
 from compiler.ops.logic import logical_and
 from compiler.ops.matmul import matmul
 from compiler.ops.reshape import reshape, squeeze, unsqueeze
 from compiler.ops.shape import fill, shape
 from compiler.ops.shifts import tensor_scatter
 from compiler.ops.slice import slice_
-from compiler.ops.standardise import rms_norm
 from compiler.ops.transpose import transpose
 
 MASKED = -10000.0

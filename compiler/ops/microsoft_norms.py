@@ -14,12 +14,12 @@ from compiler.ops.cast import cast
 from compiler.ops.compare import equal
 from compiler.ops.elementwise import add, mul, reciprocal, sqrt, sub
 from compiler.ops.gather import gather
+from compiler.ops.layer_norms import group_norm, layer_norm, rms_norm
 from compiler.ops.microsoft_pointwise import summed
 from compiler.ops.reduce import reduce_mean, reduce_sum
 from compiler.ops.requirements import normal_axis
 from compiler.ops.shape import shape
 from compiler.ops.slice import slice_
-from compiler.ops.standardise import group_norm, layer_norm, rms_norm
 from compiler.ops.transpose import transpose
 
 

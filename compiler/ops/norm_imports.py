@@ -12,11 +12,11 @@ from compiler.ir.operator import OnnxCall, Operand, Tensor
 from compiler.ir.types import DType
 from compiler.ops.cast import cast
 from compiler.ops.elementwise import add, mul, reciprocal, sqrt, sub
+from compiler.ops.layer_norms import group_norm, instance_norm, layer_norm
 from compiler.ops.reduce import reduce_mean
 from compiler.ops.requirements import normal_axis
 from compiler.ops.reshape import reshape
 from compiler.ops.shape import shape
-from compiler.ops.standardise import group_norm, instance_norm, layer_norm
 
 
 def _stash(n: OnnxCall) -> DType:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from compiler.codegen.branches import side_by_side
 from compiler.codegen.jit import Library, Objects
-from compiler.codegen.lanes import by_lanes
 from compiler.codegen.llvm import FunctionText, function_text
 from compiler.codegen.module import Launch, declaration, entries, module_of
+from compiler.codegen.planned_launches import by_lanes
 from compiler.dataclass import dataclass
 from compiler.errors import CompileError
 from compiler.ir.constant import Array

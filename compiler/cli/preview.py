@@ -17,7 +17,7 @@ from compiler.passes.control_flow.parameters import needed_parameters, possible_
 from compiler.passes.pipeline.run import run_pipeline
 from compiler.runtime.inputs import Shapes, assumed_shapes, random_inputs
 from compiler.runtime.open.build import NotOpen, choose_open
-from compiler.runtime.outlook import FATES, Fate, Outlook, fates, outlook
+from compiler.runtime.preview import FATES, Fate, Preview, fates, preview
 from compiler.targets.options import CodeOptions
 from compiler.targets.target import by_name
 
@@ -31,14 +31,14 @@ WORDS: Mapping[Fate, str] = {
 
 @dataclass(frozen=True)
 class Running:
-    """How a model will run here. `outlook` is None, and `problem` says why, where none can be told.
+    """How a model will run here. `preview` is None, and `problem` says why, where none can be told.
 
     `assumed` are the shapes that were taken for inputs whose dimensions are open, and `parameters`
     the elements for those inputs that code is made for; `sizes` says what is done about the
     dimensions.
     """
 
-    outlook: Outlook | None
+    preview: Preview | None
     operators: Mapping[str, Mapping[Fate, int]]
     parameters: Mapping[str, Array]
     assumed: Shapes
@@ -56,7 +56,7 @@ def how_it_runs(graph: Graph) -> Running:
         source = specialised(source, {}, parameters)
     except CompileError as e:
         return Running(None, {}, {}, assumed, problem=e.message)
-    found = outlook(_optimised(source), by_name("host"))
+    found = preview(_optimised(source), by_name("host"))
     sizes = _open_sizes(graph) if assumed else ""
     return Running(found, fates(source, found), parameters, assumed, sizes)
 
@@ -93,9 +93,9 @@ def running_json(r: Running) -> dict[str, Any]:
         "sizes": r.sizes,
         "problem": r.problem,
     }
-    if r.outlook is None:
+    if r.preview is None:
         return data
-    o = r.outlook
+    o = r.preview
     return {
         **data,
         "operators": {op: {f: n.get(f, 0) for f in FATES} for op, n in r.operators.items()},
@@ -120,7 +120,7 @@ def running_json(r: Running) -> dict[str, Any]:
 
 def show_running(console: Console, r: Running) -> None:
     """The same for people."""
-    if r.outlook is not None:
+    if r.preview is not None:
         rows = [
             (op, *(n.get(f, 0) or "" for f in FATES))
             for op, n in sorted(r.operators.items(), key=lambda x: -sum(x[1].values()))
@@ -128,7 +128,7 @@ def show_running(console: Console, r: Running) -> None:
         columns = ["operator", *(f">{WORDS[f]}" for f in FATES)]
         console.print(table(columns, rows, "How its nodes will run"))
         fallbacks = [
-            (w.node.name or w.node.output, w.node.op, w.because) for w in r.outlook.fallbacks
+            (w.node.name or w.node.output, w.node.op, w.because) for w in r.preview.fallbacks
         ]
         if fallbacks:
             columns = ["run by the reference", "operator", "because"]
@@ -144,8 +144,8 @@ def _lines(r: Running) -> Iterator[str]:
         yield f"{told} for {shapes}, since the model leaves dimensions open."
     if r.problem:
         yield f"How it will run cannot be told: {r.problem}. Give shapes that fit with --shape."
-    if r.outlook is not None:
-        yield " ".join(_summary(r.outlook))
+    if r.preview is not None:
+        yield " ".join(_summary(r.preview))
     if r.sizes:
         yield f"Open dimensions: {r.sizes}."
     if r.parameters:
@@ -153,7 +153,7 @@ def _lines(r: Running) -> Iterator[str]:
         yield f"Parameters: code is made for the elements that a run gives them; told for {values}."
 
 
-def _summary(o: Outlook) -> Iterator[str]:
+def _summary(o: Preview) -> Iterator[str]:
     native, fallbacks = count_text(o.n_native, "launch"), count_text(len(o.fallbacks), "fallback")
     inside = f" ({count_text(o.n_inside, 'kernel')} inside control flow)" if o.n_inside else ""
     yield f"{native} of generated code{inside}, {fallbacks}."

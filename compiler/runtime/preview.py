@@ -36,7 +36,7 @@ FATES: tuple[Fate, ...] = ("native", "view", "constant", "reference")
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Preview:
     """The works of a graph in the order they run. Nothing was compiled and no weight was packed.
 
     What only the writing of code finds out (a loop nest that LLVM has no words for) is not in it.
@@ -82,14 +82,14 @@ class Outlook:
         return sum(not _is_counted(w.node) for w in self.fallbacks)
 
 
-def outlook(graph: Graph, target: Target) -> Outlook:
+def preview(graph: Graph, target: Target) -> Preview:
     """How a graph will run that the passes are done with and whose sizes are known."""
     options = CodeOptions(target)
     works = sharing(graph, grouped(list(Selector(graph, options).works())), options.order)
     works = ordered_launches(works, needed(graph, works), (), options.order).works
     launched = [w for w in works if not isinstance(w, Unlaunched)]
     nameless = {id(w.scheduled.kernel): "" for w in inner_works(works)}
-    return Outlook(works, kernel_infos(launched, graph, {}, {}, nameless))
+    return Preview(works, kernel_infos(launched, graph, {}, {}, nameless))
 
 
 def _is_counted(node: Node) -> bool:
@@ -98,14 +98,14 @@ def _is_counted(node: Node) -> bool:
     return all(o is not None and o.cost_fn is not None for o in operators)
 
 
-def fates(source: Graph, outlook: Outlook) -> dict[str, Counter[Fate]]:
+def fates(source: Graph, preview: Preview) -> dict[str, Counter[Fate]]:
     """Per operator of the model as it was read, how many nodes meet which fate.
 
     A node's work is found by its origins; where several works have them, by its operator too. What
     is inside a node that the reference runs is run by the reference.
     """
     by_origin: dict[str, list[Work]] = {}
-    for work in _with_inner(outlook.works):
+    for work in _with_inner(preview.works):
         for origin in work.node.origins:
             by_origin.setdefault(origin, []).append(work)
     found: dict[str, Counter[Fate]] = {}

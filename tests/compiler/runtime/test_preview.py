@@ -10,7 +10,7 @@ import pytest
 import compiler
 from compiler.ir.graph import Graph, all_nodes
 from compiler.passes.pipeline.run import run_pipeline
-from compiler.runtime.outlook import Outlook, fates, outlook
+from compiler.runtime.preview import Preview, fates, preview
 from compiler.targets.target import by_name
 from tests.models import light_model
 from tests.onnx_models import BOOL, graph, model, node, value
@@ -19,8 +19,8 @@ C = value("c", (), BOOL)
 X = value("x", (2, 3))
 
 
-def of(g: Graph) -> Outlook:
-    return outlook(run_pipeline(g)[0], by_name("host"))
+def of(g: Graph) -> Preview:
+    return preview(run_pipeline(g)[0], by_name("host"))
 
 
 @pytest.fixture(scope="module")
