@@ -96,7 +96,7 @@ F32_TOLERANCE = 1e-4
 PRECISIONS = {
     p.name: p
     for p in (
-        Precision("f32", "The accuracy of f32, whatever computes it.", F32_TOLERANCE),
+        Precision("f32", "Results as accurate as float32.", F32_TOLERANCE),
         Precision(
             "fast",
             "Fewer multiplications and shorter products where their stated error is small.",

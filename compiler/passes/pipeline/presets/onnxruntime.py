@@ -33,7 +33,7 @@ MANNER = Manner(
         Theirs("GeluFusion, LayerNormFusion", line("recognise")),
         Theirs(
             "QDQPropagation, WeightBiasQuantization",
-            line("propagate_qdq", "movement between Q and DQ works on bytes"),
+            line("propagate_qdq", "data movement between Q and DQ copies bytes"),
         ),
         Theirs(
             "TransposeOptimizer",
