@@ -215,7 +215,7 @@ CODES: dict[str, Code] = {
     ),
     "E-OP-SHAPE": Code(
         "The shapes of the operands do not go together.",
-        "compare the shapes in the note with what the operator's page asks for",
+        "the note shows the shapes of the operands",
     ),
     "E-OP-GRADIENT": Code(
         "A gradient is asked for through an operator that has no gradient rule.",

@@ -126,7 +126,7 @@ def _arrives_first(rest: Sequence[Sequence[float]]) -> Choice:
     """,
 )
 def iterated(problem: Problem, limit_s: float) -> Placement:
-    """HEFT, made again and again with what the plan before tells.
+    """Iterated HEFT: each schedule ranks tasks by the devices of the schedule before.
 
     The first plan is that of HEFT. In each further one a task's rank is the longest way from it to
     the end with the devices of the plan before, and it goes where its end and the way from there

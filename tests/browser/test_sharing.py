@@ -246,7 +246,7 @@ def test_a_link_of_another_version_says_so_and_opens_all_the_same(page: Page) ->
     note = page.locator(".link-note")
     expect(note).to_contain_text(f"made with Compilarium 0.0.1; this is {answer['program']}")
     Playground(page).wait_for_walk()
-    note.get_by_role("button", name="Go on").click()
+    note.get_by_role("button", name="Close").click()
     expect(note).to_have_count(0)
 
 

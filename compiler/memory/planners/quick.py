@@ -31,7 +31,7 @@ MOST_NODES = 20_000
     example=FOUR_BUFFERS,
 )
 def quick(problem: Problem, options: Options) -> Outcome:
-    """The best of four orders; while a gap above 1 % is left, attempts to climb, and a search.
+    """The best of four greedy orders, then hill climbing and a search while the gap exceeds 1 %.
 
     What programs are planned with: it counts attempts and not seconds, so that a program is the
     same each time it is compiled. On networks the orders are optimal nearly always. Where many

@@ -89,10 +89,10 @@ def _other_group(grouping: Grouping, node: Node, user: Node) -> str:
         return f"{node.output} is computed in the {ours.kind} that ends in {ours.last.output}"
     if is_reduction(user):
         return (
-            f"{node.output} is computed where {ours.first.op} {ours.first.output} stores its "
-            "result, and a kernel has one contraction or reduction"
+            f"{ours.first.op} {ours.first.output} and {node.output} already form one kernel; a "
+            "kernel holds one contraction or reduction"
         )
     return (
-        f"{user.output} is computed where {theirs.first.op} {theirs.first.output} stores its "
-        f"result, and reads {node.output} from memory there"
+        f"{theirs.first.op} {theirs.first.output} and {user.output} already form one kernel, "
+        f"which reads {node.output} from memory"
     )
