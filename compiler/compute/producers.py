@@ -26,7 +26,7 @@ EXPENSIVE = frozenset(
 """Functions of dozens of instructions: storing a value and reading it again costs less."""
 
 NEAR_BYTES = 1 << 20
-"""What a core keeps near it: values of dear functions are stored while they stay within this."""
+"""The cache of a core: values of expensive functions are stored while they fit into it."""
 
 
 def substitute_producers(stages: list[Stage | Routine], outputs: set[str]) -> list[Stage | Routine]:
@@ -167,7 +167,7 @@ def _is_read_at_one_place(producer: Stage, consumer: Stage) -> bool:
 
 
 def _is_better_stored(producer: Stage, consumers: list[Stage]) -> bool:
-    """Whether computing values twice costs more than storing them: dear ones that lie near.
+    """Whether storing values is cheaper than computing them twice: expensive ones in a cache.
 
     Where a consumer sums over some axes and all share the others, a schedule keeps one row of it.
     """

@@ -120,7 +120,7 @@ def _before_sum(units: Units, a: Unit, b: Unit, stored: list[str]) -> str:
             return f"the shapes differ: {n.output} is {n.type}, {anchor.op} reads {runs_over}"
         if overlap(anchor) > 1 and n.op in EXPENSIVE:
             times = f"{overlap(anchor):.3g} times per element"
-            return f"{n.op} is dear, and {anchor.op} would compute it {times}"
+            return f"{n.op} is expensive, and {anchor.op} would compute it {times}"
     for v in (v for v in stored if v in a.names):
         if v in units.graph.result_values:
             return f"{v} is also a result of the graph, and {anchor.op} stores only {anchor.type}"

@@ -171,11 +171,11 @@ class Grouping:
 
     def fits_producer(self, group: Group, root: Node, node: Node, t: TensorType) -> bool:
         """Whether a node can be computed where root reads it, and nobody else does."""
-        dear = overlap(root) > 1 and node.op in EXPENSIVE
+        expensive = overlap(root) > 1 and node.op in EXPENSIVE
         return (
             self.is_free(node)
             and node.output not in group.nodes
-            and not dear
+            and not expensive
             and is_elementwise(node)
             and node.tensor.shape == t.shape
             and not self.is_result(node)

@@ -157,15 +157,15 @@ class Fuser:
         return ""
 
     def _repeated(self, node: Node, members: list[Node]) -> str:
-        """Why a node would be computed more often than it has elements, and is dear."""
+        """Why a node would be computed more often than it has elements, and is expensive."""
         size, most = _n_elements(node), max(_n_elements(n) for n in members)
         root = self.find(node.output)
-        dear = [n for n in self._members(root) if n.op in EXPENSIVE] if most > size else []
-        if not dear:
+        expensive = [n for n in self._members(root) if n.op in EXPENSIVE] if most > size else []
+        if not expensive:
             return ""
         return (
-            f"{dear[0].op} is dear, and {members[-1].output} would compute it for {most:,} "
-            f"elements instead of {size:,}"
+            f"{expensive[0].op} is expensive, and {members[-1].output} would compute it for "
+            f"{most:,} elements instead of {size:,}"
         )
 
     def _members(self, root: str) -> list[Node]:

@@ -92,10 +92,10 @@ class Priorities:
                 f"{len(readers)} kernels ({shown})"
             )
         nodes = self.units.nodes(unit)
-        dear = next((n for n in nodes if n.op in EXPENSIVE or unit.anchors), None)
-        if dear is not None:
+        expensive = next((n for n in nodes if n.op in EXPENSIVE or unit.anchors), None)
+        if expensive is not None:
             return (
-                f"{dear.op} is dear: computing {unit.last} in each of {shown} repeats "
+                f"{expensive.op} is expensive: computing {unit.last} in each of {shown} repeats "
                 f"{unit.flops:,} operations"
             )
         return ""

@@ -57,7 +57,7 @@ def _kinds(node: Node, user: Node, policy: str) -> str:
         return f"policy=elementwise leaves {_kind(node)} and {_kind(user)} apart"
     text = f"{_kind(node)} {node.op} into {_kind(user)} {user.op}"
     if is_contraction(user) and is_elementwise(node):
-        return f"{text}: it would be computed again for each tile of the product"
+        return f"{text}: it would be recomputed for each tile of the product"
     return f"{text}: these kinds do not share a loop"
 
 
@@ -65,7 +65,7 @@ def _shapes_differ(grouping: Grouping, node: Node, user: Node) -> str:
     if is_reduction(user) and not is_elementwise(user):
         if overlap(user) > 1 and node.op in EXPENSIVE:
             return (
-                f"{node.op} is dear, and {user.op} would compute it {overlap(user):.3g} times "
+                f"{node.op} is expensive, and {user.op} would compute it {overlap(user):.3g} times "
                 "per element"
             )
         t = grouping.graph.types[user.inputs[0]]

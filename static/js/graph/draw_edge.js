@@ -10,7 +10,7 @@ import { viewBox } from "./hit.js";
  * @typedef {{color: string, alpha: number, width: number, dash: number[], arrow: number}} Look
  */
 
-/** A path of many curves is dear to stroke in software. */
+/** A path of many curves is expensive to stroke in software. */
 const EDGES_PER_PATH = 64;
 /** Below this zoom arrows are too small to be seen. */
 const ARROWS_ZOOM = 0.16;

@@ -10,7 +10,7 @@
 /** A marked node is never smaller than this, in pixels. */
 const MARKED_PX = 4;
 const PLAIN_PX = 1.2;
-/** Long paths are dear to stroke in software: so many edges to a path, and to a step. */
+/** Long paths are expensive to stroke in software: so many edges to a path, and to a step. */
 const EDGES_PER_STEP = 256;
 const NODES_PER_STEP = 1024;
 

@@ -218,7 +218,7 @@ def test_elementwise_nodes_in_front_of_a_product_stay_outside() -> None:
         """
     )
     assert kernels == ["a: relu", "b: matmul"]
-    assert "computed again for each tile" in why(log, ("a", "b"))
+    assert "recomputed for each tile" in why(log, ("a", "b"))
 
 
 def test_a_reduction_takes_what_is_before_and_behind_it() -> None:
@@ -250,7 +250,7 @@ def test_what_stands_between_a_product_and_a_reduction_goes_to_the_product() -> 
         """
     )
     assert kernels == ["b: matmul relu", "c: reduce_max"]
-    assert "a kernel has one contraction or reduction" in why(log, ("b", "c"))
+    assert "a kernel holds one contraction or reduction" in why(log, ("b", "c"))
 
 
 POOL = """
@@ -279,7 +279,7 @@ def test_dear_nodes_are_not_repeated_in_windows_that_overlap(
     assert kernels == expected
     if len(expected) == 2:
         assert why(log, ("a", "b")) == (
-            "exp is dear, and max_pool would compute it 2.25 times per element"
+            "exp is expensive, and max_pool would compute it 2.25 times per element"
         )
 
 

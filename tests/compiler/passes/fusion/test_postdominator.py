@@ -126,7 +126,8 @@ def test_a_dear_value_is_not_computed_for_each_place_it_is_broadcast_to() -> Non
     kernels, log = fuse(text.replace("OP", "exp"))
     assert kernels == ["a: exp", "y: add"]
     assert (
-        why(log, ("a", "y")) == "exp is dear, and y would compute it for 24 elements instead of 6"
+        why(log, ("a", "y"))
+        == "exp is expensive, and y would compute it for 24 elements instead of 6"
     )
 
 

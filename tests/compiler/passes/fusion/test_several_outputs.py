@@ -210,7 +210,7 @@ def test_a_cheap_producer_goes_into_each_reader_a_dear_one_into_none() -> None:
     assert copied.because.startswith("computed in each of its 2 readers; 222 operations are repea")
     kernels, log = fuse(text.replace("OP", "exp"), "xla")
     assert kernels == ["a: exp", "s: reduce_sum", "m: reduce_max"]
-    assert "exp is dear: computing a in each of s, m repeats" in why(log, ("a", "s"))
+    assert "exp is expensive: computing a in each of s, m repeats" in why(log, ("a", "s"))
     kernels, log = fuse(text.replace("OP", "neg"), "greedy")
     assert kernels == ["a: neg", "s: reduce_sum", "m: reduce_max"]
     assert why(log, ("a", "s")) == "a is also read by m, and reduce_sum stores only f32[6]"
