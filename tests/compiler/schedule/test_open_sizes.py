@@ -60,6 +60,10 @@ def test_text_reads_back_and_every_index_lies_inside(name: str) -> None:
     verify_kernel(kernel)
 
 
+INTERPRETED = 33
+"""Larger sizes take the interpreter many seconds, and enter no loop that these do not."""
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 16, 33, 69])
 @pytest.mark.parametrize("name", NODES)
 def test_machine_code_and_interpreter_agree_with_the_computation_for_known_sizes(
@@ -73,12 +77,14 @@ def test_machine_code_and_interpreter_agree_with_the_computation_for_known_sizes
     rng = np.random.default_rng(n)
     arrays = {b.name: random_array(b, rng) for b in with_sizes(kernel, sizes).params}
     needed = evaluate(lowered.computation, {k: arrays[k] for k in lowered.computation.inputs})
-    native = {k: a.copy() for k, a in arrays.items()}
-    interpret(kernel, arrays, sizes)
-    run_native(kernel, native, sizes=sizes)
+    results = [{k: a.copy() for k, a in arrays.items()}]
+    run_native(kernel, results[0], sizes=sizes)
+    if n <= INTERPRETED:
+        interpret(kernel, arrays, sizes)
+        results.append(arrays)
     for y, values in needed.items():
-        np.testing.assert_allclose(arrays[y], values, rtol=1e-4, atol=1e-4)
-        np.testing.assert_allclose(native[y], values, rtol=1e-4, atol=1e-4)
+        for made in results:
+            np.testing.assert_allclose(made[y], values, rtol=1e-4, atol=1e-4)
 
 
 def test_rows_of_a_tile_are_known_pixels_rather_than_images() -> None:

@@ -62,28 +62,31 @@ def test_products_of_matrices(sizes: tuple[int, int, int], signs: str):
     )
 
 
-def convolution(channels: int, filters: int, block: int) -> str:
-    image = "inside([(y+ky-1, 7), (x+kx-1, 6)], X[n, i, y+ky-1, x+kx-1], u8(0))"
+def convolution(channels: int, filters: int, block: int, height: int, width: int) -> str:
+    image = f"inside([(y+ky-1, {height}), (x+kx-1, {width})], X[n, i, y+ky-1, x+kx-1], u8(0))"
+    size = f"{height},{width}"
     return f"""
-    computation cv(X: u8[1,{channels},7,6]{{c{block},halo=1x1}}, W: i8[{filters},{channels},3,3])
-    -> Y: u8[1,{filters},7,6]{{c16}} {{
+    computation cv(X: u8[1,{channels},{size}]{{c{block},halo=1x1}}, W: i8[{filters},{channels},3,3])
+    -> Y: u8[1,{filters},{size}]{{c16}} {{
       Y[n, o, y, x] = to_u8(max(reduce_add([i, ky, kx],
         mul(to_i32({image}), to_i32(W[o, i, ky, kx]))), i32(5)))
-        for n<1, o<{filters}, y<7, x<6, i<{channels}, ky<3, kx<3
+        for n<1, o<{filters}, y<{height}, x<{width}, i<{channels}, ky<3, kx<3
     }}"""
 
 
-@pytest.mark.parametrize("sizes", [(20, 21, 16), (3, 17, 4), (32, 48, 16), (6, 20, 16)])
-def test_convolutions_of_blocked_images(sizes: tuple[int, int, int]):
+@pytest.mark.parametrize(
+    "sizes", [(20, 21, 16, 3, 6), (3, 17, 4, 7, 6), (32, 48, 16, 3, 5), (6, 20, 16, 4, 6)]
+)
+def test_convolutions_of_blocked_images(sizes: tuple[int, int, int, int, int]):
     check(convolution(*sizes))
 
 
 def test_convolutions_in_groups():
     check("""
-    computation cv(X: u8[2,64,7,6]{c16}, W: i8[64,32,1,1]) -> Y: i32[2,64,7,6]{c16} {
+    computation cv(X: u8[2,64,3,6]{c16}, W: i8[64,32,1,1]) -> Y: i32[2,64,3,6]{c16} {
       Y[n, o, y, x] = reduce_add([i],
         mul(to_i32(X[n, 32*(o//32)+i, y, x]), to_i32(W[o, i, 0, 0])))
-        for n<2, o<64, y<7, x<6, i<32
+        for n<2, o<64, y<3, x<6, i<32
     }""")
 
 
