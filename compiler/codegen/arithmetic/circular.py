@@ -41,6 +41,14 @@ _ROUNDER = 12582912.0
 _SINE = (2.7178205196862e-6, -1.9839280707103e-4, 8.3333292068164e-3, -1.6666666639953e-1)
 _COSINE = (2.4430175563219e-5, -1.3887290579223e-3, 4.1666645164823e-2)
 
+_ARCTANGENT = (
+    *(-1.7936218064e-3, 1.0914606042e-2, -3.1177846715e-2, 5.7957593352e-2, -8.4034502506e-2),
+    *(1.0952185839e-1, -1.4264242351e-1, 1.9998548925e-1, -3.3333298564e-1),
+)
+"""(atan(t) - t) / t**3 by t**2, least relative error on 0..1."""
+
+_HALF_PI = (1.5707963705062866, -4.371138828673793e-08)
+
 
 def sin(a: Arithmetic, x: Value) -> Value:
     """The sine; that of -x is minus that of x, zero included."""
@@ -64,6 +72,19 @@ def tan(a: Arithmetic, x: Value) -> Value:
     top, bottom = a.out.select(odd, cosine, sine), a.out.select(odd, sine, cosine)
     found = _signed(a, a.two("fdiv", top, bottom), quarter, 31)
     return _unless_far(a, "tanf", x, _signed(a, found, as_integer(a, x), 0))
+
+
+def atan(a: Arithmetic, x: Value) -> Value:
+    """The inverse tangent; that of numbers above 1 is pi/2 less that of the reciprocal."""
+    y, one = a.intrinsic("fabs", x), number(x, 1.0)
+    is_above = a.test("fcmp ogt", y, one)
+    t = a.out.select(is_above, a.two("fdiv", one, y), y)
+    square = a.two("fmul", t, t)
+    near = a.fma(a.two("fmul", polynomial(a, square, _ARCTANGENT), square), t, t)
+    high, low = (number(x, part) for part in _HALF_PI)
+    far = a.two("fadd", a.two("fsub", high, near), low)
+    found = a.out.select(is_above, far, near)
+    return _signed(a, found, as_integer(a, x), 0)
 
 
 def _quarters(a: Arithmetic, x: Value) -> tuple[Value, Value, Value]:

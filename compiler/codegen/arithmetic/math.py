@@ -1,9 +1,9 @@
 """Functions of real numbers that processors have no instruction for, as code over whole vectors.
 
 f32 (and half-precision numbers, which are f32 inside): exponentials, logarithms, the normal
-distribution, sine, cosine, tangent and powers are code of ours, see single.py, normal.py,
-circular.py and power.py, and tabled.py for machines that look numbers up in registers. Everything
-else, and all of f64, calls the C library lane by lane.
+distribution, sine, cosine, tangent and its inverse, and powers are code of ours, see single.py,
+normal.py, circular.py and power.py, and tabled.py for machines that look numbers up in registers.
+Everything else, and all of f64, calls the C library lane by lane.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from compiler.codegen.arithmetic import tabled
-from compiler.codegen.arithmetic.circular import cos, sin, tan
+from compiler.codegen.arithmetic.circular import atan, cos, sin, tan
 from compiler.codegen.arithmetic.lookup import in_sixteens
 from compiler.codegen.arithmetic.normal import erf, normal_cdf, normal_cdf_tanh
 from compiler.codegen.arithmetic.power import power
@@ -136,6 +136,7 @@ _SINGLE: dict[str, Function] = {
     "sigmoid": sigmoid, "tanh": tanh, "erf": erf,
     "normal_cdf": normal_cdf, "normal_cdf_tanh": normal_cdf_tanh,
     "sin": sin, "cos": cos, "tan": tan,
+    "atan": atan,
 }  # fmt: skip
 
 _TABLED: dict[str, Function] = {
