@@ -3,5 +3,6 @@
 Each of these imports only from those before it, whether a file or a folder:
 
     values -> emitter -> arithmetic -> access -> vectors -> expressions -> products -> threads
-    -> lockstep -> llvm -> module -> regions -> branches -> lanes -> jit -> debug -> listing
+    -> lockstep -> llvm -> module -> regions -> branches -> planned_launches -> jit -> debug
+    -> listing
 """
