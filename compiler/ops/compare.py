@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from compiler.errors import require
 from compiler.ir import affine
 from compiler.ir.affine import Expr
-from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, standard
+from compiler.ir.operator import OnnxCall, Operand, Operator, Tensor, Trait, standard
 from compiler.ir.types import DType, TensorType
 from compiler.ops.elementwise import with_symbols
 from compiler.ops.requirements import broadcast_type, require_elements
@@ -50,7 +50,13 @@ def _is_less(a: Expr, b: Expr) -> bool:
 
 
 def _comparison(
-    name: str, words: str, numpy: Any, symbolic: Callable[[Expr, Expr], bool], fn: str, onnx: str
+    name: str,
+    words: str,
+    numpy: Any,
+    symbolic: Callable[[Expr, Expr], bool],
+    fn: str,
+    onnx: str,
+    traits: Collection[Trait] = (),
 ) -> Operator:
     each = with_symbols(numpy, symbolic)
 
@@ -60,7 +66,7 @@ def _comparison(
     operator = binary(
         name,
         words,
-        traits=("commutative",) if fn == "eq" else (),
+        traits=traits,
         numpy=compare,
         scalar=lambda k, a, b: k.apply(fn, a, b),
         elements="any",
@@ -83,7 +89,7 @@ def _has_numbers(dtype: DType) -> bool:
 
 equal = _comparison(
     "equal", "Whether two elements are equal; NaN equals nothing.",
-    np.equal, _is_equal, "eq", "Equal",
+    np.equal, _is_equal, "eq", "Equal", ("commutative",),
 )  # fmt: skip
 less = _comparison(
     "less", "Whether the first element is smaller than the second.",

@@ -11,6 +11,11 @@ import numpy as np
 import pytest
 
 from compiler.ir.operator import OPERATORS, Array, Operator, Trait, with_trait
+from compiler.passes.data_movement.orders import POSITIONAL
+from compiler.passes.data_movement.region import INJECTIVE
+from compiler.passes.engine.pattern import COMMUTATIVE
+from compiler.passes.fusion.kinds import EXPENSIVE
+from compiler.passes.precision.storage import VIEWS
 from tests.operator_samples import operands_of, reference
 
 PASSES = Path(__file__).resolve().parents[2] / "compiler" / "passes"
@@ -46,6 +51,15 @@ def numbers(array: Array) -> Array:
 
 def elements(array: Array) -> set[bytes]:
     return {e.tobytes() for e in np.ascontiguousarray(array).reshape(-1)}
+
+
+def test_passes_asked_when_all_operators_were_there() -> None:
+    """Sets that modules keep are made when these are imported."""
+    assert with_trait("commutative") == COMMUTATIVE
+    assert with_trait("expensive") == EXPENSIVE
+    assert with_trait("positional") == POSITIONAL
+    assert with_trait("injective") == INJECTIVE
+    assert with_trait("aliasing") == VIEWS
 
 
 @having("commutative")
