@@ -13,7 +13,7 @@ from compiler.runtime.inputs import random_inputs
 from compiler.runtime.program import Program
 from compiler.targets.options import CodeOptions
 from compiler.tuning import tune as tuning
-from compiler.tuning.explore import Walk
+from compiler.tuning.explore import Walk, Why
 from compiler.tuning.judge import Judge, Verdict
 from compiler.tuning.task import tasks_of
 from compiler.tuning.tune import tune
@@ -57,6 +57,18 @@ def halved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "_in_turns", lambda *_: [(2.0, 1.0)])
 
 
+def until_faster(why: Why) -> Callable[..., None]:
+    """An exploration that ends when each kernel has a faster schedule, however long that takes."""
+
+    def explore(walks: Sequence[Walk], *_: object) -> None:
+        for walk in walks:
+            while walk.best == 1:
+                walk.step()
+            walk.why_stopped = why
+
+    return explore
+
+
 @pytest.mark.parametrize("search", tuning.SEARCHES)
 def test_a_model_is_tuned_and_stays_right(search: tuning.SearchName, tmp_path: Path) -> None:
     path = tmp_path / "schedules.sqlite"
@@ -78,6 +90,7 @@ def test_what_is_faster_is_kept_and_used_by_programs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halved(monkeypatch)
+    monkeypatch.setattr(tuning, "explore", until_faster("budget"))
     path = tmp_path / "schedules.sqlite"
     told: list[str] = []
     report = tune(GRAPH, budget_seconds=2, search="random", database=path, tell=told.append)
@@ -119,17 +132,8 @@ def test_an_interrupted_tuning_keeps_what_was_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     halved(monkeypatch)
+    monkeypatch.setattr(tuning, "explore", until_faster("interrupted"))
     path = tmp_path / "schedules.sqlite"
-    real = tuning.explore
-
-    def interrupted(
-        walks: Sequence[Walk], seconds: float, clock: Callable[[], float], _: object
-    ) -> None:
-        real(walks, 0.3, clock)
-        for walk in walks:
-            walk.why_stopped = "interrupted"
-
-    monkeypatch.setattr(tuning, "explore", interrupted)
     report = tune(GRAPH, budget_seconds=60, search="random", database=path)
     assert report.interrupted
     assert {(e.why_stopped, bool(e.schedule)) for e in entries(path)} == {("interrupted", True)}
