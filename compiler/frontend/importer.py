@@ -22,6 +22,7 @@ from compiler.ir.operator import ONNX
 from compiler.ir.types import OpaqueType, TensorType, Type
 from compiler.limits import Limits, check
 from compiler.ops import protos
+from compiler.ops.implied_sizes import implied_sizes, without_implied_sizes
 from compiler.ops.reshape import identity
 
 
@@ -29,13 +30,17 @@ def import_model(model: Any, tensors: TensorReader, limits: Limits) -> Graph:
     """The graph of a parsed model. Errors: E-MODEL-*, each naming its node or value.
 
     Open sizes of one name may have several values: where shapes then seem not to fit, a name
-    stands for another size in each place.
+    stands for another size in each place. Open sizes that operators leave no choice about become
+    numbers: weights for 64 channels take images of 64 channels.
     """
     names = DimNames(limits)
     try:
-        return _imported(model, tensors, names, limits)
+        with implied_sizes() as implied:
+            graph = _imported(model, tensors, names, limits)
+        sizes = names.decided(implied)
+        return _imported(model, tensors, DimNames(limits, sizes=sizes), limits) if sizes else graph
     except CompileError as e:
-        if e.code != "E-OP-SHAPE" or not names.are_shared:
+        if e.code != "E-OP-SHAPE" or not names.shared:
             raise
         try:
             return _imported(model, tensors, DimNames(limits, apart=True), limits)
@@ -191,7 +196,8 @@ class GraphImporter:
             self.depth + 1,
             self.verbatim or verbatim,
         )
-        return importer.run(frame.opsets, frame.attributes, prefix, given)
+        with without_implied_sizes():
+            return importer.run(frame.opsets, frame.attributes, prefix, given)
 
     # Nodes
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from compiler.errors import require
@@ -12,6 +14,7 @@ from compiler.ir.affine import Affine, identifier, symbol, symbols
 from compiler.ir.types import Dim, OpaqueType, SequenceType, TensorType, Type
 from compiler.limits import Limits
 from compiler.ops import protos
+from compiler.ops.implied_sizes import Implied
 
 
 class DimNames:
@@ -23,15 +26,20 @@ class DimNames:
     value's name and the axis.
     """
 
-    def __init__(self, limits: Limits, apart: bool = False) -> None:
-        """`apart` takes each size for one of its own, whatever its name."""
-        self._limits, self._apart = limits, apart
+    def __init__(
+        self, limits: Limits, apart: bool = False, sizes: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """`apart` takes each size for one of its own, whatever its name.
+
+        `sizes` are the numbers that some of the symbols stand for.
+        """
+        self._limits, self._apart, self._sizes = limits, apart, sizes
         self._words: dict[tuple[str, str], str] = {}
         self._taken: set[str] = set()
         self.declared: set[str] = set()
         """Symbols of the graph's inputs: those that a caller decides."""
-        self.are_shared = False
-        """Whether inputs have a name for two sizes."""
+        self.shared: set[str] = set()
+        """Symbols that stand for two sizes of the inputs."""
 
     def reader(self, base: str, *, is_input: bool = False) -> protos.DimReader:
         """Reads the sizes of the value with this name. Errors: E-MODEL-SIZE."""
@@ -44,15 +52,27 @@ class DimNames:
         name = dim.dim_param if dim.HasField("dim_param") else ""
         # "?", "-1" and the like stand for no name.
         if not re.search(r"[^\W\d_]", name, re.ASCII) or name == "None":
-            return symbol(self._fresh(f"{identifier(base)}_d{position}"))
+            return self._size(self._fresh(f"{identifier(base)}_d{position}"))
         if self._apart:
             return symbol(self._fresh(identifier(name)))
-        self.are_shared |= is_input and ("", name) in self._words
+        if is_input and ("", name) in self._words:
+            self.shared.add(self._words["", name])
         is_shared = is_input or ("", name) in self._words
         key = ("" if is_shared else base, name)
         if key not in self._words:
             self._words[key] = self._fresh(identifier(name))
-        return symbol(self._words[key])
+        return self._size(self._words[key])
+
+    def _size(self, word: str) -> Dim:
+        return self._sizes[word] if word in self._sizes else symbol(word)
+
+    def decided(self, implied: Implied) -> dict[str, int]:
+        """The input sizes that operators leave no choice about.
+
+        Names that inputs share stay open: runtimes do not ask that their sizes are equal.
+        """
+        names = implied.keys() & self.declared - self.shared
+        return {name: min(implied[name]) for name in sorted(names) if len(implied[name]) == 1}
 
     def _fresh(self, word: str) -> str:
         word = f"{word}_" if keyword.iskeyword(word) else word

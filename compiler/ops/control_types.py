@@ -22,6 +22,7 @@ from compiler.ir.types import (
     open_symbols,
 )
 from compiler.ops.control import entry, is_batched, n_scanned
+from compiler.ops.implied_sizes import without_implied_sizes
 from compiler.ops.loop_form import known_steps
 
 
@@ -225,6 +226,7 @@ def _scan_length(node: Node, scanned: Sequence[Type | None]) -> Dim | None:
 
 
 @types_regions(*REGIONS)
+@without_implied_sizes()
 def typed_regions(node: Node, facts: Facts) -> dict[str, Graph]:
     """A node's regions with the types inside them set for the operands that the node reads.
 

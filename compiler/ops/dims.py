@@ -11,6 +11,7 @@ from compiler.ir import affine
 from compiler.ir.affine import Affine, identifier, symbol
 from compiler.ir.operator import Array, Cost, Tensor
 from compiler.ir.types import Dim, DType, TensorType
+from compiler.ops.implied_sizes import imply
 from compiler.ops.requirements import normal_axis
 
 RANK_LIMIT = 64
@@ -98,6 +99,7 @@ def settle(e: Dim) -> Dim:
 
 def same_size(a: Dim, b: Dim, message: str) -> Dim:
     """The size that two axes share, the number if one is. Errors: E-OP-SHAPE for two numbers."""
+    imply(a, b)
     if isinstance(a, int) and isinstance(b, int):
         require(a == b, "E-OP-SHAPE", message)
     return b if isinstance(b, int) else a

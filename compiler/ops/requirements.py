@@ -11,6 +11,7 @@ from compiler.errors import CompileError, require
 from compiler.ir import affine
 from compiler.ir.operator import Array, Cost, Tensor
 from compiler.ir.types import Dim, DType, TensorType, Type
+from compiler.ops.implied_sizes import imply
 
 Elements = Literal["float", "number", "signed", "integer", "bool", "logical", "any"]
 
@@ -74,6 +75,7 @@ def require_rank(op_name: str, x: Tensor, ranks: Sequence[int], what: str = "x")
 
 def require_size(op_name: str, what: str, found: Dim, needed: Dim) -> None:
     """Errors: E-OP-SHAPE when two sizes are numbers and differ; open sizes may still agree."""
+    imply(found, needed)
     if isinstance(found, int) and isinstance(needed, int):
         require(
             found == needed, "E-OP-SHAPE", f"{op_name} needs {what} of size {needed}, got {found}"
