@@ -33,9 +33,10 @@ STEPS, WITHOUT_STEPS = 4.0, 0.2
 """How much faster than floats a convolution of bytes is where neighbouring channels are summed at
 once, and how much slower where they lie apart (measured: 3 to 4, 0.1 to 0.3)."""
 
-BORDER_TESTS, BORDER_TESTS_DEPTHWISE = 1.0, 0.1
-"""What testing for borders costs a convolution where its image has no zeros around it, as a share
-of its time (measured: 0 to 1.4, most with strides; 0.1 where each channel is on its own)."""
+BORDER_TESTS = 1.0
+"""The cost of border tests in a convolution of an image without zeros around it, as a share of the
+arithmetic's time (measured: 0 to 1.4, most with strides; for depthwise convolutions 0.1 with
+AVX-512, whose loads take masks, and 1.5 to 7 with AVX2)."""
 
 PICOSECONDS = 1e12
 
@@ -63,11 +64,9 @@ def laid_bytes(t: TensorType, n_bytes: int, block: int) -> int:
     return n_bytes // c * (-(-c // block) * block)
 
 
-def border_tests(conv: Node, flops: int) -> int:
+def border_tests(flops: int) -> int:
     """What testing for borders costs a convolution: picoseconds."""
-    alone = int(conv.attrs["groups"]) > 1
-    share = BORDER_TESTS_DEPTHWISE if alone else BORDER_TESTS
-    return round(share * picoseconds(Cost(flops), 0))
+    return round(BORDER_TESTS * picoseconds(Cost(flops), 0))
 
 
 def filled(conv: Node, out: TensorType, lanes: int, block: int, types: Mapping[str, Type]) -> float:

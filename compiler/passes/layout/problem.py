@@ -240,7 +240,7 @@ class Problem:
         for u in self.uses.get(value, ()):
             unit = self.units[u.reader]
             if u.reach and unit.anchor is not None:
-                saved += border_tests(unit.anchor, self._flops(u.reader))
+                saved += border_tests(self._flops(u.reader))
         return saved
 
     def pads_plain(self, value: str) -> bool:

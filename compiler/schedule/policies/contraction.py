@@ -176,13 +176,15 @@ def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
 def _rows_axis(nest: Nest, vector: Axis) -> Axis | None:
     """The loop to unroll as rows: one that the operand loaded as vectors does not depend on.
 
-    One that may turn out to run once, as a batch does, only where no known one has a few rows.
+    Where there is none, as in depthwise convolutions, rows share the other operand's scalars.
+    A loop that may run once, as one over a batch, is taken only where no known one has a few rows.
     """
     depends = [{n for e in r.index for n in affine.symbols(e)} for r in operands(nest)]
     others = [a for a in nest.space if a is not vector and a.size > 1]
     loaded = [d for d in depends if vector.var in d]
     free = [a for a in others if any(a.var not in d for d in loaded)]
-    candidates = free or others
+    sharing = [a for a in others if any(a.var not in d for d in depends)]
+    candidates = free or sharing or others
 
     def n_rows(a: Axis) -> int:
         return min(a.size, MOST_ROWS if isinstance(a.extent, int) else SURE_ROWS)
