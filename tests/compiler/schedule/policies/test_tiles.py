@@ -56,3 +56,16 @@ def test_sums_are_never_spilled(target: str, shape: tuple[int, int, int]) -> Non
     asm = compiler.compile(graph, target=target, trace=False).emit("asm")
     assert isinstance(asm, str)
     assert counts(asm, TARGETS[target]).n_spills == 0
+
+
+@pytest.mark.parametrize("sizes", ["2,24,H,W", "2,24,43,47"])
+def test_rows_of_a_depthwise_tile_share_the_weights_of_a_channel(sizes: str) -> None:
+    graph = compiler.parse(
+        f"graph g(x: f32[{sizes}]) {{\n  const w: f32[24,1,3,3] = splat(0.5)\n"
+        f"  y: f32[{sizes}] = conv(x, w, strides=[1,1], pads=[1,1,1,1], "
+        "dilations=[1,1], groups=24)\n  return y\n}"
+    )
+    program = compiler.compile(graph, target="x86-64-v3", trace=False)
+    (conv,) = (k for k in program.kernels if k.op == "conv")
+    assert any(m.startswith("Y: split(y, ") for m in conv.moves), conv.moves
+    assert not any(m.startswith("Y: split(o, ") for m in conv.moves), conv.moves
