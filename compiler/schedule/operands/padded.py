@@ -1,7 +1,8 @@
 """Images copied with their padding, so that windows over them need no tests.
 
-A window that leaves the image tests every tap, and where sizes are open hardly a test is decided
-before a run. A copy of the image with what lies around it tests each element once:
+A window that leaves the image tests every tap. Few tests are decided before a run where sizes are
+open, or where the taps of a large window are a loop. A copy of the image with what lies around it
+tests each element once:
 
     Y[y, x] = max over ky, kx of inside(X[y+ky-1, x+kx-1])
 
@@ -35,6 +36,7 @@ from compiler.dataclass import dataclass
 from compiler.ir import affine
 from compiler.ir.affine import Expr
 from compiler.ir.types import TensorType
+from compiler.schedule.policies.reduction import UNROLLED_WINDOW
 
 LEAST_USES = 2
 """Taps that read an element of the copy: with fewer, testing each tap costs as much."""
@@ -54,7 +56,7 @@ class _Axis:
 
 
 def with_padding(computation: Computation) -> Computation:
-    """The computation with a padded copy before each stage whose windows leave an open image."""
+    """The computation with a padded copy before each stage whose windows would be tested."""
     stages: list[Stage | Routine] = []
     tensors = dict(computation.tensors)
     for stage in computation.stages:
@@ -99,12 +101,16 @@ def _window(stage: Stage, tensors: Mapping[str, TensorType]) -> Inside | None:
     if len(indices) != 1 or not {e for e, _ in window.tests} <= {*next(iter(indices))}:
         return None
     plain = all(tensors[r.tensor].layout.is_plain for r in read)
-    return window if plain and set(read) == set(reads(window)) and _is_open(window) else None
+    alone = set(read) == set(reads(window)) and _is_undecided(window, stage)
+    return window if plain and alone else None
 
 
-def _is_open(window: Inside) -> bool:
-    computed = (s for s in walk(window) if isinstance(s, Fetch | IndexValue | Reduce))
-    return next(computed, None) is None and any(not isinstance(n, int) for _, n in window.tests)
+def _is_undecided(window: Inside, stage: Stage) -> bool:
+    """Whether only a run decides the tests: of open sizes, or of taps that are not written out."""
+    if any(isinstance(s, Fetch | IndexValue | Reduce) for s in walk(window)):
+        return False
+    n_taps = prod(affine.assumed(stage.extents[a]) for a in stage.reduce_axes)
+    return n_taps > UNROLLED_WINDOW or any(not isinstance(n, int) for _, n in window.tests)
 
 
 def _axes(stage: Stage, index: tuple[Expr, ...]) -> list[_Axis] | None:

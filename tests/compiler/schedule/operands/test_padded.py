@@ -1,4 +1,4 @@
-"""Padded copies of images of open sizes: who gets one, and which part of the image it holds."""
+"""Padded copies of images: who gets one, and which part of the image it holds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 import compiler
+import compiler.ops
 from compiler.compute.computation import Computation, Stage
 from compiler.compute.lower import lower_node
 from compiler.ir.text import parse_graph
 from compiler.schedule.operands.padded import with_padding
+from tests.compiler.schedule.test_policy import check
+
+assert compiler.ops.__doc__
 
 WINDOW = "kernel=[3,4], strides=[1,2], pads=[1,2,1,2], dilations=[1,1]"
 
@@ -35,6 +39,14 @@ def test_windows_that_leave_an_open_image_read_a_padded_copy(pool: str) -> None:
     assert "inside" not in str(reader.reduce)
 
 
+def test_large_windows_read_a_copy_of_a_known_image_too() -> None:
+    window = "kernel=[5,5], strides=[3,3], pads=[4,4,4,4], dilations=[2,2]"
+    c = computation_of("f32[2,3,35,44]", f"y: f32[2,3,12,15] = max_pool(x, {window})")
+    made = with_padding(c)
+    assert str(made.tensors["PADDED"]) == "f32[2,3,42,51]"
+    check(made)
+
+
 @pytest.mark.parametrize(
     ("x", "y", "window"),
     [
@@ -44,7 +56,7 @@ def test_windows_that_leave_an_open_image_read_a_padded_copy(pool: str) -> None:
         ("f32[2,16,H,7]{c16}", "f32[2,16,H,7]{c16}",
          "kernel=[3,3], strides=[1,1], pads=[1,1,1,1]"),
     ],
-    ids=["not padded", "read once", "known size", "blocked channels"],
+    ids=["not padded", "read once", "small and known", "blocked channels"],
 )  # fmt: skip
 def test_other_windows_read_the_image(x: str, y: str, window: str) -> None:
     c = computation_of(x, f"y: {y} = max_pool(x, {window}, dilations=[1,1])")
