@@ -48,6 +48,10 @@ def _pools() -> Iterator[Case]:
         yield Case(op, "3d 3", [(1, 8, 17, 31, 29)], {"kernel_shape": [3, 3, 3]})
         yield Case(op, "3x3 open", [image], {"kernel_shape": [3, 3]}, is_open=True)
         yield Case(op, "9x9 open", [image], {"kernel_shape": [9, 9]}, is_open=True)
+        for k, step in ((3, 1), (3, 2), (7, 2), (13, 1)):
+            attrs = {"kernel_shape": [k, k], "strides": [step, step], "pads": [k // 2] * 4}
+            if op == "MaxPool" or k < 13:
+                yield Case(op, f"{k}x{k} s{step} padded open", [image], attrs, is_open=True)
     larger = {"kernel_shape": [640, 640], "strides": [640, 640], "ceil_mode": 1}
     yield Case("AveragePool", "640 on 7x7", [(4, 640, 7, 7)], larger)
     for op in ("GlobalAveragePool", "GlobalMaxPool"):

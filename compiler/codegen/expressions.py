@@ -137,17 +137,17 @@ class Expressions:
         v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
         return convert(self.arithmetic, v, dtype)
 
-    def _limit(self, extent: Expr, like: Value) -> Value:
-        """The end of an axis as numbers are compared with it."""
+    def _limit(self, extent: Expr, dtype: DType) -> Value:
+        """The end of an axis as numbers of a type are compared with it."""
         if isinstance(extent, int):
-            return constant(extent, like.dtype, like.lanes)
+            return constant(extent, dtype)
         n = self.indices.scalar(extent)
-        if like.dtype is DType.i32:
+        if dtype is DType.i32:
             n = self.out.op(f"trunc i64 {n.ref} to i32", DType.i32, 0, n)
-        return self.out.splat(n, like.lanes)
+        return n
 
     def _inside(self, s: Inside, cache: Cache) -> Value:
-        conditions: list[Value] = []
+        tests: list[tuple[Value, Value]] = []
         for e, extent in s.tests:
             r = self.indices.resolve(self.indices.simplified(e))
             low, high = self.indices.bounds(r)
@@ -157,18 +157,35 @@ class Expressions:
             if high < 0 or low >= most:
                 return self.value(s.otherwise, cache)
             v = self.indices.uniform(r) if r.is_uniform else self.indices.lanes(r)
-            limit = self._limit(extent, v)
-            text = f"icmp ult {v.typed}, {limit.ref}"
-            conditions.append(self.out.op(text, DType.bool, v.lanes, v))
-        if not conditions:
+            tests.append((v, self._limit(extent, v.dtype)))
+        if not tests:
             return self.value(s.then, cache)
-        holds = self.out.all_of(conditions)
+        holds = self._all_below(tests)
         self.guards.append(holds)
         then = self.value(s.then, cache)
         self.guards[-1] = self.out.negated(holds)
         otherwise = self.value(s.otherwise, cache)
         self.guards.pop()
         return self.out.select(holds, then, otherwise)
+
+    def _all_below(self, tests: list[tuple[Value, Value]]) -> Value:
+        """Whether all numbers lie from 0 up to their limits.
+
+        Where tests of single numbers fail, the limit of the first lanes is 0: that takes no step
+        for each vector, and LLVM would widen and narrow masks to combine them.
+        """
+        shared = [self._below(v, limit) for v, limit in tests if not v.lanes]
+        lanewise = [(v, limit) for v, limit in tests if v.lanes]
+        if shared and lanewise:
+            v, limit = lanewise[0]
+            none = constant(0, limit.dtype)
+            lanewise[0] = v, self.out.select(self.out.all_of(shared), limit, none)
+            shared = []
+        return self.out.all_of([*shared, *(self._below(v, limit) for v, limit in lanewise)])
+
+    def _below(self, v: Value, limit: Value) -> Value:
+        text = f"icmp ult {v.typed}, {self.out.splat(limit, v.lanes).ref}"
+        return self.out.op(text, DType.bool, v.lanes, v, limit)
 
     def flat(self, owner: object, b: Buffer, index: tuple[Expr, ...], cache: Cache) -> Expr:
         """The element number of an access, worked out once per statement."""

@@ -17,6 +17,7 @@ from compiler.schedule.language.between import Stages
 from compiler.schedule.language.call import Line, text_of
 from compiler.schedule.limits import require_small
 from compiler.schedule.operands.packing import Packing
+from compiler.schedule.operands.padded import with_padding
 from compiler.schedule.operands.panels import into_panels
 from compiler.schedule.operands.parts import RIGHT, in_parts
 from compiler.schedule.operands.turn import turn_operands
@@ -86,6 +87,7 @@ def _assembled(
 ) -> Scheduled:
     computation = into_panels(computation, constants, options.target)
     computation = turn_operands(computation, constants, options.target)
+    computation = with_padding(computation)
     stages = arrange(Stages.of(computation, constants))
     computation, members = stages.computation, stages.members
     packable = frozenset(_packable([*leaves(members)], constants))

@@ -195,10 +195,21 @@ class Indices:
         assert lane is not None, "no vector loop is open"
         if lane.stop is None:
             return constant_lanes([int(i < lane.active) for i in range(lane.lanes)], DType.bool)
-        numbers = constant_lanes([lane.base + i for i in range(lane.lanes)], DType.i32)
-        stop = self.out.splat(self._narrow(lane.stop, DType.i32), lane.lanes)
-        text = f"icmp slt {numbers.typed}, {stop.ref}"
-        return self.out.op(text, DType.bool, lane.lanes, stop)
+        return self.below(lane.base, lane.stop)
+
+    def below(self, first: int, stop: Value) -> Value:
+        """Which lanes are below a number, as bools; the first lane is `first`."""
+        lane = self.env.lane
+        assert lane is not None, "no vector loop is open"
+        numbers = constant_lanes([first + i for i in range(lane.lanes)], DType.i32)
+        limit = self.out.splat(self._narrow(stop, DType.i32), lane.lanes)
+        text = f"icmp slt {numbers.typed}, {limit.ref}"
+        return self.out.op(text, DType.bool, lane.lanes, limit)
+
+    def scaled(self, v: Value, factor: int, summand: int) -> Value:
+        """A number times a factor and plus another one, as an i64."""
+        total = self._times(v, factor)
+        return total if summand == 0 else self.add(total, constant(summand, DType.i64))
 
     def _resolve_instance(self, e: Expr) -> Resolved:
         """As `resolve`, for parts where numbers are put in and the lane counts from 0 already."""

@@ -34,8 +34,9 @@ def load(m: Memory, b: Buffer, r: Resolved, guard: Value | None) -> Value:
             return _load_contiguous(m, b, r, low, guard)
         lanewise = guard is not None and guard.lanes
         n_vectors = -(-(high - low + 1) // lane.lanes)
-        if n_vectors <= SHUFFLED_LOADS and not lanewise and lane.stop is None:
-            found = _load_shuffled(m, b, r, offsets, guard)
+        if n_vectors <= SHUFFLED_LOADS and not lanewise:
+            shuffled = _load_shuffled if lane.stop is None else _load_part_shuffled
+            found = shuffled(m, b, r, offsets, guard)
             if found is not None:
                 return found
     return _gather(m, b, r, guard)
@@ -139,6 +140,39 @@ def _load_shuffled(
             level = m.load_level(b, pointer, mask)
             at = m.displaced(pointer, nbytes, level)
             parts.append(m.read_masked(b, at, mask, level))
+    return _picked(m, parts, starts, width, offsets)
+
+
+def _load_part_shuffled(
+    m: Memory, b: Buffer, r: Resolved, offsets: list[int], guard: Value | None
+) -> Value | None:
+    """Whole vectors that cover the lanes of part of a vector, masked behind the last of them."""
+    lane = m.indices.env.lane
+    assert lane is not None
+    assert lane.stop is not None
+    low, step = offsets[0], r.lane_step
+    if step < 1 or r.lane_atoms or not m.has_masks(b.dtype):
+        return None
+    n_elements = m.indices.scaled(lane.stop, step, 1 - step * (lane.base + 1))
+    if guard is not None:
+        n_elements = m.out.select(guard, n_elements, constant(0, n_elements.dtype))
+    starts = list(range(low, offsets[-1] + 1, lane.lanes))
+    pointer = m.base(b, r)
+    parts: list[Value] = []
+    for start in starts:
+        mask = m.indices.below(start - low, n_elements)
+        level = m.load_level(b, pointer, mask)
+        at = m.displaced(pointer, (r.constant + start) * b.dtype.nbytes, level)
+        parts.append(m.read_masked(b, at, mask, level))
+    return _picked(m, parts, starts, lane.lanes, offsets)
+
+
+def _picked(
+    m: Memory, parts: list[Value], starts: list[int], width: int, offsets: list[int]
+) -> Value:
+    """The lanes at some offsets, of vectors that begin at others."""
+    lane = m.indices.env.lane
+    assert lane is not None
     where: list[tuple[int, int]] = []
     for o in offsets:
         k = next(k for k, s in enumerate(starts) if s <= o < s + width)

@@ -8,10 +8,12 @@ from typing import Any as Anything
 
 import numpy as np
 
+from compiler.ir.affine import ASSUMED_SIZE
 from compiler.ir.operator import Operand, Tensor
-from compiler.ops.clipped import clipped, covers_all, trimmed
-from compiler.ops.pooling import pooling_of
-from compiler.ops.window import Window, output_dims, resolve
+from compiler.ir.types import Dim
+from compiler.ops.clipped import Trimmed, clipped, covers_all, trimmed
+from compiler.ops.pooling import Pooling, pooling_of
+from compiler.ops.window import Window, extent, output_dims, resolve
 from compiler.passes.engine.declaration import rules_pass
 from compiler.passes.engine.pattern import Any, Const, ConstTensor
 from compiler.passes.engine.rule import ROUNDINGS, Because, Rule, rule
@@ -29,12 +31,38 @@ LEAST_TAPS = 16
 """Shorter windows stay in registers."""
 
 
+def _image(x: Tensor) -> tuple[Dim, ...]:
+    """The spatial sizes of a tensor. Errors: Objection where its rank is open."""
+    if x.type.shape is None:
+        raise Objection(f"the rank of {x.name} is open")
+    return x.shape[2:]
+
+
+def _numbers(x: Tensor) -> list[int]:
+    """The spatial sizes as numbers. Errors: Objection where one is open."""
+    sizes = [size for size in _image(x) if isinstance(size, int)]
+    if len(sizes) < x.rank - 2:
+        raise Objection(f"the size of {x.name} is open")
+    return sizes
+
+
 def _known(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
     """Sizes, places and window of a pool. Errors: Objection where sizes are open or zero."""
-    if not x.type.is_static:
-        raise Objection(f"the size of {x.name} is open")
-    sizes = list(x.type.static_shape[2:])
+    return _placed(x, pooling_of(attrs), _numbers(x))
+
+
+def _estimated(x: Tensor, attrs: Attrs) -> tuple[list[int], list[int], Window]:
+    """As `_known`, with a number for each open size: four windows fit beside each other."""
     pooling = pooling_of(attrs)
+    spans = map(extent, pooling.kernel, pooling.dilations)
+    sizes = [
+        size if isinstance(size, int) else max(ASSUMED_SIZE, 4 * span)
+        for size, span in zip(_image(x), spans, strict=True)
+    ]
+    return _placed(x, pooling, sizes)
+
+
+def _placed(x: Tensor, pooling: Pooling, sizes: list[int]) -> tuple[list[int], list[int], Window]:
     places = [int(n) for n in pooling.places(sizes)]
     if not all(sizes) or not all(places):
         raise Objection(f"{x.name} or its pool has no elements")
@@ -54,13 +82,15 @@ def _everything(x: Tensor, attrs: Attrs) -> tuple[tuple[int, ...], list[int], Wi
 def _at_all_places(x: Tensor, made: Operand, places: list[int]) -> Operand:
     if all(n == 1 for n in places):
         return made
+    if not x.type.is_static:
+        raise Objection(f"the shape of {x.name} is open, and so is that of the result")
     shape = [*x.type.static_shape[:2], *places]
     return o.expand(made, np.array(shape, np.int64))
 
 
 def _said(x: Tensor, places: list[int]) -> str:
     n = math.prod(places)
-    return f"each of {n:,} places sees all of {list(x.type.static_shape[2:])}"
+    return f"each of {n:,} places sees all of {list(x.shape[2:])}"
 
 
 @rule(
@@ -127,8 +157,11 @@ def average_pool_of_everything(x: Tensor, **attrs: Anything) -> Operand:
 
 
 def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Operand:
-    """A pass of the pool for each axis with a window of its own, and the reason."""
-    sizes, places, window = _known(x, attrs)
+    """A pass of the pool for each axis with a window of its own, and the reason.
+
+    Each axis has as many places in a pass of its own as in the whole, whatever its size is.
+    """
+    sizes, places, window = _estimated(x, attrs)
     taps = list(clipped(sizes, places, window).kernel)
     if sum(t > 1 for t in taps) < 2:
         raise Objection(f"windows of {taps} run along one axis")
@@ -138,26 +171,38 @@ def _axis_by_axis(x: Tensor, attrs: Attrs, pool: Callable[..., Operand]) -> Oper
     made: Operand = x
     for d, n_taps in enumerate(taps):
         after += n_taps * math.prod((*places[: d + 1], *sizes[d + 1 :]))
-        made = pool(made, **_along(d, attrs, window))
+        made = pool(made, **_along(d, x.shape[2 + d], attrs, window))
+    image = _estimate_of(x, sizes)
     if after * LEAST_GAIN > before:
-        raise Objection(f"{after:,} taps an image axis by axis, {before:,} at once")
-    return Because(made, f"{after:,} taps an image instead of {before:,}")
+        raise Objection(f"{after:,} taps {image} axis by axis, {before:,} at once")
+    return Because(made, f"{after:,} taps {image} instead of {before:,}")
 
 
-def _along(d: int, attrs: Attrs, w: Window) -> Attrs:
-    """The attributes of a window that spans axis d alone."""
+def _estimate_of(x: Tensor, sizes: list[int]) -> str:
+    """The image that numbers of taps are for, as reasons call it."""
+    if x.shape[2:] == tuple(sizes):
+        return "an image"
+    return f"an image of {'x'.join(map(str, sizes))}"
 
+
+def _along(d: int, size: Dim, attrs: Attrs, w: Window) -> Attrs:
+    """The attributes of a window that spans axis d alone.
+
+    Where the padding follows from an open size, the pass finds it by itself.
+    """
     kept = {k: v for k, v in attrs.items() if k in ("count_include_pad", "p")}
     axes = w.kernel
     by_size = attrs["auto_pad"] in ("same_upper", "same_lower")
+    if by_size and not isinstance(size, int):
+        kept["auto_pad"], pads = attrs["auto_pad"], (0,) * (2 * len(axes))
+    else:
+        begin = _only(d, w.pads_begin[d], w.pads_begin, 0)
+        pads = (*begin, *_only(d, w.pads_end[d], w.pads_end, 0))
     return {
         **kept,
         "kernel": _only(d, w.kernel[d], axes, 1),
         "strides": _only(d, w.strides[d], axes, 1),
-        "pads": (
-            *_only(d, w.pads_begin[d], w.pads_begin, 0),
-            *_only(d, w.pads_end[d], w.pads_end, 0),
-        ),
+        "pads": pads,
         "dilations": _only(d, w.dilations[d], axes, 1),
         "ceil_mode": attrs["ceil_mode"] and not by_size,
     }
@@ -300,10 +345,8 @@ def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
     Runs of about the root of the window's taps need the fewest.
     Source: the idea of van Herk 1992 and Gil and Werman 1993, with windows instead of running ends.
     """
-    sizes, places, window = _known(x, attrs)
-    fewer = trimmed(sizes, places, window)
-    if fewer is None:
-        raise Objection(f"pads cannot say the part of the window inside {sizes}")
+    sizes, places, window = _estimated(x, attrs)
+    fewer = _fewer(x, attrs, sizes, places, window)
     long = [d for d, n in enumerate(fewer.kernel) if n > 1]
     if len(long) != 1 or fewer.kernel[long[0]] < LEAST_TAPS:
         raise Objection(f"windows of {list(fewer.kernel)} are not one axis of {LEAST_TAPS} taps")
@@ -330,6 +373,22 @@ def max_pool_in_two(x: Tensor, **attrs: Anything) -> Operand:
         dilations=_only(d, apart * step, sizes, 1),
     )
     return Because(made, f"{after:,} taps a row instead of {before:,}")
+
+
+def _fewer(x: Tensor, attrs: Attrs, sizes: list[int], places: list[int], window: Window) -> Trimmed:
+    """The window cut to a known image, or as its attributes say it for every size.
+
+    Errors: Objection where pads cannot say it.
+    """
+    if x.shape[2:] == tuple(sizes):
+        found = trimmed(sizes, places, window)
+        if found is None:
+            raise Objection(f"pads cannot say the part of the window inside {sizes}")
+        return found
+    if attrs["ceil_mode"] or attrs["auto_pad"] in ("same_upper", "same_lower"):
+        raise Objection(f"where windows end depends on the size of {x.name}, which is open")
+    pads = (*window.pads_begin, *window.pads_end)
+    return Trimmed((0,) * len(sizes), window.kernel, window.strides, pads)
 
 
 def _runs(n_taps: int) -> tuple[int, int, int]:
@@ -376,9 +435,7 @@ def taps_off_the_image(
     x: Tensor, w: ConstTensor, bias: Tensor | None, groups: int, **attrs: Anything
 ) -> Operand:
     """Weights that meet nothing but padding, at every place, need not be there."""
-    if not x.type.is_static:
-        raise Objection(f"the size of {x.name} is open")
-    sizes, kernel = list(x.type.static_shape[2:]), tuple(w.type.static_shape[2:])
+    sizes, kernel = _numbers(x), tuple(w.type.static_shape[2:])
     given = (attrs["strides"], attrs["pads"], attrs["dilations"], attrs["auto_pad"])
     window = resolve(sizes, kernel, *given)
     places = [int(n) for n in output_dims(sizes, kernel, *given)]

@@ -25,30 +25,45 @@ WORTH_A_CHAIN = 4
 UNROLLED_WINDOW = 9
 """Windows of at most this many taps are written out."""
 
+LONGEST_STEP = 8
+"""Elements between neighbouring lanes at most: lanes further apart share few cache lines."""
+
+LONG_RUN = 16
+"""Elements of a reduction along memory that are worth lanes of their own in any case."""
+
 
 def reduction(nest: Nest, ctx: Context) -> Nest:
     """Vectorise over results where they are neighbours, else over the reduction."""
     space_last = nest.reorder(*(a.var for a in nest.space), *(a.var for a in nest.reduced))
     nest = fuse_all(space_last)
-    vector = _vector_axis(nest)
+    vector = _vector_axis(nest, ctx)
     if vector is not None:
         return _over_results(nest, vector, ctx)
     return dot_product(nest, ctx)
 
 
-def _vector_axis(nest: Nest) -> Axis | None:
+def _vector_axis(nest: Nest, ctx: Context) -> Axis | None:
+    """The loop for the lanes over results; None where lanes over the reduction are better.
+
+    Lanes that read elements a few apart are put together by shuffles or gathered.
+    """
     a = contiguous_axis(nest)
     if a is None or nest.tensors[nest.target].layout.block > 1:
         return a
     of_reads = [s for _, s in strides(nest, a.var)[1]]
-    return a if (1 in of_reads or 2 in of_reads) and not _runs_along(nest) else None
+    run = _run(nest)
+    if 1 in of_reads or 2 in of_reads:
+        return a if run < LONG_RUN else None
+    assert nest.reduce is not None
+    near = any(s is not None and 1 <= s <= LONGEST_STEP for s in of_reads)
+    return a if near and run < ctx.lanes(nest.reduce.dtype) else None
 
 
-def _runs_along(nest: Nest) -> bool:
-    """Whether the innermost reduction loop itself walks neighbours, and enough of them."""
+def _run(nest: Nest) -> int:
+    """How many neighbours in memory the innermost reduction loop walks along."""
     innermost = nest.reduced[-1]
     along = [s for _, s in strides(nest, innermost.var)[1]]
-    return 1 in along and innermost.size >= 16
+    return innermost.size if 1 in along else 1
 
 
 def _over_results(nest: Nest, vector: Axis, ctx: Context) -> Nest:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import compiler
 from compiler.ir.graph import Graph
@@ -42,6 +42,62 @@ def test_pools_keep_their_numbers(kind: str, shape: str, attrs: dict[str, Any]) 
 
 def _graph(kind: str, x: np.ndarray[Any, Any], attrs: dict[str, Any]) -> Graph:
     return compiler.load(model_of(kind, x, opset=22, **attrs)[0].SerializeToString())
+
+
+OPEN_POOLS: list[tuple[str, str, dict[str, Any]]] = [
+    ("by_axes", "N,3,H,W", {"kernel_shape": [5, 7], "strides": [2, 3], "pads": [2, 1, 0, 3]}),
+    ("by_axes", "2,3,H,18", {"kernel_shape": [9, 4], "strides": [3, 1], "ceil_mode": 1}),
+    ("by_axes", "N,2,H,W", {"kernel_shape": [6, 5], "dilations": [3, 4], "pads": [3, 0, 1, 5]}),
+    ("by_axes", "N,2,13,17", {"kernel_shape": [9, 5], "pads": [4, 2, 4, 2]}),
+    ("by_axes", "N,C,D,H,W", {"kernel_shape": [4, 3, 5], "pads": [1, 1, 2, 2, 0, 1]}),
+    ("by_axes", "1,2,H,W",
+     {"kernel_shape": [7, 5], "auto_pad": "SAME_LOWER", "strides": [2, 1], "ceil_mode": 1}),
+    ("by_axes", "1,2,11,W", {"kernel_shape": [6, 5], "auto_pad": "SAME_UPPER", "strides": [1, 2]}),
+    ("in_two", "N,3,L", {"kernel_shape": [41], "pads": [7, 12]}),
+    ("in_two", "N,3,L", {"kernel_shape": [23], "dilations": [3]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["MaxPool", "AveragePool", "LpPool"])
+@pytest.mark.parametrize(("rule", "shape", "attrs"), OPEN_POOLS, ids=range(len(OPEN_POOLS)))
+def test_pools_of_open_sizes_keep_their_numbers(
+    kind: str, rule: str, shape: str, attrs: dict[str, Any]
+) -> None:
+    """Images of many sizes through one program; windows do not fit into the smallest."""
+    symbols = [s for s in shape.split(",") if s.isalpha()]
+    graph = _open_graph(kind, shape, attrs)
+    program = compiler.compile(graph)
+    applied = [
+        s.rule for e in program.trace.events for s in e.steps if s.outcome == "applied" and s.rule
+    ]
+    if rule == "by_axes" or kind == "MaxPool":
+        assert any(name.endswith(rule) for name in applied)
+    chance = np.random.default_rng(3)
+    for size in (1, 2, 19) if len(symbols) > 4 else (1, 5, 19, 70, 83):
+        given = {s: size + i if s not in "NC" else 1 + i for i, s in enumerate(symbols)}
+        dims = [given[s] if s in given else int(s) for s in shape.split(",")]
+        x = chance.standard_normal(dims, np.float32) - 3
+        expected = compiler.reference(graph, {"x0": x})["y"]
+        np.testing.assert_allclose(program.run({"x0": x})["y"], expected, rtol=2e-6, atol=2e-6)
+
+
+def _open_graph(kind: str, shape: str, attrs: dict[str, Any]) -> Graph:
+    sizes = [s if s.isalpha() else int(s) for s in shape.split(",")]
+    x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, sizes)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    node = helper.make_node(kind, ["x0"], ["y"], **attrs)
+    model = helper.make_model(
+        helper.make_graph([node], "g", [x], [y]), opset_imports=[helper.make_opsetid("", 22)]
+    )
+    return compiler.load(model.SerializeToString())
+
+
+@pytest.mark.parametrize("attrs", [{"ceil_mode": 1}, {"auto_pad": "SAME_UPPER", "strides": [2]}])
+def test_windows_whose_end_depends_on_an_open_size_stay_whole(attrs: dict[str, Any]) -> None:
+    graph = _open_graph("MaxPool", "1,2,L", {"kernel_shape": [40], **attrs})
+    steps = [s for e in compiler.compile(graph).trace.events for s in e.steps]
+    reasons = [s.because for s in steps if s.rule == "max_pool_in_two"]
+    assert reasons == ["where windows end depends on the size of x0, which is open"]
 
 
 _EFFICIENTNET: dict[str, Any] = {

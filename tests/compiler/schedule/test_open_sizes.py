@@ -40,6 +40,11 @@ NODES = {
         "x: f32[1,2,N], w: f32[3,2,3]",
         "z: f32[1,3,(N-1)//2+1] = conv(x, w, strides=[2], pads=[1,1], dilations=[1])",
     ),
+    "pool": (
+        "x: f32[2,3,N,M]",
+        "z: f32[2,3,N,(M-1)//2+1] = max_pool(x, kernel=[3,5], strides=[1,2], pads=[2,2,0,2],"
+        " dilations=[1,1])",
+    ),
 }
 
 

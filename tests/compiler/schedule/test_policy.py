@@ -200,9 +200,21 @@ def max_pool(k: Lowering, x: Handle, y: Handle) -> None:
     k.assign(y[n, c, r, s], k.reduce("max", inside, over=(ky, kx)))
 
 
+def spread_pool(k: Lowering, x: Handle, y: Handle) -> None:
+    n, c, r, s = k.axes(y.shape, "ncyx")
+    ky, kx = k.axes((3, 4), "uv")
+    inside = x.padded([n, c, r * 2 + ky * 3 - 3, s * 3 + kx * 2 - 2], -1e30)
+    k.assign(y[n, c, r, s], k.reduce("max", inside, over=(ky, kx)))
+
+
 def largest(k: Lowering, x: Handle, y: Handle) -> None:
     i = k.axes(x.shape, "ncyx")
     k.assign(y[()], k.reduce("max", x[i], over=i))
+
+
+def largest_of_rows(k: Lowering, x: Handle, y: Handle) -> None:
+    i, j = k.axes(x.shape)
+    k.assign(y[i], k.reduce("max", x[i, j], over=j))
 
 
 def total(k: Lowering, x: Handle, y: Handle) -> None:
@@ -223,12 +235,20 @@ REDUCTIONS = {
     "mean_blocked_to_plain": (["f32[1,20,3,4]{c16,halo=1x1}"], "f32[1,20,1,1]", mean),
     "pool_blocked": (["f32[1,20,9,11]{c16}"], "f32[1,20,5,6]{c16,halo=1x1}", max_pool),
     "pool_plain": (["f32[1,3,9,40]"], "f32[1,3,5,20]", max_pool),
+    "pool_in_steps_of_three": (["f32[1,3,11,61]"], "f32[1,3,5,20]", spread_pool),
+    "largest_of_short_rows": (["f32[53,5]"], "f32[53]", largest_of_rows),
 }
 
 
 @pytest.mark.parametrize("case", REDUCTIONS)
 def test_reductions_are_right(case: str) -> None:
     check(computation(*REDUCTIONS[case]))
+
+
+@pytest.mark.parametrize("case", ["pool_in_steps_of_three", "largest_of_short_rows"])
+def test_results_whose_operands_lie_steps_apart_share_vectors(case: str) -> None:
+    made = schedule(computation(*REDUCTIONS[case]), frozenset(), CodeOptions(TARGETS[1]))
+    assert any(b.shape[-1:] == (8,) for b in made.kernel.registers)
 
 
 def test_blocks_of_one_vector_are_summed_in_several_chains() -> None:
