@@ -84,6 +84,13 @@ def commands(scratch: Path) -> Commands:
     return said
 
 
+@pytest.mark.parametrize("name", TUTORIALS)
+def test_the_commands_of_a_page_succeed(name: str, commands: Commands) -> None:
+    for command in TUTORIALS[name].commands:
+        said = commands.get(tuple(command), "")
+        assert not said, f"{command}\n{said}"
+
+
 @dataclass(frozen=True)
 class Tried:
     """The tests of all pages, in one run: what they printed, and of each whether it passed."""
@@ -133,13 +140,6 @@ def test_what_a_page_adds_imports_only_what_its_room_may(scratch: Path) -> None:
         module = file.removesuffix(".py").replace("/", ".")
         rooms = {room for _, room in arrows.rooms_imported(module, scratch / file)}
         assert rooms <= arrows.allowed(arrows.room_of(module)), file
-
-
-@pytest.mark.parametrize("name", TUTORIALS)
-def test_the_commands_of_a_page_succeed(name: str, commands: Commands) -> None:
-    for command in TUTORIALS[name].commands:
-        said = commands.get(tuple(command), "")
-        assert not said, f"{command}\n{said}"
 
 
 def test_the_code_of_the_pages_is_formatted_and_typed(scratch: Path) -> None:
