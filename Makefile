@@ -108,6 +108,10 @@ samples: .venv/.dev ## train the sample models anew and write samples/
 screenshots: browser bundle ## take the pictures of every view for docs/tour.md
 	$(BIN)/python -m tests.browser.screenshot docs/images/views
 
+.PHONY: tables
+tables: .venv/.dev ## write the tables and counts of the documents that declarations say
+	$(BIN)/python -m setup.tables
+
 .PHONY: relock
 relock: ## choose the newest allowed versions and write setup/*.txt anew
 	sh setup/relock.sh

@@ -50,9 +50,10 @@ class Schema:
     def bind(self, op_name: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
         """See Operator.bind."""
         for name in attrs:
-            require(
-                name in self.attributes, "E-OP-ATTRIBUTE", f"{op_name} has no attribute {name!r}"
-            )
+            if name not in self.attributes:
+                known = ", ".join(self.attributes) or "none"
+                message = f"{op_name} has no attribute {name!r}; attributes: {known}"
+                raise CompileError("E-OP-ATTRIBUTE", message)
         bound = {}
         for name, default in self._defaults.items():
             value = attrs.get(name, default)

@@ -248,9 +248,9 @@ class Loops:
         """The same nest, with the reason why the next move is made."""
         return replace(self, reason=reason)
 
-    def noted(self, call: Call) -> Self:
-        """The nest with the move that made it written down. Errors: E-SCHEDULE-MOVE."""
-        return replace(self, moves=(*self.moves, call), reason="")
+    def noted(self, call: Call, before: Self) -> Self:
+        """The nest with the move that made it of another written down. Errors: E-SCHEDULE-MOVE."""
+        return replace(self, moves=(*before.moves, call), reason="")
 
     def rewritten(self, values: Mapping[str, Expr], axes: tuple[Axis, ...]) -> Self:
         """The nest over other loops, with the old indices as expressions of theirs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -15,8 +16,10 @@ START_LIMIT_S = 60
 
 
 @contextmanager
-def served(folder: Path) -> Generator[str]:
+def served(folder: Path, repository: Path = REPOSITORY) -> Generator[str]:
     """The address of a server that lives as long as the block; its log and data go into `folder`.
+
+    `repository` is where the code and the page are: this one, or a copy.
 
     Errors: AssertionError when it does not come up, or when it had a bug while it was there.
     """
@@ -26,7 +29,8 @@ def served(folder: Path) -> Generator[str]:
     with log_path.open("w") as log:
         process = subprocess.Popen(
             [*command, "--data-folder", str(folder / "data")],
-            cwd=REPOSITORY,
+            cwd=repository,
+            env={**os.environ, "PYTHONPATH": str(repository)},
             stdout=log,
             stderr=subprocess.STDOUT,
         )

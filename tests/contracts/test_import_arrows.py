@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ def allowed(room: str) -> set[str]:
     return set(ORDER[: place + 1]) | beside
 
 
+@cache
 def modules() -> dict[str, Path]:
     """Every module of compiler/ and app/ by its dotted name."""
     found = {}

@@ -80,7 +80,7 @@ def test_a_pass_alone_keeps_the_numbers(declared: Pass, network: Graph) -> None:
 @each_network
 def test_a_pass_that_is_refused_everything_changes_nothing(declared: Pass, network: Graph) -> None:
     log = Log(gate=lambda decision: False)
-    assert declared.run(network, log) is network
+    assert declared.run(network, log) is network, "ask `log.may` before each rewrite"
     assert declared.kind == "analysis" or not applied(log.steps)
 
 
@@ -88,7 +88,8 @@ def test_a_pass_that_is_refused_everything_changes_nothing(declared: Pass, netwo
 def test_the_example_is_left_alone_when_it_is_refused(declared: Pass) -> None:
     before, _ = declared.example_graphs()
     options = declared.example_options or {}
-    assert declared.run(before, Log(gate=lambda decision: False), **options) is before
+    after = declared.run(before, Log(gate=lambda decision: False), **options)
+    assert after is before, "ask `log.may` before each rewrite"
 
 
 @each_pass

@@ -18,7 +18,7 @@ each_manner = pytest.mark.parametrize("manner", manners(), ids=lambda m: m.name)
 
 
 def test_the_page_is_what_the_declarations_say() -> None:
-    assert PAGE.read_text() == page()
+    assert PAGE.read_text() == page(), "`make tables` writes it anew"
 
 
 def test_every_system_of_the_folder_is_listed() -> None:

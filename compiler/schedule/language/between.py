@@ -54,9 +54,9 @@ class Stages:
         """The same, with the reason why the next move is made."""
         return replace(self, reason=reason)
 
-    def noted(self, call: Call) -> Self:
-        """The same, with the move that made it written down."""
-        return replace(self, lines=(*self.lines, Line(self.stage, call)), reason="")
+    def noted(self, call: Call, before: Self) -> Self:
+        """The same, with the move that made it of others written down."""
+        return replace(self, lines=(*before.lines, Line(self.stage, call)), reason="")
 
     def require_sound(self) -> None:
         """Nothing that a later move on stages could break."""

@@ -110,8 +110,8 @@ class Shaped(Protocol):
         """Check what every move has to leave true. Errors: E-SCHEDULE-MOVE."""
         ...
 
-    def noted(self, call: Call) -> Self:
-        """The same, with the move that made it written down."""
+    def noted(self, call: Call, before: Self) -> Self:
+        """The same, with the move that made it written down, and not the moves that this made."""
         ...
 
 
@@ -142,7 +142,7 @@ def move(
                 return nest.because("") if nest.reason else nest
             made.require_sound()
             bound = signature.bind(nest, *args, **kwargs)
-            return made.noted(Call(name, tuple(_flat(bound)), nest.reason))
+            return made.noted(Call(name, tuple(_flat(bound)), nest.reason), nest)
 
         texts = textwrap.dedent(example).strip(), textwrap.dedent(near_miss).strip()
         words = inspect.getdoc(method) or ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -126,12 +125,3 @@ def test_a_plan_within_the_capacity_is_good_enough(planner: Planner) -> None:
     room = sum(b.size for b in buffers)
     found = planner.plan(Problem(buffers), Options(5.0, capacity_bytes=room))
     assert found.stopped in ("within capacity", "optimal")
-
-
-def test_the_planner_of_the_document_is_one() -> None:
-    page = (Path(__file__).parents[4] / "docs" / "adding-a-planner.md").read_text(encoding="utf-8")
-    code = page.partition("```python\n")[2].partition("```")[0]
-    made: dict[str, Planner] = {}
-    exec(compile(code, "adding-a-planner.md", "exec"), made)
-    test_the_example_of_a_planner_is_true(made["smallest_first"])
-    test_a_planner_says_what_it_does_and_whom_it_follows(made["smallest_first"])

@@ -1,0 +1,58 @@
+"""The parts of documents that are printed from declarations, written anew: `make tables`.
+
+python -m setup.tables
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from compiler.passes import PASSES, RULES
+from compiler.passes.glossary import table
+from compiler.passes.pipeline.presets.page import page
+from compiler.schedule.language import replay
+from compiler.schedule.language.move import moves_table
+
+assert replay.__doc__, "all moves are declared once it is imported"
+
+ROOT = Path(__file__).resolve().parents[1]
+
+_COUNTS = r"Some \d+ rules and \d+ passes"
+
+
+def written() -> dict[Path, str]:
+    """The text of each document with what the declarations say now."""
+    words, schedules, readme = (
+        (path, path.read_text(encoding="utf-8"))
+        for path in (ROOT / "docs/words.md", ROOT / "docs/schedules.md", ROOT / "README.md")
+    )
+    counts = f"Some {round(len(RULES), -1)} rules and {len(PASSES)} passes"
+    return {
+        words[0]: _with_table(words[1], table()),
+        schedules[0]: _with_table(schedules[1], moves_table()),
+        readme[0]: re.sub(_COUNTS, counts, readme[1]),
+        ROOT / "docs/pipelines.md": page(),
+    }
+
+
+def _with_table(text: str, made: str) -> str:
+    """The text with the table of the same head exchanged."""
+    head = made.split("\n", 1)[0] + "\n"
+    before, found, rest = text.partition(head)
+    assert found, f"no table begins with {head}"
+    lines = rest.splitlines(keepends=True)
+    end = next((i for i, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    return before + made + "".join(lines[end:])
+
+
+def main() -> None:
+    """Write the documents that differ, and name them."""
+    for path, text in written().items():
+        if path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
