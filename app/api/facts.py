@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from flask import Response
 
@@ -13,30 +12,39 @@ from app.api.answers import answer, body, settings
 from app.api.table import Table
 from app.errors import codes
 from app.jobs.compile import host_facts, versions
-from app.wire import VERSION, catalogue, requests, shapes
+from app.wire import VERSION, catalogue, requests
+from app.wire.shapes.facts import (
+    About,
+    CheckedPipeline,
+    ErrorCodes,
+    Operators,
+    Pipelines,
+    PipelineText,
+    Sample,
+    Samples,
+)
 from compiler.passes import parse_pipeline
 
 ROUTES = Table()
 
 
-@ROUTES.route("GET", "/about", shapes.About)
+@ROUTES.route("GET", "/about", About)
 def about() -> Response:
     """Facts about the server: limits, versions, machine."""
-    return answer(
-        {
-            "version": VERSION,
-            "program": compiler.__version__,
-            "limits": settings().limits(),
-            "versions": versions(),
-            "host": host_facts(),
-        }
-    )
+    payload: About = {
+        "version": VERSION,
+        "program": compiler.__version__,
+        "limits": settings().limits(),
+        "versions": versions(),
+        "host": host_facts(),
+    }
+    return answer(payload)
 
 
-@ROUTES.route("GET", "/samples", shapes.Samples)
+@ROUTES.route("GET", "/samples", Samples)
 def samples() -> Response:
     """The models that ship."""
-    rows: list[dict[str, Any]] = [
+    rows: list[Sample] = [
         {
             "id": s.id,
             "title": s.title,
@@ -46,44 +54,42 @@ def samples() -> Response:
             "weights": "trained" if s.seed is None else "seeded",
             "has_labels": s.test is not None,
             "accuracy": s.accuracy,
-            "shapes": s.shapes,
+            "shapes": dict(s.shapes),
         }
         for s in sample_models.samples().values()
     ]
-    return answer({"version": VERSION, "samples": rows})
+    return answer(Samples(version=VERSION, samples=rows))
 
 
-@ROUTES.route("GET", "/pipelines", shapes.Pipelines)
+@ROUTES.route("GET", "/pipelines", Pipelines)
 def pipelines() -> Response:
     """Presets, passes and rules, with their words."""
     return answer(_pipelines())
 
 
 @cache
-def _pipelines() -> dict[str, Any]:
+def _pipelines() -> Pipelines:
     return catalogue.pipelines()
 
 
-@ROUTES.route(
-    "POST", "/pipelines/check", shapes.CheckedPipeline, body=shapes.PipelineText, fails=(400,)
-)
+@ROUTES.route("POST", "/pipelines/check", CheckedPipeline, body=PipelineText, fails=(400,))
 def check_pipeline() -> Response:
     """Read a pipeline's text and give it back in normal form."""
     return answer(catalogue.checked_pipeline(parse_pipeline(requests.pipeline_text(body()))))
 
 
-@ROUTES.route("GET", "/operators", shapes.Operators)
+@ROUTES.route("GET", "/operators", Operators)
 def operators() -> Response:
     """All operators that have a declaration."""
     return answer(_operators())
 
 
 @cache
-def _operators() -> dict[str, Any]:
+def _operators() -> Operators:
     return catalogue.operators()
 
 
-@ROUTES.route("GET", "/errors", shapes.ErrorCodes)
+@ROUTES.route("GET", "/errors", ErrorCodes)
 def error_codes() -> Response:
     """The table of error codes."""
-    return answer({"version": VERSION, "errors": codes()})
+    return answer(ErrorCodes(version=VERSION, errors=codes()))

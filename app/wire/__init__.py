@@ -9,10 +9,11 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import Final
 
 import compiler
 
-VERSION = 1
+VERSION: Final = 1
 
 
 @cache

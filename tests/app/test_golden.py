@@ -36,7 +36,7 @@ SCHEMAS = {
     "stage-delta": "StageDelta",
     "stage-steps": "Steps",
     "stage-text": "StageText",
-    "stage-diff": "Diff",
+    "stage-diff": "StageDiff",
     "kernel-computation": "KernelText",
     "kernel-schedule": "KernelText",
     "kernel-loops": "KernelText",

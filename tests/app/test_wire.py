@@ -24,9 +24,9 @@ from tests.onnx_models import BOOL, graph, model, node, value
 # The examples of docs/wire.md, in order.
 EXAMPLES = (
     "Failure", "About", "Samples", "Pipelines", "CheckedPipeline", "Operators", "Upload",
-    "LinkRequest", "Link",
+    "LinkRequest", "SharedLink",
     "JobRequest", "Job", "Result", "StageDelta", "StageGraph",
-    "Steps", "StageText", "Diff", "Union",
+    "Steps", "StageText", "StageDiff", "Union",
     "KernelText", "KernelLinks", "Neighbours", "Provenance", "Platforms", "Placements", "Placement",
     "Numerics", "CheckedValues",
     "Targets", "TargetCode", "Tuning",
