@@ -168,7 +168,8 @@ def tables() -> str:
     """Every route, then every payload by topic."""
     found = list(topics())
     notation = Notation({int: "int", float: "float", str: "str", bool: "bool"}, found)
-    lines = ["## Routes", "", *_head("route", "takes", "answers", "fails", "")]
+    lines = ["## Routes", "", f"All below `{PREFIX}`.", ""]
+    lines += _head("route", "takes", "answers", "fails", "")
     lines += (_row(*_route(r, notation)) for r in ROUTES)
     lines += ["", "## Payloads"]
     for topic in found:
@@ -176,7 +177,7 @@ def tables() -> str:
         lines += (_row(f"`{k}`", f"`{notation.in_full(t)}`", "") for k, t in topic.named.items())
         for shape in topic.shapes:
             fields = ", ".join(notation.field(*field) for field in shape.fields.items())
-            lines.append(_row(f"`{shape.name}`", f"`{fields}`", shape.words))
+            lines.append(_row(f"`{shape.name}`", f"`{fields}`" if fields else "", shape.words))
     lines += ["", f"Events: {', '.join(f'`{k}` has `{t.__name__}`' for k, t in EVENTS.items())}."]
     return "\n".join(lines) + "\n"
 
@@ -184,7 +185,7 @@ def tables() -> str:
 def _route(r: Route, notation: Notation) -> Iterator[str]:
     """The cells of a route: address, what it takes, what it gives, where it fails, in words."""
     path = re.sub(r"<(?:int:)?(\w+)>", r"{\1}", r.path)
-    yield f"`{r.method} {PREFIX}{path}`"
+    yield f"`{r.method} {path}`"
     body = r.body.sent.name if isinstance(r.body, type) and issubclass(r.body, Asked) else r.body
     taken = [body if isinstance(body, str) else notation.of(body)] if body else []
     yield ", ".join(f"`{each}`" for each in [*taken, *(f"?{q.name}=" for q in r.query)])
